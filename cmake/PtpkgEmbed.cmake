@@ -1,0 +1,17 @@
+# ptpkg_embed_text(target FILE SYMBOL HEADER): makes <HEADER> with the text of FILE as the constant SYMBOL
+# in the namespace of the stage, so that the program needs no data files beside it.
+function(ptpkg_embed_text target file symbol header)
+  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${input})
+  file(READ ${input} text)
+  string(REPLACE "ptpkg_" "" stage ${target})
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/${header} @ONLY CONTENT
+"#pragma once
+// Generated from ${file}.
+#include <string_view>
+namespace ptpkg::${stage} {
+inline constexpr std::string_view ${symbol} = R\"__PTPKG__(@text@)__PTPKG__\";
+}  // namespace ptpkg::${stage}
+")
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+endfunction()

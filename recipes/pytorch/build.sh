@@ -1,0 +1,35 @@
+# Run by bash -e in the source folder. TARGET: c10.
+case "$TARGET" in
+  c10) cmake_target=c10 install_from=c10 ;;
+  *) echo "unknown target '$TARGET'" >&2; exit 1 ;;
+esac
+
+# CMake asks for googletest even where no test is built; a release archive brings its own.
+if [ ! -e third_party/googletest/CMakeLists.txt ]; then
+  rm -rf third_party/googletest
+  ln -s /usr/src/googletest third_party/googletest
+fi
+# The serialised form of mobile models, made for the flatbuffers of this machine.
+(cd torch/csrc/jit/serialization && flatc --cpp --gen-mutable --scoped-enums mobile_bytecode.fbs)
+
+options=(
+  -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_INSTALL_PREFIX="$PREFIX"
+  -DCMAKE_INSTALL_LIBDIR=lib
+  -DPython_EXECUTABLE="$PYTHON"
+  -DBUILD_PYTHON=OFF
+  -DBUILD_TEST=OFF
+  -DUSE_SYSTEM_LIBS=ON
+  -DUSE_SYSTEM_EIGEN_INSTALL=ON
+  -DBUILD_CUSTOM_PROTOBUF=OFF
+  -DBLAS=OpenBLAS
+  -DONNX_NAMESPACE=onnx
+)
+for feature in CUDA ROCM XPU DISTRIBUTED MKLDNN FBGEMM KINETO XNNPACK NNPACK PYTORCH_QNNPACK ITT MPI NUMA GLOG \
+               GFLAGS; do
+  options+=("-DUSE_$feature=OFF")
+done
+
+cmake -G Ninja -S . -B build "${options[@]}"
+cmake --build build --target "$cmake_target" --parallel "$CPU_COUNT"
+cmake --install "build/$install_from"

@@ -1,0 +1,22 @@
+#pragma once
+// Finds the last block of a raw deflate stream. Layer: archive, internal to it.
+// libdeflate gives whole streams only; with these two positions they can be joined (deflate_chunk.h).
+
+#include <cstdint>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace ptpkg::archive {
+
+struct DeflateLayout {
+  std::uint64_t last_block_bit = 0;  ///< Of the BFINAL flag of the last block, from the stream's start.
+  std::uint64_t end_bit = 0;         ///< First bit after the stream.
+};
+
+/// Walks the symbols of `stream` (RFC 1951) up to the end of the block marked as last, writing no output.
+/// Cost: about 1 ms per MB of content, a sixteenth of what deflating it takes at level 6.
+/// Errors: kCorrupt when it is not a deflate stream or ends early.
+Result<DeflateLayout> ScanDeflate(std::string_view stream);
+
+}  // namespace ptpkg::archive

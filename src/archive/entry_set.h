@@ -1,0 +1,57 @@
+#pragma once
+// What goes into an archive, tracked before a byte is written. Layer: archive.
+// One place refuses duplicates and hostile names and fixes order and modes (maturin
+// module_writer/virtual_writer.rs is the model).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/path.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::archive {
+
+/// Where an entry's bytes come from.
+struct Entry {
+  RelPath name;
+  bool is_symlink = false;
+  std::uint32_t mode = 0644;
+  std::uint64_t size_bytes = 0;
+  std::string link_target = {};      ///< Symlinks.
+  std::string text = {};             ///< Small generated files, when `file` is empty.
+  std::optional<AbsPath> file = {};  ///< Content on disk; for a symlink of a tree, the link itself.
+};
+
+class EntrySet {
+ public:
+  /// A generated file. Errors as Add.
+  Result<void> AddText(RelPath name, std::string text, std::uint32_t mode = 0644);
+  /// A regular file or symlink of a staged tree, under its own path. Errors as Add.
+  Result<void> AddTreeEntry(const StagedTree& tree, const TreeEntry& entry);
+  /// Modes become 0755 if the owner may execute, else 0644; a symlink's size is 0.
+  /// Errors: kInvalidInput for a name already added, for one that is a folder of another ("a" beside
+  /// "a/b"), for control characters, for a name or link target that is not UTF-8, and for an empty link
+  /// target.
+  Result<void> Add(Entry entry);
+
+  /// Byte-wise order of names. The pointers hold until the set changes.
+  [[nodiscard]] std::vector<const Entry*> Sorted() const;
+  /// Sum of size_bytes.
+  [[nodiscard]] std::uint64_t TotalBytes() const;
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  std::map<std::string, Entry> entries_;  // by name
+};
+
+/// True for well-formed UTF-8 (RFC 3629: no overlong form, no surrogate, at most U+10FFFF).
+bool IsUtf8(std::string_view text);
+/// True if `text` holds a byte below 0x20 or 0x7F. PyPI refuses such names in either zip directory.
+bool HasControlCharacter(std::string_view text);
+/// `text` with control and invalid bytes as "\xNN", for error messages.
+std::string Printable(std::string_view text);
+
+}  // namespace ptpkg::archive

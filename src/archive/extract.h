@@ -1,0 +1,83 @@
+#pragma once
+// Reading archives that others wrote, as if they were hostile. Layer: archive.
+// tar (plain, gz, bz2, xz, zst) through libarchive; zip through libzip.
+
+#include <functional>
+
+#include "support/env.h"
+
+namespace ptpkg::archive {
+
+/// A bomb guard: both limits hold for the sum over one archive.
+struct ExtractLimits {
+  std::uint64_t max_bytes = 64ULL << 30U;
+  std::uint64_t max_ratio = 200;          ///< Unpacked to packed size, checked above 64 MiB unpacked.
+  std::uint64_t max_entries = 1'000'000;  ///< Members, and folders that no member names.
+};
+
+struct ExtractOptions {
+  ExtractLimits limits = {};
+  /// Leading name components to drop; members with no more than these are left out, as tar does.
+  int strip_components = 0;
+  /// As conda does for sources: if all members lie in one top folder, its content goes to `destination`.
+  bool strip_single_root = false;
+};
+
+/// Unpacks into `destination`, which must exist; times are not kept, modes become 0644 or 0755. Names are
+/// taken without "." components and trailing '/'. A folder may be named twice, a hard link becomes a copy of
+/// its target, symlinks are made last.
+/// `name`: of the archive, for errors. `packed_bytes`: its size, for max_ratio; 0 = unknown, no ratio.
+/// Errors: kCorrupt, naming archive and member, for: truncated or damaged data, a tar without end mark,
+/// absolute names, "..", duplicate names, a member below a symlink or file (of the archive, or found in
+/// `destination`), symlinks and hard links that leave the tree (through other symlinks too), devices, limits
+/// exceeded, names that are not UTF-8. kAlreadyExists for a file that `destination` has. kUnsupported for
+/// encrypted members and unknown compression. kIo, kCancelled. Whatever was written stays: callers unpack
+/// into a TempDir.
+Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, const AbsPath& destination,
+                        const ExtractOptions& options, std::uint64_t packed_bytes);
+/// The same for a zip, members in parallel (env.jobs). Local headers must agree with the central directory
+/// in name, method, sizes and CRC, and members must not overlap.
+Result<void> ExtractZip(Env& env, const AbsPath& archive, const AbsPath& destination,
+                        const ExtractOptions& options);
+/// Chooses by content, not by name.
+Result<void> ExtractAny(Env& env, const AbsPath& archive, const AbsPath& destination,
+                        const ExtractOptions& options);
+
+/// Undoes gzip, bzip2, xz or zstd, told by content; other content passes through. All concatenated
+/// streams are read. `source` must outlive the result; `name` is for errors (kCorrupt).
+Result<std::unique_ptr<ByteSource>> MakeDecompressSource(ByteSource& source, std::string_view name);
+
+/// Reads single members of a zip without unpacking it. One thread at a time.
+class ZipReader {
+ public:
+  /// Reads the central directory. Errors: kCorrupt (also for a name that is twice there), kNotFound, kIo.
+  static Result<ZipReader> Open(const AbsPath& archive);
+  ZipReader(ZipReader&&) noexcept;
+  ZipReader& operator=(ZipReader&&) = delete;
+  ~ZipReader();
+
+  struct Member {
+    std::string name;  ///< As stored: may be hostile. Ends in '/' for a folder.
+    std::uint64_t size_bytes = 0;
+    std::uint64_t stored_bytes = 0;
+    std::uint32_t crc32 = 0;
+    bool stored = false;     ///< Not compressed.
+    std::uint32_t mode = 0;  ///< st_mode as stored, 0 if none.
+  };
+  /// In the order of the central directory.
+  [[nodiscard]] const std::vector<Member>& members() const;
+  /// Null when there is none.
+  [[nodiscard]] const Member* Find(std::string_view name) const;
+  /// Errors: kNotFound; kCorrupt (larger than `limit_bytes`, or damaged).
+  Result<std::string> ReadText(std::string_view name, std::uint64_t limit_bytes = 64U << 20U) const;
+  /// Streams one member, checking its size and CRC at the end. The source must not outlive the reader.
+  /// Errors: kNotFound, kCorrupt, kUnsupported.
+  Result<std::unique_ptr<ByteSource>> OpenMember(std::string_view name) const;
+
+ private:
+  struct State;
+  explicit ZipReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ptpkg::archive

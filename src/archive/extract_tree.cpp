@@ -1,0 +1,283 @@
+#include "archive/extract_tree.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <fmt/format.h>
+
+#include "archive/entry_set.h"
+#include "support/text.h"
+
+namespace ptpkg::archive {
+namespace {
+
+constexpr std::uint64_t kRatioFromBytes = 64ULL << 20U;
+constexpr std::size_t kBufferBytes = 256U << 10U;
+constexpr int kMaxLinkHops = 40;             // path_resolution(7)
+constexpr std::size_t kMaxNameBytes = 4096;  // PATH_MAX
+constexpr std::size_t kMaxLinkBytes = 4096;
+
+std::string DropComponents(const std::string& name, int count) {
+  std::size_t at = 0;
+  for (int i = 0; i < count; ++i) {
+    at = name.find('/', at);
+    if (at == std::string::npos) return "";
+    ++at;
+  }
+  return name.substr(at);
+}
+
+}  // namespace
+
+ExtractTree::ExtractTree(Env& env, const AbsPath& destination, const ExtractOptions& options,
+                         std::string_view archive, std::uint64_t packed_bytes)
+    : env_(env),
+      destination_(destination),
+      options_(options),
+      archive_(archive),
+      packed_bytes_(packed_bytes) {}
+
+Error ExtractTree::Refuse(std::string_view raw_name, std::string_view why) const {
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive_, Printable(raw_name), why));
+}
+
+Result<std::string> ExtractTree::Normalize(std::string_view raw_name) const {
+  if (raw_name.empty()) return Refuse(raw_name, "has no name");
+  if (raw_name.size() > kMaxNameBytes) {
+    return Refuse(raw_name.substr(0, 60), "and so on has a name of more than 4096 bytes");
+  }
+  if (raw_name.find('\0') != std::string_view::npos) return Refuse(raw_name, "has a NUL in its name");
+  if (!IsUtf8(raw_name)) return Refuse(raw_name, "has a name that is not UTF-8");
+  if (raw_name.front() == '/') return Refuse(raw_name, "has an absolute name");
+  std::string name;
+  for (const std::string& part : Split(raw_name, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return Refuse(raw_name, "has '..' in its name");
+    if (!name.empty()) name += '/';
+    name += part;
+  }
+  return name;
+}
+
+/// Folders that no member names count too: one deep name makes two thousand.
+Result<void> ExtractTree::CountEntry() {
+  if (++entries_ <= options_.limits.max_entries) return Ok();
+  return Error(ErrorCode::kCorrupt,
+               fmt::format("'{}' has more than {} members", archive_, options_.limits.max_entries));
+}
+
+Result<std::optional<RelPath>> ExtractTree::Admit(std::string_view raw_name, Place place) {
+  PTPKG_CHECK(env_.cancel.Check());
+  PTPKG_CHECK(CountEntry());
+  PTPKG_TRY(const std::string normal, Normalize(raw_name));
+  if (normal.empty()) {
+    if (place == Place::kFolder) return std::optional<RelPath>();
+    return Refuse(raw_name, "is the folder itself, but no folder");
+  }
+  const std::string name = DropComponents(normal, options_.strip_components);
+  if (name.empty()) return std::optional<RelPath>();
+  PTPKG_TRY(RelPath path, RelPath::Parse(name));
+  return std::optional<RelPath>(std::move(path));
+}
+
+Result<void> ExtractTree::MakeFolder(std::string_view raw_name, const std::string& folder) {
+  if (folders_.contains(folder)) return Ok();
+  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("lies below the symlink '{}'", folder));
+  if (files_.contains(folder))
+    return Refuse(raw_name, fmt::format("lies below '{}', which is a file", folder));
+  const AbsPath path = destination_ / RelPath::Literal(folder);
+  const auto stat = env_.fs.Lstat(path);
+  if (!stat) {
+    if (stat.error().code() != ErrorCode::kNotFound) return stat.error();
+    PTPKG_CHECK(CountEntry());
+    PTPKG_CHECK(env_.fs.MakeDirs(path));
+  } else if (stat->kind != FileKind::kDirectory) {
+    return Refuse(raw_name, fmt::format("lies below '{}', which is no folder", path.str()));
+  }
+  folders_.insert(folder);
+  return Ok();
+}
+
+Result<void> ExtractTree::MakeParents(std::string_view raw_name, const RelPath& name) {
+  const std::string& text = name.str();
+  for (std::size_t slash = text.find('/'); slash != std::string::npos; slash = text.find('/', slash + 1)) {
+    PTPKG_CHECK(MakeFolder(raw_name, text.substr(0, slash)));
+  }
+  return Ok();
+}
+
+Result<void> ExtractTree::AddFolder(std::string_view raw_name) {
+  PTPKG_TRY(const std::optional<RelPath> name, Admit(raw_name, Place::kFolder));
+  if (!name.has_value()) return Ok();
+  if (files_.contains(name->str()) || links_.contains(name->str())) {
+    return Refuse(raw_name, "is there twice, as a folder and as something else");
+  }
+  PTPKG_CHECK(MakeParents(raw_name, *name));
+  return MakeFolder(raw_name, name->str());
+}
+
+Result<std::optional<RelPath>> ExtractTree::AddFile(std::string_view raw_name) {
+  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFile));
+  if (!name.has_value()) return name;
+  if (folders_.contains(name->str())) return Refuse(raw_name, "is a folder of other members too");
+  if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "is there twice");
+  PTPKG_CHECK(MakeParents(raw_name, *name));
+  files_.insert(name->str());
+  return name;
+}
+
+Result<void> ExtractTree::AddSymlink(std::string_view raw_name, std::string_view target) {
+  if (target.empty() || target.size() > kMaxLinkBytes) return Refuse(raw_name, "has no usable link target");
+  if (target.find('\0') != std::string_view::npos || !IsUtf8(target)) {
+    return Refuse(raw_name, "has a link target that is not text");
+  }
+  if (target.front() == '/')
+    return Refuse(raw_name, fmt::format("links to the absolute path '{}'", Printable(target)));
+  PTPKG_TRY(const std::optional<RelPath> name, AddFile(raw_name));
+  if (!name.has_value()) return Ok();
+  files_.erase(name->str());
+  links_.emplace(name->str(), target);
+  return Ok();
+}
+
+Result<void> ExtractTree::AddHardLink(std::string_view raw_name, std::string_view raw_target) {
+  PTPKG_TRY(const std::string target, Normalize(raw_target),
+            fmt::format("while linking '{}'", Printable(raw_name)));
+  const std::string stripped = DropComponents(target, options_.strip_components);
+  PTPKG_TRY(const std::optional<RelPath> name, AddFile(raw_name));
+  if (!name.has_value()) return Ok();
+  if (stripped == name->str() || !files_.contains(stripped)) {
+    return Refuse(raw_name, fmt::format("is a hard link to '{}', which is no earlier file of the archive",
+                                        Printable(raw_target)));
+  }
+  const AbsPath from = destination_ / RelPath::Literal(stripped);
+  PTPKG_TRY(const FileStat stat, env_.fs.Lstat(from));
+  PTPKG_CHECK(CountBytes(stat.size_bytes));
+  return env_.fs.CopyFile(from, destination_ / *name);
+}
+
+Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
+  const std::uint64_t total = bytes_.fetch_add(bytes) + bytes;
+  if (total > options_.limits.max_bytes || bytes > options_.limits.max_bytes) {
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("'{}' unpacks to more than {} bytes", archive_, options_.limits.max_bytes));
+  }
+  if (packed_bytes_ != 0 && total > kRatioFromBytes && total / options_.limits.max_ratio > packed_bytes_) {
+    return Error(ErrorCode::kCorrupt, fmt::format("'{}' unpacks to more than {} times its size", archive_,
+                                                  options_.limits.max_ratio))
+        .WithHint("such archives are made to fill disks; unpack it by hand if you trust it");
+  }
+  return Ok();
+}
+
+Result<void> ExtractTree::WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content) {
+  const AbsPath path = destination_ / name;
+  PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(path, OpenMode::kCreateNew));
+  std::vector<std::byte> buffer(kBufferBytes);
+  std::uint64_t offset = 0;
+  while (true) {
+    PTPKG_CHECK(env_.cancel.Check());
+    PTPKG_TRY(const std::size_t got, content.Read(buffer));
+    if (got == 0) break;
+    PTPKG_CHECK(CountBytes(got));
+    PTPKG_CHECK(file->WriteAt(offset, Bytes(buffer).first(got)));
+    offset += got;
+  }
+  PTPKG_CHECK(file->Close());
+  return env_.fs.SetMode(path, (mode & 0100U) != 0 ? 0755 : 0644);
+}
+
+Result<void> ExtractTree::StripSingleRoot() {
+  std::optional<std::string> root;
+  const auto is_other_root = [&](const std::string& name) {
+    const std::string top = name.substr(0, name.find('/'));
+    if (!root.has_value()) root = top;
+    return *root != top;
+  };
+  const auto link_elsewhere = [&](const auto& link) { return is_other_root(link.first); };
+  if (std::any_of(folders_.begin(), folders_.end(), is_other_root) ||
+      std::any_of(files_.begin(), files_.end(), is_other_root) ||
+      std::any_of(links_.begin(), links_.end(), link_elsewhere)) {
+    return Ok();
+  }
+  if (!root.has_value() || !folders_.contains(*root)) return Ok();
+
+  // Under another name first, as the root may hold a member of its own name.
+  const AbsPath from = destination_ / RelPath::Literal(*root + ".ptpkg-strip");
+  PTPKG_CHECK(env_.fs.Rename(destination_ / RelPath::Literal(*root), from));
+  PTPKG_TRY(const std::vector<std::string> children, env_.fs.ListDir(from));
+  for (const std::string& child : children) {
+    const AbsPath to = destination_ / RelPath::Literal(child);
+    PTPKG_TRY(const bool exists, Exists(env_.fs, to));
+    if (exists) return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", to.str()));
+    PTPKG_CHECK(env_.fs.Rename(from / RelPath::Literal(child), to));
+  }
+  PTPKG_CHECK(env_.fs.Remove(from));
+  std::map<std::string, std::string> links;
+  for (const auto& [name, target] : links_) links.emplace(DropComponents(name, 1), target);
+  links_ = std::move(links);
+  return Ok();
+}
+
+/// The target of the symlink that is, or will be, at `path`.
+Result<std::optional<std::string>> ExtractTree::LinkAt(const std::string& path) const {
+  const auto planned = links_.find(path);
+  if (planned != links_.end()) return std::optional<std::string>(planned->second);
+  const AbsPath on_disk = destination_ / RelPath::Literal(path);
+  const auto stat = env_.fs.Lstat(on_disk);
+  if (!stat) {
+    // Names that no file can have lead nowhere, which is allowed.
+    const int reason = stat.error().sys_errno();
+    const bool is_nowhere =
+        stat.error().code() == ErrorCode::kNotFound || reason == ENOTDIR || reason == ENAMETOOLONG;
+    if (!is_nowhere) return stat.error();
+    return std::optional<std::string>();
+  }
+  if (stat->kind != FileKind::kSymlink) return std::optional<std::string>();
+  PTPKG_TRY(std::string target, env_.fs.ReadLink(on_disk));
+  return std::optional<std::string>(std::move(target));
+}
+
+/// Follows `link` as the kernel would, other symlinks included: "a/b/.." is not "a" when b is a link.
+Result<bool> ExtractTree::LeavesTree(const RelPath& link) const {
+  std::vector<std::string> at;  // the folder reached, free of links
+  std::deque<std::string> rest;
+  for (const std::string& part : link.Components()) rest.push_back(part);
+  int hops = 0;
+  while (!rest.empty()) {
+    const std::string part = std::move(rest.front());
+    rest.pop_front();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (at.empty()) return true;
+      at.pop_back();
+      continue;
+    }
+    at.push_back(part);
+    PTPKG_TRY(const std::optional<std::string> target, LinkAt(Join(at, "/")));
+    if (!target.has_value()) continue;
+    if (target->starts_with('/')) return true;
+    if (++hops > kMaxLinkHops) return false;  // leads nowhere: the kernel stops here too
+    at.pop_back();
+    const std::vector<std::string> parts = Split(*target, '/');
+    rest.insert(rest.begin(), parts.begin(), parts.end());
+  }
+  return false;
+}
+
+Result<void> ExtractTree::Finish() {
+  if (options_.strip_single_root) PTPKG_CHECK(StripSingleRoot());
+  for (const auto& [name, target] : links_) {
+    PTPKG_TRY(const bool leaves, LeavesTree(RelPath::Literal(name)));
+    if (leaves) {
+      return Refuse(name,
+                    fmt::format("is a symlink to '{}', which leads out of the tree", Printable(target)));
+    }
+  }
+  for (const auto& [name, target] : links_) {
+    PTPKG_CHECK(env_.fs.CreateSymlink(target, destination_ / RelPath::Literal(name)));
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,61 @@
+#pragma once
+// Where members of a hostile archive may go: names, links and limits for tar and zip alike.
+// Layer: archive, internal to it.
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "archive/extract.h"
+
+namespace ptpkg::archive {
+
+/// Writes below one folder. Nothing is written through a symlink: parents are checked on disk before
+/// first use, files are created exclusively, and symlinks come last, when no file follows.
+/// WriteContent may run in several threads, everything else in one.
+class ExtractTree {
+ public:
+  ExtractTree(Env& env, const AbsPath& destination, const ExtractOptions& options, std::string_view archive,
+              std::uint64_t packed_bytes);
+
+  Result<void> AddFolder(std::string_view raw_name);
+  /// Admits a file and makes its folders. nullopt: left out by strip_components.
+  Result<std::optional<RelPath>> AddFile(std::string_view raw_name);
+  Result<void> AddSymlink(std::string_view raw_name, std::string_view target);
+  /// The target must be a file that was written before.
+  Result<void> AddHardLink(std::string_view raw_name, std::string_view raw_target);
+
+  /// Creates the file `name` from `content`. `mode`: any; becomes 0755 or 0644.
+  Result<void> WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content);
+  /// Adds to the bytes unpacked. Errors: kCorrupt beyond the limits. Any thread.
+  Result<void> CountBytes(std::uint64_t bytes);
+  /// Strips a single root and makes the symlinks. Call once, last.
+  Result<void> Finish();
+
+  [[nodiscard]] Error Refuse(std::string_view raw_name, std::string_view why) const;
+
+ private:
+  enum class Place : std::uint8_t { kFolder, kFile };
+  Result<std::optional<RelPath>> Admit(std::string_view raw_name, Place place);
+  Result<void> CountEntry();
+  Result<std::string> Normalize(std::string_view raw_name) const;
+  Result<void> MakeFolder(std::string_view raw_name, const std::string& folder);
+  Result<void> MakeParents(std::string_view raw_name, const RelPath& name);
+  Result<void> StripSingleRoot();
+  Result<bool> LeavesTree(const RelPath& link) const;
+  Result<std::optional<std::string>> LinkAt(const std::string& path) const;
+
+  Env& env_;
+  AbsPath destination_;
+  ExtractOptions options_;
+  std::string archive_;
+  std::uint64_t packed_bytes_;
+  std::uint64_t entries_ = 0;
+  std::atomic<std::uint64_t> bytes_{0};
+  std::set<std::string> folders_;
+  std::set<std::string> files_;
+  std::map<std::string, std::string> links_;  // name to target
+};
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,234 @@
+#include "archive/zip_directory.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "archive/entry_set.h"
+#include "archive/zip_format.h"
+
+namespace ptpkg::archive::zip {
+namespace {
+
+// A member takes at least 46 bytes here, so this holds more than the million members an extraction allows.
+constexpr std::uint64_t kMaxDirectoryBytes = 1ULL << 30U;
+
+Error Damaged(std::string_view archive, std::string_view why) {
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a sound zip: {}", archive, why));
+}
+
+Error Damaged(std::string_view archive, const std::string& member, std::string_view why) {
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive, Printable(member), why));
+}
+
+/// What the end records say about the central directory.
+struct EndRecord {
+  std::uint64_t count = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t directory_end = 0;  // where the end records begin
+};
+
+/// Offset of the end record in `tail`, the last bytes of the file: its comment must reach the file's end.
+std::optional<std::size_t> FindEnd(std::string_view tail) {
+  if (tail.size() < kEndBytes) return std::nullopt;
+  for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
+    if (Get32(tail, at) == kEndSignature && at + kEndBytes + Get16(tail, at + 20) == tail.size()) return at;
+  }
+  return std::nullopt;
+}
+
+/// 4.3.14, 4.3.15; the locator stands right before the end record.
+Result<std::optional<EndRecord>> ReadEnd64(File& file, std::uint64_t end_offset, std::string_view archive) {
+  if (end_offset < kEnd64LocatorBytes + kEnd64Bytes) return std::optional<EndRecord>();
+  PTPKG_TRY(const std::string locator,
+            ReadRange(file, end_offset - kEnd64LocatorBytes, kEnd64LocatorBytes, archive));
+  if (Get32(locator, 0) != kEnd64LocatorSignature) return std::optional<EndRecord>();
+  const std::uint64_t at = Get64(locator, 8);
+  if (at > end_offset - kEnd64LocatorBytes - kEnd64Bytes) {
+    return Damaged(archive, "the ZIP64 end record lies outside the file");
+  }
+  PTPKG_TRY(const std::string end, ReadRange(file, at, kEnd64Bytes, archive));
+  if (Get32(end, 0) != kEnd64Signature) return Damaged(archive, "the ZIP64 end record is missing");
+  if (Get64(end, 24) != Get64(end, 32) || Get32(end, 16) != 0 || Get32(end, 20) != 0) {
+    return Damaged(archive, "it spans several disks");
+  }
+  return std::optional<EndRecord>(EndRecord{
+      .count = Get64(end, 32), .offset = Get64(end, 48), .size_bytes = Get64(end, 40), .directory_end = at});
+}
+
+Result<EndRecord> ReadEnd(File& file, std::uint64_t file_bytes, std::string_view archive) {
+  const auto tail_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, kEndBytes + kMax16));
+  PTPKG_TRY(const std::string tail, ReadRange(file, file_bytes - tail_bytes, tail_bytes, archive));
+  const std::optional<std::size_t> at = FindEnd(tail);
+  if (!at.has_value()) return Damaged(archive, "it does not end in an end-of-central-directory record");
+  const std::uint64_t end_offset = file_bytes - tail_bytes + *at;
+  const std::string_view end = std::string_view(tail).substr(*at);
+  if (Get16(end, 4) != 0 || Get16(end, 6) != 0 || Get16(end, 8) != Get16(end, 10)) {
+    return Damaged(archive, "it spans several disks");
+  }
+  PTPKG_TRY(const std::optional<EndRecord> large, ReadEnd64(file, end_offset, archive));
+  if (large.has_value()) return *large;
+  return EndRecord{.count = Get16(end, 10),
+                   .offset = Get32(end, 16),
+                   .size_bytes = Get32(end, 12),
+                   .directory_end = end_offset};
+}
+
+/// Takes 64-bit values for the fields that hold 0xFFFFFFFF, in the order of 4.5.3.
+Result<void> ResolveZip64(std::string_view extra, std::vector<std::uint64_t*> fields) {
+  std::erase_if(fields, [](const std::uint64_t* field) { return *field != kMax32; });
+  if (fields.empty()) return Ok();
+  PTPKG_TRY(const std::vector<ExtraField> parsed, ParseExtra(extra));
+  const auto large = std::find_if(parsed.begin(), parsed.end(),
+                                  [](const ExtraField& field) { return field.id == kZip64ExtraId; });
+  if (large == parsed.end()) return Ok();  // the value 0xFFFFFFFF itself
+  std::size_t at = 0;
+  for (std::uint64_t* field : fields) {
+    if (large->data.size() < at + 8) return Error(ErrorCode::kCorrupt, "the ZIP64 field is too short");
+    *field = Get64(large->data, at);
+    at += 8;
+  }
+  return Ok();
+}
+
+Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view archive) {
+  if (rest.size() < kCentralBytes || Get32(rest, 0) != kCentralSignature) {
+    return Damaged(archive, "the central directory is damaged");
+  }
+  const std::size_t name_bytes = Get16(rest, 28);
+  const std::size_t extra_bytes = Get16(rest, 30);
+  CentralRecord record;
+  record.made_by = Get16(rest, 4);
+  record.flags = Get16(rest, 8);
+  record.method = Get16(rest, 10);
+  record.crc32 = Get32(rest, 16);
+  record.stored_bytes = Get32(rest, 20);
+  record.size_bytes = Get32(rest, 24);
+  record.comment_bytes = Get16(rest, 32);
+  record.external_attributes = Get32(rest, 38);
+  record.offset = Get32(rest, 42);
+  const std::size_t total = kCentralBytes + name_bytes + extra_bytes + record.comment_bytes;
+  if (rest.size() < total) return Damaged(archive, "the central directory is cut off");
+  record.name = rest.substr(kCentralBytes, name_bytes);
+  record.extra = rest.substr(kCentralBytes + name_bytes, extra_bytes);
+  rest.remove_prefix(total);
+  if (auto resolved = ResolveZip64(record.extra, {&record.size_bytes, &record.stored_bytes, &record.offset});
+      !resolved) {
+    return Damaged(archive, record.name, "has a damaged ZIP64 field");
+  }
+  return record;
+}
+
+Result<void> CompareHeaders(const CentralRecord& central, const LocalRecord& local,
+                            std::string_view archive) {
+  const auto differs = [&](std::string_view what) {
+    return Damaged(archive, central.name, fmt::format("has another {} in its local header", what));
+  };
+  if (central.name != local.name) {
+    return Damaged(archive, central.name,
+                   fmt::format("is called '{}' in its local header", Printable(local.name)));
+  }
+  if (central.method != local.method) return differs("compression method");
+  if ((central.flags & kFlagEncrypted) != (local.flags & kFlagEncrypted)) return differs("encryption flag");
+  if ((local.flags & kFlagDescriptor) != 0) return Ok();  // its numbers follow the content
+  if (central.crc32 != local.crc32) return differs("CRC");
+  if (central.size_bytes != local.size_bytes) return differs("size");
+  if (central.stored_bytes != local.stored_bytes) return differs("compressed size");
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::string> ReadRange(File& file, std::uint64_t offset, std::size_t size_bytes,
+                              std::string_view archive) {
+  std::string text(size_bytes, '\0');
+  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, std::as_writable_bytes(std::span(text))));
+  if (got != size_bytes) return Damaged(archive, "it is cut off");
+  return text;
+}
+
+Result<std::vector<ExtraField>> ParseExtra(std::string_view extra) {
+  std::vector<ExtraField> fields;
+  while (!extra.empty()) {
+    if (extra.size() < 4 || extra.size() - 4 < Get16(extra, 2)) {
+      return Error(ErrorCode::kCorrupt, "an extra field is cut off");
+    }
+    fields.push_back({.id = Get16(extra, 0), .data = extra.substr(4, Get16(extra, 2))});
+    extra.remove_prefix(4 + fields.back().data.size());
+  }
+  return fields;
+}
+
+Result<Directory> ReadDirectory(File& file, std::string_view archive) {
+  PTPKG_TRY(const FileStat stat, file.Stat());
+  Directory directory;
+  directory.file_bytes = stat.size_bytes;
+  PTPKG_TRY(const EndRecord end, ReadEnd(file, stat.size_bytes, archive));
+  directory.offset = end.offset;
+  directory.size_bytes = end.size_bytes;
+  if (end.size_bytes > end.directory_end || end.offset != end.directory_end - end.size_bytes) {
+    return Damaged(archive, "the central directory is not where the end record says");
+  }
+  if (end.size_bytes > kMaxDirectoryBytes)
+    return Damaged(archive, "the central directory is larger than 1 GiB");
+  PTPKG_TRY(const std::string text,
+            ReadRange(file, end.offset, static_cast<std::size_t>(end.size_bytes), archive));
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    PTPKG_TRY(CentralRecord record, ParseCentral(rest, archive));
+    directory.records.push_back(std::move(record));
+  }
+  if (directory.records.size() != end.count) {
+    return Damaged(archive, fmt::format("the central directory has {} members, not {}",
+                                        directory.records.size(), end.count));
+  }
+  return directory;
+}
+
+Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view archive) {
+  PTPKG_TRY(const std::string fixed, ReadRange(file, offset, kLocalBytes, archive));
+  if (Get32(fixed, 0) != kLocalSignature) return Damaged(archive, "a local header is missing");
+  const std::size_t name_bytes = Get16(fixed, 26);
+  const std::size_t extra_bytes = Get16(fixed, 28);
+  PTPKG_TRY(const std::string variable,
+            ReadRange(file, offset + kLocalBytes, name_bytes + extra_bytes, archive));
+  LocalRecord record;
+  record.name = variable.substr(0, name_bytes);
+  record.extra = variable.substr(name_bytes);
+  record.flags = Get16(fixed, 6);
+  record.method = Get16(fixed, 8);
+  record.crc32 = Get32(fixed, 14);
+  record.stored_bytes32 = Get32(fixed, 18);
+  record.size_bytes32 = Get32(fixed, 22);
+  record.stored_bytes = record.stored_bytes32;
+  record.size_bytes = record.size_bytes32;
+  record.data_offset = offset + kLocalBytes + name_bytes + extra_bytes;
+  if (auto resolved = ResolveZip64(record.extra, {&record.size_bytes, &record.stored_bytes}); !resolved) {
+    return Damaged(archive, record.name, "has a damaged ZIP64 field");
+  }
+  return record;
+}
+
+Result<void> CheckLocalHeaders(File& file, const Directory& directory, std::string_view archive) {
+  std::vector<const CentralRecord*> by_offset;
+  for (const CentralRecord& record : directory.records) by_offset.push_back(&record);
+  std::sort(by_offset.begin(), by_offset.end(),
+            [](const CentralRecord* a, const CentralRecord* b) { return a->offset < b->offset; });
+  std::uint64_t free_from = 0;
+  for (const CentralRecord* central : by_offset) {
+    if (central->offset < free_from)
+      return Damaged(archive, central->name, "shares bytes with another member");
+    if (central->offset >= directory.offset) return Damaged(archive, central->name, "lies outside the file");
+    PTPKG_TRY(const LocalRecord local, ReadLocal(file, central->offset, archive));
+    PTPKG_CHECK(CompareHeaders(*central, local, archive));
+    if (local.data_offset > directory.offset ||
+        central->stored_bytes > directory.offset - local.data_offset) {
+      return Damaged(archive, central->name, "is cut off");
+    }
+    free_from = local.data_offset + central->stored_bytes;
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::archive::zip

@@ -1,0 +1,204 @@
+#include "archive/zip_strict.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "archive/entry_set.h"
+#include "archive/zip_directory.h"
+#include "archive/zip_format.h"
+
+namespace ptpkg::archive {
+namespace {
+
+using zip::CentralRecord;
+using zip::ExtraField;
+using zip::LocalRecord;
+
+constexpr std::size_t kMaxProblems = 100;
+constexpr std::uint64_t kBombFromBytes = 64ULL << 20U;  // warehouse: ratio counts above this
+constexpr std::uint64_t kBombRatio = 50;
+constexpr std::uint16_t kStored = 0;
+constexpr std::uint16_t kDeflate = 8;
+
+/// Walks the records of one file. Every step that finds a problem it cannot get past ends the walk.
+class StrictReader {
+ public:
+  explicit StrictReader(File& file) : file_(file) {}
+
+  Result<std::vector<std::string>> Run() {
+    auto directory = zip::ReadDirectory(file_, "the file");
+    if (!directory) {
+      if (directory.error().code() != ErrorCode::kCorrupt) return std::move(directory).error();
+      Problem(directory.error().message());
+      return std::move(problems_);
+    }
+    for (const CentralRecord& record : directory->records) CheckCentral(record);
+    PTPKG_TRY(const bool reached_directory, WalkLocal(*directory));
+    if (reached_directory) {
+      for (const CentralRecord& record : directory->records) {
+        if (!local_.contains(record.name)) Member(record.name, "has no local header");
+      }
+      PTPKG_CHECK(CheckEnd(*directory));
+    }
+    CheckBomb(*directory);
+    return std::move(problems_);
+  }
+
+ private:
+  void Problem(std::string text) {
+    if (problems_.size() < kMaxProblems) problems_.push_back(std::move(text));
+  }
+  void Member(const std::string& name, std::string_view why) {
+    Problem(fmt::format("member '{}' {}", Printable(name), why));
+  }
+
+  void CheckName(const std::string& name, std::string_view where) {
+    if (HasControlCharacter(name)) Member(name, fmt::format("has a control character in its {} name", where));
+    if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where));
+  }
+
+  void CheckCentral(const CentralRecord& record) {
+    CheckName(record.name, "central");
+    if (!central_.emplace(record.name, &record).second)
+      Member(record.name, "is twice in the central directory");
+    if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory");
+    const bool is_folder = record.name.ends_with('/');
+    if (is_folder && (record.size_bytes != 0 || record.crc32 != 0))
+      Member(record.name, "is a folder with content");
+  }
+
+  /// True when the walk came to the central directory.
+  Result<bool> WalkLocal(const zip::Directory& directory) {
+    std::uint64_t offset = 0;
+    while (offset != directory.offset) {
+      if (offset > directory.offset) {
+        Problem("the last member reaches into the central directory");
+        return false;
+      }
+      auto local = zip::ReadLocal(file_, offset, "the file");
+      if (!local) {
+        if (local.error().code() != ErrorCode::kCorrupt) return std::move(local).error();
+        Problem(fmt::format(
+            "at offset {} there is no sound local header: bytes before, between or after members", offset));
+        return false;
+      }
+      CheckLocal(*local, offset);
+      if ((local->flags & zip::kFlagDescriptor) != 0) return false;  // its size cannot be known here
+      if (local->stored_bytes > directory.file_bytes) {
+        Member(local->name, "is larger than the file");
+        return false;
+      }
+      offset = local->data_offset + local->stored_bytes;
+    }
+    return true;
+  }
+
+  void CheckLocal(const LocalRecord& local, std::uint64_t offset) {
+    CheckName(local.name, "local");
+    if ((local.flags & zip::kFlagDescriptor) != 0) Member(local.name, "has a data descriptor");
+    if ((local.flags & zip::kFlagEncrypted) != 0) Member(local.name, "is encrypted");
+    if (local.method != kStored && local.method != kDeflate) {
+      Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method));
+    }
+    CheckExtra(local);
+    if (!local_.insert(local.name).second) Member(local.name, "has two local headers");
+    const auto central = central_.find(local.name);
+    if (central == central_.end()) {
+      Member(local.name, "is not in the central directory");
+    } else if ((local.flags & zip::kFlagDescriptor) == 0) {
+      Compare(local, *central->second, offset);
+    }
+  }
+
+  void Compare(const LocalRecord& local, const CentralRecord& central, std::uint64_t offset) {
+    const auto differs = [&](std::string_view what) {
+      Member(local.name,
+             fmt::format("has another {} in its local header than in the central directory", what));
+    };
+    if (local.stored_bytes != central.stored_bytes) differs("compressed size");
+    if (local.size_bytes != central.size_bytes) differs("size");
+    if (local.crc32 != central.crc32) differs("CRC");
+    if (local.method != central.method) differs("compression method");
+    if (offset != central.offset) Member(local.name, "is not where the central directory says");
+  }
+
+  void CheckExtra(const LocalRecord& local) {
+    auto fields = zip::ParseExtra(local.extra);
+    if (!fields) {
+      Member(local.name, "has a damaged extra field");
+      return;
+    }
+    std::set<std::uint16_t> seen;
+    for (const ExtraField& field : *fields) {
+      const bool once = field.id == zip::kZip64ExtraId || field.id == zip::kUnicodePathExtraId;
+      if (once && !seen.insert(field.id).second) Member(local.name, "has an extra field twice");
+      if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
+      if (field.id == zip::kUnicodePathExtraId) {
+        CheckName(std::string(field.data.substr(std::min<std::size_t>(5, field.data.size()))), "Unicode");
+      }
+    }
+  }
+
+  void CheckZip64(const LocalRecord& local, std::string_view data) {
+    const bool large_size = local.size_bytes32 == zip::kMax32;
+    const bool large_stored = local.stored_bytes32 == zip::kMax32;
+    switch (data.size()) {
+      case 0:
+        if (large_size || large_stored) Member(local.name, "has an empty ZIP64 field that it needs");
+        return;
+      case 8:
+        if (local.method != kStored) Member(local.name, "has one size in its ZIP64 field, but is compressed");
+        return;
+      case 16:
+      case 24:
+      case 28:
+        break;
+      default:
+        Member(local.name, fmt::format("has a ZIP64 field of {} bytes", data.size()));
+        return;
+    }
+    // uv: the field repeats the plain sizes, or both plain sizes point to it.
+    if (large_size && large_stored) return;
+    const bool repeats =
+        zip::Get64(data, 0) == local.size_bytes32 && zip::Get64(data, 8) == local.stored_bytes32;
+    if (data.size() != 16 || !repeats)
+      Member(local.name, "has a ZIP64 field that contradicts its plain sizes");
+  }
+
+  /// Between the central directory and the end record there is nothing, or the two ZIP64 records.
+  /// ReadDirectory has checked their places; the version 2 form of the ZIP64 end record is refused.
+  Result<void> CheckEnd(const zip::Directory& directory) {
+    const std::uint64_t at = directory.offset + directory.size_bytes;
+    PTPKG_TRY(const std::string signature, zip::ReadRange(file_, at, 4, "the file"));
+    if (zip::Get32(signature, 0) != zip::kEnd64Signature) return Ok();
+    PTPKG_TRY(const std::string end, zip::ReadRange(file_, at, zip::kEnd64Bytes + 4, "the file"));
+    if (zip::Get64(end, 4) != zip::kEnd64Bytes - 12) {
+      Problem("the ZIP64 end record has an extensible data sector");
+    } else if (zip::Get32(end, zip::kEnd64Bytes) != zip::kEnd64LocatorSignature) {
+      Problem("there are bytes between the ZIP64 end record and its locator");
+    }
+    return Ok();
+  }
+
+  void CheckBomb(const zip::Directory& directory) {
+    std::uint64_t total = 0;
+    for (const CentralRecord& record : directory.records) {
+      total = record.size_bytes > UINT64_MAX - total ? UINT64_MAX : total + record.size_bytes;
+    }
+    if (total > kBombFromBytes && total / kBombRatio > directory.file_bytes) {
+      Problem(fmt::format("it unpacks to {} bytes, more than {} times its size", total, kBombRatio));
+    }
+  }
+
+  File& file_;
+  std::vector<std::string> problems_;
+  std::map<std::string, const CentralRecord*> central_;
+  std::set<std::string> local_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> StrictZipProblems(File& file) { return StrictReader(file).Run(); }
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,20 @@
+#pragma once
+// Reads a zip as the strictest consumers of wheels do. Layer: archive. Never writes.
+
+#include <string>
+#include <vector>
+
+#include "support/fs.h"
+
+namespace ptpkg::archive {
+
+/// What PyPI's upload check or uv would refuse in the zip `file`, one sentence each, in the order in which
+/// they lie in the file; empty = nothing. The walk reads every record from offset 0 to the end, without
+/// help of the central directory, then compares the two. Content is not read: CRCs are compared, not
+/// computed. At most 100 problems are listed.
+/// Errors: only when the file cannot be read.
+/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip src/spec/extra_field.rs;
+/// docs/formats/zip.md has the table.
+Result<std::vector<std::string>> StrictZipProblems(File& file);
+
+}  // namespace ptpkg::archive

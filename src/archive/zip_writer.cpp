@@ -1,0 +1,262 @@
+#include "archive/zip_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <unordered_set>
+
+#include "archive/zip_format.h"
+
+namespace ptpkg::archive {
+namespace {
+
+using zip::Fields;
+using zip::kMax16;
+using zip::kMax32;
+
+// A member smaller than this gets its completed header while it is still in memory: one write per MiB of
+// small members instead of three per member.
+constexpr std::size_t kBufferBytes = 1U << 20U;
+
+constexpr std::uint32_t kRegularFile = 0100000;  // S_IFREG: pip honours the executable bit only beside it
+
+struct DosTime {
+  std::uint16_t time = 0;
+  std::uint16_t date = 0;
+};
+
+/// APPNOTE 4.4.6: two-second steps from 1980.
+DosTime ToDosTime(std::int64_t unix_seconds) {
+  constexpr std::int64_t kFirst = 315532800;  // 1980-01-01T00:00:00Z
+  constexpr std::int64_t kLast = 4354819199;  // 2107-12-31T23:59:59Z
+  using std::chrono::days;
+  using std::chrono::seconds;
+  const std::chrono::sys_seconds moment{seconds(std::clamp(unix_seconds, kFirst, kLast))};
+  const auto day = std::chrono::floor<days>(moment);
+  const std::chrono::year_month_day date{day};
+  const std::chrono::hh_mm_ss clock{moment - day};
+  const auto years = static_cast<unsigned>(static_cast<int>(date.year()) - 1980);
+  const auto month = static_cast<unsigned>(date.month());
+  const auto day_of_month = static_cast<unsigned>(date.day());
+  const auto hours = static_cast<unsigned>(clock.hours().count());
+  const auto minutes = static_cast<unsigned>(clock.minutes().count());
+  const auto two_seconds = static_cast<unsigned>(clock.seconds().count() / 2);
+  return {.time = static_cast<std::uint16_t>(hours << 11U | minutes << 5U | two_seconds),
+          .date = static_cast<std::uint16_t>(years << 9U | month << 5U | day_of_month)};
+}
+
+bool IsAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// One member as both directories describe it.
+struct Record {
+  std::string name;
+  std::uint32_t mode = 0;
+  ZipMethod method = ZipMethod::kStored;
+  bool zip64 = false;  // of the local header
+  std::uint64_t offset = 0;
+  std::uint32_t crc32 = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+
+  [[nodiscard]] std::uint16_t Flags() const { return IsAscii(name) ? 0 : zip::kFlagUtf8; }
+};
+
+std::string LocalHeader(const Record& record, DosTime time) {
+  Fields fields;
+  fields.U32(zip::kLocalSignature)
+      .U16(record.zip64 ? zip::kVersionZip64 : zip::kVersionDeflate)
+      .U16(record.Flags())
+      .U16(static_cast<std::uint16_t>(record.method))
+      .U16(time.time)
+      .U16(time.date)
+      .U32(record.crc32)
+      .U32(record.zip64 ? kMax32 : record.stored_bytes)
+      .U32(record.zip64 ? kMax32 : record.size_bytes)
+      .U16(record.name.size())
+      .U16(record.zip64 ? 20 : 0)
+      .Text(record.name);
+  // 4.5.3: the local field must hold both sizes.
+  if (record.zip64) fields.U16(zip::kZip64ExtraId).U16(16).U64(record.size_bytes).U64(record.stored_bytes);
+  return fields.str();
+}
+
+std::string CentralHeader(const Record& record, DosTime time) {
+  // 4.5.3: only the fields that do not fit, in this order.
+  Fields large;
+  if (record.size_bytes >= kMax32) large.U64(record.size_bytes);
+  if (record.stored_bytes >= kMax32) large.U64(record.stored_bytes);
+  if (record.offset >= kMax32) large.U64(record.offset);
+  const bool has_extra = !large.str().empty();
+  // Not below the local header's: libzip's consistency check compares the two.
+  const std::uint16_t version = record.zip64 || has_extra ? zip::kVersionZip64 : zip::kVersionDeflate;
+  Fields fields;
+  fields.U32(zip::kCentralSignature)
+      .U16(static_cast<std::uint16_t>(zip::kMadeByUnix | version))
+      .U16(version)
+      .U16(record.Flags())
+      .U16(static_cast<std::uint16_t>(record.method))
+      .U16(time.time)
+      .U16(time.date)
+      .U32(record.crc32)
+      .U32(std::min<std::uint64_t>(record.stored_bytes, kMax32))
+      .U32(std::min<std::uint64_t>(record.size_bytes, kMax32))
+      .U16(record.name.size())
+      .U16(has_extra ? large.str().size() + 4 : 0)
+      .U16(0)  // comment
+      .U16(0)  // disk
+      .U16(0)  // internal attributes
+      .U32(std::uint64_t{kRegularFile | record.mode} << 16U)
+      .U32(std::min<std::uint64_t>(record.offset, kMax32))
+      .Text(record.name);
+  if (has_extra) fields.U16(zip::kZip64ExtraId).U16(large.str().size()).Text(large.str());
+  return fields.str();
+}
+
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+std::string EndRecords(std::uint64_t count, Extent directory) {
+  Fields fields;
+  if (count >= kMax16 || directory.offset >= kMax32 || directory.size_bytes >= kMax32) {
+    fields.U32(zip::kEnd64Signature)
+        .U64(zip::kEnd64Bytes - 12)  // 4.3.14.1: without signature and this field
+        .U16(zip::kMadeByUnix | zip::kVersionZip64)
+        .U16(zip::kVersionZip64)
+        .U32(0)
+        .U32(0)
+        .U64(count)
+        .U64(count)
+        .U64(directory.size_bytes)
+        .U64(directory.offset);
+    fields.U32(zip::kEnd64LocatorSignature).U32(0).U64(directory.offset + directory.size_bytes).U32(1);
+  }
+  fields.U32(zip::kEndSignature)
+      .U16(0)
+      .U16(0)
+      .U16(std::min<std::uint64_t>(count, kMax16))
+      .U16(std::min<std::uint64_t>(count, kMax16))
+      .U32(std::min<std::uint64_t>(directory.size_bytes, kMax32))
+      .U32(std::min<std::uint64_t>(directory.offset, kMax32))
+      .U16(0);
+  return fields.str();
+}
+
+}  // namespace
+
+struct ZipWriter::State final : public ByteSink {
+  State(File& file_in, DosTime time_in) : file(file_in), time(time_in) {}
+
+  /// Content of the open member.
+  Result<void> Write(Bytes bytes) override {
+    PTPKG_ASSERT(open);
+    records.back().stored_bytes += bytes.size();
+    return Append(bytes);
+  }
+
+  [[nodiscard]] std::uint64_t offset() const { return flushed + pending.size(); }
+
+  Result<void> Append(Bytes bytes) {
+    if (pending.size() + bytes.size() > kBufferBytes) PTPKG_CHECK(Flush());
+    if (bytes.size() >= kBufferBytes) {
+      PTPKG_CHECK(file.WriteAt(flushed, bytes));
+      flushed += bytes.size();
+      return Ok();
+    }
+    pending.append(AsText(bytes));
+    return Ok();
+  }
+
+  Result<void> Flush() {
+    if (pending.empty()) return Ok();
+    PTPKG_CHECK(file.WriteAt(flushed, AsBytes(pending)));
+    flushed += pending.size();
+    pending.clear();
+    return Ok();
+  }
+
+  /// Replaces bytes that were appended before, in the buffer or in the file.
+  Result<void> Overwrite(std::uint64_t at, std::string_view bytes) {
+    if (at < flushed) {
+      // A header lies either wholly in the file or wholly in the buffer: Append never splits its input.
+      PTPKG_ASSERT(at + bytes.size() <= flushed);
+      return file.WriteAt(at, AsBytes(bytes));
+    }
+    pending.replace((at - flushed), bytes.size(), bytes);
+    return Ok();
+  }
+
+  File& file;
+  DosTime time;
+  std::vector<Record> records;
+  std::unordered_set<std::string> names;
+  std::string pending;
+  std::uint64_t flushed = 0;
+  bool open = false;
+};
+
+ZipWriter::ZipWriter(File& file, std::int64_t mtime)
+    : state_(std::make_unique<State>(file, ToDosTime(mtime))) {}
+ZipWriter::~ZipWriter() = default;
+
+Result<ByteSink*> ZipWriter::Begin(const Member& member) {
+  PTPKG_ASSERT(!state_->open);
+  const std::string& name = member.name.str();
+  if (name.size() > kMax16) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("archive member '{}...' has a name of more than 65535 bytes",
+                             Printable(name.substr(0, 60))));
+  }
+  if (HasControlCharacter(name) || !IsUtf8(name)) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("archive member '{}' has a name that is not printable UTF-8", Printable(name)));
+  }
+  if (!state_->names.insert(name).second) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("archive member '{}' was already added", name));
+  }
+  state_->records.push_back(Record{.name = name,
+                                   .mode = member.mode & 0777U,
+                                   .method = member.method,
+                                   .zip64 = member.zip64,
+                                   .offset = state_->offset(),
+                                   .crc32 = 0,
+                                   .size_bytes = 0,
+                                   .stored_bytes = 0});
+  PTPKG_CHECK(state_->Append(AsBytes(LocalHeader(state_->records.back(), state_->time))));
+  state_->open = true;
+  return static_cast<ByteSink*>(state_.get());
+}
+
+Result<void> ZipWriter::End(std::uint32_t crc32, std::uint64_t size_bytes) {
+  PTPKG_ASSERT(state_->open);
+  state_->open = false;
+  Record& record = state_->records.back();
+  record.crc32 = crc32;
+  record.size_bytes = size_bytes;
+  if (record.method == ZipMethod::kStored && record.stored_bytes != size_bytes) {
+    return Error(ErrorCode::kInternal, fmt::format("stored member '{}' got {} bytes, not {}", record.name,
+                                                   record.stored_bytes, size_bytes));
+  }
+  if (!record.zip64 && (size_bytes >= kMax32 || record.stored_bytes >= kMax32)) {
+    return Error(ErrorCode::kInternal,
+                 fmt::format("member '{}' outgrew 4 GiB without a reserved ZIP64 field", record.name));
+  }
+  return state_->Overwrite(record.offset, LocalHeader(record, state_->time));
+}
+
+Result<std::uint64_t> ZipWriter::Finish() {
+  PTPKG_ASSERT(!state_->open);
+  Extent directory{.offset = state_->offset(), .size_bytes = 0};
+  for (const Record& record : state_->records) {
+    PTPKG_CHECK(state_->Append(AsBytes(CentralHeader(record, state_->time))));
+  }
+  directory.size_bytes = state_->offset() - directory.offset;
+  PTPKG_CHECK(state_->Append(AsBytes(EndRecords(state_->records.size(), directory))));
+  PTPKG_CHECK(state_->Flush());
+  return state_->flushed;
+}
+
+}  // namespace ptpkg::archive

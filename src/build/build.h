@@ -1,0 +1,75 @@
+#pragma once
+// Host prefix, build script, staged tree. Layer: build.
+// Sources: conda-build's and rattler-build's build environment and post-processing
+// (docs/formats/build-environment.md).
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "build/work_layout.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::build {
+
+/// Where the tools and libraries that a recipe requires come from.
+enum class HostEnv : std::uint8_t {
+  kAuto,    ///< kSystem if the machine has everything, else kConda if there is a client.
+  kSystem,  ///< The machine's own programs, plus packages of our output channel.
+  kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
+};
+
+/// A package of our own output channel that a recipe names in build or host requirements.
+struct LocalPackage {
+  std::string name;
+  AbsPath path = AbsPath::Literal("/nonexistent");  ///< .conda or .tar.bz2
+  Sha256 sha256;
+};
+
+/// Unpacks `package` into the existing folder `prefix` and replaces its placeholders by that path. Given
+/// by the pipeline, because this layer knows no package format.
+using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const AbsPath& prefix)>;
+
+struct BuildInput {
+  const recipe::Recipe& recipe;
+  AbsPath source_root = AbsPath::Literal("/nonexistent");  ///< From source::Prepare; the script works in it.
+  std::vector<LocalPackage> packages;                      ///< For the host prefix.
+  UnpackFunction unpack;                                   ///< Needed when `packages` is not empty.
+  HostEnv host_env = HostEnv::kAuto;
+  WorkLayout layout;  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
+};
+
+struct StagedBuild {
+  /// Files that the script added below the prefix, post-processed. `tree.root` is the prefix, which holds
+  /// nothing else any more.
+  StagedTree tree;
+  /// What the prefix is called in the files of `tree`: the same 255 characters on every machine. Files
+  /// that hold it can be relocated at install.
+  std::string prefix;
+  std::string python_version;  ///< "3.11" of the interpreter used, "" if the recipe needs none.
+  /// Folders of the build, as they are called in the files of `tree`, that mean nothing elsewhere: one in an
+  /// artifact is a leak. The prefix is none of them, because an installer can replace it.
+  std::vector<std::string> forbidden_paths;
+};
+
+/// Makes the host prefix, runs the build script in the sources and returns what it added to the prefix.
+/// Where the path of the work folder has entered a file, it is replaced by a text of the same length
+/// that is the same for every folder, so that equal sources give equal bytes wherever they are built.
+/// Errors: kNotFound (all requirements that neither the packages nor the machine provide, with the command
+/// that installs them), kInvalidInput (an interpreter of another version than the variant's),
+/// kCommandFailed (context: last 40 lines and the log's path), kCancelled. The log stays in every case.
+Result<StagedBuild> Run(Env& env, const BuildInput& input);
+
+/// Content key of what the recipe says about building: script text, its environment, requirements, file
+/// globs. Errors: kNotFound (script file).
+Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe);
+
+/// Content key of the machine's tools that the recipe's requirements lead to: path, size and time of
+/// each program, versions of Python and its packages. Missing tools enter as missing; no error.
+Result<std::string> ToolKey(Env& env, const recipe::Recipe& recipe, HostEnv host_env);
+
+}  // namespace ptpkg::build

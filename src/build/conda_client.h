@@ -1,0 +1,26 @@
+#pragma once
+// Prefixes made by a conda-compatible client: solving is its job. Layer: build.
+
+#include <optional>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+/// PTPKG_CONDA_EXE of env.variables (a path or a name), else micromamba, mamba or conda on PATH.
+std::optional<AbsPath> FindCondaClient(const Env& env);
+
+struct CondaPrefix {
+  AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty folder or none.
+  std::vector<recipe::MatchSpec> specs;               ///< Nothing to do when empty.
+};
+
+/// `CLIENT create --yes --prefix PREFIX SPEC…`, with the user's own environment and configuration
+/// (channels, proxies, caches). Output is appended to `log_file`.
+/// Errors: kCommandFailed with the last lines of its output, kCancelled.
+Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefix& wanted,
+                               const AbsPath& log_file);
+
+}  // namespace ptpkg::build

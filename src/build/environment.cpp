@@ -1,0 +1,134 @@
+#include "build/environment.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "support/text.h"
+
+namespace ptpkg::build {
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+/// Folders for PATH, in order, without repetitions.
+class PathList {
+ public:
+  void Add(const AbsPath& folder) {
+    if (std::find(folders_.begin(), folders_.end(), folder.str()) == folders_.end())
+      folders_.push_back(folder.str());
+  }
+  [[nodiscard]] std::string str() const { return Join(folders_, ":"); }
+
+ private:
+  std::vector<std::string> folders_;
+};
+
+std::string ScriptPath(const EnvironmentInput& input) {
+  PathList path;
+  path.Add(input.layout.build_prefix / "bin");
+  path.Add(input.layout.prefix / "bin");
+  if (input.tools.python) path.Add(input.tools.python->executable.Parent());
+  path.Add(AbsPath::Literal("/usr/bin"));
+  path.Add(AbsPath::Literal("/bin"));
+  // What lies elsewhere comes last: its folder may hold other programs that nobody asked for.
+  for (const Tool& tool : input.tools.tools) path.Add(tool.path.Parent());
+  return path.str();
+}
+
+void AddFolders(Variables& out, const EnvironmentInput& input) {
+  const WorkLayout& layout = input.layout;
+  out["PREFIX"] = layout.prefix.str();
+  out["BUILD_PREFIX"] = layout.build_prefix.str();
+  out["SRC_DIR"] = input.source_root.str();
+  out["RECIPE_DIR"] = input.recipe.recipe_dir.str();
+  out["HOME"] = layout.home.str();
+  out["TMPDIR"] = layout.temp.str();
+  out["PWD"] = input.source_root.str();
+  out["PATH"] = ScriptPath(input);
+}
+
+void AddPackage(Variables& out, const recipe::Recipe& recipe) {
+  out["PKG_NAME"] = recipe.name;
+  out["PKG_VERSION"] = recipe.version;
+  out["PKG_BUILDNUM"] = std::to_string(recipe.build_number);
+  out["PKG_BUILD_STRING"] = recipe.build_string;
+  out["PKG_HASH"] = recipe.hash;
+  out["SUBDIR"] = recipe.subdir;
+  out["SHLIB_EXT"] = ".so";
+  out["CONDA_BUILD"] = "1";
+  out["CONDA_BUILD_STATE"] = "BUILD";
+}
+
+void AddReproducibility(Variables& out, const Env& env) {
+  out["LC_ALL"] = "C.UTF-8";
+  out["LANG"] = "C.UTF-8";
+  out["TZ"] = "UTC";
+  out["SOURCE_DATE_EPOCH"] = std::to_string(env.source_date_epoch);
+  // Some projects take ccache by themselves. It returns wrong objects for some nvcc commands, and its cache
+  // would be that of this build's empty HOME anyway.
+  out["CCACHE_DISABLE"] = "1";
+  out["PYTHONHASHSEED"] = "0";
+  out["PYTHONDONTWRITEBYTECODE"] = "1";
+  out["PYTHONNOUSERSITE"] = "1";
+  // As conda-build: a build takes nothing from an index, and pip must not ask one.
+  out["PIP_NO_INDEX"] = "1";
+  out["PIP_NO_DEPENDENCIES"] = "1";
+  out["PIP_NO_BUILD_ISOLATION"] = "0";  // pip reads the negation of a --no option: 0 switches isolation off
+  out["PIP_NO_CACHE_DIR"] = "1";
+  out["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
+  out["PIP_ROOT_USER_ACTION"] = "ignore";
+}
+
+void AddCompilation(Variables& out, const EnvironmentInput& input) {
+  const std::string prefix = input.layout.prefix.str();
+  const std::string maps =
+      fmt::format("-ffile-prefix-map={}=/usr/local/src/{}-{} -ffile-prefix-map={}=/usr/local/src/prefix",
+                  input.source_root.str(), input.recipe.name, input.recipe.version, prefix);
+  out["CFLAGS"] = maps;
+  out["CXXFLAGS"] = maps;
+  out["LDFLAGS"] = fmt::format("-L{}/lib -Wl,-rpath,{} -Wl,--build-id=none", prefix, SearchPathPad());
+  out["CMAKE_PREFIX_PATH"] = prefix;
+  out["PKG_CONFIG_PATH"] = fmt::format("{0}/lib/pkgconfig:{0}/share/pkgconfig", prefix);
+  for (const Tool& tool : input.tools.tools) {
+    if (!tool.variable.empty()) out[tool.variable] = tool.path.str();
+    if (tool.requirement == "ninja") out["CMAKE_GENERATOR"] = "Ninja";
+  }
+}
+
+void AddPython(Variables& out, const EnvironmentInput& input) {
+  if (!input.tools.python) return;
+  const Python& python = *input.tools.python;
+  out["PYTHON"] = python.executable.str();
+  out["PY_VER"] = python.MinorVersion();
+  out["PY3K"] = "1";
+  const std::string stdlib = fmt::format("{}/lib/python{}", input.layout.prefix.str(), python.MinorVersion());
+  out["STDLIB_DIR"] = stdlib;
+  out["SP_DIR"] = stdlib + "/site-packages";
+}
+
+bool IsVariableName(const std::string& name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  return !name.empty() && (name.front() < '0' || name.front() > '9') &&
+         name.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input) {
+  Variables out;
+  AddFolders(out, input);
+  AddPackage(out, input.recipe);
+  AddReproducibility(out, env);
+  AddCompilation(out, input);
+  AddPython(out, input);
+  out["CPU_COUNT"] = std::to_string(env.jobs);
+  for (const auto& [key, value] : input.recipe.variant) {
+    // A key such as "prefix-map" is no name, and one such as "PATH" must not break the build.
+    if (IsVariableName(key)) out.try_emplace(key, value);
+  }
+  for (const auto& [key, value] : input.recipe.script.env) out[key] = value;
+  return out;
+}
+
+}  // namespace ptpkg::build

@@ -1,0 +1,38 @@
+#pragma once
+// What happens to the files of a build between the script and the packages. Layer: build.
+// Source: the steps of conda-build's post_process_files that concern every output family
+// (research: build.py, post.py); search paths are elf's part, metadata conda's and wheel's.
+
+#include <string>
+#include <vector>
+
+#include "build/work_layout.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+struct PostProcessInput {
+  const recipe::Recipe& recipe;
+  const WorkLayout& layout;
+  std::string python;  ///< Path of the interpreter that scripts were installed with; "" = none.
+};
+
+/// Those of `added` that belong into a package: without compiled Python (.pyc, .pyo, __pycache__), libtool
+/// archives, version control, conda's own records, pip's direct_url.json (it names the build folder), and
+/// what the recipe's build.files leaves out.
+/// Errors: kInvalidInput when Python files lie in a Debian-style "dist-packages" folder, which no conda
+/// package and no wheel uses.
+Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std::vector<RelPath>& added);
+
+/// Changes the files below `layout.prefix`, which holds nothing else:
+/// - a hard link becomes a file of its own;
+/// - permissions become 0755 (executable by the owner) or 0644;
+/// - an absolute symlink into the prefix becomes relative;
+/// - scripts that begin with the build's Python begin with the prefix's;
+/// - RECORD of an installed Python distribution names the files that are there, without digests;
+/// - the path of the work folder becomes `layout.RootPlaceholder()`.
+/// Errors: kInvalidInput for a symlink into the rest of the work folder, kIo, kCancelled.
+Result<void> PostProcess(Env& env, const PostProcessInput& input);
+
+}  // namespace ptpkg::build

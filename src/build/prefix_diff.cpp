@@ -1,0 +1,54 @@
+#include "build/prefix_diff.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "source/walk.h"
+
+namespace ptpkg::build {
+
+Result<PrefixSnapshot> PrefixSnapshot::Take(Env& env, const AbsPath& prefix) {
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
+  PrefixSnapshot snapshot;
+  for (const source::WalkEntry& entry : entries) snapshot.before_.emplace(entry.path, entry.stat);
+  return snapshot;
+}
+
+Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& prefix) const {
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
+  std::vector<RelPath> added;
+  std::size_t untouched = 0;
+  for (const source::WalkEntry& entry : entries) {
+    const auto before = before_.find(entry.path);
+    if (before == before_.end()) {
+      added.push_back(entry.path);
+      continue;
+    }
+    ++untouched;
+    const FileStat& old = before->second;
+    const FileStat& now = entry.stat;
+    if (old.inode == now.inode && old.size_bytes == now.size_bytes && old.mtime_ns == now.mtime_ns &&
+        old.kind == now.kind) {
+      continue;
+    }
+    env.reporter.Warn(
+        fmt::format("the build script changed '{}', which belongs to a host package; the change is dropped",
+                    entry.path.str()));
+  }
+  if (untouched < before_.size()) {
+    env.reporter.Warn(
+        fmt::format("the build script removed {} files of host packages", before_.size() - untouched));
+  }
+  return added;
+}
+
+Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep) {
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
+  for (const source::WalkEntry& entry : entries) {
+    if (!std::binary_search(keep.begin(), keep.end(), entry.path))
+      PTPKG_CHECK(env.fs.Remove(prefix / entry.path));
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::build

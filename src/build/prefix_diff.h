@@ -1,0 +1,29 @@
+#pragma once
+// What a build script did to the host prefix. Layer: build.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+/// The state of a prefix before the script: every file and link with what changes when it is written.
+class PrefixSnapshot {
+ public:
+  static Result<PrefixSnapshot> Take(Env& env, const AbsPath& prefix);
+
+  /// Paths of files and links that were not there, sorted. Files of host packages that the script changed
+  /// or removed are reported as warnings and are no part of the result: two packages with one file
+  /// cannot be installed together.
+  Result<std::vector<RelPath>> Added(Env& env, const AbsPath& prefix) const;
+
+ private:
+  std::map<RelPath, FileStat> before_;
+};
+
+/// Removes every file and link below `prefix` but those of `keep` (sorted). Folders stay.
+Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
+
+}  // namespace ptpkg::build

@@ -1,0 +1,19 @@
+#pragma once
+// Replaces one path by another of the same length in a file of any size. Layer: build.
+
+#include <string_view>
+
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+struct PathReplacement {
+  std::string_view from;
+  std::string_view to;  ///< As long as `from`, which is not empty.
+};
+
+/// Overwrites every `from` in the regular file by `to`, in place. Returns the number of places.
+/// Reads in windows of 1 MiB: memory does not grow with the file. The file must not be hard-linked.
+Result<std::size_t> ReplacePath(Fs& fs, const AbsPath& file, const PathReplacement& replacement);
+
+}  // namespace ptpkg::build

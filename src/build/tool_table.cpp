@@ -1,0 +1,94 @@
+#include "build/tool_table.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptpkg::build {
+
+namespace {
+
+using enum ProviderKind;
+
+constexpr auto kTable = std::to_array<Provider>({
+    // Compilers, under the names that compiler() and conda-forge give them.
+    {kProgram, "gcc", "gcc", "gcc", "CC"},
+    {kProgram, "gxx", "g++", "g++", "CXX"},
+    {kProgram, "gfortran", "gfortran", "gfortran", "FC"},
+    {kProgram, "clang", "clang", "clang", "CC"},
+    {kProgram, "clangxx", "clang++", "clang", "CXX"},
+    {kProgram, "c-compiler", "gcc cc", "gcc", "CC"},
+    {kProgram, "cxx-compiler", "g++ c++", "g++", "CXX"},
+    {kProgram, "fortran-compiler", "gfortran", "gfortran", "FC"},
+    {kProgram, "cuda-nvcc", "nvcc", "", "CUDACXX"},
+    {kProgram, "cuda-compiler", "nvcc", "", "CUDACXX"},
+    {kProgram, "binutils", "ld", "binutils", ""},
+    {kAlways, "sysroot", "", "", ""},
+    {kAlways, "libgcc", "", "", ""},
+    {kAlways, "libgcc-ng", "", "", ""},
+    {kAlways, "libstdcxx", "", "", ""},
+    {kAlways, "libstdcxx-ng", "", "", ""},
+    // Build tools.
+    {kProgram, "cmake", "cmake", "cmake", ""},
+    {kProgram, "ninja", "ninja", "ninja-build", ""},
+    {kProgram, "make", "make", "make", ""},
+    {kProgram, "autoconf", "autoconf", "autoconf", ""},
+    {kProgram, "automake", "automake", "automake", ""},
+    {kProgram, "libtool", "libtoolize", "libtool", ""},
+    {kProgram, "pkg-config", "pkg-config", "pkg-config", ""},
+    {kProgram, "patch", "patch", "patch", ""},
+    {kProgram, "git", "git", "git", ""},
+    {kProgram, "perl", "perl", "perl", ""},
+    {kProgram, "m4", "m4", "m4", ""},
+    {kProgram, "ccache", "ccache", "ccache", ""},
+    {kProgram, "patchelf", "patchelf", "patchelf", ""},
+    {kProgram, "flatbuffers", "flatc", "flatbuffers-compiler", ""},
+    // Python.
+    {kPython, "python", "", "python3", ""},
+    {kPythonPackage, "pip", "pip", "", ""},
+    {kPythonPackage, "setuptools", "setuptools", "", ""},
+    {kPythonPackage, "wheel", "wheel", "", ""},
+    {kPythonPackage, "packaging", "packaging", "", ""},
+    {kPythonPackage, "scikit-build-core", "scikit-build-core", "", ""},
+    {kPythonPackage, "cython", "cython", "", ""},
+    {kPythonPackage, "numpy", "numpy", "", ""},
+    {kPythonPackage, "pyyaml", "pyyaml", "", ""},
+    {kPythonPackage, "typing_extensions", "typing-extensions", "", ""},
+    {kPythonPackage, "typing-extensions", "typing-extensions", "", ""},
+    // Libraries, by a header: that works on any distribution.
+    {kHeader, "openblas", "openblas_config.h", "libopenblas-dev", ""},
+    {kHeader, "libopenblas", "openblas_config.h", "libopenblas-dev", ""},
+    {kHeader, "openmp", "omp.h", "libgomp1", ""},
+    {kHeader, "eigen", "eigen3/Eigen/Core", "libeigen3-dev", ""},
+    {kHeader, "fmt", "fmt/format.h", "libfmt-dev", ""},
+    {kHeader, "sleef", "sleef.h", "libsleef-dev", ""},
+    {kHeader, "cpuinfo", "cpuinfo.h", "libcpuinfo-dev", ""},
+    {kHeader, "pybind11", "pybind11/pybind11.h", "pybind11-dev", ""},
+    {kHeader, "libprotobuf", "google/protobuf/message.h", "libprotobuf-dev", ""},
+    {kHeader, "libflatbuffers", "flatbuffers/flatbuffers.h", "libflatbuffers-dev", ""},
+    {kHeader, "onnx", "onnx/onnx_pb.h", "libonnx-dev", ""},
+    {kHeader, "fp16", "fp16.h", "libfp16-dev", ""},
+    {kHeader, "fxdiv", "fxdiv.h", "libfxdiv-dev", ""},
+    {kHeader, "psimd", "psimd.h", "libpsimd-dev", ""},
+    {kHeader, "pthreadpool", "pthreadpool.h", "libpthreadpool-dev", ""},
+    {kHeader, "nlohmann_json", "nlohmann/json.hpp", "nlohmann-json3-dev", ""},
+    {kHeader, "cpp-httplib", "httplib.h", "libcpp-httplib-dev", ""},
+    {kHeader, "zlib", "zlib.h", "zlib1g-dev", ""},
+    {kHeader, "libuv", "uv.h", "libuv1-dev", ""},
+});
+
+}  // namespace
+
+std::optional<Provider> FindProvider(std::string_view requirement) {
+  if (requirement.starts_with("__")) return Provider{};
+  // "gxx_linux-64" and "sysroot_linux-64": the platform says nothing that this machine does not.
+  std::string_view name = requirement;
+  for (const std::string_view platform : {"_linux-64", "_linux-aarch64"}) {
+    if (name.ends_with(platform)) name.remove_suffix(platform.size());
+  }
+  const auto* row = std::find_if(kTable.begin(), kTable.end(),
+                                 [&](const Provider& candidate) { return candidate.requirement == name; });
+  if (row == kTable.end()) return std::nullopt;
+  return *row;
+}
+
+}  // namespace ptpkg::build

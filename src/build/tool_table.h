@@ -1,0 +1,31 @@
+#pragma once
+// What a requirement's name means on a machine without a conda client. Layer: build.
+// The only place that knows program names and Debian packages; extend the table, not the code.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ptpkg::build {
+
+enum class ProviderKind : std::uint8_t {
+  kProgram,        ///< `probes`: program names; the first on PATH serves.
+  kHeader,         ///< `probes`: header files below an include folder; all must exist.
+  kPython,         ///< The interpreter.
+  kPythonPackage,  ///< `probes`: distribution names in the interpreter's environment.
+  kAlways,         ///< Part of every system that can run ptpkg.
+};
+
+struct Provider {
+  ProviderKind kind = ProviderKind::kAlways;
+  std::string_view requirement;
+  std::string_view probes;    ///< Separated by blanks.
+  std::string_view debian;    ///< Package that provides it; "" if none does.
+  std::string_view variable;  ///< Environment variable that names the program to build scripts; "" = none.
+};
+
+/// The row for a requirement. A compiler's platform is left out: "gxx_linux-64" is found as "gxx". Names
+/// that begin with "__" are virtual packages, always there. nullopt for an unknown name.
+std::optional<Provider> FindProvider(std::string_view requirement);
+
+}  // namespace ptpkg::build

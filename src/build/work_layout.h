@@ -1,0 +1,44 @@
+#pragma once
+// The folders of one build. Layer: build.
+
+#include <string>
+#include <string_view>
+
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+/// Everything whose path may enter a built file lies below `root`, whose path has the same length for
+/// every work folder: so a file that holds it has the same layout wherever it was built, and a text of
+/// that length can stand in for it.
+struct WorkLayout {
+  AbsPath root = AbsPath::Literal("/nonexistent");
+  AbsPath source = AbsPath::Literal("/nonexistent");        ///< SRC_DIR. Not made: source::Prepare does.
+  AbsPath prefix = AbsPath::Literal("/nonexistent");        ///< PREFIX; its path has 255 characters.
+  AbsPath build_prefix = AbsPath::Literal("/nonexistent");  ///< BUILD_PREFIX: tools, of a conda client.
+  AbsPath home = AbsPath::Literal("/nonexistent");          ///< HOME of the script.
+  AbsPath temp = AbsPath::Literal("/nonexistent");          ///< TMPDIR: short, for sockets.
+
+  /// `root` as it is called in staged files; as long as `root`'s path.
+  [[nodiscard]] std::string RootPlaceholder() const;
+  /// `prefix` as it is called in staged files; begins with RootPlaceholder().
+  [[nodiscard]] std::string PrefixPlaceholder() const;
+};
+
+/// Makes the folders (all but `source`) below the existing, empty folder `work_dir`.
+/// A work folder with a path so long that the lengths cannot be kept is allowed, with a warning that its
+/// results differ from those made elsewhere.
+Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir);
+
+/// Path of conda's placeholder prefix: 255 characters (conda-build config.py DEFAULT_PREFIX_LENGTH).
+inline constexpr std::size_t kPrefixLength = 255;
+/// Length of WorkLayout::root's path. Leaves 79 characters for the prefix's own name, and any work folder
+/// of up to 170 characters.
+inline constexpr std::size_t kRootLength = 176;
+
+/// The absolute folder that fills the run-time search path of everything that is linked in a build, so
+/// that any later search path fits in its place. It does not exist on any machine; one left in a finished
+/// artifact is an error. 640 characters or more (docs/formats/elf.md).
+std::string SearchPathPad();
+
+}  // namespace ptpkg::build

@@ -1,0 +1,205 @@
+// Index files of a conda channel. Layer: channel. Source: CEP 36; conda-index 0.13 index_subdir.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "archive/codec.h"
+#include "channel/channeldata.h"
+#include "channel/conda_record.h"
+#include "channel/index.h"
+#include "conda/names.h"
+#include "support/atomic_file.h"
+#include "support/parallel.h"
+
+namespace ptpkg::channel {
+namespace {
+
+// conda-index compresses repodata.json at this level too.
+constexpr int kZstdLevel = 16;
+constexpr int kRepodataVersion = 1;
+constexpr int kRunExportsVersion = 1;
+
+/// One line, keys sorted: the compact form that conda-index writes by default.
+std::string Compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Replaces files whose content changed, and remembers which.
+class IndexFiles {
+ public:
+  explicit IndexFiles(Env& env) : env_(env) {}
+
+  Result<void> Write(const AbsPath& path, std::string_view text) {
+    PTPKG_TRY(const bool same, Holds(path, text));
+    if (same) return Ok();
+    PTPKG_CHECK(WriteFile(env_.fs, path, text));
+    written_.push_back(path);
+    return Ok();
+  }
+
+  /// The text, and beside it the same compressed.
+  Result<void> WriteWithZst(const AbsPath& path, std::string_view text) {
+    StringSink packed;
+    PTPKG_TRY(const auto codec,
+              archive::MakeZstdSink(packed, {.level = kZstdLevel, .content_size = text.size()}));
+    PTPKG_CHECK(codec->Write(AsBytes(text)));
+    PTPKG_CHECK(codec->Finish());
+    // First: a client that sees the new .json next finds no older .zst beside it.
+    PTPKG_TRY(const AbsPath zst, AbsPath::Parse(path.str() + ".zst"));
+    PTPKG_CHECK(Write(zst, packed.str()));
+    return Write(path, text);
+  }
+
+  std::vector<AbsPath> TakeWritten() { return std::move(written_); }
+
+ private:
+  Result<bool> Holds(const AbsPath& path, std::string_view text) {
+    PTPKG_TRY(const bool exists, Exists(env_.fs, path));
+    if (!exists) return false;
+    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
+    if (stat.kind != FileKind::kRegular || stat.size_bytes != text.size()) return false;
+    PTPKG_TRY(const std::string old, ReadFile(env_.fs, path, text.size()));
+    return old == text;
+  }
+
+  Env& env_;
+  std::vector<AbsPath> written_;
+};
+
+struct SubdirContent {
+  std::string subdir;
+  std::vector<std::string> packages;  ///< File names, sorted.
+};
+
+bool IsPackageName(const std::string& name) {
+  return !name.starts_with('.') && conda::DistName::Parse(name).has_value();
+}
+
+/// Folders of `root` that hold packages or an older index; noarch in any case.
+Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
+  PTPKG_TRY(std::vector<std::string> names, env.fs.ListDir(root));
+  if (std::find(names.begin(), names.end(), "noarch") == names.end()) {
+    PTPKG_CHECK(env.fs.MakeDirs(root / "noarch"));
+    names.emplace_back("noarch");
+    std::sort(names.begin(), names.end());
+  }
+  std::vector<SubdirContent> result;
+  for (const std::string& name : names) {
+    if (!conda::IsSubdir(name)) continue;
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
+    if (stat.kind != FileKind::kDirectory) continue;
+    SubdirContent content{.subdir = name, .packages = {}};
+    PTPKG_TRY(const std::vector<std::string> files, env.fs.ListDir(root / name));
+    std::copy_if(files.begin(), files.end(), std::back_inserter(content.packages), IsPackageName);
+    const bool indexed = std::find(files.begin(), files.end(), "repodata.json") != files.end();
+    if (!content.packages.empty() || indexed || name == "noarch") result.push_back(std::move(content));
+  }
+  return result;
+}
+
+using KnownDigests = std::map<AbsPath, Digests>;
+
+/// Records of all packages of one subdir: from the cache where size and mtime are the same, else read.
+class SubdirReader {
+ public:
+  SubdirReader(Env& env, const AbsPath& root, const SubdirContent& content, const KnownDigests& known)
+      : env_(env), folder_(root / content.subdir), content_(content), known_(known) {}
+
+  Result<CondaRecords> Run() {
+    PTPKG_TRY(const CondaRecords cached, ReadCache());
+    std::vector<CondaRecord> records(content_.packages.size());
+    const auto read = [&](std::size_t i) -> Result<void> {
+      PTPKG_TRY(records[i], RecordOf(content_.packages[i], cached));
+      return Ok();
+    };
+    PTPKG_CHECK(ParallelFor(env_.jobs, records.size(), read));
+    CondaRecords result;
+    for (std::size_t i = 0; i < records.size(); ++i)
+      result.emplace(content_.packages[i], std::move(records[i]));
+    PTPKG_CHECK(WriteCache(result));
+    return result;
+  }
+
+ private:
+  [[nodiscard]] AbsPath CachePath() const { return folder_ / ".cache" / "ptpkg-index.json"; }
+
+  Result<CondaRecords> ReadCache() {
+    PTPKG_TRY(const bool exists, Exists(env_.fs, CachePath()));
+    if (!exists) return CondaRecords();
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, CachePath()));
+    return ParseRecordCache(text);
+  }
+
+  Result<void> WriteCache(const CondaRecords& records) {
+    if (records.empty()) return Ok();
+    PTPKG_CHECK(env_.fs.MakeDirs(CachePath().Parent()));
+    return IndexFiles(env_).Write(CachePath(), FormatRecordCache(records));
+  }
+
+  Result<CondaRecord> RecordOf(const std::string& file_name, const CondaRecords& cached) const {
+    const AbsPath path = folder_ / file_name;
+    PTPKG_TRY(const FileStat stat, env_.fs.Stat(path));
+    const auto old = cached.find(file_name);
+    if (old != cached.end() && old->second.size_bytes == stat.size_bytes &&
+        old->second.mtime_ns == stat.mtime_ns) {
+      return old->second;
+    }
+    const auto known = known_.find(path);
+    return ReadCondaRecord(env_, path, content_.subdir,
+                           known == known_.end() ? std::nullopt : std::optional<Digests>(known->second));
+  }
+
+  Env& env_;
+  AbsPath folder_;
+  const SubdirContent& content_;
+  const KnownDigests& known_;
+};
+
+Json MakeRepodata(const std::string& subdir, const CondaRecords& records) {
+  Json repodata = {{"info", {{"subdir", subdir}}},
+                   {"packages", Json::object()},
+                   {"packages.conda", Json::object()},
+                   {"removed", Json::array()},
+                   {"repodata_version", kRepodataVersion}};
+  for (const auto& [name, record] : records) {
+    repodata[name.ends_with(".conda") ? "packages.conda" : "packages"][name] = record.repodata;
+  }
+  return repodata;
+}
+
+/// Every package is listed, with an empty object when it exports nothing (CEP 12).
+Json MakeRunExports(const std::string& subdir, const CondaRecords& records) {
+  Json document = {{"info", {{"subdir", subdir}, {"version", kRunExportsVersion}}},
+                   {"packages", Json::object()},
+                   {"packages.conda", Json::object()}};
+  for (const auto& [name, record] : records) {
+    document[name.ends_with(".conda") ? "packages.conda" : "packages"][name] = {
+        {"run_exports", record.run_exports}};
+  }
+  return document;
+}
+
+}  // namespace
+
+Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known) {
+  const std::string frame = fmt::format("while indexing '{}'", root.str());
+  KnownDigests digests;
+  for (const Artifact& artifact : known) digests.emplace(artifact.path, artifact.digests);
+  PTPKG_TRY(const std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
+  std::map<std::string, CondaRecords> all;
+  IndexSummary summary;
+  for (const SubdirContent& content : subdirs) {
+    PTPKG_TRY(all[content.subdir], SubdirReader(env, root, content, digests).Run(), frame);
+    summary.packages += content.packages.size();
+  }
+  // Nothing is written before everything could be read.
+  IndexFiles files(env);
+  for (const auto& [subdir, records] : all) {
+    PTPKG_CHECK(files.WriteWithZst(root / subdir / "repodata.json", Compact(MakeRepodata(subdir, records))),
+                frame);
+    PTPKG_CHECK(files.Write(root / subdir / "run_exports.json", Compact(MakeRunExports(subdir, records))),
+                frame);
+  }
+  PTPKG_CHECK(files.Write(root / "channeldata.json", Compact(MakeChanneldata(all)) + "\n"), frame);
+  summary.written = files.TakeWritten();
+  return summary;
+}
+
+}  // namespace ptpkg::channel

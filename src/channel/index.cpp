@@ -1,0 +1,52 @@
+// Chooses the kind of index by what a folder holds. Layer: channel.
+#include "channel/index.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "conda/names.h"
+
+namespace ptpkg::channel {
+namespace {
+
+/// True if a subdir of `root` holds a package or an index.
+Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!conda::IsSubdir(name)) continue;
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
+    if (stat.kind != FileKind::kDirectory) continue;
+    PTPKG_TRY(const std::vector<std::string> files, env.fs.ListDir(root / name));
+    const bool found = std::any_of(files.begin(), files.end(), [](const std::string& file) {
+      return file == "repodata.json" || conda::DistName::Parse(file).has_value();
+    });
+    if (found) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root) {
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
+  const bool wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
+  });
+  PTPKG_TRY(const bool conda, HoldsCondaSubdir(env, root, names));
+  if (wheels && conda) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' holds both wheels and conda subdirs", root.str()))
+        .WithHint("keep wheels and conda packages in folders of their own");
+  }
+  if (wheels) return IndexWheels(env, root);
+  if (conda) return IndexConda(env, root);
+  const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return conda::DistName::Parse(name).has_value();
+  });
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' holds neither wheels nor conda packages", root.str()))
+      .WithHint(loose ? "put the conda packages into a subdir, 'linux-64' or 'noarch'"
+                      : "name a folder with .whl files, or one with subdirs such as 'linux-64' that hold "
+                        "conda packages");
+}
+
+}  // namespace ptpkg::channel

@@ -1,0 +1,26 @@
+// KEY=VALUE arguments. Layer: cli.
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+
+namespace ptpkg::cli {
+
+Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Error(ErrorCode::kUsage, fmt::format("{} '{}' is not of the form NAME=VALUE", flag, text));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<std::string>> select;
+  for (const std::string& text : texts) {
+    PTPKG_TRY(auto assignment, SplitAssignment("--select", text));
+    select[assignment.first].push_back(std::move(assignment.second));
+  }
+  return select;
+}
+
+}  // namespace ptpkg::cli

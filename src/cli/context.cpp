@@ -1,0 +1,121 @@
+#include "cli/context.h"
+
+#include <array>
+#include <charconv>
+#include <climits>
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace ptpkg::cli {
+
+namespace {
+
+std::map<std::string, std::string> ReadEnvironment(const char* const* environment) {
+  std::map<std::string, std::string> variables;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos)
+      variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::string Variable(const std::map<std::string, std::string>& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? "" : found->second;
+}
+
+Result<std::int64_t> ParseEpoch(const std::string& text) {
+  constexpr std::int64_t kZipEpoch = 315532800;  // 1980-01-01, the first day a zip can tell
+  if (text.empty()) return kZipEpoch;
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size() || value < 0) {
+    return Error(ErrorCode::kUsage, fmt::format("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
+  }
+  return std::max(value, kZipEpoch);
+}
+
+Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string, std::string>& variables,
+                            const AbsPath& cwd) {
+  for (const std::string& named : {flags.cache_dir, Variable(variables, "PTPKG_CACHE_DIR")}) {
+    if (!named.empty()) return AbsPath::Resolve(cwd, named);
+  }
+  if (const std::string cache = Variable(variables, "XDG_CACHE_HOME"); cache.starts_with('/')) {
+    PTPKG_TRY(const AbsPath folder, AbsPath::Parse(cache));
+    return folder / "ptpkg";
+  }
+  const std::string home = Variable(variables, "HOME");
+  if (!home.starts_with('/')) {
+    return Error(ErrorCode::kUsage, "there is no place for the cache: HOME is not set")
+        .WithHint("name a folder with --cache-dir or PTPKG_CACHE_DIR");
+  }
+  PTPKG_TRY(const AbsPath folder, AbsPath::Parse(home));
+  return folder / ".cache/ptpkg";
+}
+
+int UsableCpus() {
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cpus));
+}
+
+Result<AbsPath> WorkingDirectory() {
+  std::array<char, PATH_MAX> buffer{};
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr)
+    return ErrnoError(errno, "cannot tell the working directory");
+  return AbsPath::Parse(buffer.data());
+}
+
+LogFormat ParseLogFormat(const std::string& name) {
+  if (name == "terminal") return LogFormat::kTerminal;
+  if (name == "plain") return LogFormat::kPlain;
+  if (name == "json") return LogFormat::kJson;
+  return LogFormat::kAuto;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const CancelToken& cancel,
+                                                 const char* const* environment) {
+  auto variables = ReadEnvironment(environment);
+  PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
+  PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
+  PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));
+  std::unique_ptr<Context> context(new Context(flags));
+  context->fs_ = MakeOsFs();
+  context->process_ = MakeOsProcess();
+  context->http_ = MakeCurlHttp();
+  context->clock_ = MakeOsClock();
+  const std::string ci = Variable(variables, "CI");
+  const bool no_color = !Variable(variables, "NO_COLOR").empty();
+  context->reporter_ = MakeReporter(
+      *context->clock_,
+      {.format = ParseLogFormat(flags.log_format),
+       .quiet = flags.quiet,
+       .verbose = flags.verbose,
+       .color = flags.color == "always" || (flags.color == "auto" && StderrIsTerminal() && !no_color),
+       .in_ci = !ci.empty() && ci != "0" && ci != "false"});
+  context->env_.emplace(Env{.fs = *context->fs_,
+                            .process = *context->process_,
+                            .http = *context->http_,
+                            .clock = *context->clock_,
+                            .reporter = *context->reporter_,
+                            .cancel = cancel,
+                            .jobs = flags.jobs > 0 ? flags.jobs : UsableCpus(),
+                            .source_date_epoch = epoch,
+                            .cache_dir = cache,
+                            .cwd = cwd,
+                            .variables = std::move(variables)});
+  return context;
+}
+
+Result<AbsPath> Context::Path(const std::string& text) const {
+  auto path = AbsPath::Resolve(env_->cwd, text);
+  if (!path) return Error(ErrorCode::kUsage, path.error().message());
+  return path;
+}
+
+}  // namespace ptpkg::cli

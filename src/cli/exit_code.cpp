@@ -1,0 +1,54 @@
+#include "cli/exit_code.h"
+
+#include <array>
+
+namespace ptpkg::cli {
+
+ExitCode ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUsage:
+      return kUsageError;
+    case ErrorCode::kInvalidInput:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported:
+      return kBadInput;
+    case ErrorCode::kNotFound:
+    case ErrorCode::kHashMismatch:
+      return kMissing;
+    case ErrorCode::kCommandFailed:
+      return kBuildFailed;
+    case ErrorCode::kIo:
+      return kIoFailed;
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kRefused:
+      return kConflict;
+    case ErrorCode::kNetwork:
+      return kNetworkFailed;
+    case ErrorCode::kCheckFailed:
+      return kCheckFound;
+    case ErrorCode::kCancelled:
+      return kInterrupted;
+    case ErrorCode::kInternal:
+      return kInternalError;
+  }
+  return kInternalError;
+}
+
+std::span<const ExitCodeRow> ExitCodeTable() {
+  static constexpr std::array<ExitCodeRow, 11> kTable = {{
+      {kDone, "done"},
+      {kCheckFound, "a check found errors; nothing was published"},
+      {kUsageError, "the command line is wrong"},
+      {kBadInput, "a recipe, wheel or package is wrong, damaged or not supported"},
+      {kMissing, "a source, package or program is missing, or has another digest than declared"},
+      {kBuildFailed, "a build script or another program that ptpkg ran failed"},
+      {kIoFailed, "the operating system refused: permission, full disk, read error"},
+      {kConflict, "the target exists with other content, or a server refused"},
+      {kNetworkFailed, "the network failed, after retries"},
+      {kInternalError, "a bug in ptpkg: please report it"},
+      {kInterrupted, "interrupted"},
+  }};
+  return kTable;
+}
+
+}  // namespace ptpkg::cli

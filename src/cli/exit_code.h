@@ -1,0 +1,34 @@
+#pragma once
+// The program's exit codes, in one table. Layer: cli. docs/exit-codes.md shows the same table; a test
+// compares them.
+
+#include <span>
+#include <string_view>
+
+#include "support/error.h"
+
+namespace ptpkg::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kCheckFound = 1,
+  kUsageError = 2,
+  kBadInput = 3,
+  kMissing = 4,
+  kBuildFailed = 5,
+  kIoFailed = 6,
+  kConflict = 7,
+  kNetworkFailed = 8,
+  kInternalError = 70,
+  kInterrupted = 130,
+};
+
+ExitCode ExitCodeOf(ErrorCode code);
+
+struct ExitCodeRow {
+  ExitCode code;
+  std::string_view meaning;
+};
+std::span<const ExitCodeRow> ExitCodeTable();
+
+}  // namespace ptpkg::cli

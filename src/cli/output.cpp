@@ -1,0 +1,39 @@
+#include "cli/output.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace ptpkg::cli {
+
+namespace {
+
+void WriteAll(std::FILE* stream, std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  if ((!written || std::fflush(stream) != 0) && stream == stdout) {
+    // Nobody reads the results any more, or the disk is full: a success would be a lie.
+    static_cast<void>(std::fputs("error: cannot write to standard output\n", stderr));
+    std::_Exit(6);
+  }
+}
+
+}  // namespace
+
+void PrintResult(std::string_view text) { WriteAll(stdout, fmt::format("{}\n", text)); }
+
+void PrintLog(std::string_view line) { WriteAll(stderr, fmt::format("{}\n", line)); }
+
+void PrintLogRaw(std::string_view text) { WriteAll(stderr, text); }
+
+bool StderrIsTerminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+int TerminalWidth() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+}  // namespace ptpkg::cli

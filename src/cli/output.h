@@ -1,0 +1,22 @@
+#pragma once
+// What reaches the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of
+// the program writes to either.
+
+#include <string_view>
+
+namespace ptpkg::cli {
+
+enum class ColorChoice : unsigned char { kAuto, kAlways, kNever };
+
+/// One result line, or a JSON document. A closed pipe ends the program quietly, as for any filter.
+void PrintResult(std::string_view text);
+/// One line of log or diagnostics, with the line break added.
+void PrintLog(std::string_view line);
+/// Raw text to stderr, for the progress line.
+void PrintLogRaw(std::string_view text);
+
+[[nodiscard]] bool StderrIsTerminal();
+/// Columns of the terminal on stderr; 80 when unknown.
+[[nodiscard]] int TerminalWidth();
+
+}  // namespace ptpkg::cli

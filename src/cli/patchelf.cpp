@@ -1,0 +1,328 @@
+#include "cli/patchelf.h"
+
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+
+#include "cli/output.h"
+#include "support/text.h"
+
+namespace ptpkg::cli {
+namespace {
+
+using pipeline::ElfSummary;
+using pipeline::PathAction;
+
+constexpr std::uint64_t kMaxArgumentBytes = 1U << 20U;
+
+constexpr std::string_view kHelp = R"(syntax: patchelf
+  [--set-interpreter FILENAME]
+  [--print-interpreter]
+  [--print-soname]
+  [--set-soname SONAME]
+  [--set-rpath RPATH]
+  [--add-rpath RPATH]
+  [--remove-rpath]
+  [--shrink-rpath]
+  [--allowed-rpath-prefixes PREFIXES]   with --shrink-rpath: drop absolute entries that begin otherwise
+  [--print-rpath]
+  [--force-rpath]                       write DT_RPATH instead of DT_RUNPATH
+  [--add-needed LIBRARY]
+  [--remove-needed LIBRARY]
+  [--replace-needed LIBRARY NEW_LIBRARY]
+  [--print-needed]
+  [--no-default-lib]
+  [--add-debug-tag]
+  [--print-execstack]
+  [--clear-execstack]
+  [--set-execstack]
+  [--page-size SIZE] [--no-sort] [--no-clobber-old-sections]   accepted, without effect
+  [--output FILE]
+  [--debug]
+  [--version]
+  FILENAME...
+
+A value @FILE stands for the content of FILE. This is the patchelf command line of ptpkg.)";
+
+/// Walks the words; each option's handler takes its values from here.
+class Parser {
+ public:
+  Parser(Env& env, const std::vector<std::string>& words) : env_(env), words_(words) {}
+
+  Result<PatchelfCommand> Run() {
+    while (next_ < words_.size()) {
+      const std::string& word = words_[next_++];
+      const auto handler = Handlers().find(word);
+      if (handler == Handlers().end()) {
+        command_.files.push_back(word);
+      } else {
+        PTPKG_CHECK(handler->second(*this));
+      }
+      if (command_.help || command_.version) return std::move(command_);
+    }
+    PTPKG_CHECK(CheckCombination());
+    return std::move(command_);
+  }
+
+ private:
+  using Handler = std::function<Result<void>(Parser&)>;
+
+  static Handler Flag(bool PatchelfCommand::*member) {
+    return [member](Parser& parser) {
+      parser.command_.*member = true;
+      return Ok();
+    };
+  }
+
+  static Handler Flag(bool pipeline::PatchElfRequest::*member) {
+    return [member](Parser& parser) {
+      parser.command_.edits.*member = true;
+      return Ok();
+    };
+  }
+
+  static Handler Text(std::optional<std::string> pipeline::PatchElfRequest::*member) {
+    return [member](Parser& parser) -> Result<void> {
+      PTPKG_TRY(parser.command_.edits.*member, parser.Value());
+      return Ok();
+    };
+  }
+
+  static Handler List(std::vector<std::string> pipeline::PatchElfRequest::*member) {
+    return [member](Parser& parser) -> Result<void> {
+      PTPKG_TRY(std::string value, parser.Value());
+      (parser.command_.edits.*member).push_back(std::move(value));
+      return Ok();
+    };
+  }
+
+  static Handler Path(PathAction action, bool has_text) {
+    return [action, has_text](Parser& parser) -> Result<void> {
+      pipeline::PatchElfRequest& edits = parser.command_.edits;
+      if (has_text) {
+        PTPKG_TRY(edits.path_text, parser.Value());
+        const bool other = edits.path_action == PathAction::kSet || edits.path_action == PathAction::kAdd;
+        if (other && edits.path_action != action) {
+          return Error(ErrorCode::kUsage, "--set-rpath option not allowed with --add-rpath");
+        }
+      }
+      // patchelf's own precedence: shrink, remove, set, add.
+      if (Rank(action) >= Rank(edits.path_action)) edits.path_action = action;
+      return Ok();
+    };
+  }
+
+  static int Rank(PathAction action) {
+    switch (action) {
+      case PathAction::kKeep:
+        return 0;
+      case PathAction::kAdd:
+        return 1;
+      case PathAction::kSet:
+        return 2;
+      case PathAction::kRemove:
+        return 3;
+      case PathAction::kShrink:
+        return 4;
+    }
+    return 0;
+  }
+
+  static Handler Stack(bool executable) {
+    return [executable](Parser& parser) {
+      // Clearing wins when both are asked for.
+      std::optional<bool>& stack = parser.command_.edits.executable_stack;
+      if (stack != false) stack = executable;
+      return Ok();
+    };
+  }
+
+  static Handler Unsupported(std::string option, bool has_value) {
+    return [option, has_value](Parser& parser) -> Result<void> {
+      if (has_value) {
+        PTPKG_TRY(const std::string value, parser.Value());
+      }
+      return Error(ErrorCode::kUnsupported, fmt::format("{} is not supported by ptpkg's patchelf", option));
+    };
+  }
+
+  static const std::map<std::string, Handler, std::less<>>& Handlers() {
+    static const std::map<std::string, Handler, std::less<>> kHandlers = {
+        {"--help", Flag(&PatchelfCommand::help)},
+        {"-h", Flag(&PatchelfCommand::help)},
+        {"--version", Flag(&PatchelfCommand::version)},
+        {"--debug", Flag(&PatchelfCommand::debug)},
+        {"--print-interpreter", Flag(&PatchelfCommand::print_interpreter)},
+        {"--print-soname", Flag(&PatchelfCommand::print_soname)},
+        {"--print-rpath", Flag(&PatchelfCommand::print_search_path)},
+        {"--print-needed", Flag(&PatchelfCommand::print_needed)},
+        {"--print-execstack", Flag(&PatchelfCommand::print_executable_stack)},
+        {"--set-interpreter", Text(&pipeline::PatchElfRequest::interpreter)},
+        {"--interpreter", Text(&pipeline::PatchElfRequest::interpreter)},
+        {"--set-soname", Text(&pipeline::PatchElfRequest::soname)},
+        {"--set-rpath", Path(PathAction::kSet, true)},
+        {"--add-rpath", Path(PathAction::kAdd, true)},
+        {"--remove-rpath", Path(PathAction::kRemove, false)},
+        {"--shrink-rpath", Path(PathAction::kShrink, false)},
+        {"--allowed-rpath-prefixes", [](Parser& parser) { return parser.TakePrefixes(); }},
+        {"--force-rpath", Flag(&pipeline::PatchElfRequest::rpath_tag)},
+        {"--add-needed", List(&pipeline::PatchElfRequest::add_needed)},
+        {"--remove-needed", List(&pipeline::PatchElfRequest::remove_needed)},
+        {"--replace-needed", [](Parser& parser) { return parser.TakeReplacement(); }},
+        {"--clear-execstack", Stack(false)},
+        {"--set-execstack", Stack(true)},
+        {"--no-default-lib", Flag(&pipeline::PatchElfRequest::no_default_libraries)},
+        {"--add-debug-tag", Flag(&pipeline::PatchElfRequest::add_debug_entry)},
+        {"--output", [](Parser& parser) { return parser.TakeOutput(); }},
+        {"--page-size", [](Parser& parser) { return parser.TakePageSize(); }},
+        {"--no-sort", [](Parser&) { return Ok(); }},
+        {"--no-clobber-old-sections", [](Parser&) { return Ok(); }},
+        {"--clear-symbol-version", Unsupported("--clear-symbol-version", true)},
+        {"--rename-dynamic-symbols", Unsupported("--rename-dynamic-symbols", true)},
+        {"--set-os-abi", Unsupported("--set-os-abi", true)},
+        {"--print-os-abi", Unsupported("--print-os-abi", false)},
+        {"--build-resolution-cache", Unsupported("--build-resolution-cache", false)},
+    };
+    return kHandlers;
+  }
+
+  /// The next word as written.
+  Result<std::string> Word() {
+    if (next_ == words_.size()) return Error(ErrorCode::kUsage, "missing argument");
+    return words_[next_++];
+  }
+
+  /// The next word, or the content of the file that it names with '@'.
+  Result<std::string> Value() {
+    PTPKG_TRY(std::string word, Word());
+    if (!word.starts_with('@')) return word;
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(env_.cwd, std::string_view(word).substr(1)));
+    auto text = ReadFile(env_.fs, path, kMaxArgumentBytes);
+    if (text) return *std::move(text);
+    const ErrorCode code = text.error().code();
+    return Error(code, fmt::format("getting info about '{}': {}", word.substr(1), text.error().message()));
+  }
+
+  Result<void> TakePrefixes() {
+    PTPKG_TRY(const std::string word, Word());
+    command_.edits.allowed_prefixes = Split(word, ':');
+    return Ok();
+  }
+
+  Result<void> TakeReplacement() {
+    if (words_.size() - next_ < 2) return Error(ErrorCode::kUsage, "missing argument(s)");
+    command_.edits.replace_needed.emplace_back(words_[next_], words_[next_ + 1]);
+    next_ += 2;
+    return Ok();
+  }
+
+  Result<void> TakeOutput() {
+    PTPKG_TRY(const std::string value, Value());
+    PTPKG_TRY(command_.edits.output, AbsPath::Resolve(env_.cwd, value));
+    return Ok();
+  }
+
+  Result<void> TakePageSize() {
+    PTPKG_TRY(const std::string word, Word());
+    const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || word.find_first_not_of('0') == std::string::npos) {
+      return Error(ErrorCode::kUsage, "invalid argument to --page-size");
+    }
+    return Ok();
+  }
+
+  Result<void> CheckCombination() const {
+    if (command_.files.empty()) return Error(ErrorCode::kUsage, "missing filename");
+    if (command_.edits.output && command_.files.size() != 1) {
+      return Error(ErrorCode::kUsage, "--output option only allowed with single input file");
+    }
+    return Ok();
+  }
+
+  Env& env_;
+  const std::vector<std::string>& words_;
+  std::size_t next_ = 0;
+  PatchelfCommand command_;
+};
+
+/// Messages of patchelf that scripts compare.
+Error Reworded(const Error& error, const std::string& file) {
+  if (error.code() == ErrorCode::kNotFound) {
+    return Error(error.code(), fmt::format("getting info about '{}': No such file or directory", file));
+  }
+  if (error.code() == ErrorCode::kUnsupported && error.message().ends_with("is not an ELF file")) {
+    return Error(error.code(), "not an ELF executable");
+  }
+  return error;
+}
+
+Result<void> Print(const PatchelfCommand& command, const ElfSummary& summary) {
+  constexpr std::string_view kStatic = "The input file is most likely statically linked";
+  if (command.print_interpreter) {
+    if (!summary.interpreter) {
+      return Error(ErrorCode::kUnsupported, fmt::format("cannot find section '.interp'. {}", kStatic));
+    }
+    PrintResult(*summary.interpreter);
+  }
+  if (command.print_soname && summary.is_library && summary.soname && !summary.soname->empty()) {
+    PrintResult(*summary.soname);
+  }
+  if (command.print_search_path && summary.has_dynamic) PrintResult(summary.search_path.value_or(""));
+  if (command.print_executable_stack) PrintResult(fmt::format("execstack: {}", summary.executable_stack));
+  if (command.print_needed) {
+    for (const std::string& name : summary.needed) PrintResult(name);
+  }
+  return Ok();
+}
+
+Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::string& name) {
+  PTPKG_TRY(const AbsPath file, AbsPath::Resolve(env.cwd, name));
+  const auto summary = pipeline::SummarizeElf(env, file);
+  if (!summary) return Reworded(summary.error(), name);
+  PTPKG_CHECK(Print(command, *summary));
+  pipeline::PatchElfRequest request = command.edits;
+  request.file = file;
+  if (auto patched = pipeline::PatchElf(env, request); !patched) return Reworded(patched.error(), name);
+  return Ok();
+}
+
+}  // namespace
+
+Result<PatchelfCommand> ParsePatchelf(Env& env, const std::vector<std::string>& words) {
+  return Parser(env, words).Run();
+}
+
+bool IsPatchelfName(std::string_view program) {
+  const std::size_t slash = program.rfind('/');
+  return program.substr(slash == std::string_view::npos ? 0 : slash + 1) == "patchelf";
+}
+
+int RunPatchelf(Env& env, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    PrintLog(kHelp);
+    return 1;
+  }
+  const auto command = ParsePatchelf(env, words);
+  if (!command) {
+    PrintLog(fmt::format("patchelf: {}", command.error().message()));
+    return 1;
+  }
+  if (command->help) {
+    PrintLog(kHelp);
+    return 0;
+  }
+  if (command->version) {
+    PrintResult(fmt::format("patchelf {}", kPatchelfVersion));
+    return 0;
+  }
+  for (const std::string& file : command->files) {
+    if (command->debug) PrintLog(fmt::format("patching ELF file '{}'", file));
+    if (const auto done = PatchOne(env, *command, file); !done) {
+      PrintLog(fmt::format("patchelf: {}", done.error().message()));
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,45 @@
+#pragma once
+// The running tasks of a reporter: names, bytes, rate and time left. Layer: cli. Not locked: the
+// reporter that owns it locks.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "support/clock.h"
+#include "support/reporter.h"
+
+namespace ptpkg::cli {
+
+struct RunningTask {
+  TaskInfo info;
+  std::uint64_t done_bytes = 0;
+  std::chrono::steady_clock::time_point start;
+  std::chrono::steady_clock::time_point last_line;  ///< When the plain reporter last wrote of it.
+};
+
+class TaskTable {
+ public:
+  explicit TaskTable(Clock& clock) : clock_(clock) {}
+
+  TaskId Start(const TaskInfo& info);
+  /// Null for an id that is not running.
+  RunningTask* Find(TaskId id);
+  std::optional<RunningTask> Finish(TaskId id);
+  [[nodiscard]] const std::map<TaskId, RunningTask>& running() const { return running_; }
+
+  /// "412.3 MB of 1.1 GB, 35.0 MB/s, 20 s left"; "" before there is anything to say.
+  [[nodiscard]] std::string Progress(const RunningTask& task) const;
+  [[nodiscard]] double SecondsSince(std::chrono::steady_clock::time_point start) const;
+
+ private:
+  Clock& clock_;
+  TaskId next_ = 1;
+  std::map<TaskId, RunningTask> running_;
+};
+
+/// "0.4 s", "12 s", "3 m 05 s".
+std::string FormatSeconds(double seconds);
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,245 @@
+// ptpkg build, conda and wheel. Layer: cli.
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+
+#include "cli/verbs.h"
+#include "pipeline/build.h"
+#include "pipeline/relink.h"
+#include "pipeline/repack.h"
+#include "support/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+/// Flags of build, conda and wheel, as typed.
+struct BuildFlags {
+  std::vector<std::string> inputs;
+  std::vector<std::string> variant_files;
+  std::vector<std::string> select;
+  std::vector<std::string> formats;
+  std::vector<std::string> sources;
+  std::string output = "dist";
+  std::string host_env = "auto";
+  std::string layout;
+  std::string build_string;
+  std::uint64_t build_number = 0;
+  std::string distribution;
+  std::string python = "3.11";
+  bool explain = false;
+  bool keep_work = false;
+  bool force = false;
+  bool dry_run = false;
+};
+
+Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
+  std::set<ArtifactFormat> formats;
+  for (const std::string& list : names) {
+    for (const std::string& name : Split(list, ',')) {
+      const auto format = ParseArtifactFormat(name);
+      if (!format) {
+        return Error(ErrorCode::kUsage, fmt::format("'{}' is not a package format", name))
+            .WithHint("formats are conda, tar.bz2 and wheel");
+      }
+      formats.insert(*format);
+    }
+  }
+  return formats;
+}
+
+Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const BuildFlags& flags) {
+  pipeline::BuildRequest request;
+  for (const std::string& input : flags.inputs) {
+    PTPKG_TRY(AbsPath path, context.Path(input));
+    request.recipes.push_back(std::move(path));
+  }
+  for (const std::string& file : flags.variant_files) {
+    PTPKG_TRY(AbsPath path, context.Path(file));
+    request.variant_files.push_back(std::move(path));
+  }
+  PTPKG_TRY(request.select, ParseSelect(flags.select));
+  for (const std::string& text : flags.sources) {
+    PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
+    PTPKG_TRY(AbsPath path, context.Path(assignment.second));
+    request.sources.insert_or_assign(assignment.first, std::move(path));
+  }
+  PTPKG_TRY(request.formats, ParseFormats(flags.formats));
+  PTPKG_TRY(request.output, context.Path(flags.output));
+  if (flags.host_env == "system") request.host_env = build::HostEnv::kSystem;
+  if (flags.host_env == "conda") request.host_env = build::HostEnv::kConda;
+  request.force = flags.force;
+  request.keep_work = flags.keep_work;
+  request.dry_run = flags.dry_run;
+  return request;
+}
+
+Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output) {
+  Json artifacts = Json::array();
+  for (const pipeline::ArtifactRecord& record : summary.artifacts) {
+    Json item = pipeline::ArtifactRecordToJson(record);
+    item["path"] = output.str() + "/" + record.path;
+    artifacts.push_back(std::move(item));
+  }
+  Json stages = Json::array();
+  for (const pipeline::StageTime& stage : summary.stages) stages.push_back(pipeline::StageTimeToJson(stage));
+  return {{"artifacts", artifacts},
+          {"stages", stages},
+          {"skipped", summary.skipped},
+          {"findings", FindingsToJson(summary.reports)}};
+}
+
+void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
+                  bool explain) {
+  if (explain) {
+    for (const pipeline::StageTime& stage : summary.stages) {
+      PrintLog(fmt::format("{:>8}  {}: {} ({})", stage.stage, stage.subject, stage.ran ? "ran" : "skipped",
+                           stage.reason));
+    }
+  }
+  for (const std::string& skipped : summary.skipped) {
+    context.env().reporter.Note(fmt::format("'{}' is skipped: its recipe says so for this variant", skipped));
+  }
+  PrintFindings(summary.reports);
+  for (const pipeline::ArtifactRecord& record : summary.artifacts)
+    PrintResult(output.str() + "/" + record.path);
+}
+
+Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
+  PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
+  PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
+  if (context.json()) {
+    PrintResult(SummaryToJson(summary, request.output).dump(2));
+  } else {
+    PrintSummary(context, summary, request.output, flags.explain);
+  }
+  return kDone;
+}
+
+using RepackFunction = Result<pipeline::RepackSummary> (*)(Env&, const pipeline::RepackRequest&);
+
+Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags, RepackFunction repack) {
+  if (flags.inputs.size() != 1) return Error(ErrorCode::kUsage, "give one artifact at a time");
+  pipeline::RepackRequest request;
+  PTPKG_TRY(request.input, context.Path(flags.inputs.front()));
+  PTPKG_TRY(request.output, context.Path(flags.output));
+  PTPKG_TRY(request.formats, ParseFormats(flags.formats));
+  request.layout = flags.layout;
+  request.build_string = flags.build_string;
+  request.build_number = flags.build_number;
+  request.distribution = flags.distribution;
+  request.python = flags.python;
+  request.force = flags.force;
+  PTPKG_TRY(const pipeline::RepackSummary summary, repack(context.env(), request));
+  for (const std::string& unknown : summary.unknown_requirements) {
+    context.env().reporter.Warn(
+        fmt::format("requirement '{}' is not in the table of conda names: kept under its own name", unknown));
+  }
+  if (context.json()) {
+    Json document = SummaryToJson(summary.build, request.output);
+    document["unknown_requirements"] = summary.unknown_requirements;
+    PrintResult(document.dump(2));
+  } else {
+    PrintSummary(context, summary.build, request.output, flags.explain);
+  }
+  return kDone;
+}
+
+bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
+
+/// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
+Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
+  const std::string& first = flags.inputs.front();
+  if (conda && first.ends_with(".whl")) return RunRepack(context, flags, pipeline::WheelToConda);
+  if (!conda && IsPackage(first)) return RunRepack(context, flags, pipeline::CondaToWheel);
+  if (first.ends_with(".whl") || IsPackage(first)) {
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is of this family already", first))
+        .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
+  }
+  if (flags.formats.empty()) {
+    flags.formats = conda ? std::vector<std::string>{"conda", "tar.bz2"} : std::vector<std::string>{"wheel"};
+  }
+  return RunBuild(context, flags);
+}
+
+void AddBuildFlags(CLI::App& verb, BuildFlags& flags) {
+  verb.add_option("--variants", flags.variant_files,
+                  "Variant file; later ones win per key (default: variants.yaml beside the recipe)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verb.add_option("--select", flags.select, "Only variants with this value; repeat for more")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb.add_option("--format", flags.formats,
+                  "conda, tar.bz2, wheel, comma separated (default: what the recipe names)")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  verb.add_option("-o,--output", flags.output,
+                  "Output folder: channel, wheels, logs, manifest (default: dist)")
+      ->type_name("DIR");
+  verb.add_option("--source", flags.sources, "Take the source of package NAME from a folder or archive")
+      ->type_name("NAME=PATH")
+      ->allow_extra_args(false);
+  verb.add_option("--env", flags.host_env, "Where build tools and libraries come from (default: auto)")
+      ->check(CLI::IsMember({"auto", "system", "conda"}));
+  verb.add_flag("--explain", flags.explain, "Say of each stage why it ran or not");
+  verb.add_flag("--keep-work", flags.keep_work, "Keep the folders in which things are built");
+  verb.add_flag("--force", flags.force, "Replace artifacts in the output folder that ptpkg did not make");
+  verb.add_flag("--dry-run", flags.dry_run, "Say which stages would run, and write nothing");
+}
+
+void AddRepackFlags(CLI::App& verb, BuildFlags& flags) {
+  verb.add_option("--layout", flags.layout,
+                  "Built-in search-path layout for a repacked artifact (default: by its name)")
+      ->check(CLI::IsMember(pipeline::LayoutNames()));
+}
+
+}  // namespace
+
+void AddBuildVerbs(CLI::App& app, Action& action) {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<BuildFlags>();
+  CLI::App* build = app.add_subcommand("build", "Build a recipe: every variant, every format it names");
+  build->add_option("RECIPE", flags->inputs, "recipe.yaml, or the folder that holds it")->required();
+  AddBuildFlags(*build, *flags);
+  build->footer(
+      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg build fixtures/toymagma fixtures/toytorch "
+      "--output dist");
+  build->callback(
+      [&action, flags] { action = [flags](Context& context) { return RunBuild(context, *flags); }; });
+
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto conda_flags = std::make_shared<BuildFlags>();
+  CLI::App* conda = app.add_subcommand("conda", "Make conda packages of a recipe or of a wheel");
+  conda->add_option("X", conda_flags->inputs, "Recipe, or a .whl file")->required();
+  AddBuildFlags(*conda, *conda_flags);
+  AddRepackFlags(*conda, *conda_flags);
+  conda->add_option("--build-string", conda_flags->build_string,
+                    "Of a repacked wheel (default: derived, py311_0)");
+  conda->add_option("--build-number", conda_flags->build_number, "Of a repacked wheel (default: 0)");
+  conda->add_option("--python", conda_flags->python, "Version for a wheel that fits several (default: 3.11)");
+  conda->footer(
+      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg conda "
+      "torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist");
+  conda->callback([&action, conda_flags] {
+    action = [conda_flags](Context& context) { return RunFamily(context, *conda_flags, true); };
+  });
+
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto wheel_flags = std::make_shared<BuildFlags>();
+  CLI::App* wheel = app.add_subcommand("wheel", "Make wheels of a recipe or of a conda package");
+  wheel->add_option("X", wheel_flags->inputs, "Recipe, or a .conda or .tar.bz2 file")->required();
+  AddBuildFlags(*wheel, *wheel_flags);
+  AddRepackFlags(*wheel, *wheel_flags);
+  wheel->add_option("--distribution", wheel_flags->distribution,
+                    "Which Python distribution of the package to take");
+  wheel->footer(
+      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg wheel "
+      "dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda --output dist");
+  wheel->callback([&action, wheel_flags] {
+    action = [wheel_flags](Context& context) { return RunFamily(context, *wheel_flags, false); };
+  });
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,32 @@
+// info/about.json. Layer: conda.
+#include "conda/about_json.h"
+
+namespace ptpkg::conda {
+
+std::string WithoutCredentials(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return std::string(url);
+  const std::size_t begin = scheme + 3;
+  const std::size_t slash = url.find('/', begin);
+  std::string_view authority = url.substr(begin, slash == std::string_view::npos ? slash : slash - begin);
+  std::string_view path = slash == std::string_view::npos ? std::string_view() : url.substr(slash);
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
+    authority.remove_prefix(at + 1);
+  if (path.starts_with("/t/")) {
+    const std::size_t end = path.find('/', 3);
+    path = end == std::string_view::npos ? std::string_view() : path.substr(end);
+  }
+  return std::string(url.substr(0, begin)) + std::string(authority) + std::string(path);
+}
+
+Json MakeAboutJson(const PackageMetadata& metadata) {
+  Json about = Json::object();
+  for (const auto& [key, value] : metadata.about) {
+    if (!value.empty()) about[key] = WithoutCredentials(value);
+  }
+  if (!metadata.license.empty()) about["license"] = metadata.license;
+  if (!metadata.license_family.empty()) about["license_family"] = metadata.license_family;
+  return about;
+}
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,171 @@
+// Opens .conda and .tar.bz2 and walks their tar members. Layer: conda.
+#include "conda/container.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace ptpkg::conda {
+namespace {
+
+// archive::ExtractLimits: the ratio is checked from here on, since a small text may shrink a thousandfold.
+constexpr std::uint64_t kRatioFrom = 64U << 20U;
+
+/// What one archive may still unpack to; shared by the parts of a .conda.
+struct Budget {
+  archive::ExtractLimits limits;
+  std::uint64_t packed_bytes = 0;
+  std::uint64_t unpacked_bytes = 0;
+  std::uint64_t members = 0;
+
+  Result<void> AddBytes(std::uint64_t count) {
+    unpacked_bytes += count;
+    const bool dense = unpacked_bytes > kRatioFrom && unpacked_bytes / limits.max_ratio > packed_bytes;
+    if (unpacked_bytes <= limits.max_bytes && !dense) return Ok();
+    return Error(ErrorCode::kCorrupt, fmt::format("{} bytes unpack to more than {}: a decompression bomb",
+                                                  packed_bytes, unpacked_bytes));
+  }
+  Result<void> AddMember() {
+    if (++members <= limits.max_entries) return Ok();
+    return Error(ErrorCode::kCorrupt, fmt::format("archive holds more than {} members", limits.max_entries));
+  }
+};
+
+/// Decoded bytes, counted against the budget.
+class GuardedSource final : public ByteSource {
+ public:
+  GuardedSource(archive::DecodingSource& below, Budget& budget, const CancelToken& cancel)
+      : below_(below), budget_(budget), cancel_(cancel) {}
+  Result<std::size_t> Read(MutableBytes buffer) override {
+    PTPKG_CHECK(cancel_.Check());
+    PTPKG_TRY(const std::size_t count, below_.Read(buffer));
+    PTPKG_CHECK(budget_.AddBytes(count));
+    return count;
+  }
+
+ private:
+  archive::DecodingSource& below_;
+  Budget& budget_;
+  const CancelToken& cancel_;
+};
+
+class ContainerReader {
+ public:
+  ContainerReader(Env& env, const OnMember& on_member, const ContainerOptions& options)
+      : env_(env), on_member_(on_member), info_only_(options.info_only), budget_{.limits = options.limits} {}
+
+  Result<ContainerFacts> Run(const AbsPath& package) {
+    PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(package, OpenMode::kRead));
+    PTPKG_TRY(const FileStat stat, file->Stat());
+    budget_.packed_bytes = stat.size_bytes;
+    std::array<std::byte, 4> magic{};
+    PTPKG_TRY(const std::size_t count, file->ReadAt(0, magic));
+    const std::string_view begin = AsText(Bytes(magic).first(count));
+    if (begin.starts_with("BZh")) {
+      PTPKG_CHECK(ReadTarBz2(*file));
+    } else if (begin.starts_with("PK")) {
+      PTPKG_CHECK(ReadConda(package));
+    } else {
+      return Error(ErrorCode::kCorrupt, "is neither a .conda (zip) nor a .tar.bz2 file");
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  Result<void> ReadTarBz2(File& file) {
+    facts_.format = ArtifactFormat::kTarBz2;
+    FileSource packed(file);
+    const auto source = archive::MakeBzip2Source(packed);
+    return ReadTar(Part::kWhole, "", *source);
+  }
+
+  Result<void> ReadConda(const AbsPath& package) {
+    facts_.format = ArtifactFormat::kConda;
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(package));
+    facts_.zip_members = zip.members();
+    const auto has_metadata = std::any_of(facts_.zip_members.begin(), facts_.zip_members.end(),
+                                          [](const auto& member) { return member.name == "metadata.json"; });
+    if (has_metadata) {
+      PTPKG_TRY(facts_.metadata, zip.ReadText("metadata.json", 1U << 20U));
+    }
+    PTPKG_CHECK(ReadPart(zip, Part::kInfo, "info-"));
+    if (info_only_) return Ok();
+    return ReadPart(zip, Part::kPayload, "pkg-");
+  }
+
+  Result<void> ReadPart(const archive::ZipReader& zip, Part part, std::string_view prefix) {
+    const archive::ZipReader::Member* found = nullptr;
+    for (const auto& member : facts_.zip_members) {
+      if (!member.name.starts_with(prefix) || !member.name.ends_with(".tar.zst")) continue;
+      if (found != nullptr) {
+        return Error(ErrorCode::kCorrupt, fmt::format("zip holds two members '{}*.tar.zst'", prefix));
+      }
+      found = &member;
+    }
+    if (found == nullptr) {
+      return Error(ErrorCode::kCorrupt, fmt::format("zip holds no member '{}*.tar.zst'", prefix));
+    }
+    PTPKG_TRY(const std::unique_ptr<ByteSource> packed, zip.OpenMember(found->name));
+    const auto source = archive::MakeZstdSource(*packed);
+    PTPKG_CHECK(ReadTar(part, found->name, *source), fmt::format("while reading '{}'", found->name));
+    return Ok();
+  }
+
+  Result<void> ReadTar(Part part, const std::string& name, archive::DecodingSource& decoder) {
+    GuardedSource source(decoder, budget_, env_.cancel);
+    PTPKG_TRY(const bool complete, WalkMembers(part, source));
+    // The checksum at the end of the stream, and whatever follows it, is seen only by reading on.
+    if (complete) PTPKG_CHECK(Drain(source));
+    facts_.parts.push_back({.part = part, .member = name, .stream = decoder.facts()});
+    return Ok();
+  }
+
+  Result<bool> WalkMembers(Part part, ByteSource& source) {
+    PTPKG_TRY(archive::TarReader tar, archive::TarReader::Open(source));
+    while (true) {
+      PTPKG_TRY(const std::optional<archive::TarMember> member, tar.Next());
+      if (!member) return true;
+      PTPKG_CHECK(budget_.AddMember());
+      PTPKG_TRY(const bool go_on, on_member_(part, *member, tar.content()));
+      if (!go_on) return false;
+    }
+  }
+
+  static Result<void> Drain(ByteSource& source) {
+    std::vector<std::byte> buffer(1U << 16U);
+    while (true) {
+      PTPKG_TRY(const std::size_t count, source.Read(buffer));
+      if (count == 0) return Ok();
+    }
+  }
+
+  Env& env_;
+  const OnMember& on_member_;
+  bool info_only_;
+  Budget budget_;
+  ContainerFacts facts_;
+};
+
+}  // namespace
+
+Result<ContainerFacts> ReadContainer(Env& env, const AbsPath& package, const OnMember& on_member,
+                                     const ContainerOptions& options) {
+  PTPKG_TRY(auto facts, ContainerReader(env, on_member, options).Run(package),
+            fmt::format("while reading '{}'", package.str()));
+  return facts;
+}
+
+Result<std::string> ReadText(ByteSource& content, std::uint64_t limit_bytes) {
+  std::string text;
+  std::vector<std::byte> buffer(1U << 16U);
+  while (true) {
+    PTPKG_TRY(const std::size_t count, content.Read(buffer));
+    if (count == 0) return text;
+    if (text.size() + count > limit_bytes) {
+      return Error(ErrorCode::kCorrupt, fmt::format("a metadata file is longer than {} bytes", limit_bytes));
+    }
+    text.append(AsText(Bytes(buffer).first(count)));
+  }
+}
+
+}  // namespace ptpkg::conda

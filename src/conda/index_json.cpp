@@ -1,0 +1,157 @@
+// info/index.json. Layer: conda.
+#include "conda/index_json.h"
+
+#include <fmt/format.h>
+
+#include "conda/match_spec.h"
+#include "conda/names.h"
+#include "support/text.h"
+
+namespace ptpkg::conda {
+namespace {
+
+Error Invalid(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
+
+/// What Python's platform.machine() says on the architecture part of a subdir.
+std::string MachineOf(std::string_view arch) {
+  if (arch == "64") return "x86_64";
+  if (arch == "32") return "x86";
+  return std::string(arch);
+}
+
+void AddPlatform(Json& index, const std::string& subdir) {
+  index["arch"] = nullptr;
+  index["platform"] = nullptr;
+  if (subdir == "noarch") return;
+  const std::vector<std::string> parts = Split(subdir, '-');
+  index["platform"] = parts.front();
+  index["arch"] = MachineOf(parts.back());
+}
+
+/// "name = package.module:function"; conda writes a script of that name into bin/.
+Result<void> CheckEntryPoint(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = Trim(text.substr(0, equals));
+  const std::string_view target = equals == std::string_view::npos ? "" : Trim(text.substr(equals + 1));
+  const std::size_t colon = target.find(':');
+  const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string_view::npos;
+  const auto words = [](std::string_view part) {
+    return !part.empty() && part.find_first_of(" \t\r\n'\"();#\\") == std::string_view::npos;
+  };
+  if (!one_component || colon == std::string_view::npos || !words(target.substr(0, colon)) ||
+      !words(target.substr(colon + 1))) {
+    return Invalid(fmt::format("entry point '{}' is not of the form 'name = module:function'", text));
+  }
+  return Ok();
+}
+
+Result<void> CheckNoarch(const PackageMetadata& metadata) {
+  if (metadata.noarch_python && metadata.subdir != "noarch") {
+    return Invalid(fmt::format("a noarch python package cannot have subdir '{}'", metadata.subdir));
+  }
+  if (!metadata.noarch_python && !metadata.entry_points.empty()) {
+    return Invalid("entry points belong to a noarch python package only");
+  }
+  for (const std::string& entry_point : metadata.entry_points) PTPKG_CHECK(CheckEntryPoint(entry_point));
+  return Ok();
+}
+
+Result<void> CheckRunExports(const PackageMetadata& metadata) {
+  for (const auto& [kind, specs] : metadata.run_exports) {
+    const bool known = kind == "weak" || kind == "strong" || kind == "noarch" || kind == "weak_constrains" ||
+                       kind == "strong_constrains";
+    if (!known) return Invalid(fmt::format("run_exports has no kind '{}'", kind));
+    PTPKG_TRY(auto normal, NormalizeMatchSpecs(specs), fmt::format("while reading the {} run_exports", kind));
+    static_cast<void>(normal);
+  }
+  return Ok();
+}
+
+Result<void> RequireTexts(const Json& index, const std::string& key, std::string_view where) {
+  PTPKG_TRY(auto texts, JsonStringsOr(index, key, {}, where));
+  static_cast<void>(texts);
+  return Ok();
+}
+
+}  // namespace
+
+std::string PackageMetadata::FileStem() const { return name + "-" + version + "-" + build_string; }
+
+std::string DescribeMetadata(const PackageMetadata& metadata) {
+  const Json all = {{"name", metadata.name},
+                    {"version", metadata.version},
+                    {"build_string", metadata.build_string},
+                    {"build_number", metadata.build_number},
+                    {"subdir", metadata.subdir},
+                    {"noarch_python", metadata.noarch_python},
+                    {"depends", metadata.depends},
+                    {"constrains", metadata.constrains},
+                    {"track_features", metadata.track_features},
+                    {"entry_points", metadata.entry_points},
+                    {"license", metadata.license},
+                    {"license_family", metadata.license_family},
+                    {"about", metadata.about},
+                    {"hash_input", metadata.hash_input},
+                    {"run_exports", metadata.run_exports},
+                    {"recipe_files", metadata.recipe_files},
+                    {"license_files", metadata.license_files}};
+  return DumpJson(all);
+}
+
+Result<void> CheckMetadata(const PackageMetadata& metadata) {
+  PTPKG_CHECK(CheckPackageName(metadata.name));
+  PTPKG_CHECK(CheckVersion(metadata.version));
+  PTPKG_CHECK(CheckBuildString(metadata.build_string));
+  PTPKG_CHECK(CheckSubdir(metadata.subdir));
+  // The longer of the two extensions: a name must fit for either format.
+  if (metadata.FileStem().size() + ArtifactExtension(ArtifactFormat::kTarBz2).size() > kMaxFileName) {
+    return Invalid(
+        fmt::format("file name of '{}' is longer than {} characters", metadata.FileStem(), kMaxFileName));
+  }
+  for (const std::string& feature : metadata.track_features) {
+    if (feature.empty() || feature.find_first_of(" ,\t\n") != std::string::npos) {
+      return Invalid(fmt::format("track feature '{}' is empty or holds a separator", feature));
+    }
+  }
+  PTPKG_CHECK(CheckNoarch(metadata));
+  return CheckRunExports(metadata);
+}
+
+Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timestamp_ms) {
+  PTPKG_TRY(const auto depends, NormalizeMatchSpecs(metadata.depends));
+  PTPKG_TRY(const auto constrains, NormalizeMatchSpecs(metadata.constrains));
+  Json index = Json::object();
+  index["name"] = metadata.name;
+  index["version"] = metadata.version;
+  index["build"] = metadata.build_string;
+  index["build_number"] = metadata.build_number;
+  index["depends"] = depends;
+  if (!constrains.empty()) index["constrains"] = constrains;
+  index["subdir"] = metadata.subdir;
+  if (metadata.subdir == "noarch") index["noarch"] = metadata.noarch_python ? "python" : "generic";
+  AddPlatform(index, metadata.subdir);
+  if (!metadata.license.empty()) index["license"] = metadata.license;
+  if (!metadata.license_family.empty()) index["license_family"] = metadata.license_family;
+  if (!metadata.track_features.empty()) index["track_features"] = Join(metadata.track_features, " ");
+  index["timestamp"] = timestamp_ms;
+  return index;
+}
+
+Result<void> CheckIndexSchema(const Json& index, std::string_view where) {
+  if (!index.is_object()) return Invalid(fmt::format("{}: is no JSON object", where));
+  for (const char* key : {"name", "version", "build"}) {
+    PTPKG_TRY(const std::string text, JsonString(index, key, where));
+    if (text.empty() || text.find('/') != std::string::npos) {
+      return Invalid(fmt::format("{}: '{}' is empty or holds a '/'", where, key));
+    }
+  }
+  PTPKG_TRY(const std::int64_t number, JsonInteger(index, "build_number", where));
+  if (number < 0) return Invalid(fmt::format("{}: 'build_number' is negative", where));
+  PTPKG_CHECK(RequireTexts(index, "depends", where));
+  PTPKG_CHECK(RequireTexts(index, "constrains", where));
+  PTPKG_TRY(const std::string subdir, JsonStringOr(index, "subdir", "", where));
+  static_cast<void>(subdir);
+  return Ok();
+}
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,71 @@
+// noarch python paths. Layer: conda.
+#include "conda/noarch.h"
+
+#include <fmt/format.h>
+
+#include "support/text.h"
+
+namespace ptpkg::conda {
+namespace {
+
+/// What follows "lib/pythonX.Y/site-packages/", or nothing.
+std::optional<std::string_view> BelowSitePackages(std::string_view path) {
+  constexpr std::string_view kLib = "lib/python";
+  constexpr std::string_view kSite = "/site-packages/";
+  if (!path.starts_with(kLib)) return std::nullopt;
+  const std::size_t site = path.find('/', kLib.size());
+  if (site == std::string_view::npos || !path.substr(site).starts_with(kSite)) return std::nullopt;
+  return path.substr(site + kSite.size());
+}
+
+bool StartsWithFolder(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.starts_with(folder);
+}
+
+}  // namespace
+
+std::optional<RelPath> ToNoarch(const RelPath& path) {
+  const std::string_view extension = path.Extension();
+  if (extension == ".pyc" || extension == ".pyo") return std::nullopt;
+  if (const auto below = BelowSitePackages(path.str())) return RelPath::Literal("site-packages") / *below;
+  if (StartsWithFolder(path.str(), "bin/")) {
+    return RelPath::Literal("python-scripts") / std::string_view(path.str()).substr(4);
+  }
+  return path;
+}
+
+RelPath FromNoarch(const RelPath& path, const std::string& python_version) {
+  const std::string_view text = path.str();
+  constexpr std::string_view kSite = "site-packages/";
+  constexpr std::string_view kScripts = "python-scripts/";
+  if (StartsWithFolder(text, kSite)) {
+    return RelPath::Literal("lib") / ("python" + python_version) / text.substr(0, kSite.size() - 1) /
+           text.substr(kSite.size());
+  }
+  if (StartsWithFolder(text, kScripts)) return RelPath::Literal("bin") / text.substr(kScripts.size());
+  return path;
+}
+
+Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const std::string& prefix) {
+  const std::size_t equals = entry_point.find('=');
+  const std::size_t colon = entry_point.find(':', equals == std::string::npos ? 0 : equals);
+  const auto broken =
+      Error(ErrorCode::kCorrupt,
+            fmt::format("entry point '{}' is not of the form 'name = module:function'", entry_point));
+  if (equals == std::string::npos || colon == std::string::npos) return broken;
+  const std::string name(Trim(std::string_view(entry_point).substr(0, equals)));
+  const std::string_view module = Trim(std::string_view(entry_point).substr(equals + 1, colon - equals - 1));
+  const std::string_view function = Trim(std::string_view(entry_point).substr(colon + 1));
+  const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string::npos;
+  if (!one_component || module.empty() || function.empty()) return broken;
+  // "module:Class.method" imports Class and calls the whole expression.
+  const std::string_view imported = function.substr(0, function.find('.'));
+  return EntryPointScript{name, fmt::format("#!{}/bin/python\n"
+                                            "import sys\n\n"
+                                            "from {} import {}\n\n"
+                                            "if __name__ == \"__main__\":\n"
+                                            "    sys.exit({}())\n",
+                                            prefix, module, imported, function)};
+}
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,28 @@
+#pragma once
+// Layout of noarch python packages, both ways. Layer: conda.
+// Source: conda-build noarch_python.py (packing), conda core/path_actions.py (installing).
+
+#include <optional>
+#include <string>
+
+#include "support/path.h"
+
+namespace ptpkg::conda {
+
+/// Where a file of an interpreter's tree lies in the package: "lib/python3.11/site-packages/a.py" →
+/// "site-packages/a.py", "bin/tool" → "python-scripts/tool", others unchanged. Nothing for
+/// compiled files (.pyc, .pyo), which the installer makes.
+std::optional<RelPath> ToNoarch(const RelPath& path);
+
+/// The way back, for an interpreter "3.11" with its site-packages below lib/.
+RelPath FromNoarch(const RelPath& path, const std::string& python_version);
+
+/// The script that an installer writes for "name = module:function".
+struct EntryPointScript {
+  std::string name;
+  std::string text;
+};
+/// Errors: kCorrupt unless `entry_point` has that form.
+Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const std::string& prefix);
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,107 @@
+#pragma once
+// Conda packages: what they hold, written and read. Layer: conda.
+// Sources: CEP 26 (names), CEP 34 (contents), CEP 35 (archives); docs/formats/conda.md.
+// Behind it, one file per noun: names, match_spec, version_order, version_spec, index_json, about_json,
+// paths_json, prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts),
+// reader, unpack.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/artifact.h"
+#include "support/atomic_file.h"
+#include "support/env.h"
+#include "support/json.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::conda {
+
+/// What becomes info/index.json and info/about.json.
+struct PackageMetadata {
+  std::string name;
+  std::string version;
+  std::string build_string;
+  std::uint64_t build_number = 0;
+  std::string subdir = "linux-64";
+  bool noarch_python = false;
+  std::vector<std::string> depends;     ///< MatchSpec text; the writer normalises, sorts and drops repeats.
+  std::vector<std::string> constrains;  ///< The same.
+  std::vector<std::string> track_features;
+  std::vector<std::string> entry_points;  ///< noarch python: "name = module:function", into info/link.json.
+  std::string license;
+  std::string license_family;
+  std::map<std::string, std::string>
+      about;  ///< home, summary, description, dev_url, doc_url; empty ones are left out.
+  Json hash_input = Json::object();
+  /// "weak", "strong", "noarch", "weak_constrains", "strong_constrains"; lists that are empty are left out.
+  std::map<std::string, std::vector<std::string>> run_exports;
+  std::map<std::string, std::string> recipe_files;   ///< Below info/recipe/, name to text.
+  std::map<std::string, std::string> license_files;  ///< Below info/licenses/, name to text.
+
+  [[nodiscard]] std::string FileStem() const;  ///< "name-version-build"
+};
+
+/// All fields as one text, for content keys: equal exactly when the metadata is equal.
+std::string DescribeMetadata(const PackageMetadata& metadata);
+
+struct PackageInput {
+  PackageMetadata metadata;
+  const StagedTree& tree;  ///< Paths as they will lie in the prefix.
+  /// Text to be replaced at install; "" = nothing. Files that hold it get prefix_placeholder entries
+  /// (text or binary; binary only if `binary_placeholders`).
+  std::string prefix_placeholder;
+  bool binary_placeholders = true;
+};
+
+struct WriteOptions {
+  bool conda = true;
+  bool tar_bz2 = true;
+  int zstd_level = 12;      ///< 1..22.
+  int zstd_window_log = 0;  ///< 0 = the level's own; at most 27. Helps where sibling binaries repeat.
+  int bzip2_level = 9;
+  OnExisting on_existing = OnExisting::kRefuse;
+};
+
+/// Packs `input` into `<folder>/<stem>.conda` and/or `.tar.bz2`, in this order, in one pass over the files:
+/// one tar stream feeds both codecs. A placeholder costs one pass more, before it, since the tar.bz2
+/// begins with the list of files that hold it.
+/// The bytes depend on `input`, `options` and env.source_date_epoch alone. Files appear whole or not at all;
+/// on an error neither is there. The pipeline gives a scratch folder and moves the files after the checks. A
+/// noarch python package gets conda's layout (site-packages/, python-scripts/) from a tree in an
+/// interpreter's layout. Names that some file systems cannot hold side by side are reported as warnings.
+/// Memory: a few hundred MB at most, whatever the size (docs/formats/conda.md).
+/// Errors: kInvalidInput (CEP 26 names, dependencies, a tree entry below info/, a file that changed
+/// meanwhile), kAlreadyExists (before any work), kIo, kCancelled.
+Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input, const AbsPath& folder,
+                                            const WriteOptions& options);
+
+/// The info part of a package, read without unpacking the payload.
+// NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
+struct PackageInfo {
+  ArtifactFormat format = ArtifactFormat::kConda;
+  Json index;
+  Json about;
+  Json paths;
+  Json run_exports;                               ///< Null when absent.
+  std::map<std::string, std::string> info_files;  ///< All files below info/, by their name below it.
+};
+/// Takes the format from the content. Of a .conda only the info part is read; of a .tar.bz2 everything
+/// up to the end of info/. `about` and `paths` are empty objects when their files are missing.
+/// Errors: kCorrupt, kInvalidInput (info/index.json missing or against its schema), kNotFound.
+Result<PackageInfo> ReadPackageInfo(Env& env, const AbsPath& package);
+
+struct UnpackOptions {
+  std::string prefix = {};  ///< Replaces placeholders as conda does at install; "" = leave them.
+  /// "3.11": noarch python files go where that interpreter looks, with their entry points; "" = as packed.
+  std::string python_version = {};
+};
+/// Unpacks the payload (without info/) into `prefix_dir`, which exists, and checks every file against
+/// paths.json; modes become 0644 or 0755, times are not kept, hard links become copies.
+/// On an error everything that the call created is removed again.
+/// Errors: kCorrupt (member missing, extra, hostile, or with another digest), kAlreadyExists (a file of that
+/// name lies there), kInvalidInput (the prefix is longer than a binary placeholder).
+Result<PackageInfo> UnpackPackage(Env& env, const AbsPath& package, const AbsPath& prefix_dir,
+                                  const UnpackOptions& options);
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,32 @@
+#pragma once
+// Collects the info part of a package while its members pass by. Layer: conda.
+
+#include <string>
+
+#include "conda/container.h"
+#include "conda/package.h"
+
+namespace ptpkg::conda {
+
+class InfoCollector {
+ public:
+  /// True if `member` lies below info/. Names must be exact: a reader in the field that looks for
+  /// "info/index.json" does not find "./info/index.json".
+  static bool IsInfo(const archive::TarMember& member);
+
+  /// Takes a regular member below info/; other kinds are ignored. Errors: kCorrupt (a name that could leave
+  /// the folder, or twice; a text that is too large), those of `content`.
+  Result<void> Add(const archive::TarMember& member, ByteSource& content);
+
+  [[nodiscard]] bool Has(const std::string& name) const { return files_.count(name) != 0; }
+
+  /// Parses what was collected. `where` names the package in errors.
+  /// Errors: kInvalidInput (index.json missing or against its schema, a file that is no JSON).
+  Result<PackageInfo> Finish(ArtifactFormat format, const std::string& where) &&;
+
+ private:
+  std::map<std::string, std::string> files_;  // by name below info/
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace ptpkg::conda

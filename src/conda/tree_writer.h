@@ -1,0 +1,59 @@
+#pragma once
+// Writes members of a hostile archive below a folder, and takes everything back on failure. Layer: conda.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "archive/tar_reader.h"
+#include "support/env.h"
+#include "support/hash.h"
+
+namespace ptpkg::conda {
+
+/// What was written for one member.
+struct WrittenFile {
+  bool symlink = false;
+  bool executable = false;
+  Sha256 sha256;                 ///< Regular files.
+  std::uint64_t size_bytes = 0;  ///< Regular files.
+  std::string link_target;       ///< Symlinks.
+};
+
+class TreeWriter {
+ public:
+  /// `root` exists. Unless Keep is called, the destructor removes what was created.
+  TreeWriter(Env& env, AbsPath root);
+  ~TreeWriter();
+  TreeWriter(const TreeWriter&) = delete;
+  TreeWriter& operator=(const TreeWriter&) = delete;
+
+  /// Writes a regular file, symlink or hard link (as a copy of its target, which came before) at `path`.
+  /// Folders come into being with their first member; those that the archive lists are skipped.
+  /// Errors: kCorrupt (a symlink that is absolute or leaves the tree, a path through a symlink, a hard link
+  /// to nothing, a device), kAlreadyExists (anything of that name lies there), kIo.
+  Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
+  /// A generated file. Errors as Write.
+  Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);
+
+  /// The same key as passed to Write.
+  [[nodiscard]] const std::map<std::string, WrittenFile>& files() const { return files_; }
+
+  void Keep() { keep_ = true; }
+
+ private:
+  Result<void> MakeParents(const RelPath& path);
+  Result<WrittenFile> WriteRegular(const AbsPath& target, ByteSource& content, bool executable);
+  Result<WrittenFile> WriteSymlink(const RelPath& path, const std::string& link_target);
+  Result<WrittenFile> WriteHardLink(const RelPath& path, const std::string& link_target);
+
+  Env& env_;
+  AbsPath root_;
+  std::map<std::string, WrittenFile> files_;
+  std::set<std::string> folders_;  // known to be real folders, relative to root
+  std::vector<AbsPath> created_;   // in order of creation
+  bool keep_ = false;
+};
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,310 @@
+// .conda and .tar.bz2 from one pass over the payload. Layer: conda. Source: CEP 35; docs/formats/conda.md.
+#include <fmt/format.h>
+#include <libdeflate.h>
+
+#include "archive/codec.h"
+#include "archive/tar_writer.h"
+#include "archive/zip_writer.h"
+#include "conda/index_json.h"
+#include "conda/info_files.h"
+#include "conda/package.h"
+#include "conda/payload.h"
+
+namespace ptpkg::conda {
+namespace {
+
+using archive::CodecSink;
+using archive::Entry;
+using archive::EntrySet;
+using archive::TarWriter;
+using archive::ZipWriter;
+
+/// CRC-32 and size of what passes: a zip member's local header wants both.
+class CrcSink final : public ByteSink {
+ public:
+  explicit CrcSink(ByteSink& next) : next_(next) {}
+  Result<void> Write(Bytes bytes) override {
+    crc_ = libdeflate_crc32(crc_, bytes.data(), bytes.size());
+    size_bytes_ += bytes.size();
+    return next_.Write(bytes);
+  }
+  [[nodiscard]] std::uint32_t crc() const { return crc_; }
+  [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  ByteSink& next_;
+  std::uint32_t crc_ = 0;
+  std::uint64_t size_bytes_ = 0;
+};
+
+/// Feeds the tar stream to both codecs. The .tar.bz2 takes all of it; the payload part of the .conda begins
+/// after the info members, `skip` bytes in. Also the place where progress and cancellation are seen.
+class TarTee final : public ByteSink {
+ public:
+  TarTee(ByteSink* whole, ByteSink* payload, std::uint64_t skip)
+      : whole_(whole), payload_(payload), skip_(skip) {}
+  void Watch(Task& task, const CancelToken& cancel) {
+    task_ = &task;
+    cancel_ = &cancel;
+  }
+
+  Result<void> Write(Bytes bytes) override {
+    if (cancel_ != nullptr) PTPKG_CHECK(cancel_->Check());
+    if (whole_ != nullptr) PTPKG_CHECK(whole_->Write(bytes));
+    if (task_ != nullptr) task_->Advance(bytes.size());
+    const std::uint64_t skipped = std::min<std::uint64_t>(skip_, bytes.size());
+    skip_ -= skipped;
+    const Bytes rest = bytes.subspan(skipped);
+    if (payload_ == nullptr || rest.empty()) return Ok();
+    return payload_->Write(rest);
+  }
+
+ private:
+  ByteSink* whole_;
+  ByteSink* payload_;
+  std::uint64_t skip_;
+  Task* task_ = nullptr;
+  const CancelToken* cancel_ = nullptr;
+};
+
+Result<void> WriteTar(Env& env, ByteSink& out, const std::vector<const EntrySet*>& parts) {
+  PTPKG_TRY(TarWriter tar, TarWriter::Create(env, out, env.source_date_epoch));
+  for (const EntrySet* part : parts) {
+    for (const Entry* entry : part->Sorted()) {
+      PTPKG_CHECK(tar.Append(*entry), fmt::format("while packing '{}'", entry->name.str()));
+    }
+  }
+  return tar.Finish();
+}
+
+/// The .conda file: members are begun and ended in order, each a zstd frame of known content size.
+class CondaFile {
+ public:
+  CondaFile(Env& env, AtomicFile file, std::string stem, const WriteOptions& options)
+      : env_(env),
+        file_(std::move(file)),
+        zip_(file_.file(), env.source_date_epoch),
+        stem_(std::move(stem)),
+        options_(options) {}
+
+  Result<void> WriteMetadata() {
+    const std::string text = "{\"conda_pkg_format_version\": 2}";
+    PTPKG_TRY(ByteSink * sink, zip_.Begin({.name = RelPath::Literal("metadata.json")}));
+    CrcSink crc(*sink);
+    PTPKG_CHECK(crc.Write(AsBytes(text)));
+    return zip_.End(crc.crc(), crc.size_bytes());
+  }
+
+  /// Returns the sink for the tar of `tar_bytes` that becomes "<part>-<stem>.tar.zst".
+  Result<ByteSink*> Begin(std::string_view part, std::uint64_t tar_bytes) {
+    const archive::ZipWriter::Member member{
+        .name = RelPath::Literal(fmt::format("{}-{}.tar.zst", part, stem_)), .zip64 = NeedsZip64(tar_bytes)};
+    PTPKG_TRY(ByteSink * stored, zip_.Begin(member));
+    crc_ = std::make_unique<CrcSink>(*stored);
+    PTPKG_TRY(codec_, archive::MakeZstdSink(*crc_, {.level = options_.zstd_level,
+                                                    .window_log = options_.zstd_window_log,
+                                                    .jobs = env_.jobs,
+                                                    .content_size = tar_bytes}));
+    return static_cast<ByteSink*>(codec_.get());
+  }
+
+  Result<void> End() {
+    PTPKG_CHECK(codec_->Finish());
+    codec_.reset();
+    return zip_.End(crc_->crc(), crc_->size_bytes());
+  }
+
+  /// The local headers get their CRC and size after the data, so a digest of the file cannot be taken while
+  /// it is written: it is read back once, out of the page cache.
+  Result<Digests> Finish() {
+    PTPKG_TRY(const std::uint64_t size, zip_.Finish());
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, file_.temp_path(), {.md5 = true}));
+    if (digests.size_bytes != size) {
+      return Error(ErrorCode::kIo, fmt::format("'{}' has {} bytes, {} were written", file_.temp_path().str(),
+                                               digests.size_bytes, size));
+    }
+    return digests;
+  }
+
+  AtomicFile& file() { return file_; }
+
+ private:
+  /// Decided by the bound, not by the outcome, so that it depends on the input alone. Zstandard grows
+  /// incompressible data by less than 1/256 and some bytes.
+  static bool NeedsZip64(std::uint64_t tar_bytes) {
+    return tar_bytes + tar_bytes / 256 + 4096 >= 0xFFFFFFFFULL;
+  }
+
+  Env& env_;
+  AtomicFile file_;
+  ZipWriter zip_;
+  std::string stem_;
+  const WriteOptions& options_;
+  std::unique_ptr<CrcSink> crc_;
+  std::unique_ptr<CodecSink> codec_;
+};
+
+/// The .tar.bz2 file: digests are taken while it is written.
+class TarBz2File {
+ public:
+  TarBz2File(Env& env, AtomicFile file, const WriteOptions& options)
+      : file_(std::move(file)),
+        sink_(file_.file()),
+        hash_(&sink_, {.md5 = true}),
+        codec_(archive::MakeBzip2Sink(hash_, {.level = options.bzip2_level, .jobs = env.jobs})) {}
+
+  ByteSink& sink() { return *codec_; }
+  Result<Digests> Finish() {
+    PTPKG_CHECK(codec_->Finish());
+    return hash_.Finish();
+  }
+  AtomicFile& file() { return file_; }
+
+ private:
+  AtomicFile file_;
+  FileSink sink_;
+  HashingSink hash_;
+  std::unique_ptr<CodecSink> codec_;
+};
+
+/// One package being written, in one or both formats.
+class PackageWriter {
+ public:
+  PackageWriter(Env& env, const AbsPath& folder, std::string stem, const WriteOptions& options)
+      : env_(env), folder_(folder), stem_(std::move(stem)), options_(options) {}
+
+  Result<std::vector<Artifact>> Run(const EntrySet& info, const EntrySet& payload) {
+    PTPKG_CHECK(RefuseExisting());
+    PTPKG_CHECK(OpenFiles());
+    PTPKG_CHECK(WriteContent(info, payload));
+    PTPKG_CHECK(FinishFiles());
+    return Commit();
+  }
+
+ private:
+  struct Target {
+    ArtifactFormat format;
+    AbsPath path;
+    bool existed;
+  };
+
+  AbsPath PathOf(ArtifactFormat format) const {
+    return folder_ / (stem_ + std::string(ArtifactExtension(format)));
+  }
+
+  /// Before hours of compression, not after.
+  Result<void> RefuseExisting() {
+    for (const ArtifactFormat format : {ArtifactFormat::kConda, ArtifactFormat::kTarBz2}) {
+      if (format == ArtifactFormat::kConda ? !options_.conda : !options_.tar_bz2) continue;
+      const AbsPath path = PathOf(format);
+      PTPKG_TRY(const bool exists, Exists(env_.fs, path));
+      if (exists && options_.on_existing == OnExisting::kRefuse) {
+        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", path.str()))
+            .WithHint("raise the build number, or remove the file");
+      }
+      targets_.push_back({format, path, exists});
+    }
+    return Ok();
+  }
+
+  Result<void> OpenFiles() {
+    for (const Target& target : targets_) {
+      PTPKG_TRY(AtomicFile file, AtomicFile::Create(env_.fs, target.path));
+      if (target.format == ArtifactFormat::kConda) {
+        conda_ = std::make_unique<CondaFile>(env_, std::move(file), stem_, options_);
+      } else {
+        tar_bz2_ = std::make_unique<TarBz2File>(env_, std::move(file), options_);
+      }
+    }
+    return Ok();
+  }
+
+  Result<void> WriteContent(const EntrySet& info, const EntrySet& payload) {
+    PTPKG_TRY(const std::uint64_t info_bytes, archive::TarSize(info));
+    PTPKG_TRY(const std::uint64_t payload_bytes, archive::TarSize(payload));
+    PTPKG_TRY(const std::uint64_t end_bytes, archive::TarSize(EntrySet()));
+    const std::uint64_t before_payload = tar_bz2_ ? info_bytes - end_bytes : 0;
+    Task task(env_.reporter,
+              {.stage = "conda", .subject = stem_, .total_bytes = before_payload + payload_bytes});
+    ByteSink* payload_sink = nullptr;
+    if (conda_) {
+      PTPKG_CHECK(conda_->WriteMetadata());
+      PTPKG_TRY(payload_sink, conda_->Begin("pkg", payload_bytes));
+    }
+    TarTee tee(tar_bz2_ ? &tar_bz2_->sink() : nullptr, payload_sink, before_payload);
+    tee.Watch(task, env_.cancel);
+    std::vector<const EntrySet*> parts{&payload};
+    if (tar_bz2_) parts.insert(parts.begin(), &info);
+    PTPKG_CHECK(WriteTar(env_, tee, parts));
+    if (conda_) {
+      PTPKG_CHECK(conda_->End());
+      // Last, so that a client can fetch it with one request for the end of the file.
+      PTPKG_TRY(ByteSink * info_sink, conda_->Begin("info", info_bytes));
+      PTPKG_CHECK(WriteTar(env_, *info_sink, {&info}));
+      PTPKG_CHECK(conda_->End());
+    }
+    task.Done(fmt::format("{} files", payload.size()));
+    return Ok();
+  }
+
+  Result<void> FinishFiles() {
+    for (const Target& target : targets_) {
+      const bool conda = target.format == ArtifactFormat::kConda;
+      PTPKG_TRY(const Digests digests, conda ? conda_->Finish() : tar_bz2_->Finish());
+      artifacts_.push_back({.format = target.format, .path = target.path, .digests = digests});
+    }
+    return Ok();
+  }
+
+  /// All are complete on disk by now.
+  Result<std::vector<Artifact>> Commit() {
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      AtomicFile& file = targets_[i].format == ArtifactFormat::kConda ? conda_->file() : tar_bz2_->file();
+      auto committed = std::move(file).Commit(options_.on_existing);
+      if (committed) continue;
+      // A rename may have happened before the sync failed; a file that came meanwhile is not ours.
+      const bool others = committed.error().code() == ErrorCode::kAlreadyExists;
+      RemoveCommitted(others ? i : i + 1);
+      return std::move(committed).error();
+    }
+    return std::move(artifacts_);
+  }
+
+  /// Takes back the first `count` targets, unless they replaced a file.
+  void RemoveCommitted(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!targets_[i].existed)
+        static_cast<void>(env_.fs.Remove(targets_[i].path));  // the first error counts
+    }
+  }
+
+  Env& env_;
+  const AbsPath& folder_;
+  std::string stem_;
+  const WriteOptions& options_;
+  std::vector<Target> targets_;
+  std::unique_ptr<CondaFile> conda_;
+  std::unique_ptr<TarBz2File> tar_bz2_;
+  std::vector<Artifact> artifacts_;
+};
+
+}  // namespace
+
+Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input, const AbsPath& folder,
+                                            const WriteOptions& options) {
+  const std::string stem = input.metadata.FileStem();
+  const std::string frame = fmt::format("while packing '{}'", stem);
+  if (!options.conda && !options.tar_bz2) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("no package format is chosen for '{}'", stem));
+  }
+  PTPKG_CHECK(CheckMetadata(input.metadata), frame);
+  PTPKG_TRY(const Payload payload, MakePayload(env, input), frame);
+  PTPKG_TRY(const EntrySet info, MakeInfoFiles(input.metadata, payload.paths, env.source_date_epoch), frame);
+  for (const std::string& warning : NameWarnings(payload.paths)) {
+    env.reporter.Warn(fmt::format("{}: {}", stem, warning));
+  }
+  PTPKG_TRY(auto artifacts, PackageWriter(env, folder, stem, options).Run(info, payload.entries), frame);
+  return artifacts;
+}
+
+}  // namespace ptpkg::conda

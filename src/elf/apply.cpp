@@ -1,0 +1,182 @@
+// ApplyEdit and EditFile (declared in elf/edit.h).
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+
+#include "elf/byte_diff.h"
+#include "elf/edit.h"
+#include "elf/model.h"
+#include "elf/undo.h"
+#include "support/atomic_file.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kCopyBytes = 256U << 10U;
+constexpr std::uint32_t kOwnerWrite = 0200;
+
+Result<void> CopyWithin(File& file, const PlannedWrite& write) {
+  std::vector<std::byte> buffer(std::min(kCopyBytes, write.copy_bytes));
+  for (std::uint64_t done = 0; done < write.copy_bytes;) {
+    const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), write.copy_bytes - done);
+    const MutableBytes piece = MutableBytes(buffer).first(size);
+    PTPKG_TRY(const std::size_t got, file.ReadAt(write.copy_from + done, piece));
+    if (got != size) return Error(ErrorCode::kCorrupt, "the file was cut short while it was copied from");
+    PTPKG_CHECK(file.WriteAt(write.offset + done, piece));
+    done += size;
+  }
+  return Ok();
+}
+
+Result<void> WriteAll(File& file, const EditPlan& plan) {
+  for (const PlannedWrite& write : plan.writes) {
+    if (write.copy_bytes != 0) PTPKG_CHECK(CopyWithin(file, write));
+    if (!write.bytes.empty()) PTPKG_CHECK(file.WriteAt(write.offset, write.bytes));
+  }
+  return Ok();
+}
+
+/// The quick verification: the file says what was planned, and is sound.
+Result<void> Verify(File& file, const EditPlan& plan) {
+  PTPKG_TRY(const auto image, ReadImage(file), "while re-reading what was written");
+  if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
+  PTPKG_CHECK(CheckSegments(*image), "while re-reading what was written");
+  PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(file, *image), "while re-reading what was written");
+  if (facts != plan.after) return Error(ErrorCode::kInternal, "a re-read of the file differs from the plan");
+  return Ok();
+}
+
+/// What deep verification compares with; taken before the first write.
+struct DeepState {
+  Model model;
+  Sha256 code;
+};
+
+bool IsDeep(const EditPlan& plan, Verification verification) {
+  return verification == Verification::kDeep ||
+         (verification == Verification::kDeepIfGrown && plan.tier == WriteTier::kAppend);
+}
+
+Result<DeepState> ReadDeepState(File& file, const AbsPath& path) {
+  DeepState state;
+  PTPKG_TRY(const auto image, ReadImage(file));
+  if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
+  PTPKG_TRY(state.code, HashCode(file, *image));
+  PTPKG_TRY(state.model, ReadModel(path));
+  return state;
+}
+
+/// `path` is where `file` can be opened again.
+Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& plan,
+                            Verification verification) {
+  std::optional<DeepState> before;
+  if (IsDeep(plan, verification)) {
+    PTPKG_TRY(before, ReadDeepState(file, path));
+  }
+  PTPKG_CHECK(WriteAll(file, plan));
+  PTPKG_CHECK(Verify(file, plan));
+  if (!before) return Ok();
+  PTPKG_TRY(const DeepState after, ReadDeepState(file, path));
+  if (after.code != before->code) return Error(ErrorCode::kInternal, "deep verification: the code changed");
+  return CompareModels(before->model, after.model, plan.after);
+}
+
+bool IsSingleAtomicWrite(const EditPlan& plan) {
+  return plan.writes.size() == 1 && plan.new_size == plan.old_size && IsAtomic(plan.writes.front());
+}
+
+/// Says in `error` that the old content could not be restored either.
+Error StillPending(Error error, const AbsPath& undo_path) {
+  return std::move(error).WithHint(
+      fmt::format("the old content is in '{}'; the next edit of the file restores it", undo_path.str()));
+}
+
+Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
+  PTPKG_TRY(const FileStat now, file->Stat());
+  if (now.inode != plan.seen.inode || now.size_bytes != plan.seen.size_bytes ||
+      now.mtime_ns != plan.seen.mtime_ns) {
+    return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned");
+  }
+  PTPKG_TRY(const UndoRecord undo, MakeUndo(*file, plan));
+  const bool keeps_record = !IsSingleAtomicWrite(plan);
+  const AbsPath undo_path = UndoPath(path);
+  if (keeps_record) {
+    PTPKG_TRY(const auto record, fs.Open(undo_path, OpenMode::kCreateNew));
+    auto written = record->WriteAt(0, AsBytes(EncodeUndo(undo)));
+    if (written) written = record->Close();
+    if (!written) {
+      static_cast<void>(fs.Remove(undo_path));  // the write's own error is the one to report
+      return std::move(written).error();
+    }
+  }
+  if (auto edited = WriteAndVerify(*file, path, plan, verification); !edited) {
+    if (auto restored = RollBack(*file, undo); !restored)
+      return StillPending(std::move(edited).error(), undo_path);
+    if (keeps_record) static_cast<void>(fs.Remove(undo_path));  // stale but true: a later edit removes it
+    return std::move(edited).error();
+  }
+  PTPKG_CHECK(file->Close());
+  if (keeps_record) PTPKG_CHECK(fs.Remove(undo_path));
+  return Ok();
+}
+
+/// Edits a copy and renames it over the name: splits hard links, works on read-only files.
+Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
+  PTPKG_TRY(const FileStat original, fs.Lstat(path));
+  PTPKG_TRY(TempDir scratch, TempDir::Create(fs, path.Parent(), ".ptpkg-edit"));
+  const AbsPath copy = scratch.path() / path.Name();
+  PTPKG_CHECK(fs.CopyFile(path, copy));
+  PTPKG_CHECK(fs.SetMode(copy, original.mode | kOwnerWrite));
+  {
+    PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
+    PTPKG_TRY(const FileStat stat, file->Stat());
+    if (stat.size_bytes != plan.old_size) {
+      return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned");
+    }
+    PTPKG_CHECK(WriteAndVerify(*file, copy, plan, verification));
+    PTPKG_CHECK(file->Close());
+  }
+  PTPKG_CHECK(fs.SetMode(copy, original.mode));
+  return fs.Rename(copy, path);
+}
+
+bool IsBusyProgram(const Result<void>& result) { return !result && result.error().sys_errno() == ETXTBSY; }
+
+}  // namespace
+
+Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const ApplyOptions& options) {
+  if (plan.writes.empty()) return Ok();
+  PTPKG_TRY(const FileStat stat, fs.Lstat(path));
+  if (stat.kind != FileKind::kRegular) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
+        .WithHint("name the file itself, not a link to it");
+  }
+  const bool needs_copy = stat.link_count > 1 || (stat.mode & kOwnerWrite) == 0;
+  if (needs_copy) {
+    PTPKG_CHECK(EditCopy(fs, path, plan, options.verification));
+  } else if (auto edited = EditInPlace(fs, path, plan, options.verification); IsBusyProgram(edited)) {
+    PTPKG_CHECK(EditCopy(fs, path, plan, options.verification));
+  } else if (!edited) {
+    return edited;
+  }
+  if (options.keep_mtime) return fs.SetMtime(path, stat.mtime_ns);
+  return Ok();
+}
+
+Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options) {
+  const std::string frame = fmt::format("while editing '{}'", path.str());
+  PTPKG_TRY(const bool recovered, RecoverEdit(fs, path), frame);
+  static_cast<void>(recovered);
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
+  PTPKG_TRY(const auto image, ReadImage(*file), frame);
+  if (!image) {
+    return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
+  }
+  PTPKG_TRY(EditPlan plan, PlanEdit(*file, *image, edits), frame);
+  PTPKG_CHECK(ApplyEdit(fs, path, plan, options), frame);
+  return plan;
+}
+
+}  // namespace ptpkg::elf

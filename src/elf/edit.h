@@ -1,0 +1,125 @@
+#pragma once
+// Changes what the dynamic loader is told by name in one ELF file: search path, NEEDED, SONAME, interpreter,
+// stack flag. All edits of a file are one transaction. Layer: elf.
+//
+// Cost is that of the change, never that of the file. Tiers (docs/formats/elf-search-path.md):
+//   nothing  the file already says so: it is not opened for writing, its mtime stays;
+//   in place the new strings fit where the old ones stand, or in spare room of .dynstr;
+//   spare    as in place, and a new dynamic entry takes a spare DT_NULL;
+//   append   one loadable segment is added at the end of the file (or the one added before is
+//            extended) with .dynstr, and .dynamic, version requirements, interpreter and program
+//            headers as far as they need room. Nothing that exists moves; spare room for later edits is
+//            left, so that the next edit is in place.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/image.h"
+#include "support/fs.h"
+
+namespace ptpkg::elf {
+
+/// What to change. Members left empty stay as they are.
+struct Edits {
+  /// The one search path of the file afterwards: DT_RPATH and DT_RUNPATH that exist become one entry
+  /// with this tag and text. An empty text is written as an empty entry.
+  std::optional<SearchPath> search_path;
+  bool remove_search_path = false;  ///< Drops both tags. REQUIRES: no `search_path`.
+
+  /// Applied in this order. Old name → new name, also in the version requirements that name it.
+  std::map<std::string, std::string> replace_needed;
+  /// Version requirements on a removed library go with it, and its symbols become unversioned: ld.so
+  /// aborts on a requirement for a library that is not in NEEDED.
+  std::vector<std::string> remove_needed;
+  std::vector<std::string> add_needed;  ///< Put before all others, in this order; one that is there is kept.
+
+  std::optional<std::string> soname;       ///< Added if the file has none.
+  std::optional<std::string> interpreter;  ///< kUnsupported if the file names none.
+  std::optional<bool> executable_stack;    ///< PT_GNU_STACK is added if the file has none.
+  bool no_default_libraries = false;       ///< Sets DF_1_NODEFLIB: the system's folders are not searched.
+  bool add_debug_entry = false;            ///< Adds DT_DEBUG if the file has none.
+
+  /// What is put over a superseded string that nobody uses. NUL keeps the room for later strings.
+  char blank = '\0';
+};
+
+enum class WriteTier : std::uint8_t { kNothing, kInPlace, kSpareEntry, kAppend };
+
+/// "nothing", "in place", "spare entry", "append".
+std::string_view WriteTierName(WriteTier tier);
+
+/// One write: `bytes` at `offset`, or `copy_bytes` of the file's own bytes from `copy_from`.
+struct PlannedWrite {
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;
+  std::uint64_t copy_from = 0;
+  std::uint64_t copy_bytes = 0;
+
+  [[nodiscard]] std::uint64_t size_bytes() const { return bytes.size() + copy_bytes; }
+};
+
+struct EditPlan {
+  WriteTier tier = WriteTier::kNothing;
+  /// In the order of writing. Where the file grows, everything beyond its old end comes first, and each
+  /// prefix of the list leaves a file that loads as the old one, until one write inside one page
+  /// switches to the new; after it each prefix loads as the new one.
+  std::vector<PlannedWrite> writes;
+  std::uint64_t old_size = 0;
+  std::uint64_t new_size = 0;
+  LinkFacts before;
+  LinkFacts after;  ///< What a re-read must find; checked after the write.
+  FileStat seen;    ///< The file as planned; ApplyEdit refuses another one.
+
+  [[nodiscard]] std::uint64_t BytesToWrite() const;
+  [[nodiscard]] std::uint64_t BytesGrown() const { return new_size - old_size; }
+};
+
+/// Plans `edits` of the open `file`, whose headers are `image`; reads only.
+/// Errors: kUnsupported (static file, no interpreter to change, 32-bit file that would pass 4 GiB),
+/// kCorrupt (strings or segments contradict each other), kInvalidInput (a NUL in a text), kIo.
+Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits);
+
+enum class Verification : std::uint8_t {
+  kQuick,  ///< Re-read equals plan; segments are sound. Costs a few pages.
+  /// Also, by LIEF: link facts as planned; dynamic symbols, their versions and notes (build id) as before;
+  /// and the bytes of the executable segments as before. Costs several passes over the file and memory of 1.5
+  /// times its size.
+  kDeep,
+  kDeepIfGrown,  ///< Deep where the file grows: an edit in place is known byte by byte.
+};
+
+struct ApplyOptions {
+  bool keep_mtime = false;  ///< By default a changed file gets a new mtime, as by any editor.
+  Verification verification = Verification::kQuick;
+};
+
+/// Carries out a plan on `path`.
+/// A file with other hard links, without write permission, or running as a program is copied beside
+/// itself, edited and renamed over the name (mode kept; the other links keep the old content).
+/// Otherwise the writes go to the file itself; unless one write inside one page does it all, an undo
+/// record "<folder>/.<name>.ptpkg-undo" stands beside the file for the duration, so that after a kill
+/// RecoverEdit restores the old file. Afterwards the file is re-read: it must say plan.after, and its
+/// segments must be sound; if not, or if a write fails, the old content is restored.
+/// Nothing is synced: this survives the death of the process, not of the machine.
+/// Errors: kInvalidInput (symlink, not a regular file), kRefused (changed since planned), kIo, kInternal
+/// (verification failed).
+Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const ApplyOptions& options = {});
+
+/// RecoverEdit, ReadImage, PlanEdit and ApplyEdit in one. Errors: theirs; kUnsupported if not ELF.
+Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options = {});
+
+/// If an interrupted edit left an undo record beside `path`, puts the old bytes back and removes it.
+/// Returns whether it did. An unfinished record means that the edit had not begun: it is removed.
+/// Errors: kRefused when the record belongs to another file than the one that stands there now, kIo.
+Result<bool> RecoverEdit(Fs& fs, const AbsPath& path);
+
+/// The undo record's name for `path`.
+AbsPath UndoPath(const AbsPath& path);
+
+/// What the loader insists on: PT_LOADs in ascending order, without overlap, addresses congruent to
+/// offsets modulo p_align; PT_DYNAMIC and PT_PHDR inside a PT_LOAD. Errors: kCorrupt.
+Result<void> CheckSegments(const Image& image);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,149 @@
+// PlanEdit: decides the tier, and lists the writes of an edit in place (declared in elf/edit.h).
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "elf/byte_diff.h"
+#include "elf/finalize.h"
+#include "elf/tail.h"
+
+namespace ptpkg::elf {
+namespace {
+
+/// Lists the writes of an edit that needs no new room.
+class InPlace {
+ public:
+  InPlace(File& file, const Image& image, const DesiredState& state, const Placement& placement)
+      : file_(file), image_(image), state_(state), placement_(placement) {}
+
+  Result<std::vector<PlannedWrite>> Run() {
+    for (const auto* patches : {&placement_.strings, &placement_.blanks}) {
+      for (const TablePatch& patch : *patches) {
+        PTPKG_CHECK(Put(image_.strings.offset + patch.offset, AsBytes(patch.bytes)));
+      }
+    }
+    PTPKG_CHECK(PutNeeds());
+    PTPKG_TRY(std::vector<PlannedWrite> versions, PlanVersionIndices(file_, image_, state_));
+    std::move(versions.begin(), versions.end(), std::back_inserter(writes_));
+    PTPKG_CHECK(PutSegments());
+    if (image_.dynamic) PTPKG_CHECK(PutDynamic());
+    return std::move(writes_);
+  }
+
+ private:
+  Result<void> Put(std::uint64_t offset, Bytes bytes) {
+    PTPKG_TRY(const auto old, ReadExact(file_, offset, bytes.size(), "the bytes to change"));
+    if (auto write = DiffWrite(offset, old, bytes)) writes_.push_back(std::move(*write));
+    return Ok();
+  }
+
+  Result<void> PutNeeds() {
+    if (!state_.NeedsChanged()) return Ok();
+    std::vector<std::byte> bytes = EncodeVersionNeeds(image_.codec, FinalNeeds(state_, placement_));
+    bytes.resize(state_.needs_range.size_bytes);
+    PTPKG_CHECK(Put(state_.needs_range.offset, bytes));
+    const auto index = image_.FindSection(kSectionGnuVerneed, state_.needs_range.vaddr);
+    if (!index) return Ok();
+    Section section = image_.sections[*index];
+    section.info = static_cast<std::uint32_t>(state_.needs.size());
+    return PutSection(*index, section);
+  }
+
+  Result<void> PutSection(std::size_t index, const Section& section) {
+    std::vector<std::byte> bytes(image_.codec.SectionSize());
+    image_.codec.EncodeSection(section, bytes);
+    return Put(image_.header.section_headers_offset + index * bytes.size(), bytes);
+  }
+
+  Result<void> PutSegments() {
+    if (state_.interpreter) {
+      const Segment& interp = *image_.FindSegment(kSegmentInterp);
+      std::string text = *state_.interpreter;
+      text.resize(interp.file_size, '\0');
+      PTPKG_CHECK(Put(interp.offset, AsBytes(text)));
+    }
+    if (!state_.executable_stack) return Ok();
+    std::vector<Segment> segments = image_.segments;
+    for (Segment& segment : segments) {
+      if (segment.type != kSegmentGnuStack) continue;
+      segment.flags = (segment.flags & ~kFlagExecute) | (*state_.executable_stack ? kFlagExecute : 0U);
+    }
+    return Put(image_.header.program_headers_offset, EncodeSegments(image_.codec, segments));
+  }
+
+  Result<void> PutDynamic() {
+    const DynamicTable& table = *image_.dynamic;
+    const auto entries = FinalEntries(image_, state_, placement_,
+                                      {.strings = image_.strings.vaddr,
+                                       .strings_size = image_.strings.size_bytes,
+                                       .dynamic = table.range.vaddr,
+                                       .needs = std::nullopt});
+    return Put(table.range.offset, EncodeDynamic(image_.codec, entries, table.capacity));
+  }
+
+  File& file_;
+  const Image& image_;
+  const DesiredState& state_;
+  const Placement& placement_;
+  std::vector<PlannedWrite> writes_;
+};
+
+bool FitsInPlace(const Image& image, const DesiredState& state, const Placement& placement) {
+  if (!placement.appended.empty()) return false;
+  if (image.dynamic && state.entries.size() >= image.dynamic->capacity) return false;
+  if (state.interpreter && state.interpreter->size() >= image.FindSegment(kSegmentInterp)->file_size)
+    return false;
+  if (state.executable_stack && image.FindSegment(kSegmentGnuStack) == nullptr) return false;
+  if (!state.NeedsChanged()) return true;
+  std::vector<VersionNeed> needs;
+  for (const DesiredNeed& need : state.needs) needs.push_back(need.need);
+  return VersionNeedsSize(needs) <= state.needs_range.size_bytes;
+}
+
+}  // namespace
+
+std::string_view WriteTierName(WriteTier tier) {
+  switch (tier) {
+    case WriteTier::kNothing:
+      return "nothing";
+    case WriteTier::kInPlace:
+      return "in place";
+    case WriteTier::kSpareEntry:
+      return "spare entry";
+    case WriteTier::kAppend:
+      return "append";
+  }
+  return "";
+}
+
+std::uint64_t EditPlan::BytesToWrite() const {
+  std::uint64_t sum = 0;
+  for (const PlannedWrite& write : writes) sum += write.size_bytes();
+  return sum;
+}
+
+Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
+  PTPKG_TRY(const FileStat seen, file.Stat());
+  PTPKG_TRY(const DesiredState state, ComputeDesired(file, image, edits));
+  EditPlan plan;
+  plan.old_size = plan.new_size = image.file_size;
+  const bool fewer = image.dynamic && state.entries.size() != image.dynamic->entries.size();
+  if (state.after != state.before || fewer) {
+    PTPKG_CHECK(CheckSegments(image));
+    PTPKG_TRY(const Placement placement, image.dynamic ? PlaceStrings(file, image, state, SlotReuse::kAllowed)
+                                                       : Result<Placement>(Placement()));
+    if (FitsInPlace(image, state, placement)) {
+      PTPKG_TRY(plan.writes, InPlace(file, image, state, placement).Run());
+      const bool longer = image.dynamic && state.entries.size() > image.dynamic->entries.size();
+      plan.tier = longer ? WriteTier::kSpareEntry : WriteTier::kInPlace;
+    } else {
+      PTPKG_TRY(plan, PlanTail(file, image, state));
+    }
+  }
+  plan.before = state.before;
+  plan.after = state.after;
+  plan.seen = seen;
+  return plan;
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,35 @@
+#include "elf/finalize.h"
+
+namespace ptpkg::elf {
+
+std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement) {
+  std::vector<VersionNeed> needs;
+  for (const DesiredNeed& desired : state.needs) {
+    VersionNeed need = desired.need;
+    if (desired.wish) need.name = static_cast<std::uint32_t>(placement.offsets[*desired.wish]);
+    needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& state,
+                                       const Placement& placement, const FinalAddresses& addresses) {
+  std::vector<DynamicEntry> entries;
+  const std::uint64_t record = image.codec.DynamicEntrySize();
+  for (std::size_t i = 0; i < state.entries.size(); ++i) {
+    const DesiredEntry& desired = state.entries[i];
+    DynamicEntry entry = desired.entry;
+    if (desired.wish) entry.value = placement.offsets[*desired.wish];
+    if (entry.tag == kDtStrtab) entry.value = addresses.strings;
+    if (entry.tag == kDtStrsz) entry.value = addresses.strings_size;
+    if (entry.tag == kDtVerneed && addresses.needs) entry.value = *addresses.needs;
+    if (entry.tag == kDtMipsRldMapRel && image.header.machine == kMachineMips && desired.old_index) {
+      const std::uint64_t old_address = image.dynamic->range.vaddr + *desired.old_index * record;
+      entry.value += old_address - (addresses.dynamic + i * record);
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,28 @@
+#pragma once
+// The dynamic entries and version records of an edit once every string has its place. Layer: elf,
+// private to it.
+
+#include <optional>
+#include <vector>
+
+#include "elf/placement.h"
+
+namespace ptpkg::elf {
+
+/// Where the tables stand after the edit.
+struct FinalAddresses {
+  std::uint64_t strings = 0;       ///< DT_STRTAB.
+  std::uint64_t strings_size = 0;  ///< DT_STRSZ.
+  std::uint64_t dynamic = 0;
+  std::optional<std::uint64_t> needs;  ///< DT_VERNEED.
+};
+
+/// Version records with their strings' offsets.
+std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement);
+
+/// Dynamic entries with their values. MIPS: DT_MIPS_RLD_MAP_REL counts from the entry's own address, so
+/// it is corrected when the entry moves.
+std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& state,
+                                       const Placement& placement, const FinalAddresses& addresses);
+
+}  // namespace ptpkg::elf

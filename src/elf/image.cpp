@@ -1,0 +1,197 @@
+#include "elf/image.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kMaxSections = 1U << 20U;
+constexpr std::uint64_t kMaxDynamicBytes = 1U << 20U;
+constexpr std::uint16_t kEscapedSegmentCount = 0xffff;  // PN_XNUM
+
+Error Corrupt(std::string message) {
+  return Error(ErrorCode::kCorrupt, std::move(message))
+      .WithHint("the file is damaged or cut short; build or fetch it again");
+}
+
+bool RangeFits(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
+
+Result<std::optional<Codec>> ReadIdent(Bytes ident) {
+  static constexpr std::string_view kMagic = "\177ELF";
+  if (ident.size() < kMagic.size() || AsText(ident.first(4)) != kMagic) return std::optional<Codec>();
+  if (ident.size() < 16) return Corrupt("the ELF identification is cut short");
+  const int elf_class = std::to_integer<int>(ident[4]);
+  const int order = std::to_integer<int>(ident[5]);
+  if (elf_class != 1 && elf_class != 2) {
+    return Corrupt(fmt::format("ELF class {} is neither 32-bit (1) nor 64-bit (2)", elf_class));
+  }
+  if (order != 1 && order != 2) {
+    return Corrupt(fmt::format("ELF byte order {} is neither little (1) nor big (2)", order));
+  }
+  return std::optional<Codec>(Codec(static_cast<ElfClass>(elf_class), static_cast<ByteOrder>(order)));
+}
+
+Result<void> ReadSegments(File& file, Image& image) {
+  const FileHeader& header = image.header;
+  if (header.program_header_count == kEscapedSegmentCount) {
+    return Error(ErrorCode::kUnsupported, "65,535 or more program headers");
+  }
+  if (header.program_header_count == 0) return Ok();
+  const std::size_t record = image.codec.SegmentSize();
+  if (header.program_header_size != record) {
+    return Corrupt(
+        fmt::format("program headers of {} bytes each, expected {}", header.program_header_size, record));
+  }
+  const std::uint64_t size = std::uint64_t{record} * header.program_header_count;
+  PTPKG_TRY(const auto bytes,
+            ReadExact(file, header.program_headers_offset, size, "the program header table"));
+  for (std::size_t i = 0; i < header.program_header_count; ++i) {
+    Segment segment = image.codec.DecodeSegment(Bytes(bytes).subspan(i * record, record));
+    if (segment.type == kSegmentLoad) {
+      if (!RangeFits(segment.offset, segment.file_size, image.file_size)) {
+        return Corrupt(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
+                                   segment.offset, segment.offset + segment.file_size, image.file_size));
+      }
+      if (segment.file_size > segment.memory_size || segment.vaddr + segment.memory_size < segment.vaddr) {
+        return Corrupt(
+            fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
+      }
+    }
+    image.segments.push_back(segment);
+  }
+  return Ok();
+}
+
+Result<void> ReadSections(File& file, Image& image) {
+  const FileHeader& header = image.header;
+  if (header.section_headers_offset == 0) return Ok();
+  const std::size_t record = image.codec.SectionSize();
+  if (header.section_header_size != record) {
+    return Corrupt(
+        fmt::format("section headers of {} bytes each, expected {}", header.section_header_size, record));
+  }
+  std::uint64_t count = header.section_header_count;
+  if (count == 0) {  // gABI: from 0xff00 sections on, the count is in sh_size of section 0
+    PTPKG_TRY(const auto first, ReadExact(file, header.section_headers_offset, record, "section header 0"));
+    count = image.codec.DecodeSection(first).size;
+  }
+  if (count > kMaxSections) return Corrupt(fmt::format("{} section headers", count));
+  PTPKG_TRY(const auto bytes,
+            ReadExact(file, header.section_headers_offset, count * record, "the section header table"));
+  for (std::size_t i = 0; i < count; ++i) {
+    image.sections.push_back(image.codec.DecodeSection(Bytes(bytes).subspan(i * record, record)));
+  }
+  return Ok();
+}
+
+/// A debug companion (objcopy --only-keep-debug) keeps PT_DYNAMIC, but its section has no bytes.
+bool IsDebugCompanion(const Image& image, const Segment& dynamic) {
+  if (dynamic.file_size == 0) return true;
+  return image.FindSection(kSectionNobits, dynamic.vaddr).has_value() &&
+         !image.FindSection(kSectionDynamic, dynamic.vaddr).has_value();
+}
+
+Result<void> ReadDynamic(File& file, Image& image) {
+  const Segment* segment = image.FindSegment(kSegmentDynamic);
+  if (segment == nullptr || IsDebugCompanion(image, *segment)) return Ok();
+  if (segment->file_size > kMaxDynamicBytes) {
+    return Corrupt(fmt::format("a dynamic section of {} bytes", segment->file_size));
+  }
+  PTPKG_TRY(const std::uint64_t mapped,
+            image.OffsetOf(segment->vaddr, segment->file_size, "the dynamic section"));
+  if (mapped != segment->offset) {
+    return Corrupt(
+        fmt::format("the dynamic section is said to lie at file offset {}, but its address is that of {}",
+                    segment->offset, mapped));
+  }
+  DynamicTable table;
+  const std::size_t record = image.codec.DynamicEntrySize();
+  table.capacity = segment->file_size / record;
+  table.range = {.offset = mapped, .vaddr = segment->vaddr, .size_bytes = table.capacity * record};
+  PTPKG_TRY(const auto bytes, ReadExact(file, mapped, table.range.size_bytes, "the dynamic section"));
+  bool closed = false;
+  for (std::size_t i = 0; i < table.capacity && !closed; ++i) {
+    const DynamicEntry entry = image.codec.DecodeDynamicEntry(Bytes(bytes).subspan(i * record, record));
+    closed = entry.tag == kDtNull;
+    if (!closed) table.entries.push_back(entry);
+  }
+  if (!closed) return Corrupt("the dynamic section is not closed by DT_NULL");
+  const auto strtab = table.Find(kDtStrtab);
+  const auto strsz = table.Find(kDtStrsz);
+  if (!strtab || !strsz) return Corrupt("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
+  PTPKG_TRY(const std::uint64_t strings, image.OffsetOf(*strtab, *strsz, "the dynamic string table"));
+  image.strings = {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz};
+  image.dynamic = std::move(table);
+  return Ok();
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> DynamicTable::Find(std::uint64_t tag) const {
+  const auto it = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tag == tag; });
+  if (it == entries.end()) return std::nullopt;
+  return it->value;
+}
+
+Result<std::uint64_t> Image::OffsetOf(std::uint64_t vaddr, std::uint64_t size_bytes,
+                                      std::string_view what) const {
+  for (const Segment& segment : segments) {
+    if (segment.type != kSegmentLoad || vaddr < segment.vaddr) continue;
+    if (RangeFits(vaddr - segment.vaddr, size_bytes, segment.file_size))
+      return segment.offset + (vaddr - segment.vaddr);
+  }
+  return Corrupt(
+      fmt::format("{} ({} bytes at address {:#x}) lies in no loadable segment", what, size_bytes, vaddr));
+}
+
+const Segment* Image::FindSegment(std::uint32_t type) const {
+  const auto it =
+      std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.type == type; });
+  return it == segments.end() ? nullptr : &*it;
+}
+
+std::optional<std::size_t> Image::FindSection(std::uint32_t type, std::uint64_t addr) const {
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (sections[i].type == type && sections[i].addr == addr) return i;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::byte>> ReadExact(File& file, std::uint64_t offset, std::uint64_t size_bytes,
+                                         std::string_view what) {
+  PTPKG_TRY(const FileStat stat, file.Stat());
+  // Checked before allocating: a hostile size must not become memory.
+  if (!RangeFits(offset, size_bytes, stat.size_bytes)) {
+    return Corrupt(fmt::format("{} needs {} bytes at offset {}, but the file ends at {}", what, size_bytes,
+                               offset, stat.size_bytes));
+  }
+  std::vector<std::byte> bytes(size_bytes);
+  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));
+  if (got != size_bytes) {
+    return Error(ErrorCode::kCorrupt, fmt::format("the file changed while {} was read", what));
+  }
+  return bytes;
+}
+
+Result<std::optional<Image>> ReadImage(File& file) {
+  PTPKG_TRY(const FileStat stat, file.Stat());
+  std::vector<std::byte> head(std::min<std::uint64_t>(stat.size_bytes, 64));
+  PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
+  head.resize(got);
+  PTPKG_TRY(const std::optional<Codec> codec, ReadIdent(head));
+  if (!codec) return std::optional<Image>();
+  if (head.size() < codec->FileHeaderSize()) return Corrupt("the ELF header is cut short");
+  Image image;
+  image.codec = *codec;
+  image.header = codec->DecodeFileHeader(head);
+  image.file_size = stat.size_bytes;
+  PTPKG_CHECK(ReadSegments(file, image));
+  PTPKG_CHECK(ReadSections(file, image));
+  PTPKG_CHECK(ReadDynamic(file, image));
+  return std::optional<Image>(std::move(image));
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,192 @@
+#include "elf/relink.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "elf/search_path.h"
+#include "support/parallel.h"
+#include "support/text.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kSmallestElf = 52;  // a 32-bit file header
+constexpr std::string_view kSitePackages = "site-packages/";
+
+std::string_view BelowSitePackages(std::string_view path) {
+  for (std::size_t at = path.rfind(kSitePackages); at != std::string_view::npos && at != 0;
+       at = path.rfind(kSitePackages, at - 1)) {
+    if (path[at - 1] == '/') return path.substr(at + kSitePackages.size());
+  }
+  return path.substr(0, kSitePackages.size()) == kSitePackages ? path.substr(kSitePackages.size()) : path;
+}
+
+const PathRule* FindRule(const std::vector<PathRule>& rules, const RelPath& file) {
+  const std::string_view below = BelowSitePackages(file.str());
+  const auto it = std::find_if(rules.begin(), rules.end(), [&](const PathRule& rule) {
+    return GlobMatch(rule.files, file.str()) || GlobMatch(rule.files, below);
+  });
+  return it == rules.end() ? nullptr : &*it;
+}
+
+Result<void> CheckRules(const std::vector<PathRule>& rules) {
+  for (const PathRule& rule : rules) {
+    for (const std::string& entry : rule.search_path) {
+      if (!entry.empty() && entry.find(':') == std::string::npos) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("the search path for '{}' has the entry '{}'", rule.files, entry))
+          .WithHint("give each folder as an entry of its own, none of them empty");
+    }
+  }
+  return Ok();
+}
+
+Edits EditsFor(const PathChange& change) {
+  Edits edits;
+  if (!change.has_path) {
+    edits.remove_search_path = true;
+  } else {
+    edits.search_path = SearchPath{.tag = change.new_tag, .text = JoinSearchPath(change.new_path)};
+  }
+  return edits;
+}
+
+PathChange CurrentPath(const RelPath& file, const LinkFacts& facts) {
+  PathChange change{.file = file, .old_path = {}, .new_path = {}};
+  if (const auto& current = facts.Effective()) {
+    change.had_path = change.has_path = true;
+    change.old_tag = change.new_tag = current->tag;
+    change.old_path = SplitSearchPath(current->text);
+  }
+  return change;
+}
+
+/// The opened file with its headers, if it is one whose search path means something.
+struct DynamicFile {
+  std::unique_ptr<File> file;
+  Image image;
+};
+
+Result<std::optional<DynamicFile>> OpenDynamic(Fs& fs, const AbsPath& path) {
+  PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
+  PTPKG_TRY(auto image, ReadImage(*file));
+  if (!image || !image->dynamic) return std::optional<DynamicFile>();
+  if (image->header.type != kTypeDyn && image->header.type != kTypeExec) return std::optional<DynamicFile>();
+  return std::optional<DynamicFile>(DynamicFile{.file = std::move(file), .image = *std::move(image)});
+}
+
+class TreePlanner {
+ public:
+  TreePlanner(Env& env, const StagedTree& tree, const RelinkOptions& options)
+      : env_(env), tree_(tree), options_(options) {
+    prefix_ = options.build_prefix.empty() ? tree.root.str() : options.build_prefix;
+    while (prefix_.size() > 1 && prefix_.back() == '/') prefix_.pop_back();
+  }
+
+  Result<std::optional<PathChange>> PlanFile(const TreeEntry& entry) {
+    PTPKG_CHECK(env_.cancel.Check());
+    if (entry.kind != FileKind::kRegular || entry.size_bytes < kSmallestElf)
+      return std::optional<PathChange>();
+    const AbsPath path = tree_.root / entry.path;
+    PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
+    if (!opened) return std::optional<PathChange>();
+    PTPKG_TRY(const bool recovered, RecoverEdit(env_.fs, path));
+    if (recovered) {
+      PTPKG_TRY(opened, OpenDynamic(env_.fs, path));
+    }
+    if (!opened) return std::optional<PathChange>();
+    PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*opened->file, opened->image));
+    PathChange change = CurrentPath(entry.path, facts);
+    const PathRule* rule = FindRule(options_.rules, entry.path);
+    if (rule != nullptr) {
+      change.new_path = rule->search_path;
+      change.new_tag = rule->tag;
+    } else {
+      change.new_path = RelocatableEntries(change.old_path, entry.path, prefix_);
+      if (change.new_path == change.old_path) return std::optional<PathChange>();
+    }
+    change.has_path = !change.new_path.empty();
+    PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, EditsFor(change)));
+    change.tier = plan.tier;
+    change.bytes_to_write = plan.BytesToWrite();
+    change.bytes_grown = plan.BytesGrown();
+    return std::optional<PathChange>(std::move(change));
+  }
+
+ private:
+  Env& env_;
+  const StagedTree& tree_;
+  const RelinkOptions& options_;
+  std::string prefix_;
+};
+
+Result<void> ApplyOne(Env& env, const AbsPath& path, const PathChange& change, const ApplyOptions& options) {
+  PTPKG_CHECK(env.cancel.Check());
+  PTPKG_TRY(const auto opened, OpenDynamic(env.fs, path));
+  if (!opened) {
+    return Error(ErrorCode::kRefused, fmt::format("'{}' is no dynamic ELF file any more", change.file.str()));
+  }
+  PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, EditsFor(change)));
+  const PathChange now = CurrentPath(change.file, plan.before);
+  if (now.had_path != change.had_path || now.old_tag != change.old_tag || now.old_path != change.old_path) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("the search path of '{}' changed after it was planned", change.file.str()))
+        .WithHint("plan again");
+  }
+  return ApplyEdit(env.fs, path, plan, options);
+}
+
+/// Indices of the changes that write something.
+std::vector<std::size_t> Writing(const std::vector<PathChange>& plan) {
+  std::vector<std::size_t> writing;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i].tier != WriteTier::kNothing) writing.push_back(i);
+  }
+  return writing;
+}
+
+std::string Frame(const RelPath& file) { return fmt::format("while relinking '{}'", file.str()); }
+
+}  // namespace
+
+Result<std::vector<PathChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options) {
+  PTPKG_CHECK(CheckRules(options.rules));
+  TreePlanner planner(env, tree, options);
+  std::vector<std::optional<PathChange>> changes(tree.entries.size());
+  PTPKG_CHECK(ParallelFor(env.jobs, tree.entries.size(), [&](std::size_t i) -> Result<void> {
+    PTPKG_TRY(changes[i], planner.PlanFile(tree.entries[i]), Frame(tree.entries[i].path));
+    return Ok();
+  }));
+  std::vector<PathChange> plan;
+  for (std::optional<PathChange>& change : changes) {
+    if (change) plan.push_back(*std::move(change));
+  }
+  return plan;
+}
+
+Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<PathChange>& plan,
+                         const ApplyOptions& options) {
+  const std::vector<std::size_t> writing = Writing(plan);
+  return ParallelFor(env.jobs, writing.size(), [&](std::size_t i) -> Result<void> {
+    const PathChange& change = plan[writing[i]];
+    const auto entry =
+        std::lower_bound(tree.entries.begin(), tree.entries.end(), change.file,
+                         [](const TreeEntry& e, const RelPath& path) { return e.path < path; });
+    if (entry == tree.entries.end() || entry->path != change.file) {
+      return Error(ErrorCode::kNotFound, fmt::format("'{}' is not in the tree", change.file.str()));
+    }
+    const AbsPath path = tree.root / change.file;
+    PTPKG_CHECK(ApplyOne(env, path, change, options), Frame(change.file));
+    if (entry->sha256 == Sha256{}) {
+      PTPKG_TRY(const FileStat stat, env.fs.Lstat(path), Frame(change.file));
+      entry->size_bytes = stat.size_bytes;
+      return Ok();
+    }
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, path), Frame(change.file));
+    entry->sha256 = digests.sha256;
+    entry->size_bytes = digests.size_bytes;
+    return Ok();
+  });
+}
+
+}  // namespace ptpkg::elf

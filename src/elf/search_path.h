@@ -1,0 +1,29 @@
+#pragma once
+// Search paths as lists. Layer: elf. Source: ld.so(8) "Dynamic string tokens"; what conda-build
+// (post.py mk_relative_linux) and rattler-build (linux/link.rs) keep and drop.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/path.h"
+
+namespace ptpkg::elf {
+
+/// "" → no entries; otherwise split at ':', empty entries kept: for ld.so they mean the working folder.
+std::vector<std::string> SplitSearchPath(std::string_view text);
+/// The text ld.so reads. REQUIRES: no entry holds ':'.
+std::string JoinSearchPath(const std::vector<std::string>& entries);
+
+/// The part of `entry` after $ORIGIN or ${ORIGIN}, as a relative path ("" for the folder itself);
+/// nullopt when the entry does not begin with that token.
+std::optional<std::string> AfterOrigin(std::string_view entry);
+
+/// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`
+/// become $ORIGIN-relative (the prefix stands for the tree's root), $ORIGIN entries stay, all others
+/// (absolute elsewhere, relative to the working folder, empty) are dropped, and so are repetitions.
+std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
+                                            std::string_view build_prefix);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,26 @@
+#pragma once
+// Drops the folders of a search path that bring none of the needed libraries. Layer: elf.
+// Source: patchelf's --shrink-rpath, whose results scripts rely on.
+
+#include <string>
+#include <vector>
+
+#include "elf/image.h"
+#include "support/fs.h"
+
+namespace ptpkg::elf {
+
+struct ShrinkInput {
+  std::vector<std::string> entries;
+  std::vector<std::string> needed;
+  std::uint16_t machine = 0;  ///< e_machine of the file: libraries of another machine do not count.
+  /// When not empty, absolute entries that begin with none of these are dropped unseen.
+  std::vector<std::string> allowed_prefixes;
+};
+
+/// The entries worth keeping, in order: all that are not absolute (the "$ORIGIN" forms), and absolute ones
+/// that hold at least one needed library which no kept entry before them holds.
+/// Errors: kIo for a folder that cannot be searched.
+Result<std::vector<std::string>> ShrinkSearchPath(Fs& fs, const ShrinkInput& input);
+
+}  // namespace ptpkg::elf

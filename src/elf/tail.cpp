@@ -1,0 +1,451 @@
+#include "elf/tail.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "elf/byte_diff.h"
+#include "elf/finalize.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSpareStringBytes = 2048;  // at least; rounded up to the end of a page
+constexpr std::size_t kSpareEntries = 16;
+constexpr std::size_t kMaxSegments = 0xffff;  // PN_XNUM, the escape value
+// Linux before 5.18 computes a program's AT_PHDR from the first segment's bias, so a moved program
+// header table must keep that bias. Beyond this much padding the file would suffer more than old kernels.
+constexpr std::uint64_t kMaxBiasPadding = 16U << 20U;
+
+enum class StringsMode : std::uint8_t {
+  kStay,      ///< Every new string is found in the table as it is.
+  kContinue,  ///< The table ends the file and its segment: it only grows.
+  kCopy,      ///< The table is copied to the tail, and grows there.
+};
+
+/// What goes into the tail, and where.
+struct Layout {
+  bool extends = false;  ///< The last PT_LOAD grows; else a new one is added.
+  StringsMode strings_mode = StringsMode::kStay;
+  bool moves_headers = false;
+  bool moves_dynamic = false;
+  bool moves_needs = false;
+  std::uint64_t begin = 0;  ///< File offset.
+  std::uint64_t vaddr = 0;  ///< Of `begin`.
+  std::uint64_t align = kPage;
+  std::uint64_t headers = 0, interpreter = 0, needs = 0, dynamic = 0;  ///< File offsets, 0 if not moved.
+  std::uint64_t strings = 0;  ///< File offset of .dynstr as it will be.
+  std::uint64_t end = 0;
+  std::size_t dynamic_capacity = 0;
+
+  [[nodiscard]] std::uint64_t AddressOf(std::uint64_t offset) const { return vaddr + (offset - begin); }
+};
+
+std::uint64_t EndOfAddresses(const Image& image) {
+  std::uint64_t end = 0;
+  for (const Segment& segment : image.segments) {
+    if (segment.type == kSegmentLoad) end = std::max(end, segment.vaddr + segment.memory_size);
+  }
+  return end;
+}
+
+std::size_t LastLoad(const std::vector<Segment>& segments) {
+  std::size_t last = segments.size();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].type == kSegmentLoad) last = i;
+  }
+  return last;
+}
+
+class TailPlanner {
+ public:
+  TailPlanner(File& file, const Image& image, const DesiredState& state)
+      : file_(file), image_(image), codec_(image.codec), state_(state) {}
+
+  Result<EditPlan> Run() {
+    if (LastLoad(image_.segments) == image_.segments.size()) {
+      return Error(ErrorCode::kUnsupported, "the file has no loadable segment to grow behind");
+    }
+    ChooseRegion();
+    if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
+    layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
+    layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
+    PTPKG_CHECK(Build());
+    PTPKG_TRY(const bool alone, DynamicSwitchesAlone());
+    if (!layout_.moves_dynamic && !alone) {
+      layout_.moves_dynamic = true;
+      PTPKG_CHECK(Build());
+    }
+    return Assemble();
+  }
+
+ private:
+  /// Decides between extending the last segment and adding one, and the addresses.
+  void ChooseRegion() {
+    const Segment& last = image_.segments[LastLoad(image_.segments)];
+    const std::uint64_t end = EndOfAddresses(image_);
+    layout_.extends = last.offset + last.file_size == image_.file_size &&
+                      last.file_size == last.memory_size && last.vaddr + last.memory_size == end &&
+                      (last.flags & kFlagExecute) == 0;
+    if (layout_.extends) {
+      layout_.begin = image_.file_size;
+      layout_.vaddr = end;
+      return;
+    }
+    for (const Segment& segment : image_.segments) {
+      if (segment.type == kSegmentLoad) layout_.align = std::max(layout_.align, segment.align);
+    }
+    const std::uint64_t free_address = AlignUp(end, layout_.align);
+    layout_.begin = AlignUp(image_.file_size, kPage);
+    layout_.vaddr = free_address + layout_.begin % layout_.align;
+    KeepBias(free_address);
+  }
+
+  Result<void> ChooseStrings() {
+    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kForbidden));
+    if (placement_.appended.empty()) return Ok();
+    const MappedRange& strings = image_.strings;
+    if (layout_.extends && strings.offset + strings.size_bytes == layout_.begin &&
+        strings.vaddr + strings.size_bytes == layout_.vaddr) {
+      layout_.strings_mode = StringsMode::kContinue;
+      return Ok();
+    }
+    layout_.strings_mode = StringsMode::kCopy;
+    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kAllowed));
+    return Ok();
+  }
+
+  void KeepBias(std::uint64_t free_address) {
+    const bool program = image_.header.type == kTypeExec || image_.FindSegment(kSegmentInterp) != nullptr;
+    if (!program) return;
+    const auto first = std::find_if(image_.segments.begin(), image_.segments.end(),
+                                    [](const Segment& s) { return s.type == kSegmentLoad; });
+    if (first->vaddr < first->offset) return;
+    const std::uint64_t bias = first->vaddr - first->offset;
+    if (bias % layout_.align != 0 || free_address < bias) return;
+    const std::uint64_t begin = std::max(layout_.begin, free_address - bias);
+    if (begin - layout_.begin > kMaxBiasPadding) return;
+    layout_.begin = begin;
+    layout_.vaddr = begin + bias;
+  }
+
+  /// Gives every part its offset, then computes the new headers and tables.
+  Result<void> Build() {
+    std::uint64_t at = layout_.begin;
+    layout_.strings = image_.strings.offset;
+    if (layout_.strings_mode == StringsMode::kContinue) at += StringGrowth(at);
+    PTPKG_CHECK(PlanSegmentSlots());
+    const auto place = [&at](bool wanted, std::uint64_t size) -> std::uint64_t {
+      if (!wanted) return 0;
+      const std::uint64_t offset = AlignUp(at, 8);
+      at = offset + size;
+      return offset;
+    };
+    layout_.headers = place(layout_.moves_headers, segment_slots_ * codec_.SegmentSize());
+    layout_.dynamic_capacity = layout_.moves_dynamic ? state_.entries.size() + 1 + kSpareEntries
+                               : image_.dynamic      ? image_.dynamic->capacity
+                                                     : 0;
+    layout_.dynamic = place(layout_.moves_dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
+    const std::vector<VersionNeed> needs = FinalNeeds(state_, placement_);
+    layout_.needs = place(layout_.moves_needs, VersionNeedsSize(needs));
+    layout_.interpreter = place(state_.interpreter.has_value(), state_.interpreter.value_or("").size() + 1);
+    if (layout_.strings_mode == StringsMode::kCopy) {
+      layout_.strings = place(true, image_.strings.size_bytes);
+      at += StringGrowth(at);
+    }
+    layout_.end = at;
+    if (!codec_.Fits(layout_.end) || !codec_.Fits(layout_.AddressOf(layout_.end))) {
+      return Error(ErrorCode::kUnsupported, "the 32-bit file would grow past 4 GiB");
+    }
+    BuildSegments();
+    if (image_.dynamic) BuildDynamic();
+    needs_ = EncodeVersionNeeds(codec_, needs);
+    return Ok();
+  }
+
+  /// Bytes for the appended strings and spare room, when the old table ends at `at`.
+  [[nodiscard]] std::uint64_t StringGrowth(std::uint64_t at) const {
+    if (layout_.strings_mode == StringsMode::kStay) return 0;
+    const std::uint64_t least = placement_.appended.size() + kSpareStringBytes;
+    return AlignUp(at + least, kPage) - at;
+  }
+
+  Result<void> PlanSegmentSlots() {
+    const bool adds_stack = state_.executable_stack && image_.FindSegment(kSegmentGnuStack) == nullptr;
+    const std::size_t wanted = (layout_.extends ? 0U : 1U) + (adds_stack ? 1U : 0U);
+    const auto free =
+        static_cast<std::size_t>(std::count_if(image_.segments.begin(), image_.segments.end(),
+                                               [](const Segment& s) { return s.type == kSegmentNull; }));
+    layout_.moves_headers = wanted > free;
+    segment_slots_ = layout_.moves_headers ? image_.segments.size() - free + wanted : image_.segments.size();
+    if (segment_slots_ < kMaxSegments) return Ok();
+    return Error(ErrorCode::kUnsupported, "no program header can be added to 65,534 others");
+  }
+
+  void BuildSegments() {
+    segments_ = image_.segments;
+    std::erase_if(segments_, [](const Segment& s) { return s.type == kSegmentNull; });
+    const std::size_t last = LastLoad(segments_);
+    std::uint32_t flags = kFlagRead | (layout_.moves_dynamic ? kFlagWrite : 0U);
+    if (layout_.extends) {
+      Segment& load = segments_[last];
+      load.flags |= flags;
+      load.file_size = load.memory_size = layout_.end - load.offset;
+    } else {
+      const std::uint64_t size = layout_.end - layout_.begin;
+      segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                       Segment{.type = kSegmentLoad,
+                               .flags = flags,
+                               .offset = layout_.begin,
+                               .vaddr = layout_.vaddr,
+                               .paddr = layout_.vaddr,
+                               .file_size = size,
+                               .memory_size = size,
+                               .align = layout_.align});
+    }
+    if (state_.executable_stack) SetStack();
+    segments_.resize(segment_slots_);
+    const auto move = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
+      for (Segment& segment : segments_) {
+        if (segment.type != type) continue;
+        segment.offset = offset;
+        segment.vaddr = segment.paddr = layout_.AddressOf(offset);
+        segment.file_size = segment.memory_size = size;
+      }
+    };
+    if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, segment_slots_ * codec_.SegmentSize());
+    if (layout_.moves_dynamic) {
+      move(kSegmentDynamic, layout_.dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
+    }
+    if (state_.interpreter) move(kSegmentInterp, layout_.interpreter, state_.interpreter->size() + 1);
+  }
+
+  void SetStack() {
+    const std::uint32_t execute = *state_.executable_stack ? kFlagExecute : 0U;
+    const auto it = std::find_if(segments_.begin(), segments_.end(),
+                                 [](const Segment& s) { return s.type == kSegmentGnuStack; });
+    if (it != segments_.end()) {
+      it->flags = (it->flags & ~kFlagExecute) | execute;
+    } else {
+      segments_.push_back({.type = kSegmentGnuStack,
+                           .flags = kFlagRead | kFlagWrite | execute,
+                           .offset = 0,
+                           .vaddr = 0,
+                           .paddr = 0,
+                           .file_size = 0,
+                           .memory_size = 0,
+                           .align = 16});
+    }
+  }
+
+  void BuildDynamic() {
+    FinalAddresses addresses;
+    addresses.strings = layout_.strings_mode == StringsMode::kCopy ? layout_.AddressOf(layout_.strings)
+                                                                   : image_.strings.vaddr;
+    addresses.strings_size = image_.strings.size_bytes + StringGrowth(StringsEnd());
+    addresses.dynamic =
+        layout_.moves_dynamic ? layout_.AddressOf(layout_.dynamic) : image_.dynamic->range.vaddr;
+    if (layout_.moves_needs) addresses.needs = layout_.AddressOf(layout_.needs);
+    strings_address_ = addresses.strings;
+    strings_size_ = addresses.strings_size;
+    dynamic_ =
+        EncodeDynamic(codec_, FinalEntries(image_, state_, placement_, addresses), layout_.dynamic_capacity);
+  }
+
+  /// File offset where the bytes that stand in .dynstr today end in the new file.
+  [[nodiscard]] std::uint64_t StringsEnd() const { return layout_.strings + image_.strings.size_bytes; }
+
+  /// True if the change of .dynamic in place is one atomic write, and the program headers, written
+  /// before it, change nothing that the loader would notice on their own.
+  Result<bool> DynamicSwitchesAlone() {
+    if (!image_.dynamic || layout_.moves_dynamic) return true;
+    PTPKG_TRY(const auto write, DiffDynamic());
+    if (!write) return true;
+    return !state_.interpreter && !state_.executable_stack && IsAtomic(*write);
+  }
+
+  Result<std::optional<PlannedWrite>> DiffDynamic() {
+    const MappedRange& range = image_.dynamic->range;
+    PTPKG_TRY(const auto old, ReadExact(file_, range.offset, range.size_bytes, "the dynamic section"));
+    return DiffWrite(range.offset, old, dynamic_);
+  }
+
+  Result<EditPlan> Assemble() {
+    EditPlan plan;
+    plan.tier = WriteTier::kAppend;
+    plan.old_size = image_.file_size;
+    plan.new_size = layout_.end;
+    writes_ = &plan.writes;
+    AppendTail();
+    PTPKG_TRY(std::vector<PlannedWrite> versions, PlanVersionIndices(file_, image_, state_));
+    std::move(versions.begin(), versions.end(), std::back_inserter(plan.writes));
+    PTPKG_CHECK(SwitchHeaders());
+    if (image_.dynamic && !layout_.moves_dynamic) {
+      PTPKG_TRY(auto write, DiffDynamic());
+      if (write) plan.writes.push_back(std::move(*write));
+    }
+    PTPKG_CHECK(UpdateSections());
+    if (image_.dynamic) PTPKG_CHECK(BlankOldStrings());
+    return plan;
+  }
+
+  void Literal(std::uint64_t offset, std::vector<std::byte> bytes) {
+    writes_->push_back({.offset = offset, .bytes = std::move(bytes)});
+  }
+
+  /// Everything beyond the old end of the file: nothing refers to it yet.
+  void AppendTail() {
+    const bool continues = layout_.strings_mode == StringsMode::kContinue;
+    const std::uint64_t parts_begin = layout_.begin + (continues ? StringGrowth(layout_.begin) : 0);
+    const std::uint64_t parts_end =
+        layout_.strings_mode == StringsMode::kCopy ? layout_.strings : layout_.end;
+    std::vector<std::byte> parts(parts_end - parts_begin);
+    const auto put = [&](std::uint64_t offset, Bytes bytes) {
+      if (offset == 0) return;
+      std::copy(bytes.begin(), bytes.end(),
+                parts.begin() + static_cast<std::ptrdiff_t>(offset - parts_begin));
+    };
+    put(layout_.headers, EncodeSegments(codec_, segments_));
+    put(layout_.dynamic, dynamic_);
+    put(layout_.needs, needs_);
+    put(layout_.interpreter, AsBytes(state_.interpreter.value_or("")));
+    if (!parts.empty()) Literal(parts_begin, std::move(parts));
+    if (layout_.strings_mode == StringsMode::kCopy) CopyStrings();
+    if (layout_.strings_mode == StringsMode::kStay) return;
+    std::vector<std::byte> grown(StringGrowth(StringsEnd()));
+    const Bytes appended = AsBytes(placement_.appended);
+    std::copy(appended.begin(), appended.end(), grown.begin());
+    Literal(StringsEnd(), std::move(grown));
+  }
+
+  void CopyStrings() {
+    writes_->push_back({.offset = layout_.strings,
+                        .bytes = {},
+                        .copy_from = image_.strings.offset,
+                        .copy_bytes = image_.strings.size_bytes});
+    for (const auto* patches : {&placement_.blanks, &placement_.strings}) {
+      for (const TablePatch& patch : *patches) {
+        const Bytes bytes = AsBytes(patch.bytes);
+        Literal(layout_.strings + patch.offset, {bytes.begin(), bytes.end()});
+      }
+    }
+  }
+
+  Result<void> SwitchHeaders() {
+    if (!layout_.moves_headers) {
+      const std::uint64_t offset = image_.header.program_headers_offset;
+      const auto bytes = EncodeSegments(codec_, segments_);
+      PTPKG_TRY(const auto old, ReadExact(file_, offset, bytes.size(), "the program header table"));
+      if (auto write = DiffWrite(offset, old, bytes)) writes_->push_back(std::move(*write));
+      return Ok();
+    }
+    PTPKG_TRY(const auto old, ReadExact(file_, 0, codec_.FileHeaderSize(), "the ELF header"));
+    std::vector<std::byte> bytes = old;
+    FileHeader header = image_.header;
+    header.program_headers_offset = layout_.headers;
+    header.program_header_count = static_cast<std::uint16_t>(segment_slots_);
+    codec_.EncodeFileHeader(header, bytes);
+    if (auto write = DiffWrite(0, old, bytes)) writes_->push_back(std::move(*write));
+    return Ok();
+  }
+
+  /// Section headers follow, for debuggers and strip; the loader never reads them.
+  Result<void> UpdateSections() {
+    if (image_.dynamic) {
+      PTPKG_CHECK(MoveSection(kSectionStrtab, image_.strings.vaddr, layout_.strings, strings_address_,
+                              strings_size_));
+      if (layout_.moves_dynamic) {
+        PTPKG_CHECK(MoveSection(kSectionDynamic, image_.dynamic->range.vaddr, layout_.dynamic,
+                                layout_.AddressOf(layout_.dynamic), dynamic_.size()));
+      }
+    }
+    if (layout_.moves_needs) {
+      PTPKG_CHECK(MoveSection(kSectionGnuVerneed, state_.needs_range.vaddr, layout_.needs,
+                              layout_.AddressOf(layout_.needs), needs_.size()));
+    }
+    if (state_.interpreter) {
+      PTPKG_CHECK(MoveSection(kSectionProgbits, image_.FindSegment(kSegmentInterp)->vaddr,
+                              layout_.interpreter, layout_.AddressOf(layout_.interpreter),
+                              state_.interpreter->size() + 1));
+    }
+    return Ok();
+  }
+
+  Result<void> MoveSection(std::uint32_t type, std::uint64_t old_address, std::uint64_t offset,
+                           std::uint64_t address, std::uint64_t size) {
+    const auto index = image_.FindSection(type, old_address);
+    if (!index) return Ok();
+    Section section = image_.sections[*index];
+    section.offset = offset;
+    section.addr = address;
+    section.size = size;
+    if (type == kSectionGnuVerneed) section.info = static_cast<std::uint32_t>(state_.needs.size());
+    std::vector<std::byte> bytes(codec_.SectionSize());
+    codec_.EncodeSection(section, bytes);
+    const std::uint64_t at = image_.header.section_headers_offset + *index * bytes.size();
+    PTPKG_TRY(const auto old, ReadExact(file_, at, bytes.size(), "a section header"));
+    if (auto write = DiffWrite(at, old, bytes)) writes_->push_back(std::move(*write));
+    return Ok();
+  }
+
+  /// A superseded path stays nowhere: a build path in dead bytes would still leak.
+  Result<void> BlankOldStrings() {
+    for (const TablePatch& patch : placement_.blanks) {
+      const Bytes bytes = AsBytes(patch.bytes);
+      Literal(image_.strings.offset + patch.offset, {bytes.begin(), bytes.end()});
+    }
+    if (layout_.strings_mode != StringsMode::kCopy) return Ok();
+    for (const TablePatch& patch : placement_.strings) {
+      std::vector<std::byte> zeros(patch.bytes.size());
+      PTPKG_TRY(const auto old,
+                ReadExact(file_, image_.strings.offset + patch.offset, zeros.size(), "a string"));
+      if (auto write = DiffWrite(image_.strings.offset + patch.offset, old, zeros))
+        writes_->push_back(std::move(*write));
+    }
+    return Ok();
+  }
+
+  File& file_;
+  const Image& image_;
+  const Codec codec_;
+  const DesiredState& state_;
+  Placement placement_;
+  Layout layout_;
+  std::size_t segment_slots_ = 0;
+  std::vector<Segment> segments_;
+  std::vector<std::byte> dynamic_;
+  std::vector<std::byte> needs_;
+  std::uint64_t strings_address_ = 0;
+  std::uint64_t strings_size_ = 0;
+  std::vector<PlannedWrite>* writes_ = nullptr;
+};
+
+}  // namespace
+
+Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state) {
+  return TailPlanner(file, image, state).Run();
+}
+
+Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
+                                                     const DesiredState& state) {
+  std::vector<PlannedWrite> writes;
+  if (state.dropped_versions.empty()) return writes;
+  const auto versym = image.dynamic->Find(kDtVersym);
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  if (!versym || !count) return writes;
+  constexpr std::uint16_t kGlobal = 1;  // VER_NDX_GLOBAL
+  constexpr std::uint16_t kHidden = 0x8000;
+  PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(*versym, *count * 2, "the symbol version table"));
+  PTPKG_TRY(const auto old, ReadExact(file, offset, *count * 2, "the symbol version table"));
+  for (std::size_t at = 0; at < old.size(); at += 2) {
+    const std::uint16_t index = image.codec.U16(old, at);
+    if (!state.dropped_versions.contains(static_cast<std::uint16_t>(index & ~kHidden))) continue;
+    PlannedWrite write{.offset = offset + at, .bytes = std::vector<std::byte>(2)};
+    image.codec.PutU16(write.bytes, 0, kGlobal);
+    writes.push_back(std::move(write));
+  }
+  return writes;
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,47 @@
+#include "pipeline/render.h"
+
+#include <fmt/format.h>
+#include <iterator>
+
+#include "variant/render.h"
+#include "variant/render_json.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+/// A folder stands for the recipe.yaml in it.
+Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+  if (stat.kind != FileKind::kDirectory) return path;
+  const AbsPath file = path / "recipe.yaml";
+  PTPKG_TRY(const bool there, Exists(env.fs, file));
+  if (!there) {
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' holds no recipe.yaml", path.str()))
+        .WithHint("a recipe is a file recipe.yaml in a folder of its own");
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
+  std::vector<recipe::Recipe> all;
+  for (const AbsPath& path : request.recipes) {
+    PTPKG_TRY(const AbsPath file, RecipeFile(env, path));
+    PTPKG_TRY(std::vector<recipe::Recipe> recipes, variant::Render(env.fs, file,
+                                                                   {.variant_files = request.variant_files,
+                                                                    .select = request.select,
+                                                                    .variables = env.variables}));
+    std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Json RecipesToJson(const std::vector<recipe::Recipe>& recipes) {
+  Json list = Json::array();
+  for (const recipe::Recipe& recipe : recipes) list.push_back(variant::RenderedToJson(recipe));
+  return list;
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,25 @@
+#pragma once
+// Recipes as they evaluate, for `ptpkg render` and as the first stage of the pipeline. Layer: pipeline.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+#include "support/json.h"
+
+namespace ptpkg::pipeline {
+
+struct RenderRequest {
+  std::vector<AbsPath> recipes;        ///< recipe.yaml files, or folders that hold one.
+  std::vector<AbsPath> variant_files;  ///< Empty: variants.yaml beside each recipe.
+  std::map<std::string, std::vector<std::string>> select;
+};
+
+/// Every variant of every recipe, in the order given. Errors: those of variant::Render.
+Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request);
+
+Json RecipesToJson(const std::vector<recipe::Recipe>& recipes);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,212 @@
+// Order of evaluation: context, package, build, then what may refer to them. Layer: recipe.
+
+#include "recipe/evaluate.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "recipe/match_spec.h"
+#include "recipe/reader.h"
+#include "recipe/sections.h"
+#include "recipe/version.h"
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+class RecipeEvaluator {
+ public:
+  RecipeEvaluator(const Document& document, const EvaluationInput& input)
+      : root_(document.root),
+        path_(document.path),
+        input_(input),
+        scope_(input.target_platform, input.variants, input.environment),
+        reader_(scope_) {}
+
+  Result<Evaluation> Run() {
+    Recipe& recipe = evaluation_.recipe;
+    recipe.recipe_dir = path_.Parent();
+    PTPKG_CHECK(CheckSchemaVersion());
+    PTPKG_CHECK(ReadContext());
+    PTPKG_CHECK(ReadPackage());
+    const Node* build = root_.Find("build");
+    PTPKG_CHECK(ReadBuild(reader_, build, recipe));
+    recipe.subdir = input_.target_platform;
+    PTPKG_CHECK(ReadNoarch(build));
+    PTPKG_CHECK(ReadSkip(FindIn(build, "skip")));
+    if (recipe.skip) return std::move(evaluation_);
+    PTPKG_CHECK(ReadVariantKeys(FindIn(build, "variant")));
+    PTPKG_CHECK(ReadBuildString(FindIn(build, "string")));
+    PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script")));
+    evaluation_.default_script = FindIn(build, "script") == nullptr;
+    PTPKG_TRY(recipe.requirements,
+              ReadRequirements(reader_, root_.Find("requirements"), input_.run_pins, noarch_));
+    PTPKG_TRY(recipe.sources, ReadSources(reader_, root_.Find("source")));
+    PTPKG_TRY(recipe.about, ReadAbout(reader_, root_.Find("about")));
+    PTPKG_TRY(recipe.tests, ReadTests(reader_, root_.Find("tests")));
+    PTPKG_TRY(recipe.ptpkg, ReadPtpkgExtra(reader_, FindIn(root_.Find("extra"), "ptpkg")));
+    PTPKG_TRY(const std::vector<std::string> allowed,
+              reader_.TextsOf(FindIn(build, "dynamic_linking"), "missing_dso_allowlist"));
+    recipe.ptpkg.allow_unresolved.insert(recipe.ptpkg.allow_unresolved.end(), allowed.begin(), allowed.end());
+    return std::move(evaluation_);
+  }
+
+ private:
+  Result<void> CheckSchemaVersion() {
+    const Node* node = root_.Find("schema_version");
+    if (node == nullptr || node->raw == "1") return Ok();
+    return Error(ErrorCode::kUnsupported, fmt::format("recipe format '{}' is not supported", node->raw))
+        .At(node->span)
+        .WithHint("the only format is schema_version: 1");
+  }
+
+  /// A number with a point loses zeros at its end in other readers of the format (CEP 14).
+  static Result<void> RefuseReal(const Node& node, const std::string& key) {
+    if (!node.plain || !LooksLikeReal(node.raw)) return Ok();
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is an unquoted number", key))
+        .At(node.span)
+        .WithHint(
+            fmt::format("write it in quotes, \"{}\", so that every reader sees the same text", node.raw));
+  }
+
+  Result<void> ReadContext() {
+    const Node* context = root_.Find("context");
+    if (context == nullptr) return Ok();
+    for (const Entry& entry : context->entries) {
+      const std::string key = "context." + entry.key;
+      if (entry.value.kind == Node::Kind::kScalar) {
+        PTPKG_CHECK(RefuseReal(entry.value, key));
+        PTPKG_TRY(Value value, reader_.ReadValue(entry.value));
+        scope_.Define(entry.key, std::move(value));
+        continue;
+      }
+      Value::List list;
+      PTPKG_TRY(const std::vector<const Node*> items, reader_.ReadItems(entry.value));
+      for (const Node* item : items) {
+        PTPKG_CHECK(RefuseReal(*item, key));
+        PTPKG_TRY(Value value, reader_.ReadValue(*item));
+        list.push_back(std::move(value));
+      }
+      scope_.Define(entry.key, Value(std::move(list)));
+    }
+    return Ok();
+  }
+
+  Result<const Node*> Required(const Node* section, const std::string& key) {
+    const Node* node = FindIn(section, key);
+    if (node != nullptr) return node;
+    SourceSpan span = section != nullptr ? section->span : root_.span;
+    return Error(ErrorCode::kInvalidInput, fmt::format("'package.{}' is missing", key)).At(std::move(span));
+  }
+
+  Result<void> ReadPackage() {
+    Recipe& recipe = evaluation_.recipe;
+    const Node* package = root_.Find("package");
+    PTPKG_TRY(const Node* name, Required(package, "name"));
+    PTPKG_TRY(recipe.name, reader_.ReadText(*name));
+    if (!IsPackageName(recipe.name)) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package name", recipe.name))
+          .At(name->span)
+          .WithHint("names hold lower-case letters, digits, '.', '_' and '-'");
+    }
+    PTPKG_TRY(const Node* version, Required(package, "version"));
+    PTPKG_CHECK(RefuseReal(*version, "package.version"));
+    PTPKG_TRY(recipe.version, reader_.ReadText(*version));
+    const Result<Version> parsed = Version::Parse(recipe.version);
+    if (!parsed) return Error(parsed.error()).At(version->span);
+    if (recipe.version.find('-') != std::string::npos) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("version '{}' holds a '-'", recipe.version))
+          .At(version->span)
+          .WithHint("'-' separates the parts of a package's file name; write '_' or '.'");
+    }
+    scope_.pins().name = recipe.name;
+    scope_.pins().version = recipe.version;
+    return Ok();
+  }
+
+  Result<void> ReadNoarch(const Node* build) {
+    const Node* node = FindIn(build, "noarch");
+    if (node == nullptr) return Ok();
+    PTPKG_TRY(const std::string kind, reader_.ReadText(*node));
+    if (kind.empty()) return Ok();
+    if (kind != "python" && kind != "generic") {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a kind of noarch package", kind))
+          .At(node->span)
+          .WithHint("the kinds are 'python' and 'generic'");
+    }
+    noarch_ = true;
+    evaluation_.recipe.noarch_python = kind == "python";
+    evaluation_.recipe.subdir = "noarch";
+    return Ok();
+  }
+
+  Result<void> ReadSkip(const Node* node) {
+    if (node == nullptr) return Ok();
+    PTPKG_TRY(const std::vector<const Node*> conditions, reader_.ReadItems(*node));
+    for (const Node* condition : conditions) {
+      PTPKG_TRY(const Expression expression, ParseBareExpression(*condition));
+      PTPKG_TRY(const Value value, expression.Evaluate(scope_));
+      evaluation_.recipe.skip = evaluation_.recipe.skip || value.Truthy();
+    }
+    return Ok();
+  }
+
+  Result<void> ReadVariantKeys(const Node* section) {
+    PTPKG_TRY(evaluation_.ignore_keys, reader_.TextsOf(section, "ignore_keys"));
+    const Node* use = FindIn(section, "use_keys");
+    if (use == nullptr) return Ok();
+    PTPKG_TRY(const std::vector<Reader::PlacedText> keys, reader_.ReadPlacedTexts(*use));
+    for (const Reader::PlacedText& key : keys) {
+      if (input_.variants.Read(key.text)) continue;
+      Error error = Error(ErrorCode::kInvalidInput, fmt::format("no variant file has the key '{}'", key.text))
+                        .At(key.node->span);
+      const std::optional<std::string> nearest = NearestMatch(key.text, input_.variants.Keys());
+      return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest)) : error;
+    }
+    return Ok();
+  }
+
+  Result<void> ReadBuildString(const Node* node) {
+    Recipe& recipe = evaluation_.recipe;
+    recipe.build_string = fmt::format("{}h{}_{}", input_.string_prefix, input_.hash, recipe.build_number);
+    if (node != nullptr) {
+      scope_.Define("hash", Value(input_.hash));
+      scope_.Define("build_number", Value(static_cast<std::int64_t>(recipe.build_number)));
+      Result<std::string> text = reader_.ReadText(*node);
+      scope_.Remove("hash");
+      scope_.Remove("build_number");
+      PTPKG_CHECK(text ? Ok() : Result<void>(text.error()));
+      recipe.build_string = *text;
+    }
+    const std::string& text = recipe.build_string;
+    const auto bad = std::find_if_not(text.begin(), text.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+             c == '.' || c == '+';
+    });
+    if (text.empty() || bad != text.end()) {
+      const std::string what =
+          text.empty() ? "the build string is empty" : fmt::format("a build string cannot hold '{}'", *bad);
+      return Error(ErrorCode::kInvalidInput, what)
+          .At(node != nullptr ? node->span : root_.span)
+          .WithHint("build strings hold letters, digits, '_', '.' and '+'");
+    }
+    scope_.pins().build_string = text;
+    return Ok();
+  }
+
+  const Node& root_;
+  const AbsPath& path_;
+  const EvaluationInput& input_;
+  Scope scope_;
+  Reader reader_;
+  bool noarch_ = false;
+  Evaluation evaluation_;
+};
+
+}  // namespace
+
+Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& input) {
+  return RecipeEvaluator(document, input).Run();
+}
+
+}  // namespace ptpkg::recipe

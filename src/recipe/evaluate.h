@@ -1,0 +1,38 @@
+#pragma once
+// From the recipe as written to plain values, for one variant. Layer: recipe.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/document.h"
+#include "recipe/pin.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::recipe {
+
+struct EvaluationInput {
+  std::string target_platform;
+  VariantValues& variants;
+  const std::map<std::string, std::string>& environment;
+  /// Seven hex digits. The hash covers what the evaluation reads, so a first evaluation runs with any
+  /// text here.
+  std::string hash;
+  std::string string_prefix;  ///< "py311" of the default build string.
+  /// Packages whose version in the host environment bounds a bare requirement of the same name in `run`.
+  std::map<std::string, PinBounds> run_pins;
+};
+
+struct Evaluation {
+  Recipe recipe;  ///< All but hash, hash_input and variant. Skipped: name, version, number and skip only.
+  std::vector<std::string> ignore_keys;  ///< build.variant.ignore_keys
+  bool default_script = false;           ///< The recipe names no script.
+};
+
+/// Evaluates `document` with the values of `input.variants`.
+/// Errors: kInvalidInput with a span: undefined names, values of the wrong type or outside their range,
+/// missing required keys, requirements that do not parse, pins that only a solver could resolve;
+/// kUnsupported for what docs/recipe-reference.md lists.
+Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& input);
+
+}  // namespace ptpkg::recipe

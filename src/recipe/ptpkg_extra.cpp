@@ -1,0 +1,99 @@
+// extra.ptpkg of a recipe. Layer: recipe.
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "recipe/sections.h"
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr std::array<std::string_view, 3> kFormats = {"conda", "tar.bz2", "wheel"};
+
+Error Invalid(std::string message, const SourceSpan& span) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
+}
+
+Result<std::vector<std::string>> ReadFormats(Reader& reader, const Node& node) {
+  std::vector<std::string> formats;
+  PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
+  for (const Reader::PlacedText& text : texts) {
+    if (std::find(kFormats.begin(), kFormats.end(), text.text) == kFormats.end()) {
+      return Invalid(fmt::format("unknown format '{}'", text.text), text.node->span)
+          .WithHint("the formats are 'conda', 'tar.bz2' and 'wheel'");
+    }
+    if (std::find(formats.begin(), formats.end(), text.text) != formats.end()) {
+      return Invalid(fmt::format("format '{}' is listed twice", text.text), text.node->span);
+    }
+    formats.push_back(text.text);
+  }
+  if (formats.empty()) return Invalid("'formats' lists nothing, so there is nothing to make", node.span);
+  return formats;
+}
+
+Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
+  LayoutRule rule;
+  PTPKG_TRY(rule.files, reader.TextOf(&node, "files"));
+  if (rule.files.empty()) {
+    return Invalid("a layout rule names no 'files'", node.span)
+        .WithHint("give a glob, for example files: \"torch/lib/*.so*\"");
+  }
+  const Node* rpath = node.Find("rpath");
+  if (rpath == nullptr) {
+    return Invalid("a layout rule has no 'rpath'", node.span)
+        .WithHint("write 'rpath: []' for no search path at all");
+  }
+  PTPKG_TRY(const std::vector<Reader::PlacedText> entries, reader.ReadPlacedTexts(*rpath));
+  for (const Reader::PlacedText& entry : entries) {
+    if (entry.text != "$ORIGIN" && !entry.text.starts_with("$ORIGIN/")) {
+      return Invalid(fmt::format("search path '{}' does not begin with $ORIGIN", entry.text),
+                     entry.node->span)
+          .WithHint("packages are installed anywhere, so paths are relative to the file: \"$ORIGIN/../lib\"");
+    }
+    if (entry.text.find(':') != std::string::npos) {
+      return Invalid(fmt::format("search path '{}' holds a ':'", entry.text), entry.node->span)
+          .WithHint("list the entries one by one");
+    }
+    rule.rpath.push_back(entry.text);
+  }
+  if (const Node* tag = node.Find("tag")) {
+    PTPKG_TRY(const std::string text, reader.ReadText(*tag));
+    if (text != "rpath" && text != "runpath") {
+      return Invalid(fmt::format("unknown tag '{}'", text), tag->span)
+          .WithHint("the tags are 'rpath' and 'runpath'");
+    }
+    rule.tag = text == "rpath" ? RpathTag::kRpath : RpathTag::kRunpath;
+  }
+  return rule;
+}
+
+}  // namespace
+
+Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section) {
+  PtpkgExtra extra;
+  if (section == nullptr) return extra;
+  if (const Node* formats = section->Find("formats")) {
+    PTPKG_TRY(extra.formats, ReadFormats(reader, *formats));
+  }
+  if (const Node* layouts = section->Find("layouts")) {
+    for (const Entry& entry : layouts->entries) {
+      Layout& layout = extra.layouts[entry.key];
+      PTPKG_TRY(const std::vector<const Node*> rules, reader.ReadItems(entry.value));
+      for (const Node* node : rules) {
+        PTPKG_TRY(LayoutRule rule, ReadLayoutRule(reader, *node));
+        layout.push_back(std::move(rule));
+      }
+    }
+  }
+  const Node* wheel = section->Find("wheel");
+  PTPKG_TRY(extra.wheel_name, reader.TextOf(wheel, "name"));
+  PTPKG_TRY(extra.wheel_requires, reader.TextsOf(wheel, "requires"));
+  PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
+  PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
+  PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));
+  return extra;
+}
+
+}  // namespace ptpkg::recipe

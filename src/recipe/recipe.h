@@ -1,0 +1,126 @@
+#pragma once
+// The evaluated recipe of one variant: plain values, nothing left to expand. Layer: recipe.
+// recipe/document.h holds the recipe as written; variant/render.h turns it into these.
+// Format: conda recipe v1 (CEP 13, CEP 14), the subset of docs/recipe-reference.md; what ptpkg alone
+// needs stands under extra.ptpkg.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/error.h"
+#include "support/hash.h"
+#include "support/json.h"
+
+namespace ptpkg::recipe {
+
+/// One item of `source:`. Exactly one of `urls` and `path` is given.
+struct Source {
+  std::vector<std::string> urls;     ///< Mirrors, tried in order.
+  std::string path;                  ///< File or folder; absolute, or relative to the recipe's folder.
+  std::optional<Sha256> sha256;      ///< Required for `urls`.
+  std::string file_name;             ///< Name to save a non-archive under; "" = last part of the URL.
+  std::string target_directory;      ///< Below the source root; "" = the root itself.
+  std::vector<std::string> patches;  ///< Relative to the recipe's folder; applied in order with -p1.
+  SourceSpan span;
+};
+
+/// One requirement: a MatchSpec in the three-field form "name [version [build]]".
+struct MatchSpec {
+  std::string name;
+  std::string version = {};  ///< "" = any.
+  std::string build = {};    ///< "" = any.
+
+  [[nodiscard]] std::string str() const;
+  bool operator==(const MatchSpec&) const = default;
+};
+
+struct Requirements {
+  std::vector<MatchSpec> build;
+  std::vector<MatchSpec> host;
+  std::vector<MatchSpec> run;
+  std::vector<MatchSpec> run_constraints;
+  std::vector<MatchSpec> run_exports_weak;
+};
+
+struct BuildScript {
+  std::vector<std::string> lines;  ///< Run by `interpreter` as one script.
+  std::string file;                ///< Relative to the recipe's folder; used when `lines` is empty.
+  std::string interpreter = "bash";
+  std::map<std::string, std::string> env;
+};
+
+struct About {
+  std::string homepage;
+  std::string repository;
+  std::string documentation;
+  std::string license;
+  std::string license_family;
+  std::vector<std::string> license_files;  ///< Globs below the source root or the recipe's folder.
+  std::string summary;
+  std::string description;
+};
+
+/// One test of `tests:`; only the kinds that ptpkg runs.
+struct Test {
+  std::vector<std::string> python_imports;
+  bool pip_check = false;  ///< `pip check` must pass; true for a python test unless it says otherwise.
+  std::vector<std::string> script;
+  std::vector<MatchSpec> requirements_run;  ///< Packages that the script needs besides this one.
+};
+
+enum class RpathTag : std::uint8_t { kRpath, kRunpath };
+
+/// One row of a search-path layout: the first rule whose glob matches a file decides its path.
+/// Globs match the path below site-packages for files there, else the path below the prefix.
+struct LayoutRule {
+  std::string files;
+  std::vector<std::string> rpath;  ///< Entries in order; empty = no search path at all.
+  RpathTag tag = RpathTag::kRunpath;
+
+  bool operator==(const LayoutRule&) const = default;
+};
+
+using Layout = std::vector<LayoutRule>;
+
+/// extra.ptpkg of the recipe.
+struct PtpkgExtra {
+  std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< What this recipe can make.
+  std::map<std::string, Layout> layouts;                             ///< Keys: "conda", "wheel".
+  std::string wheel_name;                     ///< "" = the name in the staged .dist-info.
+  std::vector<std::string> wheel_requires;    ///< Extra Requires-Dist lines.
+  std::vector<std::string> wheel_exclude;     ///< Globs of prefix files that stay out of the wheel.
+  std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
+  std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
+};
+
+struct Recipe {
+  std::string name;
+  std::string version;
+  std::uint64_t build_number = 0;
+  std::string build_string;
+  std::string hash;                            ///< Seven hex digits, without the leading h.
+  Json hash_input;                             ///< The object that was hashed.
+  std::map<std::string, std::string> variant;  ///< Used keys only, with their values.
+  bool noarch_python = false;
+  bool skip = false;
+  std::vector<Source> sources;
+  BuildScript script;
+  std::vector<std::string> python_entry_points;  ///< "name = module:function".
+  std::vector<std::string> files_include;        ///< build.files; empty = all.
+  std::vector<std::string> files_exclude;
+  std::vector<std::string> track_features;  ///< From build.variant.down_prioritize_variant: "name-p-0", …
+  bool prefix_detection_ignore_binary = false;
+  Requirements requirements;
+  About about;
+  std::vector<Test> tests;
+  PtpkgExtra ptpkg;
+  std::string subdir = "linux-64";  ///< "noarch" for noarch packages.
+  AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
+
+  /// "name-version-build".
+  [[nodiscard]] std::string FileStem() const;
+};
+
+}  // namespace ptpkg::recipe

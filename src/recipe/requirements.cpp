@@ -1,0 +1,102 @@
+// requirements: Layer: recipe.
+
+#include <fmt/format.h>
+
+#include "recipe/match_spec.h"
+#include "recipe/sections.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+bool IsBare(const MatchSpec& spec) { return spec.version.empty() && spec.build.empty(); }
+
+/// "3.11.* *_cpython" of a variant is a version and a build; "3.11" allows every 3.11.x.
+Result<MatchSpec> SpecOfVariant(const std::string& name, const Value& value) {
+  PTPKG_TRY(const std::string text, value.ToText());
+  PTPKG_TRY(MatchSpec spec, ParseMatchSpec(name + " " + text));
+  const bool plain = spec.version.find_first_of("<>=!~*,|") == std::string::npos;
+  if (plain && !spec.version.empty() && spec.build.empty()) spec.version += ".*";
+  return spec;
+}
+
+class RequirementsReader {
+ public:
+  explicit RequirementsReader(Reader& reader) : reader_(reader) {}
+
+  Result<std::vector<MatchSpec>> List(const Node* node) {
+    std::vector<MatchSpec> specs;
+    if (node == nullptr) return specs;
+    PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
+    for (const Reader::PlacedText& text : texts) {
+      Result<MatchSpec> spec = ParseMatchSpec(text.text);
+      if (!spec) return std::move(spec).error().At(text.node->span);
+      specs.push_back(*std::move(spec));
+    }
+    return specs;
+  }
+
+  /// A list of build or host, in which the variant decides the version of bare names.
+  Result<std::vector<MatchSpec>> VariantList(const Node* node) {
+    PTPKG_TRY(std::vector<MatchSpec> specs, List(node));
+    for (MatchSpec& spec : specs) {
+      if (!IsBare(spec)) continue;
+      const std::optional<Value> value = reader_.scope().variants().Read(spec.name);
+      if (!value) continue;
+      Result<MatchSpec> with_version = SpecOfVariant(spec.name, *value);
+      if (!with_version) {
+        return std::move(with_version)
+            .error()
+            .At(node->span)
+            .WithContext(fmt::format("while applying the variant's value of '{}'", spec.name));
+      }
+      spec = *std::move(with_version);
+    }
+    return specs;
+  }
+
+ private:
+  Reader& reader_;
+};
+
+/// Which versions of host are known without a solver.
+std::map<std::string, std::string> KnownVersions(const std::vector<MatchSpec>& specs) {
+  std::map<std::string, std::string> versions;
+  for (const MatchSpec& spec : specs) {
+    std::string version = SingleVersion(spec.version);
+    if (!version.empty()) versions.emplace(spec.name, std::move(version));
+  }
+  return versions;
+}
+
+Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::string, std::string>& host,
+                          const std::map<std::string, PinBounds>& run_pins) {
+  for (MatchSpec& spec : run) {
+    const auto bounds = run_pins.find(spec.name);
+    const auto version = host.find(spec.name);
+    if (!IsBare(spec) || bounds == run_pins.end() || version == host.end()) continue;
+    PTPKG_TRY(spec.version, PinConstraint(version->second, bounds->second));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
+                                      const std::map<std::string, PinBounds>& run_pins, bool noarch) {
+  RequirementsReader lists(reader);
+  Requirements requirements;
+  PTPKG_TRY(requirements.build, lists.VariantList(FindIn(section, "build")));
+  PTPKG_TRY(requirements.host, lists.VariantList(FindIn(section, "host")));
+  PinFacts& pins = reader.scope().pins();
+  pins.host = KnownVersions(requirements.host);
+  pins.host_known = true;
+  PTPKG_TRY(requirements.run, lists.List(FindIn(section, "run")));
+  if (!noarch) PTPKG_CHECK(ApplyRunPins(requirements.run, pins.host, run_pins));
+  PTPKG_TRY(requirements.run_constraints, lists.List(FindIn(section, "run_constraints")));
+  const Node* exports = FindIn(section, "run_exports");
+  if (exports != nullptr && exports->kind == Node::Kind::kMapping) exports = exports->Find("weak");
+  PTPKG_TRY(requirements.run_exports_weak, lists.List(exports));
+  return requirements;
+}
+
+}  // namespace ptpkg::recipe

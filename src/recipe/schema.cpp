@@ -1,0 +1,344 @@
+// The table of recipe keys. Layer: recipe.
+// Source: CEP 14 and the recipe-format schema; docs/recipe-reference.md explains every row.
+
+#include "recipe/schema.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <span>
+#include <string_view>
+
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+enum class Shape : std::uint8_t {
+  kText,            ///< A scalar.
+  kTexts,           ///< A scalar or a list of scalars.
+  kTextList,        ///< A list of scalars.
+  kMapping,         ///< A mapping by `schema`.
+  kMappings,        ///< A mapping or a list of mappings by `schema`.
+  kMappingList,     ///< A list of mappings by `schema`.
+  kTextsOrMapping,  ///< A scalar, a list of scalars, or a mapping by `schema`.
+  kTextMapping,     ///< Free keys, each a scalar.
+  kTextsMapping,    ///< Free keys, each a scalar or a list of scalars.
+  kAny,             ///< Anything; not looked at.
+  kUnsupported,     ///< A key of the format that ptpkg refuses; `hint` says what to do.
+};
+
+struct Rule;
+using Schema = std::span<const Rule>;
+
+struct Rule {
+  std::string_view key;
+  Shape shape = Shape::kText;
+  Schema schema = {};
+  std::string_view hint = {};
+};
+
+constexpr Rule kPackage[] = {{"name"}, {"version"}};
+
+constexpr Rule kSource[] = {
+    {"url", Shape::kTexts},
+    {"sha256"},
+    {"md5", Shape::kUnsupported, {}, "give 'sha256' instead"},
+    {"file_name"},
+    {"target_directory"},
+    {"patches", Shape::kTexts},
+    {"path"},
+    {"use_gitignore", Shape::kUnsupported, {}, "a 'path' source is taken as it is; remove the key"},
+    {"git",
+     Shape::kUnsupported,
+     {},
+     "name a release archive by 'url' and 'sha256', or pass a checkout with --source NAME=PATH"},
+};
+
+constexpr Rule kScript[] = {
+    {"file"},
+    {"content", Shape::kTexts},
+    {"interpreter"},
+    {"env", Shape::kTextMapping},
+    {"secrets",
+     Shape::kUnsupported,
+     {},
+     "the build environment is fixed by the recipe; write values under 'env'"},
+    {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
+};
+
+constexpr Rule kFiles[] = {{"include", Shape::kTexts}, {"exclude", Shape::kTexts}};
+
+constexpr Rule kVariantKeys[] = {
+    {"use_keys", Shape::kTextList}, {"ignore_keys", Shape::kTextList}, {"down_prioritize_variant"}};
+
+constexpr std::string_view kNoPythonOption = "ptpkg does not carry it out; remove the key";
+constexpr Rule kPython[] = {
+    {"entry_points", Shape::kTextList},
+    {"skip_pyc_compilation", Shape::kUnsupported, {}, kNoPythonOption},
+    {"use_python_app_entrypoint", Shape::kUnsupported, {}, kNoPythonOption},
+    {"version_independent", Shape::kUnsupported, {}, kNoPythonOption},
+    {"site_packages_path", Shape::kUnsupported, {}, kNoPythonOption},
+};
+
+constexpr Rule kPrefixDetection[] = {
+    {"ignore_binary_files"},
+    {"ignore", Shape::kUnsupported, {}, "ptpkg detects prefixes in every text file; remove the key"},
+    {"force_file_type", Shape::kUnsupported, {}, "ptpkg tells text from binary by content; remove the key"},
+};
+
+constexpr std::string_view kUseLayouts = "give search paths under 'extra.ptpkg.layouts'";
+constexpr Rule kDynamicLinking[] = {
+    {"missing_dso_allowlist", Shape::kTexts},
+    {"rpaths", Shape::kUnsupported, {}, kUseLayouts},
+    {"binary_relocation", Shape::kUnsupported, {}, kUseLayouts},
+    {"rpath_allowlist", Shape::kUnsupported, {}, kUseLayouts},
+    {"overlinking_behavior",
+     Shape::kUnsupported,
+     {},
+     "'ptpkg check' reports libraries that nothing provides; remove the key"},
+    {"overdepending_behavior",
+     Shape::kUnsupported,
+     {},
+     "ptpkg does not look for unused requirements; remove the key"},
+};
+
+constexpr std::string_view kAllFiles =
+    "ptpkg packs every new or changed file, as 'files' selects; remove the key";
+constexpr Rule kBuild[] = {
+    {"number"},
+    {"string"},
+    {"skip", Shape::kTexts},
+    {"noarch"},
+    {"script", Shape::kTextsOrMapping, kScript},
+    {"files", Shape::kTextsOrMapping, kFiles},
+    {"variant", Shape::kMapping, kVariantKeys},
+    {"python", Shape::kMapping, kPython},
+    {"prefix_detection", Shape::kMapping, kPrefixDetection},
+    {"dynamic_linking", Shape::kMapping, kDynamicLinking},
+    {"always_include_files", Shape::kUnsupported, {}, kAllFiles},
+    {"always_copy_files", Shape::kUnsupported, {}, "ptpkg never hard-links from a package; remove the key"},
+    {"merge_build_and_host_envs", Shape::kUnsupported, {}, "list the packages under 'requirements.host'"},
+    {"post_process", Shape::kUnsupported, {}, "change the files at the end of the build script"},
+    {"flags", Shape::kUnsupported, {}, "name variants by 'build.string'"},
+};
+
+constexpr std::string_view kOnlyWeak = "only weak run exports are written; list the packages under 'weak'";
+constexpr Rule kRunExports[] = {
+    {"weak", Shape::kTexts},
+    {"strong", Shape::kUnsupported, {}, kOnlyWeak},
+    {"noarch", Shape::kUnsupported, {}, kOnlyWeak},
+    {"weak_constraints", Shape::kUnsupported, {}, kOnlyWeak},
+    {"strong_constraints", Shape::kUnsupported, {}, kOnlyWeak},
+};
+
+constexpr Rule kIgnoreRunExports[] = {{"by_name", Shape::kTextList}, {"from_package", Shape::kTextList}};
+
+constexpr Rule kRequirements[] = {
+    {"build", Shape::kTextList},
+    {"host", Shape::kTextList},
+    {"run", Shape::kTextList},
+    {"run_constraints", Shape::kTextList},
+    {"run_exports", Shape::kTextsOrMapping, kRunExports},
+    {"ignore_run_exports", Shape::kMapping, kIgnoreRunExports},
+};
+
+constexpr Rule kTestPython[] = {
+    {"imports", Shape::kTexts},
+    {"pip_check"},
+    {"python_version",
+     Shape::kUnsupported,
+     {},
+     "the test runs with the Python of the variant; remove the key"},
+};
+constexpr Rule kTestRequirements[] = {
+    {"run", Shape::kTextList},
+    {"build", Shape::kUnsupported, {}, "list the packages under 'run'"},
+};
+constexpr Rule kTestScript[] = {
+    {"content", Shape::kTexts},
+    {"file", Shape::kUnsupported, {}, "write the commands under 'content'"},
+    {"interpreter", Shape::kUnsupported, {}, "call the interpreter in 'content'"},
+    {"env", Shape::kUnsupported, {}, "set variables in 'content'"},
+};
+constexpr Rule kTest[] = {
+    {"script", Shape::kTextsOrMapping, kTestScript},
+    {"python", Shape::kMapping, kTestPython},
+    {"requirements", Shape::kMapping, kTestRequirements},
+    {"files", Shape::kUnsupported, {}, "write what the test needs in 'script'"},
+    {"downstream", Shape::kUnsupported, {}, "build the other recipe; remove the test"},
+    {"package_contents", Shape::kUnsupported, {}, "test for the files in a 'script'"},
+};
+
+constexpr Rule kAbout[] = {
+    {"homepage"}, {"repository"},     {"documentation"},
+    {"license"},  {"license_family"}, {"license_file", Shape::kTexts},
+    {"summary"},  {"description"},
+};
+
+constexpr Rule kLayoutRule[] = {{"files"}, {"rpath", Shape::kTexts}, {"tag"}};
+constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
+                             {"wheel", Shape::kMappingList, kLayoutRule}};
+constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
+constexpr Rule kPtpkg[] = {
+    {"formats", Shape::kTexts},          {"layouts", Shape::kMapping, kLayouts},
+    {"wheel", Shape::kMapping, kWheel},  {"system_packages", Shape::kTexts},
+    {"allow_unresolved", Shape::kTexts},
+};
+
+constexpr std::string_view kOneOutput =
+    "ptpkg makes one package from a recipe: write one recipe for each output";
+constexpr Rule kTop[] = {
+    {"$schema"},
+    {"schema_version"},
+    {"context", Shape::kTextsMapping},
+    {"package", Shape::kMapping, kPackage},
+    {"source", Shape::kMappings, kSource},
+    {"build", Shape::kMapping, kBuild},
+    {"requirements", Shape::kMapping, kRequirements},
+    {"tests", Shape::kMappingList, kTest},
+    {"about", Shape::kMapping, kAbout},
+    {"extra", Shape::kAny},
+    {"recipe", Shape::kUnsupported, {}, kOneOutput},
+    {"outputs", Shape::kUnsupported, {}, kOneOutput},
+    {"cache", Shape::kUnsupported, {}, kOneOutput},
+};
+
+using Kind = YamlNode::Kind;
+
+Error WrongKind(const std::string& path, std::string_view expected, const YamlNode& node) {
+  if (node.kind == Kind::kNull) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no value", path))
+        .At(node.span)
+        .WithHint("remove the key, or give it a value");
+  }
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("expected {} for '{}', found {}", expected, path, node.KindName()))
+      .At(node.span);
+}
+
+std::string_view Expected(Shape shape) {
+  switch (shape) {
+    case Shape::kText:
+      return "text";
+    case Shape::kTexts:
+      return "text or a list";
+    case Shape::kTextList:
+    case Shape::kMappingList:
+      return "a list";
+    case Shape::kMappings:
+      return "a mapping or a list of mappings";
+    case Shape::kTextsOrMapping:
+      return "text, a list or a mapping";
+    default:
+      return "a mapping";
+  }
+}
+
+class Checker {
+ public:
+  Result<void> CheckMapping(const YamlNode& node, const std::string& path, Schema schema) {
+    for (const YamlEntry& entry : node.entries) {
+      const auto rule =
+          std::find_if(schema.begin(), schema.end(), [&](const Rule& r) { return r.key == entry.key; });
+      if (rule == schema.end()) return UnknownKey(entry, path, schema);
+      const std::string inner = path.empty() ? entry.key : path + "." + entry.key;
+      if (rule->shape == Shape::kUnsupported) {
+        return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not supported", inner))
+            .At(entry.key_span)
+            .WithHint(std::string(rule->hint));
+      }
+      PTPKG_CHECK(CheckShape(entry.value, inner, *rule));
+    }
+    return Ok();
+  }
+
+ private:
+  static Error UnknownKey(const YamlEntry& entry, const std::string& path, Schema schema) {
+    std::vector<std::string> known;
+    for (const Rule& rule : schema) {
+      if (rule.shape != Shape::kUnsupported) known.emplace_back(rule.key);
+    }
+    const std::string where = path.empty() ? "a recipe" : fmt::format("'{}'", path);
+    Error error = Error(ErrorCode::kInvalidInput, fmt::format("unknown key '{}' in {}", entry.key, where))
+                      .At(entry.key_span);
+    if (const std::optional<std::string> nearest = NearestMatch(entry.key, known)) {
+      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
+    }
+    return std::move(error).WithHint(fmt::format("known keys are {}", Join(known, ", ")));
+  }
+
+  Result<void> CheckShape(const YamlNode& node, const std::string& path, const Rule& rule) {
+    const Shape shape = rule.shape;
+    if (shape == Shape::kAny) return Ok();
+    const bool takes_text =
+        shape == Shape::kText || shape == Shape::kTexts || shape == Shape::kTextsOrMapping;
+    const bool takes_list = shape == Shape::kTexts || shape == Shape::kTextList ||
+                            shape == Shape::kMappings || shape == Shape::kMappingList ||
+                            shape == Shape::kTextsOrMapping;
+    const bool takes_mapping = shape == Shape::kMapping || shape == Shape::kMappings ||
+                               shape == Shape::kTextsOrMapping || shape == Shape::kTextMapping ||
+                               shape == Shape::kTextsMapping;
+    if (node.kind == Kind::kScalar && takes_text) return Ok();
+    if (node.kind == Kind::kSequence && takes_list) {
+      for (const YamlNode& item : node.items) PTPKG_CHECK(CheckItem(item, path, rule));
+      return Ok();
+    }
+    if (node.kind != Kind::kMapping || !takes_mapping) return WrongKind(path, Expected(shape), node);
+    if (shape == Shape::kTextMapping || shape == Shape::kTextsMapping)
+      return CheckFreeMapping(node, path, shape);
+    return CheckMapping(node, path, rule.schema);
+  }
+
+  Result<void> CheckItem(const YamlNode& item, const std::string& path, const Rule& rule) {
+    if (item.kind == Kind::kMapping && item.Find("if") != nullptr) {
+      for (const char* key : {"then", "else"}) {
+        const YamlNode* branch = item.Find(key);
+        if (branch == nullptr) continue;
+        if (branch->kind != Kind::kSequence) {
+          PTPKG_CHECK(CheckItem(*branch, path, rule));
+          continue;
+        }
+        for (const YamlNode& child : branch->items) PTPKG_CHECK(CheckItem(child, path, rule));
+      }
+      return Ok();
+    }
+    const bool mappings = rule.shape == Shape::kMappings || rule.shape == Shape::kMappingList;
+    if (item.kind == (mappings ? Kind::kMapping : Kind::kScalar)) {
+      return mappings ? CheckMapping(item, path, rule.schema) : Ok();
+    }
+    const std::string_view expected = mappings ? "a mapping" : "text";
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("expected {} as an item of '{}', found {}", expected, path, item.KindName()))
+        .At(item.span);
+  }
+
+  static Result<void> CheckFreeMapping(const YamlNode& node, const std::string& path, Shape shape) {
+    for (const YamlEntry& entry : node.entries) {
+      const std::string inner = path + "." + entry.key;
+      if (entry.value.kind == Kind::kScalar) continue;
+      if (entry.value.kind != Kind::kSequence || shape == Shape::kTextMapping) {
+        return WrongKind(inner, shape == Shape::kTextMapping ? "text" : "text or a list", entry.value);
+      }
+      for (const YamlNode& item : entry.value.items) {
+        if (item.kind != Kind::kScalar) return WrongKind(inner, "a list of text", item);
+      }
+    }
+    return Ok();
+  }
+};
+
+}  // namespace
+
+Result<void> CheckKeys(const YamlNode& root) {
+  Checker checker;
+  PTPKG_CHECK(checker.CheckMapping(root, "", kTop));
+  const YamlNode* extra = root.Find("extra");
+  if (extra == nullptr) return Ok();
+  if (extra->kind != Kind::kMapping) return WrongKind("extra", "a mapping", *extra);
+  const YamlNode* ptpkg = extra->Find("ptpkg");
+  if (ptpkg == nullptr) return Ok();
+  if (ptpkg->kind != Kind::kMapping) return WrongKind("extra.ptpkg", "a mapping", *ptpkg);
+  return checker.CheckMapping(*ptpkg, "extra.ptpkg", kPtpkg);
+}
+
+}  // namespace ptpkg::recipe

@@ -1,0 +1,64 @@
+// Names of expressions. Layer: recipe.
+
+#include "recipe/scope.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr std::array<std::string_view, 4> kFamilies = {"linux", "osx", "win", "emscripten"};
+constexpr std::array<std::string_view, 6> kArchitectures = {"x86_64",  "aarch64", "arm64",
+                                                            "ppc64le", "s390x",   "riscv64"};
+constexpr std::array<std::string_view, 3> kPlatforms = {"target_platform", "build_platform", "host_platform"};
+
+template <std::size_t kCount>
+bool Contains(const std::array<std::string_view, kCount>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::string PlatformFamily(std::string_view platform) {
+  return std::string(platform.substr(0, platform.find('-')));
+}
+
+std::string PlatformArchitecture(std::string_view platform) {
+  const std::size_t dash = platform.find('-');
+  if (dash == std::string_view::npos) return "";
+  const std::string_view arch = platform.substr(dash + 1);
+  if (arch == "64") return "x86_64";
+  return std::string(arch == "32" ? "x86" : arch);
+}
+
+std::optional<Value> Scope::FindPlatformName(const std::string& name) {
+  const std::string family = PlatformFamily(target_platform_);
+  if (name == "unix") return Value(family == "linux" || family == "osx" || family == "emscripten");
+  if (Contains(kFamilies, name)) return Value(name == family);
+  if (Contains(kArchitectures, name)) return Value(name == PlatformArchitecture(target_platform_));
+  if (!Contains(kPlatforms, name)) return std::nullopt;
+  // ptpkg builds where it packages, so the three platforms are one. rattler-build hashes the ones
+  // that a recipe reads.
+  Value value(target_platform_);
+  if (name == "build_platform") variants_.NoteBuiltin(name, value);
+  return value;
+}
+
+std::optional<Value> Scope::Find(const std::string& name) {
+  if (const auto found = defined_.find(name); found != defined_.end()) return found->second;
+  if (std::optional<Value> value = variants_.Read(name)) return value;
+  return FindPlatformName(name);
+}
+
+std::vector<std::string> Scope::Names() const {
+  std::vector<std::string> names = variants_.Keys();
+  for (const auto& [name, value] : defined_) names.push_back(name);
+  names.emplace_back("unix");
+  names.insert(names.end(), kFamilies.begin(), kFamilies.end());
+  names.insert(names.end(), kArchitectures.begin(), kArchitectures.end());
+  names.insert(names.end(), kPlatforms.begin(), kPlatforms.end());
+  return names;
+}
+
+}  // namespace ptpkg::recipe

@@ -1,0 +1,73 @@
+#pragma once
+// The names that a recipe's expressions can see. Layer: recipe.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/value.h"
+
+namespace ptpkg::recipe {
+
+/// The values of one variant. Implemented by variant/, which notes what is read: the keys that a
+/// recipe reads are the ones its build hash covers.
+class VariantValues {
+ public:
+  virtual ~VariantValues() = default;
+  /// The value of `key` in this variant, nullopt if the variant files do not have the key. '-' and '.'
+  /// in `key` count as '_'.
+  virtual std::optional<Value> Read(const std::string& key) = 0;
+  /// Notes that a built-in name with the same effect was read ("build_platform").
+  virtual void NoteBuiltin(const std::string& key, const Value& value) = 0;
+  /// All keys of the variant files.
+  [[nodiscard]] virtual std::vector<std::string> Keys() const = 0;
+};
+
+/// What pin_subpackage() and pin_compatible() need to know. Filled in as the recipe is evaluated.
+struct PinFacts {
+  std::string name;  ///< "" until `package` is evaluated.
+  std::string version;
+  std::string build_string;                 ///< "" until known.
+  std::map<std::string, std::string> host;  ///< Version of each host requirement that names one.
+  bool host_known = false;                  ///< `requirements.host` is evaluated.
+};
+
+/// Looks names up: the names of `context`, then the variant, then the platform.
+class Scope {
+ public:
+  /// `variants` and `environment` are borrowed for the life of the scope.
+  Scope(std::string target_platform, VariantValues& variants,
+        const std::map<std::string, std::string>& environment)
+      : target_platform_(std::move(target_platform)), variants_(variants), environment_(environment) {}
+
+  /// Adds or replaces a name of `context`.
+  void Define(const std::string& name, Value value) { defined_.insert_or_assign(name, std::move(value)); }
+  void Remove(const std::string& name) { defined_.erase(name); }
+
+  [[nodiscard]] std::optional<Value> Find(const std::string& name);
+  /// Every name that Find knows, for "did you mean".
+  [[nodiscard]] std::vector<std::string> Names() const;
+
+  [[nodiscard]] const std::string& target_platform() const { return target_platform_; }
+  [[nodiscard]] VariantValues& variants() { return variants_; }
+  [[nodiscard]] const std::map<std::string, std::string>& environment() const { return environment_; }
+  [[nodiscard]] PinFacts& pins() { return pins_; }
+
+ private:
+  [[nodiscard]] std::optional<Value> FindPlatformName(const std::string& name);
+
+  std::string target_platform_;
+  VariantValues& variants_;
+  const std::map<std::string, std::string>& environment_;
+  std::map<std::string, Value> defined_;
+  PinFacts pins_;
+};
+
+/// "linux", "osx", "win" or "emscripten" of "linux-64"; the part before the '-'.
+std::string PlatformFamily(std::string_view platform);
+
+/// The CPU of a conda platform as recipes name it: "x86_64" of "linux-64", "aarch64" of "linux-aarch64".
+std::string PlatformArchitecture(std::string_view platform);
+
+}  // namespace ptpkg::recipe

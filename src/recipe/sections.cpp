@@ -1,0 +1,285 @@
+// source, build, about and tests of a recipe. Layer: recipe.
+
+#include "recipe/sections.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+
+#include "recipe/match_spec.h"
+#include "support/path.h"
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+/// Variables of the build environment (docs/formats/build-environment.md) that a template may name.
+constexpr std::array<const char*, 17> kScriptVariables = {
+    "PREFIX",       "BUILD_PREFIX",     "SRC_DIR",  "RECIPE_DIR", "PKG_NAME",  "PKG_VERSION",
+    "PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH", "SUBDIR",     "CPU_COUNT", "SHLIB_EXT",
+    "PYTHON",       "PY_VER",           "SP_DIR",   "STDLIB_DIR", "CC"};
+
+Error At(ErrorCode code, std::string message, const SourceSpan& span) {
+  return Error(code, std::move(message)).At(span);
+}
+
+/// A path below some folder: relative, without "..".
+Result<void> CheckRelative(const std::string& text, const Node& node, std::string_view key) {
+  const Result<RelPath> path = RelPath::Parse(text);
+  if (path) return Ok();
+  return At(ErrorCode::kInvalidInput,
+            fmt::format("'{}' takes a relative path without '..', found '{}'", key, text), node.span);
+}
+
+Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
+  const Node& node = *item.Find("url");
+  PTPKG_TRY(source.urls, reader.ReadTexts(node));
+  if (source.urls.empty()) return At(ErrorCode::kInvalidInput, "'source.url' names nothing", node.span);
+  for (const std::string& url : source.urls) {
+    const bool known =
+        url.starts_with("https://") || url.starts_with("http://") || url.starts_with("file://");
+    if (known) continue;
+    return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that ptpkg can fetch", url), node.span)
+        .WithHint("URLs begin with https://, http:// or file://; a local file goes under 'path'");
+  }
+  const Node* digest = item.Find("sha256");
+  if (digest == nullptr) {
+    return At(ErrorCode::kInvalidInput, "'source.url' without 'sha256'", node.span)
+        .WithHint("add the line 'sha256:' with the digest that the publisher names");
+  }
+  return Ok();
+}
+
+Result<Source> ReadSource(Reader& reader, const Node& item) {
+  Source source;
+  source.span = item.span;
+  const bool by_url = item.Find("url") != nullptr;
+  if (by_url == (item.Find("path") != nullptr)) {
+    return At(ErrorCode::kInvalidInput, "a source has either 'url' or 'path'", item.span);
+  }
+  if (by_url) {
+    PTPKG_CHECK(ReadUrls(reader, item, source));
+  } else {
+    PTPKG_TRY(source.path, reader.TextOf(&item, "path"));
+    if (source.path.empty())
+      return At(ErrorCode::kInvalidInput, "'source.path' is empty", item.Find("path")->span);
+  }
+  if (const Node* digest = item.Find("sha256")) {
+    PTPKG_TRY(const std::string text, reader.ReadText(*digest));
+    const Result<Sha256> sha256 = Sha256::FromHex(text);
+    if (!sha256) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a SHA-256 digest", text), digest->span)
+          .WithHint("a digest is 64 hexadecimal digits");
+    }
+    source.sha256 = *sha256;
+  }
+  PTPKG_TRY(source.file_name, reader.TextOf(&item, "file_name"));
+  if (!source.file_name.empty()) {
+    PTPKG_CHECK(CheckRelative(source.file_name, *item.Find("file_name"), "file_name"));
+    if (source.file_name.find('/') != std::string::npos) {
+      return At(ErrorCode::kInvalidInput, "'file_name' is a name without '/'", item.Find("file_name")->span);
+    }
+  }
+  PTPKG_TRY(source.target_directory, reader.TextOf(&item, "target_directory"));
+  if (!source.target_directory.empty()) {
+    PTPKG_CHECK(CheckRelative(source.target_directory, *item.Find("target_directory"), "target_directory"));
+  }
+  PTPKG_TRY(source.patches, reader.TextsOf(&item, "patches"));
+  return source;
+}
+
+Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* node) {
+  std::vector<std::string> points;
+  if (node == nullptr) return points;
+  PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
+  for (const Reader::PlacedText& text : texts) {
+    const std::size_t equals = text.text.find('=');
+    const std::size_t colon = text.text.find(':');
+    if (equals == std::string::npos || colon == std::string::npos || colon < equals) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not an entry point", text.text),
+                text.node->span)
+          .WithHint("write 'command = package.module:function'");
+    }
+    points.push_back(fmt::format("{} = {}", Trim(std::string_view(text.text).substr(0, equals)),
+                                 Trim(std::string_view(text.text).substr(equals + 1))));
+  }
+  return points;
+}
+
+Result<std::vector<std::string>> ReadTrackFeatures(Reader& reader, const Node* node,
+                                                   const std::string& name) {
+  std::vector<std::string> features;
+  if (node == nullptr) return features;
+  PTPKG_TRY(const Value value, reader.ReadValue(*node));
+  constexpr std::int64_t kMost = 100;
+  const std::int64_t* number = value.AsInteger();
+  if (value.IsNone()) return features;
+  if (number == nullptr || *number < -kMost || *number > kMost) {
+    return At(ErrorCode::kInvalidInput,
+              fmt::format("'down_prioritize_variant' is a whole number up to {}", kMost), node->span);
+  }
+  for (std::int64_t i = 0; i < std::abs(*number); ++i) features.push_back(fmt::format("{}-p-{}", name, i));
+  return features;
+}
+
+bool NamesScriptFile(const std::string& text) {
+  const bool one_word = text.find_first_of(" \t\n;&|$") == std::string::npos;
+  return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
+}
+
+/// Whether the script of `section` is run by a shell, which alone knows what "$PREFIX" means.
+bool RunByShell(const Node& section) {
+  const Node* interpreter = section.Find("interpreter");
+  if (interpreter == nullptr) return true;
+  constexpr std::array<std::string_view, 4> kShells = {"bash", "sh", "dash", "zsh"};
+  return std::find(kShells.begin(), kShells.end(), interpreter->raw) != kShells.end();
+}
+
+/// Lets the names that only the build environment knows stand in templates of a shell script.
+class ScriptVariables {
+ public:
+  ScriptVariables(Scope& scope, const Node& section) : scope_(scope) {
+    if (!RunByShell(section)) return;
+    for (const char* name : kScriptVariables) {
+      if (scope_.Find(name)) continue;
+      scope_.Define(name, Value(std::string("$") + name));
+      defined_.emplace_back(name);
+    }
+  }
+  ~ScriptVariables() {
+    for (const std::string& name : defined_) scope_.Remove(name);
+  }
+  ScriptVariables(const ScriptVariables&) = delete;
+  ScriptVariables& operator=(const ScriptVariables&) = delete;
+
+ private:
+  Scope& scope_;
+  std::vector<std::string> defined_;
+};
+
+Result<void> ReadScriptMapping(Reader& reader, const Node& node, BuildScript& script) {
+  if ((node.Find("file") != nullptr) == (node.Find("content") != nullptr)) {
+    return At(ErrorCode::kInvalidInput, "'build.script' has either 'file' or 'content'", node.span);
+  }
+  PTPKG_TRY(script.file, reader.TextOf(&node, "file"));
+  PTPKG_TRY(script.lines, reader.TextsOf(&node, "content"));
+  if (const Node* interpreter = node.Find("interpreter")) {
+    PTPKG_TRY(script.interpreter, reader.ReadText(*interpreter));
+    if (script.interpreter.empty()) {
+      return At(ErrorCode::kInvalidInput, "'build.script.interpreter' is empty", interpreter->span);
+    }
+  } else if (script.file.ends_with(".py")) {
+    script.interpreter = "python";
+  }
+  const Node* environment = node.Find("env");
+  if (environment == nullptr) return Ok();
+  for (const Entry& entry : environment->entries) {
+    if (entry.key.empty() || entry.key.find_first_of("= ") != std::string::npos) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a variable name", entry.key),
+                entry.key_span);
+    }
+    PTPKG_TRY(std::string value, reader.ReadText(entry.value));
+    script.env.emplace(entry.key, std::move(value));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section) {
+  std::vector<Source> sources;
+  if (section == nullptr) return sources;
+  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
+  for (const Node* item : items) {
+    PTPKG_TRY(Source source, ReadSource(reader, *item));
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+Result<BuildScript> ReadScript(Reader& reader, const Node* section) {
+  BuildScript script;
+  if (section == nullptr) return script;
+  const ScriptVariables variables(reader.scope(), *section);
+  if (section->kind == Node::Kind::kMapping) {
+    PTPKG_CHECK(ReadScriptMapping(reader, *section, script));
+  } else {
+    PTPKG_TRY(script.lines, reader.ReadTexts(*section));
+    if (section->kind == Node::Kind::kScalar && script.lines.size() == 1 &&
+        NamesScriptFile(script.lines[0])) {
+      script.file = script.lines[0];
+      script.lines.clear();
+      if (script.file.ends_with(".py")) script.interpreter = "python";
+    }
+  }
+  if (!script.file.empty()) PTPKG_CHECK(CheckRelative(script.file, *section, "build.script"));
+  return script;
+}
+
+Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe) {
+  if (const Node* number = FindIn(section, "number")) {
+    PTPKG_TRY(recipe.build_number, reader.ReadCount(*number, "build.number"));
+  }
+  PTPKG_TRY(recipe.python_entry_points,
+            ReadEntryPoints(reader, FindIn(FindIn(section, "python"), "entry_points")));
+  const Node* files = FindIn(section, "files");
+  if (files != nullptr && files->kind != Node::Kind::kMapping) {
+    PTPKG_TRY(recipe.files_include, reader.ReadTexts(*files));
+  } else {
+    PTPKG_TRY(recipe.files_include, reader.TextsOf(files, "include"));
+    PTPKG_TRY(recipe.files_exclude, reader.TextsOf(files, "exclude"));
+  }
+  PTPKG_TRY(recipe.prefix_detection_ignore_binary,
+            reader.BoolOf(FindIn(section, "prefix_detection"), "ignore_binary_files", false));
+  PTPKG_TRY(
+      recipe.track_features,
+      ReadTrackFeatures(reader, FindIn(FindIn(section, "variant"), "down_prioritize_variant"), recipe.name));
+  return Ok();
+}
+
+Result<About> ReadAbout(Reader& reader, const Node* section) {
+  About about;
+  PTPKG_TRY(about.homepage, reader.TextOf(section, "homepage"));
+  PTPKG_TRY(about.repository, reader.TextOf(section, "repository"));
+  PTPKG_TRY(about.documentation, reader.TextOf(section, "documentation"));
+  PTPKG_TRY(about.license, reader.TextOf(section, "license"));
+  PTPKG_TRY(about.license_family, reader.TextOf(section, "license_family"));
+  PTPKG_TRY(about.license_files, reader.TextsOf(section, "license_file"));
+  PTPKG_TRY(about.summary, reader.TextOf(section, "summary"));
+  PTPKG_TRY(about.description, reader.TextOf(section, "description"));
+  return about;
+}
+
+Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
+  std::vector<Test> tests;
+  if (section == nullptr) return tests;
+  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
+  for (const Node* item : items) {
+    Test test;
+    if ((item->Find("python") != nullptr) == (item->Find("script") != nullptr)) {
+      return At(ErrorCode::kInvalidInput, "a test has either 'python' or 'script'", item->span);
+    }
+    if (const Node* python = item->Find("python")) {
+      PTPKG_TRY(test.python_imports, reader.TextsOf(python, "imports"));
+      PTPKG_TRY(test.pip_check, reader.BoolOf(python, "pip_check", true));
+    }
+    const Node* script = item->Find("script");
+    if (script != nullptr && script->kind == Node::Kind::kMapping) script = script->Find("content");
+    if (script != nullptr) {
+      PTPKG_TRY(test.script, reader.ReadTexts(*script));
+    }
+    if (const Node* run = FindIn(item->Find("requirements"), "run")) {
+      PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*run));
+      for (const Reader::PlacedText& text : texts) {
+        Result<MatchSpec> spec = ParseMatchSpec(text.text);
+        if (!spec) return std::move(spec).error().At(text.node->span);
+        test.requirements_run.push_back(*std::move(spec));
+      }
+    }
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+}  // namespace ptpkg::recipe

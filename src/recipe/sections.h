@@ -1,0 +1,37 @@
+#pragma once
+// Evaluation of the sections of a recipe. Layer: recipe. Used by evaluate.cpp only.
+// Each takes the section's node, null if the recipe does not have it.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/pin.h"
+#include "recipe/reader.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::recipe {
+
+/// Errors: kInvalidInput with a span: neither or both of url and path, no sha256, names that leave the
+/// source tree.
+Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section);
+
+/// Fills number, noarch, script, entry points, files, prefix detection and track_features of `recipe`,
+/// whose name is known. `build.skip` and `build.string` are read by evaluate.cpp.
+Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
+
+/// Names of the build environment may stand in the templates of a shell script: they become "$NAME".
+Result<BuildScript> ReadScript(Reader& reader, const Node* section);
+
+/// Bare names of build and host take the version of the variant; then bare names of run take bounds by
+/// `run_pins` from the host, unless the package is noarch.
+Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
+                                      const std::map<std::string, PinBounds>& run_pins, bool noarch);
+
+Result<About> ReadAbout(Reader& reader, const Node* section);
+Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section);
+
+/// extra.ptpkg.
+Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section);
+
+}  // namespace ptpkg::recipe

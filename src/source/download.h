@@ -1,0 +1,20 @@
+#pragma once
+// Downloads, verified and kept by digest. Layer: source.
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::source {
+
+/// The name under which the source is saved: `file_name`, else the last part of the first URL's path.
+/// Errors: kInvalidInput when neither gives a usable file name.
+Result<std::string> DownloadName(const recipe::Source& source);
+
+/// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>: fetched from the first
+/// mirror that has it with the declared digest, or found there from an earlier run (and digested again;
+/// a damaged file is fetched anew). Appears whole or not at all.
+/// Errors: kInvalidInput (no sha256 declared), kHashMismatch naming both digests and the URL; else the
+/// error of the last mirror.
+Result<AbsPath> Download(Env& env, const recipe::Source& source);
+
+}  // namespace ptpkg::source

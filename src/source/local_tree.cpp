@@ -1,0 +1,123 @@
+#include "source/local_tree.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "source/walk.h"
+#include "support/parallel.h"
+
+namespace ptpkg::source {
+
+namespace {
+
+Result<TreeEntry> EntryOf(Env& env, const AbsPath& root, WalkEntry found) {
+  const AbsPath path = root / found.path;
+  TreeEntry entry{.path = std::move(found.path),
+                  .kind = found.stat.kind,
+                  .mode = found.stat.mode,
+                  .size_bytes = 0,
+                  .sha256 = {},
+                  .link_target = {}};
+  if (entry.kind == FileKind::kRegular) {
+    entry.size_bytes = found.stat.size_bytes;
+    return entry;
+  }
+  if (entry.kind != FileKind::kSymlink) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is neither a file nor a folder nor a symlink", path.str()))
+        .WithHint("remove it from the source folder");
+  }
+  PTPKG_TRY(entry.link_target, env.fs.ReadLink(path));
+  const bool leaves = entry.link_target.empty() || entry.link_target.front() == '/' ||
+                      !ResolveInTree(entry.path.ParentText(), entry.link_target).has_value();
+  if (leaves) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("symlink '{}' leaves the source folder (it leads to '{}')", path.str(),
+                             entry.link_target))
+        .WithHint("replace it by what it leads to: a build works in a copy and must not reach the original");
+  }
+  return entry;
+}
+
+}  // namespace
+
+Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
+  PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root, {.skip_git = true}));
+  std::vector<TreeEntry> entries;
+  entries.reserve(found.size());
+  for (WalkEntry& one : found) {
+    PTPKG_TRY(TreeEntry entry, EntryOf(env, root, std::move(one)));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
+  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
+  const auto digest_one = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    if (entries[i].kind != FileKind::kRegular) return Ok();
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entries[i].path));
+    entries[i].sha256 = digests.sha256;
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
+  // Only the executable bit of a mode travels into the copy's meaning; umask and the like must not.
+  for (TreeEntry& entry : entries) {
+    entry.mode = entry.kind == FileKind::kRegular && (entry.mode & 0100U) == 0 ? 0644 : 0755;
+  }
+  return TreeDigest(StagedTree{.root = root, .entries = std::move(entries)});
+}
+
+Result<void> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
+  PTPKG_TRY(const std::vector<TreeEntry> entries, ListFolder(env, root));
+  std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
+  for (const TreeEntry& entry : entries) {
+    PTPKG_CHECK(env.cancel.Check());
+    const AbsPath target = destination / entry.path;
+    const std::string folder = entry.path.ParentText();
+    if (folder != made) {
+      PTPKG_CHECK(env.fs.MakeDirs(target.Parent()));
+      made = folder;
+    }
+    if (entry.kind == FileKind::kSymlink) {
+      PTPKG_CHECK(env.fs.CreateSymlink(entry.link_target, target));
+      continue;
+    }
+    PTPKG_CHECK(env.fs.CopyFile(root / entry.path, target));
+    if ((entry.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(target, entry.mode | 0200U));
+    task.Advance(entry.size_bytes);
+  }
+  return Ok();
+}
+
+namespace {
+
+Result<void> MergeBelow(Fs& fs, const AbsPath& from, const AbsPath& to, const std::string& shown) {
+  PTPKG_TRY(const std::vector<std::string> names, fs.ListDir(from));
+  for (const std::string& name : names) {
+    const std::string path = shown.empty() ? name : shown + "/" + name;
+    const AbsPath target = to / name;
+    PTPKG_TRY(const bool there, Exists(fs, target));
+    if (!there) {
+      PTPKG_CHECK(fs.Rename(from / name, target));
+      continue;
+    }
+    PTPKG_TRY(const FileStat old_stat, fs.Lstat(target));
+    PTPKG_TRY(const FileStat new_stat, fs.Lstat(from / name));
+    if (old_stat.kind != FileKind::kDirectory || new_stat.kind != FileKind::kDirectory) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe hold '{}'", path))
+          .WithHint("give one of them a target_directory of its own");
+    }
+    PTPKG_CHECK(MergeBelow(fs, from / name, target, path));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> MergeInto(Fs& fs, const AbsPath& from, const AbsPath& to) {
+  return MergeBelow(fs, from, to, "");
+}
+
+}  // namespace ptpkg::source

@@ -1,0 +1,30 @@
+#pragma once
+// Local folders as sources: listed, digested, copied. Layer: source.
+
+#include <vector>
+
+#include "support/env.h"
+#include "support/hash.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::source {
+
+/// Everything below `root` but ".git" (folder or file) at any depth, by path. Sizes and modes as on
+/// disk, digests empty; empty folders do not count.
+/// Errors: kNotFound, kIo with the path, kCancelled; kInvalidInput for `root` not a folder, for sockets,
+/// devices and fifos, and for a symlink that is absolute or leaves the tree: a build that writes through
+/// it would change files outside of its own copy.
+Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root);
+
+/// Digest over path, kind, executable bit and content of all that ListFolder gives.
+Result<Sha256> DigestFolder(Env& env, const AbsPath& root);
+
+/// Copies what ListFolder gives into the existing folder `destination`; files become writable by the
+/// owner. Advances `task` by the bytes copied. Errors: kAlreadyExists.
+Result<void> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task);
+
+/// Moves all of folder `from` into folder `to`, joining folders. Errors: kInvalidInput naming the path
+/// that both hold (nothing is overwritten, no symlink of `to` is followed).
+Result<void> MergeInto(Fs& fs, const AbsPath& from, const AbsPath& to);
+
+}  // namespace ptpkg::source

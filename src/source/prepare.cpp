@@ -1,0 +1,238 @@
+#include "source/prepare.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "archive/extract.h"
+#include "source/download.h"
+#include "source/local_tree.h"
+#include "source/patch.h"
+#include "support/atomic_file.h"
+#include "support/text.h"
+
+namespace ptpkg::source {
+
+namespace {
+
+bool IsArchiveName(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kEndings = {".tar",  ".tar.gz", ".tgz", ".tar.bz2",
+                                                                ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+                                                                ".tzst", ".zip",    ".whl", ".tbz"};
+  const std::string lower = ToLower(name);
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return lower.ends_with(ending); });
+}
+
+/// A source after the user's overrides: where it comes from.
+struct Origin {
+  recipe::Source source;
+  std::optional<AbsPath> local;  ///< Folder or file; nullopt for a download.
+  bool overridden = false;
+};
+
+Result<std::vector<Origin>> Origins(const recipe::Recipe& recipe, const SourceOptions& options) {
+  std::vector<Origin> origins;
+  for (const recipe::Source& source : recipe.sources) {
+    Origin origin{.source = source, .local = std::nullopt};
+    if (source.urls.empty()) {
+      PTPKG_TRY(AbsPath local, AbsPath::Resolve(recipe.recipe_dir, source.path));
+      origin.local = std::move(local);
+    }
+    origins.push_back(std::move(origin));
+  }
+  for (const auto& [name, path] : options.overrides) {
+    if (!OverrideApplies(recipe, name)) continue;
+    if (origins.empty()) origins.emplace_back();
+    origins.front().local = path;
+    origins.front().overridden = true;
+    // The declared name and digest belong to the declared file.
+    origins.front().source.file_name.clear();
+    origins.front().source.sha256.reset();
+  }
+  return origins;
+}
+
+Error MissingLocal(const recipe::Recipe& recipe, const Origin& origin) {
+  Error error(ErrorCode::kNotFound, fmt::format("the source '{}' of package '{}' does not exist",
+                                                origin.local->str(), recipe.name));
+  if (origin.overridden) return std::move(error).WithHint("check the path given with --source");
+  return std::move(error)
+      .WithHint(fmt::format("unpack the release there, or name a folder or an archive: --source {}=PATH",
+                            recipe.recipe_dir.Name()))
+      .At(origin.source.span);
+}
+
+class Preparer {
+ public:
+  Preparer(Env& env, const recipe::Recipe& recipe, const SourceOptions& options)
+      : env_(env), recipe_(recipe), options_(options) {}
+
+  Result<Sha256> Key() {
+    PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
+    KeyHasher hasher;
+    for (const Origin& origin : origins) {
+      PTPKG_TRY(const std::string content, ContentKey(origin));
+      hasher.Add("content", content);
+      hasher.Add("file_name", origin.source.file_name);
+      hasher.Add("target_directory", origin.source.target_directory);
+      for (const std::string& patch : origin.source.patches) {
+        PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe_.recipe_dir, patch));
+        PTPKG_TRY(const Digests digests, HashFile(env_.fs, path),
+                  fmt::format("while reading patch '{}'", patch));
+        hasher.Add("patch", digests.sha256.Hex());
+      }
+    }
+    return hasher.Finish();
+  }
+
+  Result<SourceTree> Run(const AbsPath& destination) {
+    PTPKG_TRY(const bool there, Exists(env_.fs, destination));
+    if (there) {
+      return Error(ErrorCode::kAlreadyExists,
+                   fmt::format("the source folder '{}' exists", destination.str()));
+    }
+    PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
+    PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, destination.Parent(), ".sources"));
+    const AbsPath tree = scratch.path() / "tree";
+    PTPKG_CHECK(env_.fs.MakeDirs(tree));
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      PTPKG_CHECK(env_.cancel.Check());
+      const AbsPath part = scratch.path() / fmt::format("part-{}", i);
+      PTPKG_CHECK(PlaceOne(origins[i], part, tree));
+    }
+    PTPKG_TRY(const StagedTree content, ScanTree(env_, tree));
+    PTPKG_CHECK(env_.fs.Rename(tree, destination));
+    return SourceTree{.root = destination, .digest = TreeDigest(content)};
+  }
+
+ private:
+  Result<std::string> ContentKey(const Origin& origin) {
+    if (!origin.local) {
+      if (origin.source.sha256) return origin.source.sha256->Hex();
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("the source '{}' has no sha256", origin.source.urls.front()))
+          .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
+          .At(origin.source.span);
+    }
+    PTPKG_TRY(const bool is_folder, IsFolder(origin));
+    if (is_folder) {
+      PTPKG_TRY(const Sha256 digest, DigestFolder(env_, *origin.local));
+      return digest.Hex();
+    }
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
+    return digests.sha256.Hex() + " " + std::string(origin.local->Name());
+  }
+
+  Result<bool> IsFolder(const Origin& origin) {
+    const auto stat = env_.fs.Stat(*origin.local);
+    if (!stat && stat.error().code() == ErrorCode::kNotFound) return MissingLocal(recipe_, origin);
+    if (!stat) return stat.error();
+    return stat->kind == FileKind::kDirectory;
+  }
+
+  /// Unpacks into `part`, patches there and moves the result into `tree`.
+  Result<void> PlaceOne(const Origin& origin, const AbsPath& part, const AbsPath& tree) {
+    PTPKG_CHECK(env_.fs.MakeDirs(part));
+    PTPKG_CHECK(Unpack(origin, part));
+    for (const std::string& patch : origin.source.patches) {
+      PTPKG_CHECK(env_.cancel.Check());
+      PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe_.recipe_dir, patch));
+      PTPKG_CHECK(ApplyPatch(env_, path, part));
+    }
+    AbsPath target = tree;
+    if (!origin.source.target_directory.empty()) {
+      PTPKG_TRY(const RelPath below, RelPath::Parse(origin.source.target_directory),
+                "while placing a source");
+      PTPKG_TRY(target, FolderIn(tree, below));
+    }
+    return MergeInto(env_.fs, part, target);
+  }
+
+  /// `tree`/`below`, made where it is missing; an earlier source's symlink is not followed.
+  Result<AbsPath> FolderIn(const AbsPath& tree, const RelPath& below) {
+    AbsPath path = tree;
+    for (const std::string& component : below.Components()) {
+      path = path / component;
+      PTPKG_TRY(const bool there, Exists(env_.fs, path));
+      if (!there) {
+        PTPKG_CHECK(env_.fs.MakeDirs(path));
+        continue;
+      }
+      PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
+      if (stat.kind != FileKind::kDirectory) {
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("target_directory '{}' meets a file of an earlier source", below.str()));
+      }
+    }
+    return path;
+  }
+
+  Result<void> Unpack(const Origin& origin, const AbsPath& part) {
+    if (origin.local) {
+      PTPKG_TRY(const bool is_folder, IsFolder(origin));
+      if (is_folder) return CopyLocal(*origin.local, part);
+      if (origin.source.sha256) PTPKG_CHECK(VerifyLocal(origin));
+      const std::string name =
+          origin.source.file_name.empty() ? std::string(origin.local->Name()) : origin.source.file_name;
+      return UnpackFile(*origin.local, name, part);
+    }
+    PTPKG_TRY(const AbsPath file, Download(env_, origin.source));
+    return UnpackFile(file, std::string(file.Name()), part);
+  }
+
+  Result<void> VerifyLocal(const Origin& origin) {
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
+    if (digests.sha256 == *origin.source.sha256) return Ok();
+    return Error(ErrorCode::kHashMismatch,
+                 fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
+                             digests.sha256.Hex(), origin.source.sha256->Hex()))
+        .At(origin.source.span);
+  }
+
+  Result<void> CopyLocal(const AbsPath& folder, const AbsPath& part) {
+    Task task(env_.reporter, TaskInfo{.stage = "source", .subject = recipe_.name});
+    PTPKG_CHECK(CopyFolder(env_, folder, part, task), "while copying a source folder");
+    task.Done("copied");
+    return Ok();
+  }
+
+  Result<void> UnpackFile(const AbsPath& file, const std::string& name, const AbsPath& part) {
+    PTPKG_TRY(const FileStat stat, env_.fs.Stat(file));
+    Task task(env_.reporter, TaskInfo{.stage = "source", .subject = name, .total_bytes = stat.size_bytes});
+    if (IsArchiveName(name)) {
+      PTPKG_CHECK(archive::ExtractAny(env_, file, part,
+                                      {.limits = {}, .strip_components = 0, .strip_single_root = true}),
+                  fmt::format("while unpacking source '{}'", name));
+    } else {
+      PTPKG_TRY(const RelPath place, RelPath::Parse(name), "while placing a source");
+      PTPKG_CHECK(env_.fs.MakeDirs((part / place).Parent()));
+      PTPKG_CHECK(env_.fs.CopyFile(file, part / place));
+      PTPKG_CHECK(env_.fs.SetMode(part / place, (stat.mode & 0777U) | 0200U));
+    }
+    task.Advance(stat.size_bytes);
+    task.Done("unpacked");
+    return Ok();
+  }
+
+  Env& env_;
+  const recipe::Recipe& recipe_;
+  const SourceOptions& options_;
+};
+
+}  // namespace
+
+bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name) {
+  return name == recipe.name || name == recipe.recipe_dir.Name();
+}
+
+Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options) {
+  return Preparer(env, recipe, options).Key();
+}
+
+Result<SourceTree> Prepare(Env& env, const recipe::Recipe& recipe, const SourceOptions& options,
+                           const AbsPath& destination) {
+  return Preparer(env, recipe, options).Run(destination);
+}
+
+}  // namespace ptpkg::source

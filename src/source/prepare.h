@@ -1,0 +1,43 @@
+#pragma once
+// Fetch, verify, unpack and patch the sources of one recipe. Layer: source.
+
+#include <map>
+#include <string>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::source {
+
+struct SourceOptions {
+  /// "--source NAME=PATH": replaces the first source of a package by a local folder or archive. NAME is
+  /// the package's name or that of the recipe's folder. The recipe's patches still apply to it.
+  std::map<std::string, AbsPath> overrides;
+};
+
+struct SourceTree {
+  AbsPath root = AbsPath::Literal("/nonexistent");  ///< A private copy: builds may write into it.
+  Sha256 digest;                                    ///< Of the unpacked and patched content.
+};
+
+/// True if `--source name=…` means `recipe`.
+bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name);
+
+/// Content key of what Prepare would make: declared digests for URLs, digests over names, modes and
+/// contents for local paths, patch contents. Reads local sources, fetches nothing.
+/// Errors: those of Prepare for local paths.
+Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
+
+/// Leaves the sources of `recipe` below `destination`, which must not exist and appears only when all
+/// is done; its parent exists. A recipe without sources gives an empty folder. Folders are copied without
+/// their ".git"; archives (by name: .tar[.gz|.bz2|.xz|.zst], .tgz, .tbz2, .txz, .zip, .whl) are unpacked
+/// without a single top folder; any other file is placed under its name.
+/// Downloads are kept in `env.cache_dir`/downloads/<sha256>/ and never fetched twice.
+/// Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named),
+/// kNetwork, kCorrupt (archive), kAlreadyExists (`destination`), kInvalidInput (a patch that does not
+/// apply: names the patch, the file and the hunk; a patch or a symlink that leaves the tree; two sources
+/// with one file), kCancelled.
+Result<SourceTree> Prepare(Env& env, const recipe::Recipe& recipe, const SourceOptions& options,
+                           const AbsPath& destination);
+
+}  // namespace ptpkg::source

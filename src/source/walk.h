@@ -1,0 +1,23 @@
+#pragma once
+// Lists a folder tree without following symlinks. Layer: source.
+
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::source {
+
+struct WalkEntry {
+  RelPath path;
+  FileStat stat;
+};
+
+struct WalkOptions {
+  bool skip_git = false;  ///< Leaves out anything named ".git", at any depth.
+};
+
+/// Everything below `root` that is not a folder, by path. Errors: kNotFound, kIo with the path,
+/// kCancelled; kInvalidInput when `root` is no folder.
+Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options = {});
+
+}  // namespace ptpkg::source

@@ -1,0 +1,21 @@
+// The real clocks. Layer: support.
+
+#include "support/clock.h"
+
+#include <thread>
+
+namespace ptpkg {
+namespace {
+
+class OsClock final : public Clock {
+ public:
+  std::chrono::steady_clock::time_point Now() override { return std::chrono::steady_clock::now(); }
+  std::chrono::system_clock::time_point WallNow() override { return std::chrono::system_clock::now(); }
+  void SleepFor(std::chrono::milliseconds duration) override { std::this_thread::sleep_for(duration); }
+};
+
+}  // namespace
+
+std::unique_ptr<Clock> MakeOsClock() { return std::make_unique<OsClock>(); }
+
+}  // namespace ptpkg

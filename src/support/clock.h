@@ -1,0 +1,20 @@
+#pragma once
+// Time behind an interface. Layer: support. No artifact depends on it: artifact times come from
+// Env::source_date_epoch.
+
+#include <chrono>
+#include <memory>
+
+namespace ptpkg {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual std::chrono::steady_clock::time_point Now() = 0;
+  virtual std::chrono::system_clock::time_point WallNow() = 0;
+  virtual void SleepFor(std::chrono::milliseconds duration) = 0;
+};
+
+std::unique_ptr<Clock> MakeOsClock();
+
+}  // namespace ptpkg

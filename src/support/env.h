@@ -1,0 +1,34 @@
+#pragma once
+// Everything of the outside world that a stage may touch. Layer: support.
+// A stage is a function of values plus Env; no stage reads the process environment, the clock or
+// the working directory by itself.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "support/cancel.h"
+#include "support/clock.h"
+#include "support/fs.h"
+#include "support/http.h"
+#include "support/process.h"
+#include "support/reporter.h"
+
+namespace ptpkg {
+
+struct Env {
+  Fs& fs;
+  Process& process;
+  Http& http;
+  Clock& clock;
+  Reporter& reporter;
+  const CancelToken& cancel;
+  int jobs = 1;  ///< Threads for our own work and the CPU count told to build scripts; at least 1.
+  /// Unix time in seconds of every time stamp that enters an artifact. 1980-01-01 or later (zip).
+  std::int64_t source_date_epoch = 315532800;
+  AbsPath cache_dir = AbsPath::Literal("/nonexistent");  ///< Downloads and stage results across runs.
+  AbsPath cwd = AbsPath::Literal("/");                   ///< Base of the user's relative paths.
+  std::map<std::string, std::string> variables;          ///< The caller's environment, read once in cli/.
+};
+
+}  // namespace ptpkg

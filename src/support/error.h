@@ -1,0 +1,96 @@
+#pragma once
+// The one error value of ptpkg. Layer: support.
+// Every fallible function returns Result<T> (result.h); exceptions never cross our functions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptpkg {
+
+/// Why an operation failed. A code exists only because some caller branches on it; the exit code
+/// of the program follows from it (cli/exit_code.cpp).
+enum class ErrorCode : std::uint8_t {
+  kUsage,          ///< The command line is wrong. Never retry.
+  kInvalidInput,   ///< A recipe, variant file, wheel or argument violates its format. Never retry.
+  kNotFound,       ///< A named file, package, program or URL does not exist.
+  kAlreadyExists,  ///< The target exists with other content; nothing was overwritten.
+  kHashMismatch,   ///< Bytes differ from the digest that was declared for them.
+  kCorrupt,        ///< A binary or archive is damaged or hostile (ELF, zip, tar, bzip2, zstd).
+  kUnsupported,    ///< Valid, but outside what ptpkg handles.
+  kIo,             ///< The operating system refused: permission, full disk, read error.
+  kCommandFailed,  ///< A child process ended with a non-zero status, or by a signal.
+  kNetwork,        ///< The transfer failed after its retries. The caller may try again later.
+  kRefused,        ///< A server, or a file that changed meanwhile, said no to a well-formed request.
+  kCheckFailed,    ///< An artifact did not pass its checks; it was not published.
+  kCancelled,      ///< The user interrupted; whatever was unfinished has been removed.
+  kInternal,       ///< A broken invariant of ptpkg itself.
+};
+
+/// Where in a text an error lies. Lines and columns count from 1; columns count bytes.
+struct SourceSpan {
+  std::string file;
+  int line = 1;
+  int column = 1;
+  int length = 1;       ///< Bytes to underline, at least 1, never past the end of the line.
+  std::string excerpt;  ///< The whole line without its line break, for the diagnostic.
+
+  bool operator==(const SourceSpan&) const = default;
+};
+
+/// What went wrong, where, and what to do about it. A copyable value; never subclassed.
+class Error {
+ public:
+  /// `message`: one sentence, lower case, names quoted with ', no final period.
+  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  [[nodiscard]] ErrorCode code() const { return code_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  /// Outermost frame last: "while relinking 'lib/libtorch.so'".
+  [[nodiscard]] const std::vector<std::string>& context() const { return context_; }
+  [[nodiscard]] const std::optional<SourceSpan>& span() const { return span_; }
+  [[nodiscard]] const std::string& hint() const { return hint_; }
+  [[nodiscard]] int sys_errno() const { return sys_errno_; }
+  [[nodiscard]] bool retryable() const { return retryable_; }
+
+  /// Adds the next outer frame, worded "while ...".
+  Error WithContext(std::string frame) &&;
+  /// Says what the user can do. One sentence; the last call wins.
+  Error WithHint(std::string hint) &&;
+  Error At(SourceSpan span) &&;
+  Error WithErrno(int sys_errno) &&;
+  Error Retryable() &&;
+
+  bool operator==(const Error&) const = default;
+
+ private:
+  ErrorCode code_;
+  std::string message_;
+  std::vector<std::string> context_;
+  std::optional<SourceSpan> span_;
+  std::string hint_;
+  int sys_errno_ = 0;
+  bool retryable_ = false;
+};
+
+/// The enumerator's name without its k, in snake case: "hash_mismatch". Used by JSON output.
+std::string_view ErrorCodeName(ErrorCode code);
+
+/// `what` + ": " + the text of `sys_errno`. ENOENT → kNotFound, EEXIST → kAlreadyExists, all
+/// others → kIo; ENOSPC, EDQUOT, EACCES, EPERM and EROFS carry a hint.
+Error ErrnoError(int sys_errno, std::string what);
+
+/// The diagnostic in the form of a compiler:
+///
+///     path:line:col: error: message
+///       3 |   versoin: 1
+///         |   ^~~~~~~
+///     note: while ...
+///     hint: ...
+///
+/// Without a span the first line is "error: message". Ends without a line break; no colour.
+std::string FormatError(const Error& error);
+
+}  // namespace ptpkg

@@ -1,0 +1,314 @@
+// HTTP by libcurl. Layer: support.
+
+#include "support/http.h"
+
+#include <algorithm>
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <pthread.h>
+#include <signal.h>
+#include <utility>
+
+namespace ptpkg {
+namespace {
+
+constexpr int kAttempts = 3;
+constexpr long kMaxRedirects = 10;
+constexpr long kFileStatus = 200;  // file: has no status of its own
+
+/// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
+/// Blocks the signal in this thread and swallows the one that may have come.
+class SigpipeGuard {
+ public:
+  SigpipeGuard() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  SigpipeGuard(SigpipeGuard&&) = delete;
+  SigpipeGuard& operator=(SigpipeGuard&&) = delete;
+  ~SigpipeGuard() {
+    constexpr timespec kNow{0, 0};
+    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &kNow);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+/// The URL as it may stand in a message: user names, passwords and signed query strings left out.
+std::string Redacted(const std::string& url) {
+  std::string text = url.substr(0, url.find_first_of("?#"));
+  const std::size_t scheme_end = text.find("://");
+  if (scheme_end == std::string::npos) return text;
+  const std::size_t authority = scheme_end + 3;
+  const std::size_t authority_end = std::min(text.find('/', authority), text.size());
+  const std::size_t at = text.rfind('@', authority_end);
+  if (at != std::string::npos && at >= authority && at < authority_end) {
+    text.erase(authority, at + 1 - authority);
+  }
+  return text;
+}
+
+std::string_view TrimSpace(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
+}
+
+/// What the callbacks of one attempt share.
+struct Transfer {
+  CURL* easy = nullptr;
+  const HttpRequest* request = nullptr;
+  ByteSink* sink = nullptr;
+  bool is_file = false;
+  bool reached_sink = false;
+  std::uint64_t last_progress = UINT64_MAX;
+  std::optional<Error> sink_error;
+  HttpResponse response;
+
+  [[nodiscard]] long Status() const {
+    if (is_file) return kFileStatus;
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+  }
+  [[nodiscard]] bool IsSuccess() const { return Status() / 100 == 2; }
+  [[nodiscard]] bool Cancelled() const { return request->cancel != nullptr && request->cancel->cancelled(); }
+};
+
+std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const std::string_view line(data, size * count);
+  if (line.starts_with("HTTP/")) transfer.response.headers.clear();  // a new answer after a redirect
+  const std::size_t colon = line.find(':');
+  if (colon != std::string_view::npos) {
+    std::string name(TrimSpace(line.substr(0, colon)));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    transfer.response.headers.insert_or_assign(std::move(name),
+                                               std::string(TrimSpace(line.substr(colon + 1))));
+  }
+  return line.size();
+}
+
+std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const std::size_t bytes = size * count;
+  if (!transfer.IsSuccess()) return bytes;  // an error page is nobody's download
+  transfer.reached_sink = true;
+  Result<void> written = transfer.sink->Write(AsBytes({data, bytes}));
+  if (written) return bytes;
+  transfer.sink_error = std::move(written).error();
+  return bytes == 0 ? 1 : 0;
+}
+
+int OnProgress(void* user, curl_off_t total, curl_off_t done, curl_off_t /*up_total*/,
+               curl_off_t /*up_done*/) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (transfer.Cancelled()) return 1;
+  const auto bytes = static_cast<std::uint64_t>(done);
+  if (transfer.request->on_progress && bytes != transfer.last_progress && transfer.reached_sink) {
+    transfer.last_progress = bytes;
+    transfer.request->on_progress(bytes, static_cast<std::uint64_t>(total));
+  }
+  return 0;
+}
+
+struct FreeHandle {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using EasyHandle = std::unique_ptr<CURL, FreeHandle>;
+using HeaderList = std::unique_ptr<curl_slist, FreeHandle>;
+
+Result<HeaderList> BuildHeaders(const std::map<std::string, std::string>& headers) {
+  HeaderList list;
+  for (const auto& [name, value] : headers) {
+    const std::string line = fmt::format("{}: {}", name, value);
+    // The value may be a credential: the message names only the header.
+    if (name.empty() || line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("HTTP header '{}' is not valid", name));
+    }
+    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+    if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
+    static_cast<void>(list.release());
+    list.reset(longer);
+  }
+  return list;
+}
+
+void SetOptions(Transfer& transfer, const HttpLimits& limits, curl_slist* headers) {
+  CURL* easy = transfer.easy;
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
+  curl_easy_setopt(easy, CURLOPT_URL, transfer.request->url.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+}
+
+Error TransferError(const Transfer& transfer, CURLcode code, const char* detail) {
+  const std::string url = Redacted(transfer.request->url);
+  const std::string reason = *detail != '\0' ? detail : curl_easy_strerror(code);
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that can be fetched", url))
+          .WithHint("use a URL that begins with https://, http:// or file://");
+    case CURLE_FILE_COULDNT_READ_FILE:
+      return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist or cannot be read", url));
+    case CURLE_OUT_OF_MEMORY:
+      return Error(ErrorCode::kIo, "out of memory");
+    default:
+      break;
+  }
+  Error error = Error(ErrorCode::kNetwork, fmt::format("cannot fetch '{}': {}", url, reason)).Retryable();
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+      code == CURLE_COULDNT_CONNECT) {
+    return std::move(error).WithHint("check the network connection and the proxy settings");
+  }
+  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
+    return std::move(error).WithHint("check the system's CA certificates and its clock");
+  }
+  return error;
+}
+
+Error StatusError(const std::string& url, long status) {
+  const std::string message = fmt::format("the server answered {} for '{}'", status, Redacted(url));
+  if (status == 404 || status == 410) return {ErrorCode::kNotFound, message};
+  if (status == 401 || status == 403 || status == 407) {
+    return Error(ErrorCode::kRefused, message).WithHint("check the credentials for this server");
+  }
+  const bool busy = status == 408 || status == 429;
+  if (status / 100 == 4) {
+    Error error(ErrorCode::kRefused, message);
+    return busy ? std::move(error).Retryable() : error;
+  }
+  return Error(ErrorCode::kNetwork, message).Retryable();
+}
+
+/// Errors that another attempt can mend. A redirect loop or a bad certificate will not change.
+bool IsWorthRetrying(CURLcode code, long status) {
+  switch (code) {
+    case CURLE_OK:
+      return status / 100 == 5 || status == 408 || status == 429;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct Attempt {
+  Result<HttpResponse> result;
+  bool retry = false;
+};
+
+class CurlHttp final : public Http {
+ public:
+  explicit CurlHttp(HttpLimits limits) : limits_(limits) {}
+
+  Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
+    PTPKG_TRY(const HeaderList headers, BuildHeaders(request.headers));
+    const SigpipeGuard guard;
+    auto pause = limits_.retry_pause;
+    for (int number = 1;; ++number) {
+      if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
+      Attempt attempt = TryOnce(request, sink, headers.get());
+      if (!attempt.retry || number == kAttempts) return std::move(attempt.result);
+      PTPKG_CHECK(Pause(pause, request.cancel));
+      pause *= 2;
+    }
+  }
+
+ private:
+  Attempt TryOnce(const HttpRequest& request, ByteSink& sink, curl_slist* headers) const {
+    // A handle per attempt: handles hold cookies and connections, and serve one thread only.
+    const EasyHandle easy(curl_easy_init());
+    if (easy == nullptr) return {Error(ErrorCode::kIo, "cannot set up libcurl")};
+    Transfer transfer;
+    transfer.easy = easy.get();
+    transfer.request = &request;
+    transfer.sink = &sink;
+    transfer.is_file = StartsWithNoCase(request.url, "file:");
+    SetOptions(transfer, limits_, headers);
+    std::array<char, CURL_ERROR_SIZE> detail{};
+    curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
+
+    const CURLcode code = curl_easy_perform(easy.get());
+    if (transfer.sink_error) return {*std::move(transfer.sink_error)};
+    if (code == CURLE_ABORTED_BY_CALLBACK) return {Error(ErrorCode::kCancelled, "interrupted")};
+    const long status = transfer.Status();
+    const bool retry = IsWorthRetrying(code, status) && !transfer.reached_sink;
+    if (code != CURLE_OK) return {TransferError(transfer, code, detail.data()), retry};
+    if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry};
+    transfer.response.status = status;
+    return {std::move(transfer.response)};
+  }
+
+  static Result<void> Pause(std::chrono::milliseconds duration, const CancelToken* cancel) {
+    constexpr std::chrono::milliseconds kSlice{50};
+    const std::unique_ptr<Clock> clock = MakeOsClock();
+    while (duration.count() > 0) {
+      if (cancel != nullptr) PTPKG_CHECK(cancel->Check());
+      const auto slice = std::min(duration, kSlice);
+      clock->SleepFor(slice);
+      duration -= slice;
+    }
+    return Ok();
+  }
+
+  HttpLimits limits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Http> MakeCurlHttp(const HttpLimits& limits) {
+  // Never undone: other libraries of the process may use libcurl until the very end.
+  static const CURLcode kInitialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  PTPKG_ASSERT(kInitialised == CURLE_OK);
+  return std::make_unique<CurlHttp>(limits);
+}
+
+}  // namespace ptpkg

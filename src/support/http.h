@@ -1,0 +1,50 @@
+#pragma once
+// HTTP behind an interface. Layer: support. libcurl behind it, no libcurl type here.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "support/cancel.h"
+#include "support/clock.h"
+#include "support/stream.h"
+
+namespace ptpkg {
+
+struct HttpRequest {
+  std::string url = {};  ///< http:, https: or file:.
+  std::map<std::string, std::string> headers = {};
+  /// Called as bytes arrive with (done, total); total 0 when unknown.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress = {};
+  const CancelToken* cancel = nullptr;
+};
+
+struct HttpResponse {
+  long status = 0;                             ///< 200 for file:.
+  std::map<std::string, std::string> headers;  ///< Names in lower case; the last of equal names wins.
+};
+
+class Http {
+ public:
+  virtual ~Http() = default;
+  /// GETs into `sink`, following at most 10 redirects to http or https. Only a 2xx body reaches the
+  /// sink. Connection failures, 5xx, 408 and 429 are tried 3 times, as long as nothing has reached
+  /// the sink. No message shows the URL's credentials or query.
+  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx; retryable for 408 and 429),
+  /// kNetwork (rest, retryable), kCancelled, kInvalidInput (URL, header), and those of the sink.
+  virtual Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) = 0;
+};
+
+struct HttpLimits {
+  std::chrono::milliseconds connect_timeout{30'000};
+  /// Ends a transfer in which no byte came for so long. A transfer as a whole has no limit.
+  std::chrono::seconds stall_timeout{60};
+  std::chrono::milliseconds retry_pause{1'000};  ///< Before the second attempt; doubled before the third.
+};
+
+/// Honours the proxy variables of the process environment, as libcurl does.
+std::unique_ptr<Http> MakeCurlHttp(const HttpLimits& limits = {});
+
+}  // namespace ptpkg

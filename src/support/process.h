@@ -1,0 +1,63 @@
+#pragma once
+// Child processes behind an interface. Layer: support.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/cancel.h"
+#include "support/path.h"
+
+namespace ptpkg {
+
+struct Command {
+  /// argv[0]: absolute path, or a name without '/' looked up in env["PATH"].
+  std::vector<std::string> argv = {};
+  std::map<std::string, std::string> env = {};  ///< The whole environment; nothing is inherited.
+  AbsPath cwd = AbsPath::Literal("/");
+  /// stdout and stderr, appended as they come; created (0644) if missing, its folder must exist; a
+  /// symlink is refused.
+  std::optional<AbsPath> log_file = {};
+  /// Each output line without its break, on the calling thread; may be empty. A line above 64 KiB
+  /// comes in pieces of that size.
+  std::function<void(std::string_view)> on_line = {};
+  std::optional<std::chrono::milliseconds> timeout = {};
+  const CancelToken* cancel = nullptr;  ///< Borrowed for the call.
+};
+
+struct ExitStatus {
+  int code = 0;    ///< Valid when `signal` is 0.
+  int signal = 0;  ///< The signal that ended the process, else 0.
+  bool timed_out = false;
+  std::chrono::milliseconds elapsed{0};
+  std::string output;  ///< The last 64 KiB of stdout and stderr, interleaved as they came.
+
+  [[nodiscard]] bool ok() const { return code == 0 && signal == 0 && !timed_out; }
+};
+
+class Process {
+ public:
+  virtual ~Process() = default;
+  /// Runs to the end, in a process group of its own, stdin from /dev/null. On timeout or cancellation
+  /// the group gets SIGTERM, after 5 s SIGKILL; no process of the group survives the call, nor the
+  /// death of ptpkg itself, SIGKILL included. Background processes that the child leaves behind in
+  /// its group are killed as soon as it ends. Signals ignored by ptpkg are not ignored by the child.
+  /// A non-zero exit is a value, not an error.
+  /// Errors: kNotFound (program, interpreter or cwd), kInvalidInput (empty argv, relative program
+  /// path, NUL bytes), kIo (fork, log file), kCancelled.
+  virtual Result<ExitStatus> Run(const Command& command) = 0;
+};
+
+std::unique_ptr<Process> MakeOsProcess();
+
+/// The absolute path of `name` in the colon-separated `path_variable`; nullopt if none is executable.
+std::optional<AbsPath> FindProgram(std::string_view name, std::string_view path_variable);
+
+/// For messages and scripts: argv quoted for sh, where needed.
+std::string ShellQuote(const std::vector<std::string>& argv);
+
+}  // namespace ptpkg

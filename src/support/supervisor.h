@@ -1,0 +1,66 @@
+#pragma once
+// A small process between ptpkg and a child, which outlives neither. Layer: support, internal to
+// process.cpp.
+//
+// Linux can tie one process to the death of its parent (PR_SET_PDEATHSIG), but not a whole group:
+// were ptpkg killed by SIGKILL, a build's make and compilers would run on. The supervisor is told of
+// ptpkg's death, kills the group and ends. As a subreaper it also inherits the orphans of the group,
+// so it knows when the last one is gone. It is a fork without exec and calls only
+// async-signal-safe functions.
+
+#include <cstdint>
+#include <sys/types.h>
+
+#include "support/result.h"
+
+namespace ptpkg::detail {
+
+/// Everything is prepared before the fork: no allocation is allowed after it. All pointers are
+/// borrowed for the call; `argv` and `envp` end with a null pointer.
+struct SpawnRequest {
+  const char* program = nullptr;
+  char* const* argv = nullptr;
+  char* const* envp = nullptr;
+  const char* cwd = nullptr;
+};
+
+enum class NoticeKind : std::int32_t {
+  kForkFailed,   ///< value: errno. Nothing ran.
+  kChdirFailed,  ///< value: errno. kGroupEnded follows.
+  kExecFailed,   ///< value: errno. kGroupEnded follows.
+  kGroupEnded,   ///< value: wait status of the child. No process of its group is left. The last notice.
+};
+
+struct Notice {
+  NoticeKind kind = NoticeKind::kForkFailed;
+  std::int32_t value = 0;
+};
+
+class Supervisor {
+ public:
+  /// Forks the supervisor, which starts the child. Errors: kIo.
+  static Result<Supervisor> Start(const SpawnRequest& request);
+
+  Supervisor(Supervisor&& other) noexcept;
+  Supervisor& operator=(Supervisor&&) = delete;
+  /// Kills the group if it still runs, and waits for its end.
+  ~Supervisor();
+
+  /// Read end of the child's stdout and stderr, non-blocking.
+  [[nodiscard]] int output_fd() const { return output_fd_; }
+  /// Read end of a pipe of Notice records.
+  [[nodiscard]] int notice_fd() const { return notice_fd_; }
+
+  void TerminateGroup() const;  ///< SIGTERM to all; the supervisor waits for them to end.
+  void KillGroup() const;       ///< SIGKILL to all.
+
+ private:
+  Supervisor(pid_t pid, int output_fd, int notice_fd)
+      : pid_(pid), output_fd_(output_fd), notice_fd_(notice_fd) {}
+
+  pid_t pid_;  // not reaped before the destructor, so the number cannot be reused
+  int output_fd_;
+  int notice_fd_;
+};
+
+}  // namespace ptpkg::detail

@@ -1,0 +1,31 @@
+#pragma once
+// Evaluates a recipe for every variant of the matrix. Layer: variant.
+// Matches: conda-build and rattler-build build hashes and build strings (docs/formats/build-string.md).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/document.h"
+#include "recipe/recipe.h"
+#include "support/fs.h"
+
+namespace ptpkg::variant {
+
+struct RenderOptions {
+  std::vector<AbsPath>
+      variant_files;  ///< Later files win per key. Empty: variants.yaml beside the recipe, if any.
+  /// Only variants whose value of the key equals one of the values, "--select key=value". A key that
+  /// no variant has is kInvalidInput, with the nearest match.
+  std::map<std::string, std::vector<std::string>> select;
+  std::string target_platform = "linux-64";
+  std::map<std::string, std::string> variables;  ///< For env.get() and env.exists().
+};
+
+/// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;
+/// skipped variants are returned with `skip` set.
+/// Errors: kInvalidInput with a span (unknown key, wrong type, undefined name, zip_keys of unequal
+/// length), kNotFound (recipe or variant file).
+Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
+
+}  // namespace ptpkg::variant

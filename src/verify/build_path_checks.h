@@ -1,0 +1,19 @@
+#pragma once
+// Finds paths of the building machine in what is about to leave it. Layer: verify.
+
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+#include "support/finding.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::verify {
+
+/// Appends one "artifact-build-path" finding per file and path of `forbidden_paths` that occurs in its
+/// content or link target. A path counts only where it ends: "/b/x" is not found in "/b/xy", but in "/b/x/y".
+/// Reads every file once, in parallel (env.jobs), 1 MiB at a time. Errors: kIo, kCancelled.
+Result<void> CheckBuildPaths(Env& env, const StagedTree& tree,
+                             const std::vector<std::string>& forbidden_paths, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,251 @@
+// Unpacks a conda package and compares what it holds with what it says. Layer: verify.
+#include "verify/conda_checks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "conda/match_spec.h"
+#include "conda/names.h"
+#include "conda/paths_json.h"
+#include "conda/prefix.h"
+#include "conda/reader.h"
+#include "conda/tree_writer.h"
+#include "support/json.h"
+#include "support/text.h"
+#include "verify/conda_container_checks.h"
+#include "verify/conda_metadata_checks.h"
+#include "verify/unreadable.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::string_view kPaths = "info/paths.json";
+constexpr std::string_view kWriteAgain = "write the package again, so that info/ describes what it holds";
+// Where the unpacked files are made to believe they are installed: what is left of the build prefix after
+// that is what a user would get.
+constexpr std::string_view kInstallPrefix = "/conda";
+// A shorter one refuses installation below deep folders (conda-build: DEFAULT_PREFIX_LENGTH).
+constexpr std::size_t kPlaceholderLength = 255;
+
+class CondaChecks {
+ public:
+  CondaChecks(Env& env, const AbsPath& package, const AbsPath& folder, std::vector<Finding>& findings)
+      : env_(env), package_(package), folder_(folder), findings_(findings), tree_(env, folder) {}
+
+  Result<CondaContent> Run() {
+    const auto on_member = [&](conda::Part part, const archive::TarMember& member, ByteSource& content) {
+      return OnMember(part, member, content);
+    };
+    PTPKG_TRY(const conda::ContainerFacts facts, conda::ReadContainer(env_, package_, on_member));
+    tree_.Keep();
+    const std::string file_name(package_.Name());
+    CheckCondaContainer(facts, StemOf(file_name), findings_);
+    CheckCondaMembers(members_, findings_);
+    if (facts.format == ArtifactFormat::kConda) PTPKG_CHECK(CheckCondaZip(env_, package_, findings_));
+    auto info = std::move(collector_).Finish(facts.format, file_name);
+    if (!info) {
+      Add("conda-index-invalid", Severity::kError, "info/index.json", info.error().message(), kWriteAgain);
+      return CondaContent{Tree(), {}};
+    }
+    CheckCondaMetadata(*info, file_name, findings_);
+    PTPKG_CHECK(CheckPaths(*info));
+    CheckFilesList(*info);
+    return CondaContent{Tree(), Dependencies(*info)};
+  }
+
+ private:
+  void Add(std::string_view id, Severity severity, std::string_view file, std::string message,
+           std::string_view fix) {
+    findings_.push_back({std::string(id), severity, std::string(file), std::move(message), std::string(fix)});
+  }
+
+  static std::string StemOf(const std::string& file_name) {
+    const auto dist = conda::DistName::Parse(file_name);
+    return dist ? dist->Stem() : file_name;
+  }
+
+  Result<bool> OnMember(conda::Part part, const archive::TarMember& member, ByteSource& content) {
+    members_.push_back({.part = part, .name = member.name, .kind = member.kind});
+    if (conda::InfoCollector::IsInfo(member)) {
+      if (part == conda::Part::kPayload) {
+        Add("conda-info-in-payload", Severity::kError, member.name,
+            "a member of info/ lies in the payload part", kWriteAgain);
+      }
+      PTPKG_CHECK(collector_.Add(member, content));
+      return true;
+    }
+    if (member.kind == archive::TarKind::kDirectory) return true;
+    // "./a" has its own finding; every other odd name makes the package unreadable.
+    std::string_view name = member.name;
+    if (name.starts_with("./")) name.remove_prefix(2);
+    const auto path = RelPath::Parse(name);
+    if (!path) {
+      return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
+    }
+    if (part == conda::Part::kInfo) {
+      Add("conda-payload-in-info", Severity::kError, member.name,
+          "a file of the payload lies in the info part", kWriteAgain);
+    }
+    PTPKG_CHECK(tree_.Write(*path, member, content));
+    return true;
+  }
+
+  Result<void> CheckPaths(const conda::PackageInfo& info) {
+    if (!info.info_files.contains("paths.json")) {
+      Add("conda-paths-missing", Severity::kError, kPaths, "the package has no list of its files",
+          kWriteAgain);
+      return Ok();
+    }
+    const auto paths = conda::ParsePathsJson(info.paths, kPaths);
+    if (!paths) {
+      Add("conda-paths-invalid", Severity::kError, kPaths, paths.error().message(), kWriteAgain);
+      return Ok();
+    }
+    const bool sorted = std::is_sorted(paths->begin(), paths->end(), [](const auto& left, const auto& right) {
+      return left.path < right.path;
+    });
+    if (!sorted) {
+      Add("conda-paths-order", Severity::kInfo, kPaths, "the entries are not sorted by path", kWriteAgain);
+    }
+    std::set<std::string> listed;
+    for (const conda::PathsEntry& entry : *paths) {
+      listed.insert(entry.path);
+      PTPKG_CHECK(CheckEntry(entry));
+    }
+    for (const auto& [path, file] : tree_.files()) {
+      if (listed.contains(path)) continue;
+      Add("conda-paths-unlisted", Severity::kError, path, "the file is not listed in info/paths.json",
+          kWriteAgain);
+    }
+    return Ok();
+  }
+
+  Result<void> CheckEntry(const conda::PathsEntry& entry) {
+    if (entry.type == conda::PathType::kDirectory) {
+      Add("conda-paths-folder", Severity::kError, entry.path,
+          "paths.json lists a folder, which makes conda fail while it verifies the package",
+          "put a placeholder file into the folder instead");
+      return Ok();
+    }
+    const auto found = tree_.files().find(entry.path);
+    if (found == tree_.files().end()) {
+      Add("conda-paths-absent", Severity::kError, entry.path,
+          "the file is listed in info/paths.json but not there", kWriteAgain);
+      return Ok();
+    }
+    CheckContent(entry, found->second);
+    return CheckPlaceholder(entry, found->second);
+  }
+
+  void CheckContent(const conda::PathsEntry& entry, const conda::WrittenFile& file) {
+    const bool link = entry.type == conda::PathType::kSoftLink;
+    if (link != file.symlink) {
+      Add("conda-paths-kind", Severity::kError, entry.path,
+          fmt::format("paths.json says {}, the archive holds a {}", link ? "symlink" : "file",
+                      file.symlink ? "symlink" : "file"),
+          kWriteAgain);
+      return;
+    }
+    if (!entry.has_digest) {
+      Add("conda-paths-digest", Severity::kWarning, entry.path, "paths.json gives no size or digest",
+          kWriteAgain);
+      return;
+    }
+    // The digest of a link is that of its target; builders disagree on it and no installer compares it.
+    if (link || (file.size_bytes == entry.size_bytes && file.sha256 == entry.sha256)) return;
+    Add("conda-paths-digest", Severity::kError, entry.path,
+        fmt::format("{} bytes with sha256 {}, but paths.json says {} bytes with {}", file.size_bytes,
+                    file.sha256.Hex(), entry.size_bytes, entry.sha256.Hex()),
+        kWriteAgain);
+  }
+
+  /// Looks for the placeholder, then installs the file, so that the checks that follow see what a user gets.
+  Result<void> CheckPlaceholder(const conda::PathsEntry& entry, const conda::WrittenFile& file) {
+    if (entry.placeholder.empty() || file.symlink) return Ok();
+    const AbsPath path = folder_ / entry.path;
+    PTPKG_TRY(const auto mode, conda::DetectPlaceholder(env_.fs, path, entry.placeholder));
+    if (!mode) {
+      Add("conda-placeholder", Severity::kWarning, entry.path,
+          "the file does not hold its prefix_placeholder", "drop the entry's prefix_placeholder");
+      return Ok();
+    }
+    if (*mode == conda::FileMode::kBinary && entry.mode == conda::FileMode::kText) {
+      Add("conda-placeholder", Severity::kError, entry.path,
+          "file_mode is text but the file is binary: replacing the prefix would move its bytes",
+          "list the file with file_mode binary");
+    }
+    if (entry.mode == conda::FileMode::kBinary && entry.placeholder.size() < kPlaceholderLength) {
+      Add("conda-placeholder-short", Severity::kWarning, entry.path,
+          fmt::format("the placeholder has {} characters: the package cannot be installed below longer paths",
+                      entry.placeholder.size()),
+          "build in a prefix of 255 characters");
+    }
+    if (auto replaced = conda::ReplacePrefix(env_.fs, path, entry, kInstallPrefix); !replaced) {
+      return UnreadableFinding(std::move(replaced).error(), findings_);
+    }
+    return Ok();
+  }
+
+  /// info/files is deprecated, but where it is, conda-build's own check and old clients believe it.
+  void CheckFilesList(const conda::PackageInfo& info) {
+    const auto text = info.info_files.find("files");
+    if (text == info.info_files.end()) return;
+    std::set<std::string> listed;
+    for (const std::string& line : SplitLines(text->second)) {
+      if (!line.empty()) listed.insert(line);
+    }
+    std::set<std::string> held;
+    for (const auto& [path, file] : tree_.files()) held.insert(path);
+    if (listed == held) return;
+    Add("conda-files-list", Severity::kError, "info/files",
+        "the list is not that of the files in the package", kWriteAgain);
+  }
+
+  /// A spec that cannot be read has its own finding.
+  static std::vector<std::string> Dependencies(const conda::PackageInfo& info) {
+    std::vector<std::string> names;
+    const auto specs = JsonStringsOr(info.index, "depends", {}, "info/index.json");
+    if (!specs) return names;
+    for (const std::string& text : *specs) {
+      if (const auto spec = conda::NormalizeMatchSpec(text)) names.emplace_back(conda::MatchSpecName(*spec));
+    }
+    return names;
+  }
+
+  [[nodiscard]] StagedTree Tree() const {
+    StagedTree tree;
+    tree.root = folder_;
+    for (const auto& [path, file] : tree_.files()) {
+      tree.entries.push_back({.path = RelPath::Literal(path),
+                              .kind = file.symlink ? FileKind::kSymlink : FileKind::kRegular,
+                              .mode = file.executable ? 0755U : 0644U,
+                              .size_bytes = file.size_bytes,
+                              .sha256 = file.sha256,
+                              .link_target = file.link_target});
+    }
+    return tree;
+  }
+
+  Env& env_;
+  const AbsPath& package_;
+  const AbsPath& folder_;
+  std::vector<Finding>& findings_;
+  conda::InfoCollector collector_;
+  conda::TreeWriter tree_;
+  std::vector<CondaMember> members_;
+};
+
+}  // namespace
+
+Result<CondaContent> CheckCondaContent(Env& env, const AbsPath& package, const AbsPath& folder,
+                                       std::vector<Finding>& findings) {
+  auto content = CondaChecks(env, package, folder, findings).Run();
+  if (content) return content;
+  PTPKG_CHECK(UnreadableFinding(std::move(content).error(), findings));
+  CondaContent empty;
+  empty.tree.root = folder;
+  return empty;
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,26 @@
+#pragma once
+// What conda clients and channels would say about a package. Layer: verify.
+// Sources: CEP 26, CEP 34, CEP 35; docs/formats/conda.md.
+
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+#include "support/finding.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::verify {
+
+/// What the checks that every artifact gets (ELF, build paths) go on with.
+struct CondaContent {
+  StagedTree tree;                        ///< The payload, without info/.
+  std::vector<std::string> dependencies;  ///< Names of the packages that index.json depends on.
+};
+
+/// Unpacks `package` into `folder` (existing, empty) and appends what is wrong with it. A package that cannot
+/// be unpacked is one "artifact-unreadable" finding and gives an empty tree. Errors: kIo, kNotFound,
+/// kCancelled; everything else is a finding.
+Result<CondaContent> CheckCondaContent(Env& env, const AbsPath& package, const AbsPath& folder,
+                                       std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

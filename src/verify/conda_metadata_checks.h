@@ -1,0 +1,16 @@
+#pragma once
+// Names, dependencies and licence of a conda package. Layer: verify. Source: CEP 26, CEP 34.
+
+#include <string>
+#include <vector>
+
+#include "conda/package.h"
+#include "support/finding.h"
+
+namespace ptpkg::verify {
+
+/// `file_name`: the last component of the package's path.
+void CheckCondaMetadata(const conda::PackageInfo& info, const std::string& file_name,
+                        std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

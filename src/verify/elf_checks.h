@@ -1,0 +1,35 @@
+#pragma once
+// Checks on the ELF files of a tree: what they need is there, and their search paths lead to it on any
+// machine. Layer: verify. Serves trees in a prefix layout (conda) and in site-packages layout (wheel): all
+// paths are relative to the tree's root. The finding's pages are docs/findings/elf-*.md.
+
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+#include "support/finding.h"
+#include "verify/check.h"
+#include "verify/elf_tree.h"
+
+namespace ptpkg::verify {
+
+/// Names of distributions that the tree declares it depends on (conda index.json, wheel METADATA),
+/// normalised; empty when it declares none or is neither. Errors: kIo.
+Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& tree);
+
+/// Each NEEDED resolves: in the tree through the file's own search path (or, without DT_RUNPATH, through
+/// DT_RPATH of a file that needs it), by options.allow_unresolved, by the system's list, or by a
+/// declared dependency. Findings: elf-unresolved-needed, elf-unreachable-needed, elf-needed-path.
+void CheckNeeded(Env& env, const ElfTree& tree, const CheckOptions& options,
+                 const std::vector<std::string>& dependencies, std::vector<Finding>& findings);
+
+/// No forbidden text, pad, absolute, empty, relative, escaping, stubs or dead entry. Findings:
+/// elf-search-path-*.
+void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options,
+                      std::vector<Finding>& findings);
+
+/// elf-version-requirement, elf-soname-mismatch, elf-text-relocations, elf-executable-stack,
+/// elf-driver-library, elf-duplicate-openmp.
+void CheckConsistency(Env& env, const ElfTree& tree, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

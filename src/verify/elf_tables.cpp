@@ -1,0 +1,119 @@
+#include "verify/elf_tables.h"
+
+#include <array>
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::array<std::string_view, 42> kSystem = {
+    "ld-linux*.so.*",    "ld64.so.*",           "ld-musl-*.so.1",      "linux-vdso.so.1",  "libc.so.6",
+    "libm.so.6",         "libmvec.so.1",        "libdl.so.2",          "libpthread.so.0",  "librt.so.1",
+    "libutil.so.1",      "libresolv.so.2",      "libnsl.so.1",         "libanl.so.1",      "libcrypt.so.1",
+    "libthread_db.so.1", "libgcc_s.so.1",       "libstdc++.so.6",      "libatomic.so.1",   "libz.so.1",
+    "libexpat.so.1",     "libX11.so.6",         "libX11-xcb.so.1",     "libXext.so.6",     "libXrender.so.1",
+    "libICE.so.6",       "libSM.so.6",          "libxcb.so.1",         "libXi.so.6",       "libXfixes.so.3",
+    "libXcursor.so.1",   "libXrandr.so.2",      "libGL.so.1",          "libEGL.so.1",      "libGLX.so.0",
+    "libOpenGL.so.0",    "libgobject-2.0.so.0", "libgthread-2.0.so.0", "libglib-2.0.so.0", "libc.musl-*.so.1",
+    "libdrm.so.2",       "libnss_*.so.2"};
+
+constexpr std::array<std::string_view, 8> kDriver = {"libcuda.so.1",
+                                                     "libnvidia-ml.so.1",
+                                                     "libnvcuvid.so.1",
+                                                     "libnvidia-encode.so.1",
+                                                     "libcudadebugger.so.1",
+                                                     "libnvidia-ptxjitcompiler.so.1",
+                                                     "libnvidia-opticalflow.so.1",
+                                                     "libhsakmt.so.1"};
+
+constexpr std::array<std::string_view, 5> kOpenMp = {"libgomp.so*", "libgomp-*.so*", "libiomp5.so*",
+                                                     "libomp.so*", "libomp-*.so*"};
+
+// Conda names and Python names of the libraries around PyTorch. Numbers at the end are the CUDA major.
+constexpr std::array<Provider, 74> kProviders = {{
+    {"torch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
+    {"pytorch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
+    {"libtorch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
+    {"nvidia-cublas", "libcublas.so.* libcublasLt.so.* libnvblas.so.*"},
+    {"nvidia-cublas-cu12", "libcublas.so.12 libcublasLt.so.12 libnvblas.so.12"},
+    {"libcublas", "libcublas.so.* libcublasLt.so.* libnvblas.so.*"},
+    {"nvidia-cuda-cupti", "libcupti.so.* libnvperf_*.so libcheckpoint.so"},
+    {"nvidia-cuda-cupti-cu12", "libcupti.so.12 libnvperf_*.so libcheckpoint.so"},
+    {"cuda-cupti", "libcupti.so.* libnvperf_*.so libcheckpoint.so"},
+    {"nvidia-cuda-nvrtc", "libnvrtc.so.* libnvrtc-builtins.so.*"},
+    {"nvidia-cuda-nvrtc-cu12", "libnvrtc.so.12 libnvrtc-builtins.so.*"},
+    {"cuda-nvrtc", "libnvrtc.so.* libnvrtc-builtins.so.*"},
+    {"nvidia-cuda-runtime", "libcudart.so.*"},
+    {"nvidia-cuda-runtime-cu12", "libcudart.so.12"},
+    {"cuda-cudart", "libcudart.so.*"},
+    {"nvidia-cudnn-cu12", "libcudnn*.so.9"},
+    {"nvidia-cudnn-cu13", "libcudnn*.so.9"},
+    {"cudnn", "libcudnn*.so.*"},
+    {"libcudnn", "libcudnn*.so.*"},
+    {"nvidia-cufft", "libcufft.so.* libcufftw.so.*"},
+    {"nvidia-cufft-cu12", "libcufft.so.11 libcufftw.so.11"},
+    {"libcufft", "libcufft.so.* libcufftw.so.*"},
+    {"nvidia-cufile", "libcufile.so.* libcufile_rdma.so.*"},
+    {"nvidia-cufile-cu12", "libcufile.so.0 libcufile_rdma.so.1"},
+    {"libcufile", "libcufile.so.* libcufile_rdma.so.*"},
+    {"nvidia-curand", "libcurand.so.*"},
+    {"nvidia-curand-cu12", "libcurand.so.10"},
+    {"libcurand", "libcurand.so.*"},
+    {"nvidia-cusolver", "libcusolver.so.* libcusolverMg.so.*"},
+    {"nvidia-cusolver-cu12", "libcusolver.so.11 libcusolverMg.so.11"},
+    {"libcusolver", "libcusolver.so.* libcusolverMg.so.*"},
+    {"nvidia-cusparse", "libcusparse.so.*"},
+    {"nvidia-cusparse-cu12", "libcusparse.so.12"},
+    {"libcusparse", "libcusparse.so.*"},
+    {"nvidia-cusparselt-cu12", "libcusparseLt.so.0"},
+    {"nvidia-cusparselt-cu13", "libcusparseLt.so.0"},
+    {"cusparselt", "libcusparseLt.so.*"},
+    {"nvidia-nccl-cu12", "libnccl.so.2"},
+    {"nvidia-nccl-cu13", "libnccl.so.2"},
+    {"nccl", "libnccl.so.2"},
+    {"nvidia-nvshmem-cu12", "libnvshmem_host.so.3"},
+    {"nvidia-nvshmem-cu13", "libnvshmem_host.so.3"},
+    {"libnvshmem3", "libnvshmem_host.so.3"},
+    {"nvidia-nvjitlink", "libnvJitLink.so.*"},
+    {"nvidia-nvjitlink-cu12", "libnvJitLink.so.12"},
+    {"libnvjitlink", "libnvJitLink.so.*"},
+    {"nvidia-nvtx", "libnvToolsExt.so.* libnvtx3interop.so.*"},
+    {"nvidia-nvtx-cu12", "libnvToolsExt.so.1 libnvtx3interop.so.*"},
+    {"cuda-nvtx", "libnvToolsExt.so.* libnvtx3interop.so.*"},
+    // The metapackage of the toolkit brings all of these since CUDA 13.
+    {"cuda-toolkit",
+     "libcudart.so.* libcublas*.so.* libcufft*.so.* libcufile*.so.* libcurand.so.* libcusolver*.so.* "
+     "libcusparse.so.* libnvJitLink.so.* libnvrtc*.so.* libcupti.so.* libnvperf_*.so libnvtx3interop.so.*"},
+    {"cuda-version", ""},
+    {"cuda-bindings", ""},
+    {"triton", ""},
+    {"python", "libpython3*.so*"},
+    {"python-abi", ""},
+    {"numpy", ""},
+    {"libgcc", "libgcc_s.so.1 libatomic.so.1 libquadmath.so.0"},
+    {"libgcc-ng", "libgcc_s.so.1 libatomic.so.1 libquadmath.so.0"},
+    {"libstdcxx", "libstdc++.so.6"},
+    {"libstdcxx-ng", "libstdc++.so.6"},
+    {"libgfortran", "libgfortran.so.* libquadmath.so.0"},
+    {"libgfortran5", "libgfortran.so.5 libquadmath.so.0"},
+    {"libgfortran-ng", "libgfortran.so.* libquadmath.so.0"},
+    {"libgomp", "libgomp.so.1"},
+    {"-openmp-mutex", "libgomp.so.1 libiomp5.so libomp.so"},
+    {"llvm-openmp", "libomp.so libiomp5.so libgomp.so.1"},
+    {"intel-openmp", "libiomp5.so"},
+    {"mkl", "libmkl_*.so*"},
+    {"libblas", "libblas.so.3"},
+    {"libcblas", "libcblas.so.3"},
+    {"liblapack", "liblapack.so.3"},
+    {"openblas", "libopenblas*.so*"},
+    {"libopenblas", "libopenblas*.so*"},
+    {"libzlib", "libz.so.1"},
+}};
+
+}  // namespace
+
+std::span<const std::string_view> SystemLibraries() { return kSystem; }
+std::span<const std::string_view> DriverLibraries() { return kDriver; }
+std::span<const std::string_view> OpenMpLibraries() { return kOpenMp; }
+std::span<const Provider> Providers() { return kProviders; }
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,28 @@
+#pragma once
+// Which shared libraries come from where, as data. Layer: verify.
+
+#include <span>
+#include <string_view>
+
+namespace ptpkg::verify {
+
+/// Globs of names that every Linux machine offers: the C library, the compiler's run-time libraries and
+/// those that the manylinux policies let wheels take from the system (PEP 600, auditwheel's policy file).
+std::span<const std::string_view> SystemLibraries();
+
+/// Globs of names that a graphics driver installs: present on a machine with that hardware, never in a
+/// package.
+std::span<const std::string_view> DriverLibraries();
+
+/// Globs of OpenMP run-time libraries: two different ones in one process oversubscribe or deadlock.
+std::span<const std::string_view> OpenMpLibraries();
+
+struct Provider {
+  std::string_view package;    ///< Conda or Python name, normalised (PEP 503).
+  std::string_view libraries;  ///< Globs, separated by spaces; "" when it brings none.
+};
+
+/// What well-known dependencies provide; a package may occur more than once.
+std::span<const Provider> Providers();
+
+}  // namespace ptpkg::verify

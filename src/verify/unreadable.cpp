@@ -1,0 +1,19 @@
+#include "verify/unreadable.h"
+
+namespace ptpkg::verify {
+
+Result<void> UnreadableFinding(Error error, std::vector<Finding>& findings) {
+  switch (error.code()) {
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kInvalidInput:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kHashMismatch:
+      findings.push_back({"artifact-unreadable", Severity::kError, "", error.message(),
+                          "fetch or write the artifact again; do not install it"});
+      return Ok();
+    default:
+      return error;
+  }
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,16 @@
+#pragma once
+// The line between a bad artifact, which is a finding, and a machine that fails, which is an error. Layer:
+// verify.
+
+#include <vector>
+
+#include "support/finding.h"
+#include "support/result.h"
+
+namespace ptpkg::verify {
+
+/// Appends "artifact-unreadable" for kCorrupt, kInvalidInput, kUnsupported and kHashMismatch: the artifact is
+/// at fault. Errors: every other error, unchanged.
+Result<void> UnreadableFinding(Error error, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

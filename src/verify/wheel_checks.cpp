@@ -1,0 +1,198 @@
+#include "verify/wheel_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "verify/file_kind.h"
+#include "verify/wheel_metadata_checks.h"
+#include "wheel/record.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSchemes = {"purelib", "platlib", "headers", "scripts", "data"};
+constexpr std::array<std::string_view, 5> kLeftovers = {"INSTALLER", "REQUESTED", "direct_url.json",
+                                                        "RECORD.jws", "RECORD.p7s"};
+
+std::set<std::string> TopFolders(const StagedTree& tree, std::string_view suffix) {
+  std::set<std::string> folders;
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    const std::string top = path.substr(0, path.find('/'));
+    if (top.size() < path.size() && top.ends_with(suffix)) folders.insert(top);
+  }
+  return folders;
+}
+
+/// The .dist-info folder to look into; nullopt when there is none to choose.
+std::optional<std::string> CheckDistInfo(const StagedTree& tree, const wheel::FileName& name,
+                                         std::vector<Finding>& findings) {
+  const std::set<std::string> folders = TopFolders(tree, ".dist-info");
+  const std::string expected = name.Stem() + ".dist-info";
+  if (folders.size() != 1) {
+    findings.push_back({"wheel-dist-info", Severity::kError, "",
+                        fmt::format("the wheel has {} .dist-info folders instead of one", folders.size()),
+                        fmt::format("keep '{}' only", expected)});
+    return folders.contains(expected) ? std::optional(expected) : std::nullopt;
+  }
+  const std::string& folder = *folders.begin();
+  if (folder == expected) return folder;
+  const Result<wheel::FileName> named =
+      wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
+  const bool same = named && named->Stem() == name.Stem();
+  findings.push_back({"wheel-dist-info", same ? Severity::kWarning : Severity::kError, folder,
+                      fmt::format("the folder '{}' should be '{}'", folder, expected),
+                      "write the wheel again; never rename it by hand"});
+  return folder;
+}
+
+/// The text of a member; nullopt with a finding when it is absent.
+Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, const std::string& path,
+                                              std::vector<Finding>& findings) {
+  if (tree.Find(path) == nullptr) {
+    findings.push_back({"wheel-missing-file", Severity::kError, path, "a wheel must have this file",
+                        "write the wheel again"});
+    return std::optional<std::string>();
+  }
+  PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
+  return std::optional(std::move(text));
+}
+
+void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const std::string& dist_info_dir,
+                    std::vector<Finding>& findings) {
+  const std::string& path = entry.path.str();
+  if (wheel::MayLackDigest(path, dist_info_dir)) return;
+  if (row == nullptr) {
+    findings.push_back({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
+                        "write the wheel again, so that RECORD names every file"});
+    return;
+  }
+  if (row->sha256.empty()) {
+    findings.push_back({"wheel-record-undigested", Severity::kWarning, path,
+                        "RECORD gives no digest for the file",
+                        "write the wheel again, so that RECORD holds every digest"});
+    return;
+  }
+  if (entry.kind != FileKind::kRegular) return;  // has its own finding
+  if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))) ||
+      row->size_bytes != entry.size_bytes) {
+    findings.push_back(
+        {"wheel-record-digest", Severity::kError, path,
+         fmt::format("the file has {} bytes with another content than RECORD says", entry.size_bytes),
+         "the wheel is damaged or was edited: fetch or write it again"});
+  }
+}
+
+void CheckRecord(const StagedTree& tree, const std::string& dist_info_dir, const std::string& text,
+                 std::vector<Finding>& findings) {
+  const std::string file = dist_info_dir + "/RECORD";
+  const Result<std::vector<wheel::RecordRow>> rows = wheel::ParseRecord(text, file);
+  if (!rows) {
+    findings.push_back({"wheel-record-invalid", Severity::kError, file, rows.error().message(),
+                        "write the wheel again: path, sha256 and size for every file, nothing twice"});
+    return;
+  }
+  std::map<std::string_view, const wheel::RecordRow*> by_path;
+  for (const wheel::RecordRow& row : *rows) by_path.emplace(row.path, &row);
+  for (const TreeEntry& entry : tree.entries) {
+    const auto it = by_path.find(entry.path.str());
+    CheckRecordRow(entry, it == by_path.end() ? nullptr : it->second, dist_info_dir, findings);
+    if (it != by_path.end()) by_path.erase(it);
+  }
+  for (const auto& [path, row] : by_path) {
+    findings.push_back({"wheel-record-missing", Severity::kError, std::string(path),
+                        "RECORD lists the file, but the wheel does not hold it",
+                        "the wheel is damaged or was edited: fetch or write it again"});
+  }
+}
+
+void CheckDataFolder(const TreeEntry& entry, const wheel::FileName& name, std::vector<Finding>& findings) {
+  const std::vector<std::string> parts = entry.path.Components();
+  if (parts.size() < 2 || !parts[0].ends_with(".data")) return;
+  const bool known = std::find(kSchemes.begin(), kSchemes.end(), parts[1]) != kSchemes.end();
+  if (parts[0] == name.Stem() + ".data" && known && parts.size() > 2) return;
+  findings.push_back(
+      {"wheel-data-layout", Severity::kError, entry.path.str(),
+       fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]),
+       fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", name.Stem())});
+}
+
+void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std::string& dist_info_dir,
+                 std::vector<Finding>& findings) {
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    if (entry.kind != FileKind::kRegular) {
+      findings.push_back({"wheel-symlink", Severity::kError, path,
+                          "the member is a symbolic link, which installers write as a text file",
+                          "pack a copy of its target"});
+    }
+    if (path.ends_with(".pyc") || path.ends_with(".pyo") || path.starts_with("__pycache__/") ||
+        path.find("/__pycache__/") != std::string::npos) {
+      findings.push_back({"wheel-byte-code", Severity::kWarning, path,
+                          "compiled Python code depends on the interpreter and the build time",
+                          "leave __pycache__ out of the wheel"});
+    }
+    CheckDataFolder(entry, name, findings);
+  }
+  for (const std::string_view leftover : kLeftovers) {
+    const std::string path = fmt::format("{}/{}", dist_info_dir, leftover);
+    if (tree.Find(path) == nullptr) continue;
+    findings.push_back(
+        {"wheel-install-leftover", Severity::kWarning, path,
+         "the file describes an installation or signs RECORD, and does not belong into a wheel",
+         "leave it out of the wheel"});
+  }
+}
+
+Result<bool> HasBinaries(Env& env, const StagedTree& tree, const wheel::FileName& name) {
+  const std::string platlib = name.Stem() + ".data/platlib/";
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.kind != FileKind::kRegular || entry.path.str().starts_with(platlib)) continue;
+    PTPKG_TRY(const bool elf, IsElfFile(env.fs, tree.root / entry.path));
+    if (elf) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                               std::vector<Finding>& findings) {
+  const Result<wheel::FileName> name = wheel::FileName::Parse(wheel.Name());
+  if (!name) {
+    findings.push_back({"wheel-file-name", Severity::kError, "", name.error().message(),
+                        "name it name-version[-build]-python-abi-platform.whl"});
+    return Ok();
+  }
+  if (name->str() != wheel.Name()) {
+    findings.push_back({"wheel-file-name-form", Severity::kWarning, "",
+                        fmt::format("'{}' is not in normal form", wheel.Name()),
+                        fmt::format("name it '{}'", name->str())});
+  }
+  const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, *name, findings);
+  if (!dist_info_dir) return Ok();
+  CheckLayout(tree, *name, *dist_info_dir, findings);
+
+  std::set<std::string> member_names;
+  for (const TreeEntry& entry : tree.entries) member_names.insert(entry.path.str());
+  const WheelView view{*name, *dist_info_dir, member_names};
+  PTPKG_TRY(const auto metadata, MemberText(env, tree, *dist_info_dir + "/METADATA", findings));
+  if (metadata) CheckWheelMetadata(view, *metadata, findings);
+  PTPKG_TRY(const auto wheel_file, MemberText(env, tree, *dist_info_dir + "/WHEEL", findings));
+  PTPKG_TRY(const bool has_binaries, HasBinaries(env, tree, *name));
+  if (wheel_file) CheckWheelFile(view, *wheel_file, has_binaries, findings);
+  PTPKG_TRY(const auto record, MemberText(env, tree, *dist_info_dir + "/RECORD", findings));
+  if (record) CheckRecord(tree, *dist_info_dir, *record, findings);
+  if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {
+    PTPKG_TRY(const std::string text,
+              ReadFile(env.fs, tree.root / RelPath::Literal(*dist_info_dir + "/entry_points.txt")));
+    CheckWheelEntryPoints(view, text, findings);
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::verify

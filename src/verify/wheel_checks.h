@@ -1,0 +1,19 @@
+#pragma once
+// What pip, uv, installer and package indexes would say about a wheel, and what they fail to say. Layer:
+// verify. Sources: PyPA binary distribution format and core metadata, PEP 639, PEP 815; the rules of each
+// consumer: docs/formats/wheel.md.
+
+#include <vector>
+
+#include "support/env.h"
+#include "support/finding.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::verify {
+
+/// Appends what is wrong with `wheel`, whose content lies unpacked in `tree` (.dist-info included).
+/// Errors: kIo only; everything else is a finding.
+Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                               std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,228 @@
+#include "verify/wheel_metadata_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "support/text.h"
+#include "wheel/core_metadata.h"
+#include "wheel/entry_points.h"
+#include "wheel/wheel_file.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// What the Python package index accepts on upload; 2.6 (PEP 808) is not among them yet.
+constexpr std::array<std::string_view, 8> kIndexMetadataVersions = {"1.0", "1.1", "1.2", "2.1",
+                                                                    "2.2", "2.3", "2.4", "2.5"};
+constexpr std::size_t kMaxSummary = 512;  ///< Characters that the index stores.
+
+std::string Where(const Error& error) {
+  return error.span() ? fmt::format("line {}: {}", error.span()->line, error.message()) : error.message();
+}
+
+void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, const std::string& file,
+                   std::vector<Finding>& findings) {
+  const std::string name = metadata.Get("Name");
+  if (wheel::NormalizeName(name) != wheel::NormalizeName(view.file_name.name)) {
+    findings.push_back(
+        {"wheel-name-mismatch", Severity::kError, file,
+         fmt::format("the metadata's Name is '{}', the file name says '{}'", name, view.file_name.name),
+         "write the wheel again; never rename it by hand"});
+  }
+  const std::string version = metadata.Get("Version");
+  const Result<std::string> normal = wheel::NormalizeVersion(version);
+  if (!normal || *normal != view.file_name.version) {
+    findings.push_back({"wheel-version-mismatch", Severity::kError, file,
+                        fmt::format("the metadata's Version is '{}', the file name says '{}'", version,
+                                    view.file_name.version),
+                        "write the wheel again; never rename it by hand"});
+  }
+  const std::string metadata_version(Trim(metadata.Get("Metadata-Version")));
+  if (std::find(kIndexMetadataVersions.begin(), kIndexMetadataVersions.end(), metadata_version) ==
+      kIndexMetadataVersions.end()) {
+    findings.push_back({"wheel-metadata-version", Severity::kError, file,
+                        fmt::format("package indexes do not accept Metadata-Version '{}'", metadata_version),
+                        "use 2.4, or 2.5 if Import-Name is needed"});
+  }
+}
+
+void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& file,
+                       std::vector<Finding>& findings) {
+  for (const std::string& text : metadata.GetAll("Requires-Dist")) {
+    const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
+    if (!requirement) {
+      findings.push_back({"wheel-requirement-invalid", Severity::kError, file, requirement.error().message(),
+                          "write it as the dependency specification says: name[extra]>=1.0 ; marker"});
+    } else if (!requirement->url.empty()) {
+      findings.push_back({"wheel-requirement-url", Severity::kWarning, file,
+                          fmt::format("the requirement '{}' names a URL, which public indexes refuse", text),
+                          "require a version and let the index find it"});
+    }
+  }
+  const std::string python(Trim(metadata.Get("Requires-Python")));
+  if (!python.empty() && !wheel::ParseRequirement("python " + python)) {
+    findings.push_back({"wheel-requires-python-invalid", Severity::kError, file,
+                        fmt::format("Requires-Python '{}' is no list of version conditions", python),
+                        "write it like '>=3.10'"});
+  }
+}
+
+bool HasLicenseDirectory(const wheel::CoreMetadata& metadata) {
+  const Result<wheel::Version> version = wheel::ParseVersion(metadata.Get("Metadata-Version"));
+  const Result<wheel::Version> floor = wheel::ParseVersion("2.4");
+  return version && floor && wheel::CompareVersions(*version, *floor) >= 0;
+}
+
+void CheckLicenses(const WheelView& view, const wheel::CoreMetadata& metadata, const std::string& file,
+                   std::vector<Finding>& findings) {
+  if (!HasLicenseDirectory(metadata)) return;  // License-File had no meaning before 2.4
+  for (const std::string& name : metadata.GetAll("License-File")) {
+    const std::string path = fmt::format("{}/licenses/{}", view.dist_info_dir, Trim(name));
+    if (view.member_names.contains(path)) continue;
+    findings.push_back({"wheel-license-missing", Severity::kError, path,
+                        fmt::format("License-File names '{}', but the wheel has no such file", Trim(name)),
+                        "add the file, or take the field away"});
+  }
+  if (!Trim(metadata.Get("License")).empty() && !Trim(metadata.Get("License-Expression")).empty()) {
+    findings.push_back({"wheel-license-conflict", Severity::kError, file,
+                        "License and License-Expression are both given", "keep License-Expression only"});
+  }
+}
+
+void CheckSummary(const wheel::CoreMetadata& metadata, const std::string& file,
+                  std::vector<Finding>& findings) {
+  const std::string summary = metadata.Get("Summary");
+  if (summary.size() <= kMaxSummary && summary.find('\n') == std::string::npos) return;
+  findings.push_back(
+      {"wheel-summary", Severity::kWarning, file,
+       fmt::format("the Summary has {} bytes or several lines; indexes take one line of up to {}",
+                   summary.size(), kMaxSummary),
+       "shorten it, and move the rest into the description"});
+}
+
+std::string TagList(std::vector<wheel::Tag> tags) {
+  std::sort(tags.begin(), tags.end());
+  std::string out;
+  for (const wheel::Tag& tag : tags) out += (out.empty() ? "" : ", ") + tag.str();
+  return out;
+}
+
+/// The script's module as a file: a package, a module, or a compiled module.
+bool HasModule(const WheelView& view, const std::string& module) {
+  const std::string base = ReplaceAll(module, ".", "/");
+  const std::string data = view.file_name.Stem() + ".data/";
+  for (const std::string& root : {std::string(), data + "purelib/", data + "platlib/"}) {
+    const std::string path = root + base;
+    if (view.member_names.contains(path + ".py") || view.member_names.contains(path + "/__init__.py"))
+      return true;
+    const auto compiled = view.member_names.lower_bound(path + ".");
+    if (compiled != view.member_names.end() && compiled->starts_with(path + ".")) return true;
+    // A folder without __init__.py is a namespace package (PEP 420).
+    const auto inside = view.member_names.lower_bound(path + "/");
+    if (inside != view.member_names.end() && inside->starts_with(path + "/")) return true;
+  }
+  return false;
+}
+
+bool IsScriptName(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
+/// "python", "python3", "python3.11", "Python.exe": uv refuses to install over the interpreter.
+bool IsInterpreterName(std::string_view name) {
+  const std::string lower = ToLower(name);
+  std::string_view rest = lower;
+  if (!rest.starts_with("python")) return false;
+  rest.remove_prefix(std::string_view("python").size());
+  if (rest.starts_with("w")) rest.remove_prefix(1);
+  if (rest.ends_with(".exe")) rest.remove_suffix(4);
+  return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+}  // namespace
+
+void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
+  const std::string file = view.dist_info_dir + "/METADATA";
+  const Result<wheel::CoreMetadata> metadata = wheel::ParseCoreMetadata(text, file);
+  if (!metadata) {
+    findings.push_back({"wheel-metadata-invalid", Severity::kError, file, Where(metadata.error()),
+                        "write one 'Field: value' per line, Metadata-Version, Name and Version among them"});
+    return;
+  }
+  CheckIdentity(view, *metadata, file, findings);
+  CheckRequirements(*metadata, file, findings);
+  CheckLicenses(view, *metadata, file, findings);
+  CheckSummary(*metadata, file, findings);
+}
+
+void CheckWheelFile(const WheelView& view, const std::string& text, bool has_binaries,
+                    std::vector<Finding>& findings) {
+  const std::string file = view.dist_info_dir + "/WHEEL";
+  const Result<wheel::WheelFile> parsed = wheel::ParseWheelFile(text, file);
+  if (!parsed) {
+    findings.push_back({"wheel-wheel-invalid", Severity::kError, file, Where(parsed.error()),
+                        "write Wheel-Version: 1.0, one Root-Is-Purelib and one Tag per expanded tag"});
+    return;
+  }
+  std::set<wheel::Tag> inside;
+  for (const wheel::Tag& tag : parsed->tags) {
+    for (wheel::Tag& plain : wheel::ExpandTag(tag)) inside.insert(std::move(plain));
+  }
+  const std::vector<wheel::Tag> outside = wheel::ExpandTag(view.file_name.tag);
+  if (!std::equal(inside.begin(), inside.end(), outside.begin(), outside.end())) {
+    findings.push_back({"wheel-tag-mismatch", Severity::kError, file,
+                        fmt::format("WHEEL has the tags {}; the file name has {}",
+                                    TagList({inside.begin(), inside.end()}), TagList(outside)),
+                        "write the tags into both places, as retagging does"});
+  }
+  if (parsed->build != view.file_name.build) {
+    findings.push_back(
+        {"wheel-build-mismatch", Severity::kError, file,
+         fmt::format("WHEEL has the build tag '{}', the file name '{}'", parsed->build, view.file_name.build),
+         "write the build tag into both places, or into none"});
+  }
+  const std::vector<std::string> platforms = Split(view.file_name.tag.platform, '.');
+  const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
+  if (has_binaries && (parsed->root_is_purelib || any)) {
+    findings.push_back(
+        {"wheel-pure-with-binaries", Severity::kError, file,
+         fmt::format("the wheel holds compiled files, but {}",
+                     any ? "its tag says that it fits every platform" : "is marked as pure Python"),
+         "set Root-Is-Purelib to false and name the platform in the tag"});
+  }
+}
+
+void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
+  const std::string file = view.dist_info_dir + "/entry_points.txt";
+  const Result<std::vector<wheel::EntryPoint>> points = wheel::ParseEntryPoints(text, file);
+  if (!points) {
+    findings.push_back({"wheel-entry-points-invalid", Severity::kError, file, Where(points.error()),
+                        "write [group] lines and 'name = module:object' lines"});
+    return;
+  }
+  for (const wheel::EntryPoint& point : *points) {
+    if (!point.IsScript()) continue;
+    if (!IsScriptName(point.name) || IsInterpreterName(point.name)) {
+      findings.push_back({"wheel-script-name", Severity::kError, file,
+                          fmt::format("'{}' cannot be the name of a script", point.name),
+                          "use letters, digits, '_', '.' and '-', and no interpreter's name"});
+    }
+    if (point.object.empty()) {
+      findings.push_back({"wheel-script-target", Severity::kError, file,
+                          fmt::format("the script '{}' names a module but no function", point.name),
+                          "write module:function"});
+    }
+    if (!HasModule(view, point.module)) {
+      findings.push_back(
+          {"wheel-script-target", Severity::kWarning, file,
+           fmt::format("the script '{}' runs '{}', which is not in the wheel", point.name, point.module),
+           "make sure that a required distribution provides it"});
+    }
+  }
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,33 @@
+#pragma once
+// Checks of a wheel's METADATA, WHEEL and entry points against its file name and its files. Layer: verify.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/finding.h"
+#include "wheel/file_name.h"
+
+namespace ptpkg::verify {
+
+/// What a metadata check may look at.
+struct WheelView {
+  const wheel::FileName& file_name;
+  const std::string& dist_info_dir;           ///< "torch-2.15.0.dist-info"
+  const std::set<std::string>& member_names;  ///< All files of the wheel.
+};
+
+/// METADATA: parses, agrees with the file name, is of a version that indexes accept, requirements parse,
+/// licence files exist. `text`: the file's content.
+void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
+
+/// WHEEL: parses, tags and build equal those of the file name. `has_binaries`: an ELF file lies in the wheel
+/// outside
+/// "<stem>.data/platlib".
+void CheckWheelFile(const WheelView& view, const std::string& text, bool has_binaries,
+                    std::vector<Finding>& findings);
+
+/// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel.
+void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

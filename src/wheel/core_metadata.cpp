@@ -1,0 +1,81 @@
+#include "wheel/core_metadata.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "support/text.h"
+#include "wheel/header_block.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+bool SameField(std::string_view left, std::string_view right) { return ToLower(left) == ToLower(right); }
+
+}  // namespace
+
+std::string CoreMetadata::Get(std::string_view field) const {
+  for (const auto& [key, value] : fields) {
+    if (SameField(key, field)) return value;
+  }
+  return "";
+}
+
+std::vector<std::string> CoreMetadata::GetAll(std::string_view field) const {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : fields) {
+    if (SameField(key, field)) values.push_back(value);
+  }
+  return values;
+}
+
+void CoreMetadata::Set(std::string_view field, std::string value) {
+  const auto first = std::find_if(fields.begin(), fields.end(),
+                                  [&](const auto& entry) { return SameField(entry.first, field); });
+  if (first == fields.end()) {
+    Add(field, std::move(value));
+    return;
+  }
+  first->second = std::move(value);
+  fields.erase(std::remove_if(first + 1, fields.end(),
+                              [&](const auto& entry) { return SameField(entry.first, field); }),
+               fields.end());
+}
+
+void CoreMetadata::Add(std::string_view field, std::string value) {
+  fields.emplace_back(std::string(field), std::move(value));
+}
+
+Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string& name) {
+  PTPKG_TRY(HeaderBlock block, ParseHeaderBlock(text, name));
+  CoreMetadata metadata{std::move(block.fields), std::move(block.body)};
+  for (const std::string_view field : {"Metadata-Version", "Name", "Version"}) {
+    const std::vector<std::string> values = metadata.GetAll(field);
+    if (values.size() == 1 && !Trim(values.front()).empty()) continue;
+    SourceSpan span;
+    span.file = name;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the field '{}' must occur once with a value, found {} times", field,
+                             values.size()))
+        .At(std::move(span));
+  }
+  return metadata;
+}
+
+std::string FormatCoreMetadata(const CoreMetadata& metadata) {
+  return FormatHeaderBlock({metadata.fields, metadata.description});
+}
+
+std::string NormalizeName(std::string_view name) {
+  std::string out;
+  for (const char c : ToLower(name)) {
+    const bool separator = c == '-' || c == '_' || c == '.';
+    if (!separator) {
+      out += c;
+    } else if (out.empty() || out.back() != '-') {
+      out += '-';
+    }
+  }
+  return out;
+}
+
+}  // namespace ptpkg::wheel

@@ -1,0 +1,66 @@
+#include "wheel/file_name.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "support/text.h"
+#include "wheel/core_metadata.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+bool IsAlphaNumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// PyPA names: letters, digits, and "-_." inside; '-' cannot occur within a part of the file name.
+bool IsName(std::string_view name) {
+  if (name.empty() || !IsAlphaNumeric(name.front()) || !IsAlphaNumeric(name.back())) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return IsAlphaNumeric(c) || c == '_' || c == '.'; });
+}
+
+bool IsBuild(std::string_view build) {
+  if (build.empty() || build.front() < '0' || build.front() > '9') return false;
+  return std::all_of(build.begin(), build.end(),
+                     [](char c) { return IsAlphaNumeric(c) || c == '_' || c == '.'; });
+}
+
+Error BadName(std::string_view file_name, std::string why) {
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a wheel's file name: {}", file_name, why))
+      .WithHint("a wheel is named name-version[-build]-python-abi-platform.whl");
+}
+
+}  // namespace
+
+std::string FileName::str() const {
+  return fmt::format("{}{}-{}.whl", Stem(), build.empty() ? "" : "-" + build, tag.str());
+}
+
+Result<FileName> FileName::Parse(std::string_view file_name) {
+  if (!file_name.ends_with(".whl")) return BadName(file_name, "it does not end in '.whl'");
+  const std::vector<std::string> parts = Split(file_name.substr(0, file_name.size() - 4), '-');
+  if (parts.size() != 5 && parts.size() != 6) {
+    return BadName(file_name, fmt::format("it has {} parts instead of 5 or 6", parts.size()));
+  }
+  if (!IsName(parts[0])) return BadName(file_name, fmt::format("'{}' is not a name", parts[0]));
+  FileName out;
+  out.name = ReplaceAll(NormalizeName(parts[0]), "-", "_");
+  // Some tools write '_' for the '-' of a local version; PEP 440 reads both alike.
+  Result<std::string> version = NormalizeVersion(parts[1]);
+  if (!version) return BadName(file_name, version.error().message());
+  out.version = *version;
+  if (parts.size() == 6) {
+    if (!IsBuild(parts[2])) {
+      return BadName(file_name, fmt::format("the build tag '{}' does not begin with a digit", parts[2]));
+    }
+    out.build = parts[2];
+  }
+  const std::size_t tag = parts.size() - 3;
+  Result<Tag> parsed = ParseTag(parts[tag] + "-" + parts[tag + 1] + "-" + parts[tag + 2]);
+  if (!parsed) return BadName(file_name, parsed.error().message());
+  out.tag = SortTag(*parsed);
+  return out;
+}
+
+}  // namespace ptpkg::wheel

@@ -1,0 +1,30 @@
+#pragma once
+// File names of wheels. Layer: wheel.
+// Source: PyPA binary distribution format, "File name convention" and "Escaping and Unicode".
+
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+#include "wheel/tag.h"
+
+namespace ptpkg::wheel {
+
+struct FileName {
+  std::string name;     ///< Normalised, '_' between words.
+  std::string version;  ///< Normalised PEP 440.
+  std::string build;    ///< "" or digit first.
+  Tag tag;              ///< Sets sorted.
+
+  /// The canonical file name; Parse(str()) gives the same value.
+  [[nodiscard]] std::string str() const;
+  /// "<name>-<version>", the stem of the .dist-info and .data folders.
+  [[nodiscard]] std::string Stem() const { return name + "-" + version; }
+  /// Takes names that are not in normal form too, and normalises them: compare str() with the text to
+  /// tell. Errors: kInvalidInput naming the part that is wrong.
+  static Result<FileName> Parse(std::string_view file_name);
+
+  bool operator==(const FileName&) const = default;
+};
+
+}  // namespace ptpkg::wheel

@@ -1,0 +1,24 @@
+#pragma once
+// Environment markers: the condition after ';' of a requirement. Layer: wheel.
+// Source: PyPA dependency specifiers, "Environment markers" (PEP 508); packaging/markers.py.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace ptpkg::wheel {
+
+/// Values of the marker variables: "python_version" → "3.11", "platform_system" → "Linux", …
+using MarkerEnvironment = std::map<std::string, std::string, std::less<>>;
+
+/// Grammar and variable names only. Errors: kInvalidInput saying what is wrong.
+Result<void> CheckMarker(std::string_view marker);
+
+/// True when the marker holds; "" always does. Both sides are compared as versions where both are versions
+/// and the operator is one of versions, else as text. `extra` compares normalised names. Errors:
+/// kInvalidInput (grammar, a variable that `environment` lacks; `extra` counts as "" then).
+Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment);
+
+}  // namespace ptpkg::wheel

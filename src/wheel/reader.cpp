@@ -1,0 +1,128 @@
+// ReadWheelInfo and UnpackWheel. Everything in a wheel is taken for hostile until it is checked.
+
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "archive/extract.h"
+#include "support/text.h"
+#include "wheel/wheel.h"
+#include "wheel/wheel_file.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+Error Missing(const AbsPath& wheel, std::string_view what) {
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a wheel: it has no {}", wheel.str(), what));
+}
+
+/// The one top-level folder that ends in ".dist-info". Errors: kInvalidInput for none, several, or one of
+/// another distribution.
+Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& wheel,
+                                 const FileName& file_name) {
+  std::set<std::string> folders;
+  for (const archive::ZipReader::Member& member : zip.members()) {
+    const std::string top = member.name.substr(0, member.name.find('/'));
+    if (top.size() < member.name.size() && top.ends_with(".dist-info")) folders.insert(top);
+  }
+  if (folders.empty()) return Missing(wheel, ".dist-info folder");
+  if (folders.size() > 1) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' has {} .dist-info folders instead of one: '{}', '{}'", wheel.str(),
+                             folders.size(), *folders.begin(), *std::next(folders.begin())));
+  }
+  const std::string folder = *folders.begin();
+  const Result<FileName> named = FileName::Parse(
+      folder.substr(0, folder.size() - std::string_view(".dist-info").size()) + "-py3-none-any.whl");
+  if (!named || named->Stem() != file_name.Stem()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds '{}' instead of '{}.dist-info'",
+                                                       wheel.str(), folder, file_name.Stem()))
+        .WithHint("the file may have been renamed by hand: name, version and .dist-info must agree");
+  }
+  return folder;
+}
+
+Error Differs(std::string_view path, std::string_view why) {
+  return {ErrorCode::kCorrupt, fmt::format("'{}' {}", path, why)};
+}
+
+Result<void> CompareEntry(const TreeEntry& entry, const RecordRow* row, const std::string& dist_info_dir) {
+  const std::string& path = entry.path.str();
+  const bool may_lack = MayLackDigest(path, dist_info_dir);
+  if (entry.kind != FileKind::kRegular) return Differs(path, "is a symbolic link, which a wheel cannot hold");
+  if (row == nullptr) return may_lack ? Ok() : Differs(path, "is not listed in RECORD");
+  if (row->sha256.empty()) return may_lack ? Ok() : Differs(path, "has no digest in RECORD");
+  if (row->size_bytes != entry.size_bytes) {
+    return Differs(path, fmt::format("has {} bytes, RECORD says {}", entry.size_bytes, row->size_bytes));
+  }
+  if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes)))) {
+    return Differs(path, "has another sha256 than RECORD says");
+  }
+  return Ok();
+}
+
+Sha256 DirectoryDigest(const archive::ZipReader& zip) {
+  KeyHasher hasher;
+  for (const archive::ZipReader::Member& member : zip.members()) {
+    hasher.Add(member.name, fmt::format("{} {} {:08x} {:o}", member.size_bytes, member.stored_bytes,
+                                        member.crc32, member.mode));
+  }
+  return hasher.Finish();
+}
+
+}  // namespace
+
+Result<WheelInfo> ReadWheelInfo([[maybe_unused]] Env& env, const AbsPath& wheel) {
+  WheelInfo info;
+  PTPKG_TRY(info.file_name, FileName::Parse(wheel.Name()));
+  const std::string frame = fmt::format("while reading '{}'", wheel.str());
+  PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(wheel), frame);
+  PTPKG_TRY(info.dist_info_dir, FindDistInfo(zip, wheel, info.file_name));
+  std::map<std::string, std::string> texts;
+  for (const archive::ZipReader::Member& member : zip.members()) {
+    for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt"}) {
+      if (member.name != info.dist_info_dir + "/" + name) continue;
+      PTPKG_TRY(texts[name], zip.ReadText(member.name), frame);
+    }
+  }
+  for (const char* const name : {"WHEEL", "METADATA", "RECORD"}) {
+    if (!texts.contains(name)) return Missing(wheel, info.dist_info_dir + "/" + name);
+  }
+  PTPKG_TRY(WheelFile wheel_file, ParseWheelFile(texts["WHEEL"], info.dist_info_dir + "/WHEEL"), frame);
+  info.tags = std::move(wheel_file.tags);
+  info.root_is_purelib = wheel_file.root_is_purelib;
+  PTPKG_TRY(info.metadata, ParseCoreMetadata(texts["METADATA"], info.dist_info_dir + "/METADATA"), frame);
+  PTPKG_TRY(info.record, ParseRecord(texts["RECORD"], info.dist_info_dir + "/RECORD"), frame);
+  info.metadata_text = std::move(texts["METADATA"]);
+  info.entry_points = std::move(texts["entry_points.txt"]);
+  info.directory_digest = DirectoryDigest(zip);
+  return info;
+}
+
+Result<void> CompareWithRecord(const StagedTree& tree, const WheelInfo& info) {
+  std::map<std::string_view, const RecordRow*> rows;
+  for (const RecordRow& row : info.record) rows.emplace(row.path, &row);
+  for (const TreeEntry& entry : tree.entries) {
+    const auto it = rows.find(entry.path.str());
+    PTPKG_CHECK(CompareEntry(entry, it == rows.end() ? nullptr : it->second, info.dist_info_dir));
+    if (it != rows.end()) rows.erase(it);
+  }
+  if (!rows.empty()) return Differs(rows.begin()->first, "is listed in RECORD but not in the wheel");
+  return Ok();
+}
+
+Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination) {
+  PTPKG_TRY(WheelInfo info, ReadWheelInfo(env, wheel));
+  const std::string frame = fmt::format("while unpacking '{}'", wheel.str());
+  PTPKG_CHECK(archive::ExtractZip(env, wheel, destination, {}), frame);
+  PTPKG_TRY(StagedTree tree, ScanTree(env, destination), frame);
+  PTPKG_CHECK(CompareWithRecord(tree, info), frame);
+  return UnpackedWheel{std::move(info), std::move(tree)};
+}
+
+Result<WheelInfo> UnpackWheel(Env& env, const AbsPath& wheel, const AbsPath& destination) {
+  PTPKG_TRY(UnpackedWheel unpacked, UnpackWheelTree(env, wheel, destination));
+  return std::move(unpacked.info);
+}
+
+}  // namespace ptpkg::wheel

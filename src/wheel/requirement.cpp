@@ -1,0 +1,143 @@
+#include "wheel/requirement.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+
+#include "support/text.h"
+#include "wheel/marker.h"
+#include "wheel/version.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+/// Longer ones first where one begins another.
+constexpr std::array<std::string_view, 8> kOperators = {"===", "~=", "==", "!=", "<=", ">=", "<", ">"};
+
+bool IsAlphaNumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+bool IsNameChar(char c) { return IsAlphaNumeric(c) || c == '-' || c == '_' || c == '.'; }
+
+bool IsName(std::string_view text) {
+  return !text.empty() && IsAlphaNumeric(text.front()) && IsAlphaNumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(), IsNameChar);
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), rest_(Trim(text)) {}
+
+  Result<Requirement> Parse() {
+    Requirement out;
+    out.name = std::string(TakeWhile(IsNameChar));
+    if (!IsName(out.name)) return Fail("it does not begin with a name");
+    SkipBlanks();
+    if (Take('[')) PTPKG_CHECK(ParseExtras(out));
+    SkipBlanks();
+    if (Take('@')) {
+      PTPKG_CHECK(ParseUrl(out));
+    } else {
+      PTPKG_CHECK(ParseSpecifiers(out));
+    }
+    SkipBlanks();
+    if (rest_.empty()) return out;
+    if (!Take(';')) return Fail(fmt::format("'{}' is out of place", rest_));
+    out.marker = std::string(Trim(rest_));
+    if (Result<void> marker = CheckMarker(out.marker); !marker) return Fail(marker.error().message());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Error Fail(const std::string& why) const {
+    return {ErrorCode::kInvalidInput, fmt::format("'{}' is not a requirement: {}", text_, why)};
+  }
+
+  void SkipBlanks() { rest_ = Trim(rest_); }
+
+  bool Take(char c) {
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  template <class Predicate>
+  std::string_view TakeWhile(Predicate predicate) {
+    const auto end = std::find_if_not(rest_.begin(), rest_.end(), predicate);
+    const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  Result<void> ParseExtras(Requirement& out) {
+    const std::size_t close = rest_.find(']');
+    if (close == std::string_view::npos) return Fail("the extras are not closed by ']'");
+    const std::string_view inside = rest_.substr(0, close);
+    rest_.remove_prefix(close + 1);
+    if (Trim(inside).empty()) return Ok();
+    for (const std::string& part : Split(inside, ',')) {
+      const std::string_view extra = Trim(part);
+      if (!IsName(extra)) return Fail(fmt::format("'{}' is not an extra's name", extra));
+      out.extras.emplace_back(extra);
+    }
+    return Ok();
+  }
+
+  /// A URL ends at white space; a ';' inside belongs to it.
+  Result<void> ParseUrl(Requirement& out) {
+    SkipBlanks();
+    out.url = std::string(TakeWhile([](char c) { return c != ' ' && c != '\t'; }));
+    if (out.url.empty()) return Fail("no URL follows '@'");
+    return Ok();
+  }
+
+  Result<void> ParseSpecifiers(Requirement& out) {
+    const bool parenthesised = Take('(');
+    const std::size_t end = rest_.find(parenthesised ? ')' : ';');
+    if (parenthesised && end == std::string_view::npos) return Fail("the versions are not closed by ')'");
+    const std::string_view inside = Trim(rest_.substr(0, end));
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + (parenthesised ? 1 : 0));
+    if (inside.empty()) return Ok();
+    for (const std::string& part : Split(inside, ',')) {
+      PTPKG_TRY(auto specifier, ParseSpecifier(Trim(part)));
+      out.specifiers.push_back(std::move(specifier));
+    }
+    return Ok();
+  }
+
+  [[nodiscard]] Result<std::pair<std::string, std::string>> ParseSpecifier(std::string_view text) const {
+    const auto* const op =
+        std::find_if(kOperators.begin(), kOperators.end(),
+                     [&](std::string_view candidate) { return text.starts_with(candidate); });
+    if (op == kOperators.end()) return Fail(fmt::format("'{}' does not begin with a comparison", text));
+    const std::string_view version = Trim(text.substr(op->size()));
+    std::string_view checked = version;
+    if ((*op == "==" || *op == "!=") && checked.ends_with(".*")) checked.remove_suffix(2);
+    // "===" compares text, so that any word is allowed.
+    const bool valid = *op == "===" ? !version.empty() && version.find(' ') == std::string_view::npos
+                                    : NormalizeVersion(checked).has_value();
+    if (!valid) return Fail(fmt::format("'{}' is not a version", version));
+    return std::pair(std::string(*op), std::string(version));
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string Requirement::str() const {
+  std::string out = name;
+  if (!extras.empty()) out += "[" + Join(extras, ",") + "]";
+  if (!url.empty()) out += " @ " + url;
+  for (std::size_t i = 0; i < specifiers.size(); ++i) {
+    out += (i == 0 ? "" : ",") + specifiers[i].first + specifiers[i].second;
+  }
+  if (!marker.empty()) out += " ; " + marker;
+  return out;
+}
+
+Result<Requirement> ParseRequirement(std::string_view text) { return Parser(text).Parse(); }
+
+}  // namespace ptpkg::wheel

@@ -1,0 +1,40 @@
+#pragma once
+// Compatibility tags of wheels. Layer: wheel.
+// Source: PEP 425 (tags and compressed tag sets), PEP 703 (free-threaded ABI), packaging/tags.py.
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::wheel {
+
+/// "cp311-cp311-manylinux_2_28_x86_64"; each part may be a dot-joined, sorted set.
+struct Tag {
+  std::string python;
+  std::string abi;
+  std::string platform;
+
+  [[nodiscard]] std::string str() const { return python + "-" + abi + "-" + platform; }
+  auto operator<=>(const Tag&) const = default;
+};
+
+/// "python-abi-platform". Each part is a dot-joined set of words of [A-Za-z0-9_]; sets may be unsorted.
+/// Errors: kInvalidInput naming the text.
+Result<Tag> ParseTag(std::string_view text);
+
+/// The same tag with each part's set sorted and without repetitions, as file names carry it.
+Tag SortTag(const Tag& tag);
+
+/// One plain tag per combination, sorted: what the Tag fields of WHEEL hold.
+std::vector<Tag> ExpandTag(const Tag& tag);
+
+/// The tag of an interpreter: "cp311-cp311-linux_x86_64", "cp314-cp314t-linux_x86_64"; from its own
+/// sysconfig, by running it isolated from user settings. Of the caller's environment only PATH, HOME,
+/// TMPDIR and LD_LIBRARY_PATH reach it.
+/// Errors: kCommandFailed (it does not run, or answers nonsense), kUnsupported (not CPython), kNotFound.
+Result<Tag> InterpreterTag(Env& env, const AbsPath& python);
+
+}  // namespace ptpkg::wheel

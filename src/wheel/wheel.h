@@ -1,0 +1,87 @@
+#pragma once
+// Wheels: what they hold, written and read. Layer: wheel.
+// Sources: binary distribution format (PyPA), core metadata 2.4, PEP 425, PEP 440, PEP 600, PEP 639;
+// docs/formats/wheel.md.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/artifact.h"
+#include "support/atomic_file.h"
+#include "support/env.h"
+#include "support/staged_tree.h"
+#include "wheel/core_metadata.h"
+#include "wheel/file_name.h"
+#include "wheel/record.h"
+#include "wheel/tag.h"
+
+namespace ptpkg::wheel {
+
+struct WheelInput {
+  CoreMetadata metadata;
+  Tag tag;
+  bool root_is_purelib = false;
+  std::string entry_points = "";  ///< entry_points.txt, "" = none.
+  /// Payload: paths as they lie in the wheel (site-packages relative, or "<stem>.data/…"). Without the
+  /// .dist-info folder. Members of __pycache__ are left out; symlinks become copies.
+  const StagedTree& tree;
+  /// More files for .dist-info, by name below it: "licenses/LICENSE", "top_level.txt", "sboms/…". What an
+  /// installer leaves there (INSTALLER, REQUESTED, direct_url.json, …) and RECORD signatures are left out.
+  std::map<std::string, std::string> dist_info = {};
+  std::string build = "";  ///< Build tag, "" or digit first.
+};
+
+struct WheelOptions {
+  OnExisting on_existing = OnExisting::kRefuse;
+  int deflate_level = 6;  ///< 0 (store) … 12.
+};
+
+/// Writes `<folder>/<file name>` in one pass over the files: payload in byte-wise order of paths, then
+/// .dist-info, RECORD very last. Equal input gives equal bytes, whatever env.jobs is.
+/// Every "licenses/…" of `dist_info` gets its License-File field, and the Metadata-Version is raised to 2.4
+/// when there is one; the reverse, a License-File without its file, is an error. Post: the file exists whole
+/// under its name, or not at all. The digests are those of the bytes written; of the written file only
+/// members whose packed size is above 32 MiB are read back for them. Errors: kInvalidInput (name, version,
+/// tag, field, path), kAlreadyExists (kRefuse only), kIo.
+Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& folder,
+                            const WheelOptions& options = {});
+
+struct WheelInfo {
+  FileName file_name;
+  CoreMetadata metadata;
+  std::string metadata_text;  ///< METADATA byte for byte, as an index serves it beside the wheel.
+  std::vector<Tag> tags;      ///< Of the WHEEL file.
+  bool root_is_purelib = false;
+  std::string entry_points;   ///< Text of entry_points.txt, "" if there is none.
+  std::string dist_info_dir;  ///< "torch-2.15.0.dist-info"
+  using RecordRow = wheel::RecordRow;
+  std::vector<RecordRow> record;
+  /// Over name, size and CRC of every zip member: changes with the content, costs no reading of it. No
+  /// proof against intent.
+  Sha256 directory_digest;
+};
+
+/// Reads the .dist-info of a wheel, not its payload.
+/// Errors: kCorrupt (the zip), kInvalidInput (file name, WHEEL, METADATA or RECORD missing or wrong, more
+/// than one .dist-info), kUnsupported (Wheel-Version), kNotFound.
+Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel);
+
+/// A wheel on disk, hashed once.
+struct UnpackedWheel {
+  WheelInfo info;
+  StagedTree tree;  ///< Everything, .dist-info too, below the folder unpacked to.
+};
+
+/// Unpacks into `destination`, an existing empty folder, and holds digest, size and set of files
+/// against RECORD. Errors: as ReadWheelInfo; kCorrupt also for a file that differs from RECORD, is not
+/// listed, or is missing, and for everything that archive::ExtractZip refuses.
+Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination);
+/// The same, when the digests are not wanted.
+Result<WheelInfo> UnpackWheel(Env& env, const AbsPath& wheel, const AbsPath& destination);
+
+/// Compares a tree with RECORD rows. Errors: kCorrupt naming the first file, in byte-wise order, that
+/// differs.
+Result<void> CompareWithRecord(const StagedTree& tree, const WheelInfo& info);
+
+}  // namespace ptpkg::wheel

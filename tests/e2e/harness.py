@@ -1,0 +1,120 @@
+"""What the end-to-end tests share: the program under test, scratch folders, environments to install into.
+
+Every test program is called with --ptpkg FILE and uses unittest. PTPKG_PEERS names the virtual environment
+with the peers; a test whose peer is missing skips and says which.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = REPOSITORY / "fixtures"
+
+
+class Settings:
+    ptpkg: pathlib.Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--ptpkg", type=pathlib.Path, required=True)
+    known, rest = parser.parse_known_args()
+    Settings.ptpkg = known.ptpkg.resolve()
+    unittest.main(module="__main__", argv=[sys.argv[0], *rest], verbosity=2)
+
+
+def peers_python() -> pathlib.Path:
+    """The interpreter of the peers' environment; skips the test without it."""
+    folder = os.environ.get("PTPKG_PEERS", "")
+    python = pathlib.Path(folder) / "bin/python"
+    if not folder or not python.exists():
+        if os.environ.get("CI") == "true":
+            raise AssertionError(f"the peers' environment is missing: '{folder}'")
+        raise unittest.SkipTest("the peers' environment is missing: scripts/bootstrap --check makes it")
+    return python
+
+
+def peer_program(name: str) -> pathlib.Path:
+    program = peers_python().parent / name
+    if not program.exists():
+        raise unittest.SkipTest(f"peer '{name}' is missing")
+    return program
+
+
+def sha256(path: pathlib.Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def artifacts(output: pathlib.Path) -> dict[str, str]:
+    """Digest of every package and wheel below an output folder, by relative path."""
+    found = {}
+    for path in sorted(output.rglob("*")):
+        if path.name.endswith((".conda", ".tar.bz2", ".whl")):
+            found[str(path.relative_to(output))] = sha256(path)
+    return found
+
+
+def leftovers(*folders: pathlib.Path) -> list[str]:
+    """Temporary files and work folders that nobody removed."""
+    marks = (".ptpkg-tmp", ".ptpkg-pack", ".ptpkg-undo", "attempt-", "tree-")
+    found = []
+    for folder in folders:
+        for path in folder.rglob("*"):
+            inside_result = "results" in path.parts and "tree" in path.parts
+            if not inside_result and any(mark in path.name for mark in marks):
+                found.append(str(path))
+    return found
+
+
+class Case(unittest.TestCase):
+    """A test with a scratch folder, a cache of its own, and the program."""
+
+    maxDiff = None
+
+    def setUp(self) -> None:
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-e2e-"))
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.cache = self.scratch / "cache"
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        keep = ("PATH", "HOME", "LANG", "TMPDIR", "PTPKG_PYTHON", "CUDA_HOME")
+        env = {name: os.environ[name] for name in keep if name in os.environ}
+        env.update(CI="true", PTPKG_CACHE_DIR=str(self.cache))
+        env.update(extra)
+        return env
+
+    def ptpkg(self, *args, exit_code: int = 0, cwd=None, **extra: str) -> subprocess.CompletedProcess:
+        """Runs the program and asserts its exit code; the output is in the failure message."""
+        done = subprocess.run([Settings.ptpkg, *map(str, args)], cwd=cwd or self.scratch, text=True,
+                              env=self.environment(**extra), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, exit_code,
+                         f"\n$ ptpkg {' '.join(map(str, args))}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def ptpkg_json(self, *args, **extra):
+        return json.loads(self.ptpkg(*args, "--json", **extra).stdout)
+
+    def stage_states(self, summary: dict) -> dict[tuple[str, str], bool]:
+        """(stage, subject) → whether it ran."""
+        return {(stage["stage"], stage["subject"]): stage["ran"] for stage in summary["stages"]}
+
+    def run_clean(self, *args, **kwargs) -> str:
+        """Runs a command with nothing of this process's environment that could help a library to be found."""
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(self.scratch), "LANG": "C.UTF-8"}
+        done = subprocess.run([*map(str, args)], env=env, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **kwargs)
+        self.assertEqual(done.returncode, 0, f"\n$ {' '.join(map(str, args))}\n{done.stdout}")
+        return done.stdout

@@ -1,0 +1,138 @@
+"""What the pipeline made, installed by the tools of the field into empty environments, and used.
+
+The conda packages are solved and linked by py-rattler from the output channel, the wheel by pip and by uv.
+In each the module is imported and calls through all its libraries, with LD_LIBRARY_PATH unset and the build
+folder gone. Python itself is no package of ours: a second channel offers a copy of this machine's.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import harness
+
+# Every exported function goes through _C, libtoytorch_python, libtoytorch_cpu, libtoyc10 and toymagma.
+USE = """
+import os, toytorch
+assert "LD_LIBRARY_PATH" not in os.environ
+assert toytorch.selfcheck()
+print(toytorch.__version__, toytorch.__file__)
+with open("/proc/self/maps") as maps:
+    loaded = sorted({line.split()[-1] for line in maps if "toytorch" in line and ".so" in line})
+print("\\n".join(loaded))
+"""
+
+PYTHON_RECIPE = """
+schema_version: 1
+package: {name: python, version: "%(version)s"}
+build: {number: 0, string: host_0, script: {file: build.sh}}
+about: {license: Python-2.0, summary: "A copy of the machine's interpreter"}
+extra: {ptpkg: {formats: [conda], allow_unresolved: ["*"]}}
+"""
+# A venv in all but name: the copied interpreter finds its library through pyvenv.cfg.
+PYTHON_SCRIPT = """
+mkdir -p "$PREFIX/bin" "$PREFIX/lib/python%(minor)s/site-packages"
+cp %(executable)s "$PREFIX/bin/python%(minor)s"
+ln -s python%(minor)s "$PREFIX/bin/python"
+printf 'home = %(home)s\\ninclude-system-site-packages = false\\n' > "$PREFIX/pyvenv.cfg"
+"""
+
+INSTALL = """
+import asyncio, pathlib, sys
+import rattler
+async def main(prefix, channels, specs):
+    records = await rattler.solve([rattler.Channel(f"file://{c}") for c in channels], [rattler.MatchSpec(s) for s in specs],
+                                  platforms=["linux-64", "noarch"],
+                                  virtual_packages=[rattler.GenericVirtualPackage(
+                                      rattler.PackageName("__glibc"), rattler.Version("2.36"), rattler.BuildString("0"))])
+    await rattler.install(records, target_prefix=prefix, show_progress=False,
+                          cache_dir=pathlib.Path(prefix).parent / "pkgs")
+    print("\\n".join(sorted(record.file_name for record in records)))
+asyncio.run(main(sys.argv[1], sys.argv[2].split(","), sys.argv[3:]))
+"""
+
+
+def python_channel(case: harness.Case) -> pathlib.Path:
+    """A channel with one package: this machine's /usr/bin/python3."""
+    executable = pathlib.Path("/usr/bin/python3").resolve()
+    version = subprocess.run([executable, "-c", "import platform; print(platform.python_version())"], text=True,
+                             capture_output=True, check=True).stdout.strip()
+    folder = case.scratch / "python-recipe"
+    folder.mkdir()
+    values = {"version": version, "minor": ".".join(version.split(".")[:2]), "executable": executable,
+              "home": executable.parent}
+    (folder / "recipe.yaml").write_text(PYTHON_RECIPE % values)
+    (folder / "build.sh").write_text(PYTHON_SCRIPT % values)
+    output = case.scratch / "python-dist"
+    case.ptpkg("build", folder, "--output", output)
+    return output / "conda"
+
+
+def rattler_install(case: harness.Case, prefix: pathlib.Path, channels: list[pathlib.Path], *specs: str) -> str:
+    program = case.scratch / "install.py"
+    program.write_text(INSTALL)
+    return case.run_clean(harness.peers_python(), program, prefix, ",".join(map(str, channels)), *specs)
+
+
+class Install(harness.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        harness.peers_python()
+        self.output = self.scratch / "dist"
+        self.ptpkg("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--select",
+                   "toy_backend=cpu", "--output", self.output)
+        # No library may lead back to where it was built.
+        self.channel = python_channel(self)
+        shutil.rmtree(self.cache)
+
+    def assert_works(self, python: pathlib.Path, prefix: pathlib.Path) -> None:
+        printed = self.run_clean(python, "-c", USE)
+        libraries = [line for line in printed.splitlines() if ".so" in line]
+        names = {pathlib.Path(line).name.split(".")[0] for line in libraries}
+        self.assertLessEqual({"_C", "libtoyc10", "libtoytorch_cpu", "libtoytorch_python"}, names, printed)
+        for line in libraries:
+            self.assertTrue(line.startswith(str(prefix)), line)
+        self.assertIn("toytorch", self.run_clean(prefix / "bin/toytorch-info"))
+        self.run_clean(prefix / "bin/toytorch-info", "--check")
+
+    def test_conda_packages_by_rattler(self):
+        for extension in (".conda", ".tar.bz2"):
+            with self.subTest(extension):
+                channel = self.scratch / f"channel{extension}"
+                (channel / "linux-64").mkdir(parents=True)
+                for path in (self.output / "conda/linux-64").glob(f"toytorch-*{extension}"):
+                    shutil.copy(path, channel / "linux-64")
+                self.ptpkg("index", channel)
+                prefix = self.scratch / f"prefix{extension}"
+                installed = rattler_install(self, prefix, [channel, self.channel], "toytorch")
+                self.assertIn(extension, installed)
+                self.assert_works(prefix / "bin/python", prefix)
+                site = next(prefix.glob("lib/python3.*/site-packages"))
+                self.assertEqual((next(site.glob("toytorch-*.dist-info")) / "INSTALLER").read_text(), "conda\n")
+
+    def test_wheel_by_pip_and_by_uv(self):
+        wheel = next((self.output / "wheels").glob("*.whl"))
+        for tool in ("pip", "uv"):
+            with self.subTest(tool):
+                prefix = self.scratch / f"venv-{tool}"
+                self.run_clean("/usr/bin/python3", "-m", "venv", "--without-pip", prefix)
+                python = prefix / "bin/python"
+                if tool == "pip":
+                    command = [harness.peers_python(), "-m", "pip", "--python", python, "install"]
+                else:
+                    command = [harness.peer_program("uv"), "pip", "install", "--python", python]
+                self.run_clean(*command, "--no-index", "--no-deps", wheel)
+                self.assert_works(python, prefix)
+
+    def test_the_simple_index_serves_pip(self):
+        prefix = self.scratch / "venv"
+        self.run_clean("/usr/bin/python3", "-m", "venv", "--without-pip", prefix)
+        index = (self.output / "wheels/simple").as_uri()
+        self.run_clean(harness.peers_python(), "-m", "pip", "--python", prefix / "bin/python", "install",
+                       "--index-url", index, "toytorch")
+        self.assert_works(prefix / "bin/python", prefix)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,55 @@
+#include "support/fake_http.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ptpkg::test {
+
+void FakeHttp::Serve(const std::string& url, std::string body, std::map<std::string, std::string> headers) {
+  const std::lock_guard lock(mutex_);
+  Page& page = pages_[url];
+  page.body = std::move(body);
+  page.headers = std::move(headers);
+}
+
+void FakeHttp::FailNext(const std::string& url, Error error) {
+  const std::lock_guard lock(mutex_);
+  pages_[url].errors.push_back(std::move(error));
+}
+
+Result<HttpResponse> FakeHttp::Get(const HttpRequest& request, ByteSink& sink) {
+  std::string body;
+  HttpResponse response;
+  {
+    const std::lock_guard lock(mutex_);
+    requested_.push_back(request.url);
+    if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
+    const auto page = pages_.find(request.url);
+    if (page != pages_.end() && !page->second.errors.empty()) {
+      Error error = std::move(page->second.errors.front());
+      page->second.errors.pop_front();
+      return error;
+    }
+    if (page == pages_.end() || !page->second.body) {
+      return Error(ErrorCode::kNotFound, fmt::format("the server answered 404 for '{}'", request.url));
+    }
+    body = *page->second.body;
+    response.headers = page->second.headers;
+  }
+  response.status = 200;
+  constexpr std::size_t kPieceBytes = 1000;
+  for (std::size_t done = 0; done < body.size();) {
+    const std::string_view piece = std::string_view(body).substr(done, kPieceBytes);
+    PTPKG_CHECK(sink.Write(AsBytes(piece)));
+    done += piece.size();
+    if (request.on_progress) request.on_progress(done, body.size());
+  }
+  return response;
+}
+
+std::vector<std::string> FakeHttp::requested() const {
+  const std::lock_guard lock(mutex_);
+  return requested_;
+}
+
+}  // namespace ptpkg::test

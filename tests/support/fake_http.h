@@ -1,0 +1,39 @@
+#pragma once
+// A web of a few URLs that a test sets up. http_stub.h is the one that speaks HTTP.
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "support/http.h"
+
+namespace ptpkg::test {
+
+class FakeHttp final : public Http {
+ public:
+  /// From now on `url` gives `body`.
+  void Serve(const std::string& url, std::string body, std::map<std::string, std::string> headers = {});
+  /// The next request of `url` fails with `error`; several calls queue up. Served bodies come after.
+  void FailNext(const std::string& url, Error error);
+
+  /// kNotFound for an unknown URL. The sink gets the body in pieces of 1000 bytes.
+  Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override;
+
+  /// URLs asked for so far, in order.
+  [[nodiscard]] std::vector<std::string> requested() const;
+
+ private:
+  struct Page {
+    std::deque<Error> errors;
+    std::optional<std::string> body;
+    std::map<std::string, std::string> headers;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Page> pages_;
+  std::vector<std::string> requested_;
+};
+
+}  // namespace ptpkg::test

@@ -1,0 +1,74 @@
+#pragma once
+// Archives made by hand, byte by byte, for what no writer would write; and other helpers of these tests.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/zip_format.h"
+#include "support/env.h"
+#include "support/fs.h"
+
+namespace ptpkg::archive::test {
+
+/// `count` bytes that no compressor shrinks; equal for equal seeds.
+std::string RandomText(std::size_t count, std::uint64_t seed = 1);
+/// `count` bytes that shrink well but not to nothing.
+std::string WordyText(std::size_t count, std::uint64_t seed = 1);
+
+/// A program of the machine, run in `cwd`. Nothing if it is not installed.
+std::optional<ExitStatus> RunTool(Env& env, const std::vector<std::string>& argv, const AbsPath& cwd);
+
+/// A ustar header, with a right checksum.
+struct TarHeader {
+  std::string name;
+  char type = '0';
+  std::uint64_t size_bytes = 0;
+  std::string link_target = "";
+  std::uint32_t mode = 0644;
+};
+std::string ToText(const TarHeader& header);
+/// Header and content, padded to blocks.
+std::string TarFile(const std::string& name, const std::string& content, std::uint32_t mode = 0644);
+std::string TarLink(const std::string& name, const std::string& target);
+std::string TarHardLink(const std::string& name, const std::string& target);
+std::string TarFolder(const std::string& name);
+/// A PAX header of one record for the member that follows.
+std::string TarPax(const std::string& key, const std::string& value);
+std::string TarEnd();
+
+/// A member of a hand-made zip. Stored unless `method` says otherwise; then `content` is taken as it is.
+struct ZipMemberText {
+  std::string name;
+  std::string content = "";
+  std::uint32_t unix_mode = 0100644;
+  std::uint16_t method = 0;
+  std::uint16_t flags = 0;
+  std::optional<std::string> local_name = std::nullopt;
+  std::optional<std::uint32_t> local_crc = std::nullopt;
+  std::optional<std::uint32_t> crc = std::nullopt;  ///< In both directories.
+  std::optional<std::uint32_t> local_size = std::nullopt;
+  std::optional<std::uint32_t> size = std::nullopt;  ///< In both directories.
+  std::optional<std::uint32_t> local_stored = std::nullopt;
+  std::optional<std::uint16_t> local_method = std::nullopt;
+  std::optional<std::uint32_t> offset = std::nullopt;  ///< In the central directory.
+  std::string local_extra = "";
+  std::string central_extra = "";
+  std::string comment = "";
+  bool in_central = true;
+};
+struct ZipText {
+  std::vector<ZipMemberText> members;
+  std::string prefix = "";      ///< Before the first local header.
+  std::string before_end = "";  ///< Between central directory and end record.
+  std::string suffix = "";      ///< After the end record.
+  std::string comment = "";
+  std::optional<std::uint16_t> count = std::nullopt;
+  std::optional<std::uint32_t> directory_offset = std::nullopt;
+};
+std::string ToText(const ZipText& zip);
+
+std::uint32_t CrcOf(std::string_view text);
+
+}  // namespace ptpkg::archive::test

@@ -1,0 +1,168 @@
+#include "archive/zip_strict.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fault_fs.h"
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+#include "support/test_env.h"
+#include "unit/archive/builders.h"
+
+namespace ptpkg::archive::test {
+namespace {
+
+using ::ptpkg::test::FaultFs;
+using ::ptpkg::test::IsOkAndHolds;
+using ::ptpkg::test::MemFs;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Result<std::vector<std::string>> Problems(const std::string& zip) {
+  MemFs fs;
+  fs.AddFile("/x.zip", zip);
+  PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(AbsPath::Literal("/x.zip"), OpenMode::kRead));
+  return StrictZipProblems(*file);
+}
+
+std::string Extra(std::uint16_t id, const std::string& data) {
+  return archive::zip::Fields().U16(id).U16(data.size()).Text(data).str();
+}
+
+std::string Zip64Sizes(std::uint64_t size, std::uint64_t stored) {
+  return Extra(1, archive::zip::Fields().U64(size).U64(stored).str());
+}
+
+TEST(StrictZipProblems, AcceptsSoundArchives) {
+  EXPECT_THAT(Problems(ToText(ZipText{})), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(
+      Problems(ToText(ZipText{.members = {{.name = "a", .content = "text"}, {.name = "d/"}, {.name = "d/b"}},
+                              .comment = "a comment of the archive is allowed"})),
+      IsOkAndHolds(IsEmpty()));
+  // A superfluous field that repeats the plain sizes, as libzip writes for sources of unknown size.
+  EXPECT_THAT(Problems(ToText(
+                  ZipText{.members = {{.name = "a", .content = "text", .local_extra = Zip64Sizes(4, 4)}}})),
+              IsOkAndHolds(IsEmpty()));
+  // Both sizes in the field, whatever they are.
+  EXPECT_THAT(Problems(ToText(ZipText{.members = {{.name = "a",
+                                                   .content = "text",
+                                                   .local_size = 0xFFFFFFFF,
+                                                   .local_stored = 0xFFFFFFFF,
+                                                   .local_extra = Zip64Sizes(4, 4)}}})),
+              IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(Problems(ToText(ZipText{.members = {{.name = "a",
+                                                   .local_extra = Extra(0x7075,
+                                                                        "\x01"
+                                                                        "0000name")}}})),
+              IsOkAndHolds(IsEmpty()));
+}
+
+struct Case {
+  const char* name;
+  ZipText zip;
+  const char* problem;
+};
+
+std::vector<Case> Cases() {
+  const auto one = [](ZipMemberText member) { return ZipText{.members = {std::move(member)}}; };
+  return {
+      {"descriptor", one({.name = "a", .content = "x", .flags = 8}), "'a' has a data descriptor"},
+      {"encrypted", one({.name = "a", .flags = 1}), "'a' is encrypted"},
+      {"method", one({.name = "a", .content = "x", .method = 93}), "'a' uses compression method 93"},
+      {"control", one({.name = "a\nb"}), "'a\\x0ab' has a control character"},
+      {"delete", one({.name = "a\x7f"}), "has a control character"},
+      {"not_utf8", one({.name = "a\xff"}), "not UTF-8"},
+      {"twice", ZipText{.members = {{.name = "a"}, {.name = "a"}}}, "'a' is twice in the central directory"},
+      {"twice_local", ZipText{.members = {{.name = "a"}, {.name = "a", .in_central = false}}},
+       "'a' has two local headers"},
+      {"only_local", ZipText{.members = {{.name = "a"}, {.name = "b", .in_central = false}}},
+       "'b' is not in the central directory"},
+      {"local_name", one({.name = "a", .local_name = "b"}), "'a' has no local header"},
+      {"size", one({.name = "a", .content = "x", .local_size = 2}), "another size in its local header"},
+      {"crc", one({.name = "a", .content = "x", .local_crc = 2}), "another CRC in its local header"},
+      {"local_method", one({.name = "a", .content = "x", .local_method = 8}), "another compression method"},
+      {"stored", ZipText{.members = {{.name = "a", .content = "x", .local_stored = 0}, {.name = "b"}}},
+       "another compressed size in its local header"},
+      {"too_long", one({.name = "a", .content = "x", .local_stored = 20}),
+       "reaches into the central directory"},
+      {"larger_than_file", one({.name = "a", .content = "x", .local_stored = 0xFFFFFFF0}),
+       "'a' is larger than the file"},
+      {"offset", ZipText{.members = {{.name = "a"}, {.name = "b", .offset = 0}}},
+       "'b' is not where the central"},
+      {"prefix", ZipText{.members = {{.name = "a"}}, .prefix = "#!/bin/sh\n"},
+       "at offset 0 there is no sound local header"},
+      {"suffix", ZipText{.members = {{.name = "a"}}, .suffix = "x"},
+       "does not end in an end-of-central-directory"},
+      {"gap", ZipText{.members = {{.name = "a"}}, .before_end = "xxxx"}, "not where the end record says"},
+      {"count", ZipText{.members = {{.name = "a"}}, .count = 3}, "has 1 members, not 3"},
+      {"comment", one({.name = "a", .comment = "hello"}), "'a' has a comment in the central directory"},
+      {"folder", one({.name = "a/", .content = "x"}), "'a/' is a folder with content"},
+      {"extra_cut", one({.name = "a", .local_extra = std::string("\x01\x00\x10\x00", 4)}),
+       "'a' has a damaged extra field"},
+      {"extra_twice", one({.name = "a", .local_extra = Zip64Sizes(0, 0) + Zip64Sizes(0, 0)}),
+       "an extra field twice"},
+      {"zip64_length", one({.name = "a", .local_extra = Extra(1, "123456789012")}),
+       "ZIP64 field of 12 bytes"},
+      {"zip64_empty", one({.name = "a", .local_size = 0xFFFFFFFF, .local_extra = Extra(1, "")}),
+       "damaged ZIP64"},
+      {"zip64_one_size", one({.name = "a", .content = "x", .method = 8, .local_extra = Extra(1, "12345678")}),
+       "one size in its ZIP64 field, but is compressed"},
+      {"zip64_contradicts", one({.name = "a", .content = "x", .local_extra = Zip64Sizes(1, 2)}),
+       "contradicts its plain sizes"},
+      {"unicode_path",
+       one({.name = "a",
+            .local_extra = Extra(0x7075,
+                                 "\x01"
+                                 "0000a\nb")}),
+       "control character"},
+      {"bomb", one({.name = "a", .content = "x", .size = 100U << 20U}), "more than 50 times its size"},
+  };
+}
+
+TEST(StrictZipProblems, FindsWhatPypiAndUvRefuse) {
+  for (const Case& test : Cases()) {
+    SCOPED_TRACE(test.name);
+    const auto problems = Problems(ToText(test.zip));
+    ASSERT_OK(problems);
+    if (std::string_view(test.name) == "zip64_empty") {
+      EXPECT_FALSE(problems->empty());
+      continue;
+    }
+    EXPECT_THAT(*problems, Contains(HasSubstr(test.problem)));
+  }
+}
+
+TEST(StrictZipProblems, ListsSeveral) {
+  const auto problems =
+      Problems(ToText(ZipText{.members = {{.name = "a", .comment = "c"}, {.name = "b", .local_crc = 7}}}));
+  EXPECT_THAT(problems, IsOkAndHolds(::testing::SizeIs(2)));
+}
+
+TEST(StrictZipProblems, ListIsBounded) {
+  ZipText zip;
+  for (int i = 0; i < 300; ++i) zip.members.push_back({.name = "m" + std::to_string(i), .comment = "c"});
+  EXPECT_THAT(Problems(ToText(zip)), IsOkAndHolds(::testing::SizeIs(100)));
+}
+
+TEST(StrictZipProblems, ReadErrorsAreErrors) {
+  const std::string zip = ToText(ZipText{.members = {{.name = "a", .content = "text"}}});
+  const int faults = ::ptpkg::test::RunFaultLoop(
+      {.setup = [&](MemFs& fs) { fs.AddFile("/x.zip", zip); },
+       .run = [](Fs& fs) -> Result<void> {
+         PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(AbsPath::Literal("/x.zip"), OpenMode::kRead));
+         PTPKG_TRY([[maybe_unused]] auto problems, StrictZipProblems(*file));
+         return Ok();
+       },
+       .check = [](MemFs&, const Error& error) { EXPECT_EQ(error.code(), ErrorCode::kIo); }});
+  EXPECT_GT(faults, 4);
+}
+
+TEST(StrictZipProblems, EveryTruncationIsAProblem) {
+  const std::string zip = ToText(ZipText{.members = {{.name = "a", .content = "text"}, {.name = "b"}}});
+  for (std::size_t size = 0; size < zip.size(); ++size) {
+    EXPECT_THAT(Problems(zip.substr(0, size)), IsOkAndHolds(::testing::Not(IsEmpty()))) << size;
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::archive::test

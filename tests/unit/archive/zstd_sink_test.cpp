@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include "archive/codec.h"
+#include "support/matchers.h"
+#include "unit/archive/builders.h"
+
+namespace ptpkg::archive::test {
+namespace {
+
+using ::ptpkg::test::FailsWith;
+using ::testing::HasSubstr;
+
+Result<std::string> Compress(const std::string& text, const ZstdOptions& options,
+                             std::size_t piece = 1U << 20U) {
+  StringSink out;
+  PTPKG_TRY(const std::unique_ptr<CodecSink> sink, MakeZstdSink(out, options));
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    PTPKG_CHECK(sink->Write(AsBytes(std::string_view(text).substr(at, piece))));
+  }
+  PTPKG_CHECK(sink->Finish());
+  return out.str();
+}
+
+std::string Decompress(const std::string& packed, std::size_t size_bytes) {
+  std::string text(size_bytes + 1, '\0');
+  const std::size_t got = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
+  if (ZSTD_isError(got) != 0) return ZSTD_getErrorName(got);
+  text.resize(got);
+  return text;
+}
+
+TEST(ZstdSink, BytesDoNotDependOnJobsOrPieces) {
+  // Several jobs long, so that the threads do share it.
+  const std::string text = WordyText(40'000'000) + RandomText(3'000'000);
+  for (const int window_log : {0, 27}) {
+    SCOPED_TRACE(window_log);
+    const auto options = [&](int jobs) {
+      return ZstdOptions{.level = 3, .window_log = window_log, .jobs = jobs, .content_size = text.size()};
+    };
+    ASSERT_OK_AND_ASSIGN(const std::string one, Compress(text, options(1)));
+    EXPECT_TRUE(Decompress(one, text.size()) == text);
+    for (const int jobs : {2, 4}) {
+      ASSERT_OK_AND_ASSIGN(const std::string many, Compress(text, options(jobs), 999'983));
+      EXPECT_TRUE(many == one) << jobs;
+    }
+  }
+}
+
+TEST(ZstdSink, SmallInputsDoNotDependOnJobsOrPieces) {
+  for (const std::size_t size : {0U, 1U, 1000U, 600'000U}) {
+    const std::string text = WordyText(size);
+    for (const std::uint64_t declared : {std::uint64_t{0}, std::uint64_t{size}}) {
+      ASSERT_OK_AND_ASSIGN(
+          const std::string one,
+          Compress(text, {.level = 12, .window_log = 0, .jobs = 1, .content_size = declared}));
+      ASSERT_OK_AND_ASSIGN(
+          const std::string many,
+          Compress(text, {.level = 12, .window_log = 0, .jobs = 4, .content_size = declared}, 77));
+      EXPECT_TRUE(one == many) << size << " " << declared;
+      EXPECT_TRUE(Decompress(one, size) == text);
+    }
+  }
+}
+
+TEST(ZstdSink, FrameStatesSizeChecksumAndWindow) {
+  const std::string text = WordyText(300'000);
+  ASSERT_OK_AND_ASSIGN(
+      const std::string packed,
+      Compress(text, {.level = 12, .window_log = 0, .jobs = 2, .content_size = text.size()}));
+  EXPECT_EQ(ZSTD_getFrameContentSize(packed.data(), packed.size()), text.size());
+  // RFC 8878, 3.1.1.1.1: bit 2 of the frame header descriptor is the checksum flag.
+  EXPECT_NE(static_cast<unsigned char>(packed[4]) & 4U, 0U);
+  EXPECT_EQ(ZSTD_findFrameCompressedSize(packed.data(), packed.size()), packed.size()) << "one frame only";
+}
+
+TEST(ZstdSink, RefusesAnotherSizeThanDeclared) {
+  const std::string text = WordyText(2'000'000);
+  for (const std::uint64_t declared : {text.size() - 1, text.size() + 1}) {
+    EXPECT_THAT(Compress(text, {.level = 3, .window_log = 0, .jobs = 2, .content_size = declared}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("changed while being packed")));
+  }
+}
+
+TEST(ZstdSink, RefusesOptionsOutOfRange) {
+  EXPECT_THAT(Compress("", {.level = 0}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 0")));
+  EXPECT_THAT(Compress("", {.level = 23}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 23")));
+  EXPECT_THAT(Compress("", {.level = 3, .window_log = 28}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("window log 28")));
+  EXPECT_THAT(Compress("", {.level = 3, .window_log = 9}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("window log 9")));
+}
+
+class FailingSink final : public ByteSink {
+ public:
+  Result<void> Write(Bytes) override { return Error(ErrorCode::kIo, "no space left on device"); }
+};
+
+TEST(ZstdSink, PassesTheErrorOfTheSinkBelow) {
+  FailingSink out;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CodecSink> sink, MakeZstdSink(out, {.level = 1, .jobs = 2}));
+  Result<void> result = sink->Write(AsBytes(RandomText(1000)));
+  if (result) result = sink->Finish();
+  EXPECT_THAT(result, FailsWith(ErrorCode::kIo, HasSubstr("no space")));
+}
+
+}  // namespace
+}  // namespace ptpkg::archive::test

@@ -1,0 +1,74 @@
+#include "build/conda_client.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::FailsWith;
+using test::TestEnv;
+using ::testing::HasSubstr;
+
+TEST(FindCondaClient, PrefersTheNamedOneThenMicromamba) {
+  TestEnv env;
+  env->variables["PATH"] = env.dir().MakeDir("bin").str();
+  EXPECT_EQ(FindCondaClient(env), std::nullopt);
+  env.dir().WriteFile("bin/conda", "", 0755);
+  EXPECT_EQ(FindCondaClient(env), env.dir() / "bin/conda");
+  env.dir().WriteFile("bin/micromamba", "", 0755);
+  EXPECT_EQ(FindCondaClient(env), env.dir() / "bin/micromamba");
+  env->variables["PTPKG_CONDA_EXE"] = "conda";
+  EXPECT_EQ(FindCondaClient(env), env.dir() / "bin/conda");
+  env->variables["PTPKG_CONDA_EXE"] = "/opt/mamba";
+  EXPECT_EQ(FindCondaClient(env), AbsPath::Literal("/opt/mamba"));
+}
+
+class CreateCondaPrefixTest : public ::testing::Test {
+ protected:
+  /// A client that records its arguments, one a line, and makes the prefix.
+  AbsPath Client(const std::string& body) {
+    return env_.dir().WriteFile("conda", "#!/bin/sh\n" + body, 0755);
+  }
+
+  TestEnv env_;
+  CondaPrefix wanted_{.prefix = env_.dir() / "prefix",
+                      .specs = {{.name = "python", .version = "3.11.*", .build = ""},
+                                {.name = "cmake", .version = "", .build = ""}}};
+};
+
+TEST_F(CreateCondaPrefixTest, HandsTheRequirementsToTheClient) {
+  const AbsPath client =
+      Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\nmkdir \"$4\"\necho solved\n");
+  ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  ASSERT_OK(env_->fs.MakeDirs(wanted_.prefix));
+
+  ASSERT_OK(CreateCondaPrefix(env_, client, wanted_, env_.dir() / "logs/build.log"));
+
+  EXPECT_EQ(env_.dir().ReadFile("home/argv"),
+            "create\n--yes\n--prefix\n" + wanted_.prefix.str() + "\npython 3.11.*\ncmake\n");
+  EXPECT_THAT(env_.dir().ReadFile("logs/build.log"), HasSubstr("solved"));
+  EXPECT_THAT(Exists(env_->fs, wanted_.prefix), test::IsOkAndHolds(true));
+}
+
+TEST_F(CreateCondaPrefixTest, ShowsWhyTheClientFailed) {
+  const AbsPath client = Client("echo 'nothing provides cmake'; exit 1\n");
+  const auto result = CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log");
+  EXPECT_THAT(result, FailsWith(ErrorCode::kCommandFailed, HasSubstr("nothing provides cmake")));
+  EXPECT_THAT(result, test::HasHint(HasSubstr("log")));
+}
+
+TEST_F(CreateCondaPrefixTest, AsksForNothingWithoutRequirements) {
+  wanted_.specs.clear();
+  EXPECT_OK(CreateCondaPrefix(env_, env_.dir() / "no-such-client", wanted_, env_.dir() / "log"));
+}
+
+TEST_F(CreateCondaPrefixTest, NamesAClientThatIsNotThere) {
+  EXPECT_THAT(CreateCondaPrefix(env_, env_.dir() / "no-such-client", wanted_, env_.dir() / "log"),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("no-such-client")));
+}
+
+}  // namespace
+}  // namespace ptpkg::build

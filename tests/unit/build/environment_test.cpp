@@ -1,0 +1,120 @@
+#include "build/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::TestEnv;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class EnvironmentTest : public ::testing::Test {
+ protected:
+  EnvironmentTest() {
+    recipe_.name = "toy";
+    recipe_.version = "1.0";
+    recipe_.build_string = "py311_0";
+    layout_.root = AbsPath::Literal("/w/r");
+    layout_.source = layout_.root / "work";
+    layout_.prefix = layout_.root / "h";
+    layout_.build_prefix = layout_.root / "b";
+    layout_.home = AbsPath::Literal("/w/home");
+    layout_.temp = AbsPath::Literal("/w/tmp");
+  }
+
+  std::map<std::string, std::string> Make() {
+    return ScriptEnvironment(
+        env_, {.recipe = recipe_, .layout = layout_, .source_root = layout_.source, .tools = tools_});
+  }
+
+  TestEnv env_;
+  recipe::Recipe recipe_;
+  WorkLayout layout_;
+  ToolSet tools_;
+};
+
+TEST_F(EnvironmentTest, TakesNothingFromTheCaller) {
+  env_->variables["LD_LIBRARY_PATH"] = "/evil";
+  env_->variables["CFLAGS"] = "-march=native";
+  env_->variables["MY_TOKEN"] = "secret";
+  const auto variables = Make();
+  EXPECT_FALSE(variables.contains("LD_LIBRARY_PATH"));
+  EXPECT_FALSE(variables.contains("MY_TOKEN"));
+  EXPECT_THAT(variables.at("CFLAGS"), Not(HasSubstr("native")));
+  EXPECT_EQ(variables.at("HOME"), "/w/home");
+  EXPECT_EQ(variables.at("PATH"), "/w/r/b/bin:/w/r/h/bin:/usr/bin:/bin");
+}
+
+TEST_F(EnvironmentTest, SaysWhereThingsAre) {
+  env_->source_date_epoch = 1700000000;
+  env_->jobs = 7;
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("PREFIX"), "/w/r/h");
+  EXPECT_EQ(variables.at("SRC_DIR"), "/w/r/work");
+  EXPECT_EQ(variables.at("PKG_NAME"), "toy");
+  EXPECT_EQ(variables.at("PKG_BUILD_STRING"), "py311_0");
+  EXPECT_EQ(variables.at("CPU_COUNT"), "7");
+  EXPECT_EQ(variables.at("SOURCE_DATE_EPOCH"), "1700000000");
+  EXPECT_EQ(variables.at("TZ"), "UTC");
+  EXPECT_EQ(variables.at("LC_ALL"), "C.UTF-8");
+  EXPECT_FALSE(variables.contains("PYTHON"));
+}
+
+TEST_F(EnvironmentTest, DescribesPython) {
+  Python python;
+  python.executable = AbsPath::Literal("/venv/bin/python");
+  python.version = "3.11.2";
+  tools_.python = python;
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("PYTHON"), "/venv/bin/python");
+  EXPECT_EQ(variables.at("PY_VER"), "3.11");
+  EXPECT_EQ(variables.at("SP_DIR"), "/w/r/h/lib/python3.11/site-packages");
+  EXPECT_THAT(variables.at("PATH"), HasSubstr("h/bin:/venv/bin:/usr/bin"));
+}
+
+TEST_F(EnvironmentTest, NamesToolsAndPutsTheirFoldersLast) {
+  tools_.tools = {
+      {.requirement = "ninja", .path = AbsPath::Literal("/usr/bin/ninja"), .variable = ""},
+      {.requirement = "cuda-nvcc", .path = AbsPath::Literal("/opt/cuda/bin/nvcc"), .variable = "CUDACXX"}};
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("CUDACXX"), "/opt/cuda/bin/nvcc");
+  EXPECT_EQ(variables.at("CMAKE_GENERATOR"), "Ninja");
+  EXPECT_THAT(variables.at("PATH"), ::testing::EndsWith(":/usr/bin:/bin:/opt/cuda/bin"));
+}
+
+TEST_F(EnvironmentTest, ReservesRoomForSearchPathsAndLeavesNoPathInObjects) {
+  const auto variables = Make();
+  EXPECT_THAT(variables.at("LDFLAGS"), HasSubstr("-Wl,-rpath," + SearchPathPad()));
+  EXPECT_THAT(variables.at("LDFLAGS"), HasSubstr("-Wl,--build-id=none"));
+  EXPECT_THAT(variables.at("CXXFLAGS"), HasSubstr("-ffile-prefix-map=/w/r/work=/usr/local/src/toy-1.0"));
+}
+
+TEST_F(EnvironmentTest, VariantKeysDoNotReplaceVariablesButTheRecipeMay) {
+  recipe_.variant = {{"toy_backend", "omp"}, {"PATH", "/evil"}, {"not-a-name", "x"}, {"9lives", "x"}};
+  recipe_.script.env = {{"CFLAGS", "-O3"}, {"toy_tile", "64"}};
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("toy_backend"), "omp");
+  EXPECT_THAT(variables.at("PATH"), StartsWith("/w/r/b/bin:"));
+  EXPECT_FALSE(variables.contains("not-a-name"));
+  EXPECT_FALSE(variables.contains("9lives"));
+  EXPECT_EQ(variables.at("CFLAGS"), "-O3");
+  EXPECT_EQ(variables.at("toy_tile"), "64");
+}
+
+TEST_F(EnvironmentTest, IsDocumentedWhole) {
+  Python python;
+  python.version = "3.11.2";
+  tools_.python = python;
+  tools_.tools = {{.requirement = "ninja", .path = AbsPath::Literal("/usr/bin/ninja"), .variable = "CC"}};
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(env_->fs, AbsPath::Literal(PTPKG_REPOSITORY) /
+                                                                      "docs/formats/build-environment.md"));
+  for (const auto& [name, value] : Make()) EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+}
+
+}  // namespace
+}  // namespace ptpkg::build

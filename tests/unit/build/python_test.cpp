@@ -1,0 +1,79 @@
+#include "build/python.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_process.h"
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::FailsWith;
+using test::TestEnv;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(ProbePython, AsksARealInterpreter) {
+  TestEnv env;
+  const auto python = FindProgram("python3", env->variables["PATH"]);
+  if (!python) GTEST_SKIP() << "no python3 on PATH";
+  ASSERT_OK_AND_ASSIGN(const Python probed, ProbePython(env, *python, {"pip", "no-such-distribution"}));
+  EXPECT_THAT(probed.version, ::testing::StartsWith("3."));
+  EXPECT_THAT(probed.site_packages, HasSubstr("python" + probed.MinorVersion()));
+  EXPECT_FALSE(probed.packages.contains("no-such-distribution"));
+}
+
+TEST(ProbePython, ReadsTheLastLine) {
+  test::FakeProcess process;
+  process.Answer(
+      "python", 0,
+      "a site hook printed this\n"
+      R"({"executable": "/v/bin/python", "version": "3.11.2", "site_packages": "lib/x", "packages": {"pip": "23.0"}})"
+      "\n");
+  TestEnv env({.process = &process});
+  ASSERT_OK_AND_ASSIGN(const Python python, ProbePython(env, AbsPath::Literal("/usr/bin/python"), {"pip"}));
+  EXPECT_EQ(python.executable.str(), "/v/bin/python");
+  EXPECT_EQ(python.MinorVersion(), "3.11");
+  EXPECT_EQ(python.packages.at("pip"), "23.0");
+}
+
+TEST(ProbePython, ReportsWhatDoesNotWork) {
+  test::FakeProcess process;
+  TestEnv env({.process = &process});
+  const AbsPath path = AbsPath::Literal("/usr/bin/python");
+  process.Answer("python", 1, "Traceback\nAttributeError: no get_preferred_scheme\n");
+  EXPECT_THAT(ProbePython(env, path, {}),
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("no get_preferred_scheme")));
+  process.Answer("python", 1, "");
+  EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kCommandFailed, HasSubstr("/usr/bin/python")));
+  process.Answer("python", 0, "Python 3\n");
+  EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("/usr/bin/python")));
+  process.Answer("python", 0, R"({"executable": "/p", "version": "3", "site_packages": "x", "packages": 1})");
+  EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kCorrupt, HasSubstr("lists no packages")));
+}
+
+TEST(PythonCandidates, PreferTheWantedVersion) {
+  TestEnv env;
+  for (const char* name : {"bin/python3.11", "bin/python3", "bin/python"})
+    env.dir().WriteFile(name, "#!/bin/sh\n", 0755);
+  env->variables["PATH"] = (env.dir() / "bin").str();
+  EXPECT_THAT(PythonCandidates(env, "3.11"),
+              ElementsAre(env.dir() / "bin/python3.11", env.dir() / "bin/python3", env.dir() / "bin/python"));
+  EXPECT_THAT(PythonCandidates(env, "3.12"),
+              ElementsAre(env.dir() / "bin/python3", env.dir() / "bin/python"));
+  env->variables["PTPKG_PYTHON"] = "/opt/a/python:python3.11";
+  EXPECT_THAT(PythonCandidates(env, "3.12"),
+              ElementsAre(AbsPath::Literal("/opt/a/python"), env.dir() / "bin/python3.11"));
+}
+
+TEST(IsPythonVersion, ComparesWholeComponents) {
+  EXPECT_TRUE(IsPythonVersion("3.11.2", "3.11"));
+  EXPECT_TRUE(IsPythonVersion("3.11.2", "3.11.2"));
+  EXPECT_TRUE(IsPythonVersion("3.11.2", ""));
+  EXPECT_FALSE(IsPythonVersion("3.11.2", "3.1"));
+  EXPECT_FALSE(IsPythonVersion("3.1.2", "3.11"));
+}
+
+}  // namespace
+}  // namespace ptpkg::build

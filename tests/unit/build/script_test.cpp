@@ -1,0 +1,153 @@
+#include "build/script.h"
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+#include "support/text.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOkAndHolds;
+using test::TestEnv;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ScriptTest : public ::testing::Test {
+ protected:
+  ScriptTest() {
+    recipe_.name = "toy";
+    recipe_.version = "1.0";
+    recipe_.build_string = "0";
+    recipe_.recipe_dir = env_.dir().MakeDir("recipe");
+    env_.dir().MakeDir("w");
+    layout_ = *MakeWorkLayout(env_, env_.dir() / "w");
+    EXPECT_OK(env_->fs.MakeDirs(layout_.source));
+    variables_ = {{"PATH", "/usr/bin:/bin"}, {"PREFIX", layout_.prefix.str()}};
+  }
+
+  Result<void> Run(const std::string& text) {
+    const BuildInput input{.recipe = recipe_,
+                           .source_root = layout_.source,
+                           .packages = {},
+                           .unpack = nullptr,
+                           .host_env = HostEnv::kSystem,
+                           .layout = layout_,
+                           .log_file = env_.dir() / "logs/toy.log"};
+    return RunScript(env_, {.build = input, .text = text, .variables = variables_, .preamble = preamble_});
+  }
+  std::string Log() { return env_.dir().ReadFile("logs/toy.log"); }
+
+  TestEnv env_;
+  recipe::Recipe recipe_;
+  WorkLayout layout_;
+  std::map<std::string, std::string> variables_;
+  std::string preamble_;
+};
+
+TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
+  ASSERT_OK(Run("pwd\nenv | cut -d= -f1 | sort | tr '\\n' ' '\necho error >&2\ntouch \"$PREFIX/made\"\n"));
+  EXPECT_THAT(Log(), HasSubstr("\n" + layout_.source.str() + "\n"));
+  EXPECT_THAT(Log(), HasSubstr("\nPATH PREFIX PWD SHLVL _ error\n"));
+  EXPECT_THAT(Log(), HasSubstr("# PATH=/usr/bin:/bin\n"));
+  EXPECT_THAT(Exists(env_->fs, layout_.prefix / "made"), IsOkAndHolds(true));
+  ASSERT_EQ(env_.reporter.tasks().size(), 1U);
+  EXPECT_EQ(env_.reporter.tasks()[0].info.subject, "toy-1.0-0");
+  EXPECT_THAT(env_.reporter.tasks()[0].child_output, Contains(layout_.source.str()));
+}
+
+TEST_F(ScriptTest, AFailureShowsTheLast40LinesAndTheLog) {
+  const auto result = Run("for i in $(seq 1 100); do echo \"line $i\"; done\nfalse\necho not reached\n");
+
+  ASSERT_THAT(result,
+              FailsWith(ErrorCode::kCommandFailed, "the build script of 'toy-1.0-0' ended with status 1"));
+  ASSERT_EQ(result.error().context().size(), 1U);
+  const std::string& context = result.error().context()[0];
+  EXPECT_THAT(context, HasSubstr((env_.dir() / "logs/toy.log").str()));
+  EXPECT_THAT(context, HasSubstr("\n  line 61\n"));
+  EXPECT_THAT(context, ::testing::EndsWith("\n  line 100"));
+  EXPECT_THAT(context, Not(HasSubstr("line 60\n")));
+  EXPECT_THAT(context, Not(HasSubstr("not reached")));
+  EXPECT_THAT(result, HasHint(HasSubstr("logs/toy.log")));
+  EXPECT_THAT(Log(), HasSubstr("\nline 1\n"));
+}
+
+TEST_F(ScriptTest, AFailureWithoutOutputSaysSo) {
+  const auto result = Run("exit 3\n");
+  ASSERT_THAT(result, FailsWith(ErrorCode::kCommandFailed, HasSubstr("status 3")));
+  EXPECT_THAT(result.error().context()[0], HasSubstr("printed nothing"));
+}
+
+TEST_F(ScriptTest, NamesTheSignal) {
+  EXPECT_THAT(Run("kill -9 $$\n"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was ended by signal 9")));
+}
+
+TEST_F(ScriptTest, AnInterruptEndsTheWholeGroupAndKeepsTheLog) {
+  std::thread interrupt([&] {
+    // Not before the script runs: the marker is its first act.
+    while (!*Exists(env_->fs, layout_.prefix / "started"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    env_.cancel.Cancel();
+  });
+  const auto result =
+      Run("echo begun\nsleep 600 & echo $! > \"$PREFIX/pid\"\ntouch \"$PREFIX/started\"\nwait\ntouch "
+          "\"$PREFIX/ended\"\n");
+  interrupt.join();
+
+  EXPECT_THAT(result, FailsWith(ErrorCode::kCancelled, "interrupted"));
+  EXPECT_THAT(result.error().context(), Contains(HasSubstr("logs/toy.log")));
+  EXPECT_THAT(Log(), HasSubstr("begun"));
+  EXPECT_THAT(Exists(env_->fs, layout_.prefix / "ended"), IsOkAndHolds(false));
+  const std::string pid(Trim(*ReadFile(env_->fs, layout_.prefix / "pid")));
+  EXPECT_THAT(Exists(env_->fs, AbsPath::Literal("/proc") / pid), IsOkAndHolds(false));
+}
+
+TEST_F(ScriptTest, ReplacesTheLogOfTheLastRun) {
+  ASSERT_OK(Run("echo first\n"));
+  ASSERT_OK(Run("echo second\n"));
+  EXPECT_THAT(Log(), Not(HasSubstr("first")));
+}
+
+TEST_F(ScriptTest, RunsThePreambleFirst) {
+  preamble_ = "GREETING=hello\n";
+  ASSERT_OK(Run("echo \"$GREETING world\"\n"));
+  EXPECT_THAT(Log(), HasSubstr("hello world"));
+}
+
+TEST_F(ScriptTest, TakesTheInterpreterOfTheRecipe) {
+  recipe_.script.interpreter = "sh";
+  ASSERT_OK(Run("echo \"${BASH_VERSION:-no bash}\"\n"));
+  recipe_.script.interpreter = "no-such-interpreter";
+  EXPECT_THAT(Run("x"), FailsWith(ErrorCode::kNotFound, HasSubstr("no-such-interpreter")));
+}
+
+TEST_F(ScriptTest, ReportsALogThatCannotBeWritten) {
+  env_.dir().WriteFile("logs", "a file, no folder");
+  EXPECT_THAT(Run("true\n").error().message(), HasSubstr("logs"));
+}
+
+TEST_F(ScriptTest, TextComesFromLinesThenFileThenBuildSh) {
+  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::nullopt));
+  env_.dir().WriteFile("recipe/build.sh", "echo default\n");
+  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("echo default\n")));
+  env_.dir().WriteFile("recipe/other.sh", "echo other\n");
+  recipe_.script.file = "other";
+  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("echo other\n")));
+  recipe_.script.lines = {"one", "two"};
+  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("one\ntwo\n")));
+}
+
+TEST_F(ScriptTest, NamesAMissingScript) {
+  recipe_.script.file = "make.sh";
+  EXPECT_THAT(ScriptText(env_->fs, recipe_), FailsWith(ErrorCode::kNotFound, HasSubstr("'make.sh'")));
+}
+
+}  // namespace
+}  // namespace ptpkg::build

@@ -1,0 +1,177 @@
+#include "channel/wheel_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "channel/index.h"
+#include "support/json.h"
+#include "support/matchers.h"
+#include "unit/wheel/wheel_fixture.h"
+
+namespace ptpkg::channel {
+namespace {
+
+using test::FailsWith;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class IndexWheelsTest : public testing::Test {
+ protected:
+  /// A wheel "<name>-<version>-py3-none-any.whl" in the root.
+  AbsPath AddWheel(const std::string& name, const std::string& version, const std::string& fields = "") {
+    wheel::CoreMetadata metadata = *wheel::ParseCoreMetadata(
+        "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + fields, "METADATA");
+    StagedTree tree;
+    const wheel::WheelInput input{
+        .metadata = metadata, .tag = {"py3", "none", "any"}, .root_is_purelib = true, .tree = tree};
+    const Result<Artifact> wheel =
+        wheel::WriteWheel(env_, input, root_, {.on_existing = OnExisting::kReplace});
+    EXPECT_THAT(wheel, test::IsOk());
+    return wheel ? wheel->path : root_;
+  }
+
+  std::string Text(const std::string& relative) { return env_.dir().ReadFile("root/" + relative); }
+  Json Page(const std::string& project) {
+    const Result<Json> json = ParseJson(Text("simple/" + project + "/index.json"), project);
+    EXPECT_THAT(json, test::IsOk());
+    return json ? *json : Json::object();
+  }
+  std::vector<std::string> Written(const IndexSummary& summary) {
+    std::vector<std::string> names;
+    for (const AbsPath& path : summary.written) names.push_back(path.RelativeTo(root_)->str());
+    return names;
+  }
+
+  test::TestEnv env_;
+  AbsPath root_ = env_.dir().MakeDir("root");
+};
+
+TEST_F(IndexWheelsTest, WritesPagesAndMetadata) {
+  const AbsPath wheel = AddWheel("Foo.Bar", "1.0+cu130", "Requires-Python: >=3.10,<4\n");
+  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexWheels(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  EXPECT_THAT(Written(summary),
+              ElementsAre("foo_bar-1.0+cu130-py3-none-any.whl.metadata", "simple/foo-bar/index.html",
+                          "simple/foo-bar/index.json", "simple/index.html", "simple/index.json"));
+  const std::string metadata = Text("foo_bar-1.0+cu130-py3-none-any.whl.metadata");
+  EXPECT_EQ(metadata,
+            "Metadata-Version: 2.1\nName: Foo.Bar\nVersion: 1.0+cu130\nRequires-Python: >=3.10,<4\n");
+  const std::string metadata_hex = HashText(metadata).Hex();
+  EXPECT_THAT(
+      Text("simple/foo-bar/index.html"),
+      HasSubstr("<a href=\"../../foo_bar-1.0%2Bcu130-py3-none-any.whl#sha256=" + digests.sha256.Hex() +
+                "\" data-requires-python=\"&gt;=3.10,&lt;4\" data-core-metadata=\"sha256=" + metadata_hex +
+                "\" data-dist-info-metadata=\"sha256=" + metadata_hex +
+                "\">foo_bar-1.0+cu130-py3-none-any.whl</a>"));
+  EXPECT_THAT(Text("simple/index.html"), HasSubstr("<a href=\"foo-bar/\">foo-bar</a>"));
+  const Json page = Page("foo-bar");
+  EXPECT_EQ(page.at("meta").at("api-version"), "1.4");
+  EXPECT_EQ(page.at("name"), "foo-bar");
+  EXPECT_EQ(page.at("versions"), Json::array({"1.0+cu130"}));
+  const Json& file = page.at("files").at(0);
+  EXPECT_EQ(file.at("filename"), "foo_bar-1.0+cu130-py3-none-any.whl");
+  EXPECT_EQ(file.at("url"), "../../foo_bar-1.0%2Bcu130-py3-none-any.whl");
+  EXPECT_EQ(file.at("hashes").at("sha256"), digests.sha256.Hex());
+  EXPECT_EQ(file.at("size"), digests.size_bytes);
+  EXPECT_EQ(file.at("requires-python"), ">=3.10,<4");
+  EXPECT_EQ(file.at("core-metadata").at("sha256"), metadata_hex);
+  EXPECT_FALSE(file.contains("upload-time")) << "a page must not depend on the clock";
+}
+
+TEST_F(IndexWheelsTest, SortsByVersionNotByText) {
+  for (const char* const version : {"1.10", "1.9", "1.10rc1", "1.9.post1"}) AddWheel("a", version);
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_EQ(Page("a").at("versions"), Json::array({"1.9", "1.9.post1", "1.10rc1", "1.10"}));
+}
+
+TEST_F(IndexWheelsTest, ASecondRunWritesNothingAndHashesNothing) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK(IndexWheels(env_, root_));
+  // A digest in the page that is not the file's shows whether it was taken from there.
+  Json page = Page("a");
+  const std::string planted(64, 'a');
+  page["files"][0]["hashes"]["sha256"] = planted;
+  ASSERT_OK(WriteFile(env_->fs, root_ / "simple/a/index.json", DumpJson(page)));
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_EQ(Page("a").at("files").at(0).at("hashes").at("sha256"), planted);
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexWheels(env_, root_));
+  EXPECT_THAT(again.written, IsEmpty());
+}
+
+TEST_F(IndexWheelsTest, OtherContentUnderTheSameNameIsHashedAgain) {
+  AddWheel("a", "1", "Summary: one\n");
+  ASSERT_OK(IndexWheels(env_, root_));
+  const AbsPath wheel = AddWheel("a", "1", "Summary: two\n");
+  // Time stamps say nothing here: copies keep them.
+  ASSERT_OK(env_->fs.SetMtime(wheel, 0));
+  ASSERT_OK(IndexWheels(env_, root_));
+  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
+  EXPECT_EQ(Page("a").at("files").at(0).at("hashes").at("sha256"), digests.sha256.Hex());
+}
+
+TEST_F(IndexWheelsTest, ADamagedPageOfTheLastRunIsReplaced) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
+  for (const char* const text :
+       {"", "nonsense", "[]", "{\"files\": 1}", "{\"files\": [1, {\"filename\": 2}]}",
+        "{\"files\": [{\"filename\": \"a-1-py3-none-any.whl\", \"size\": -1}]}",
+        "{\"files\": [{\"filename\": \"a-1-py3-none-any.whl\", \"hashes\": []}]}"}) {
+    ASSERT_OK(env_->fs.MakeDirs(root_ / "simple/a"));
+    ASSERT_OK(WriteFile(env_->fs, root_ / "simple/a/index.json", text));
+    ASSERT_OK(IndexWheels(env_, root_)) << text;
+    EXPECT_EQ(Page("a").at("files").at(0).at("hashes").at("sha256"), digests.sha256.Hex()) << text;
+  }
+}
+
+TEST_F(IndexWheelsTest, RemovesPagesOfWheelsThatAreGone) {
+  const AbsPath gone = AddWheel("gone", "1");
+  AddWheel("stays", "1");
+  ASSERT_OK(IndexWheels(env_, root_));
+  ASSERT_OK(env_->fs.Remove(gone));
+  ASSERT_OK(IndexWheels(env_, root_));
+  const std::vector<std::string> left = env_.dir().List();
+  EXPECT_THAT(left, Not(Contains(HasSubstr("gone"))));
+  EXPECT_THAT(left, Contains("root/simple/stays/index.html"));
+  EXPECT_THAT(Text("simple/index.html"), Not(HasSubstr("gone")));
+}
+
+TEST_F(IndexWheelsTest, LeavesForeignFilesAlone) {
+  AddWheel("a", "1");
+  env_.dir().WriteFile("root/notes.txt", "mine");
+  env_.dir().WriteFile("root/.b-1-py3-none-any.whl.1-1.ptpkg-tmp", "half");
+  env_.dir().WriteFile("root/simple/old/notes.txt", "mine");
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_EQ(Text("notes.txt"), "mine");
+  EXPECT_EQ(Text("simple/old/notes.txt"), "mine");
+}
+
+TEST_F(IndexWheelsTest, AnEmptyFolderGivesAnEmptyIndex) {
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexWheels(env_, root_));
+  EXPECT_EQ(summary.packages, 0U);
+  EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"projects\": []"));
+}
+
+TEST_F(IndexWheelsTest, NamesTheWheelThatIsWrong) {
+  AddWheel("a", "1");
+  env_.dir().WriteFile("root/b-1-py3-none-any.whl", "junk");
+  EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kCorrupt, HasSubstr("b-1-py3-none-any.whl")));
+  ASSERT_OK(env_->fs.Remove(root_ / "b-1-py3-none-any.whl"));
+  env_.dir().WriteFile("root/b.whl", "junk");
+  EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'b.whl'")));
+  EXPECT_THAT(IndexWheels(env_, root_ / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+  env_.cancel.Cancel();
+  ASSERT_OK(env_->fs.Remove(root_ / "b.whl"));
+  EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kCancelled, HasSubstr("interrupted")));
+}
+
+TEST(PercentEncode, KeepsOnlyWhatNeedsNoCare) {
+  EXPECT_EQ(PercentEncode("a-1!2.0+cu130~_.whl"), "a-1%212.0%2Bcu130~_.whl");
+  EXPECT_EQ(PercentEncode("é /"), "%C3%A9%20%2F");
+}
+
+}  // namespace
+}  // namespace ptpkg::channel

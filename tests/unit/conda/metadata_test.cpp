@@ -1,0 +1,262 @@
+// info/index.json, about.json and paths.json.
+#include "conda/about_json.h"
+#include "conda/index_json.h"
+#include "conda/paths_json.h"
+#include "support/matchers.h"
+
+namespace ptpkg::conda {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::HasSubstr;
+
+PackageMetadata Torch() {
+  PackageMetadata metadata;
+  metadata.name = "torch";
+  metadata.version = "2.6.0";
+  metadata.build_string = "py311h1234567_3";
+  metadata.build_number = 3;
+  metadata.depends = {"python >=3.11,<3.12.0a0", "numpy  >=1.26", "numpy >=1.26"};
+  metadata.license = "BSD-3-Clause";
+  return metadata;
+}
+
+TEST(MakeIndexJson, WritesTheFieldsOfCep34) {
+  PackageMetadata metadata = Torch();
+  metadata.constrains = {"cpuonly <0"};
+  metadata.track_features = {"torch-p-1", "x"};
+  ASSERT_OK_AND_ASSIGN(const Json index, MakeIndexJson(metadata, 1700000000000));
+  const Json expected = {{"name", "torch"},
+                         {"version", "2.6.0"},
+                         {"build", "py311h1234567_3"},
+                         {"build_number", 3},
+                         {"depends", {"numpy >=1.26", "python >=3.11,<3.12.0a0"}},
+                         {"constrains", {"cpuonly <0"}},
+                         {"subdir", "linux-64"},
+                         {"arch", "x86_64"},
+                         {"platform", "linux"},
+                         {"license", "BSD-3-Clause"},
+                         {"track_features", "torch-p-1 x"},
+                         {"timestamp", 1700000000000}};
+  EXPECT_EQ(index, expected);
+}
+
+TEST(MakeIndexJson, MarksNoarchKinds) {
+  PackageMetadata metadata = Torch();
+  metadata.subdir = "noarch";
+  ASSERT_OK_AND_ASSIGN(const Json generic, MakeIndexJson(metadata, 0));
+  EXPECT_EQ(generic["noarch"], "generic");
+  EXPECT_TRUE(generic["arch"].is_null());
+  metadata.noarch_python = true;
+  ASSERT_OK_AND_ASSIGN(const Json python, MakeIndexJson(metadata, 0));
+  EXPECT_EQ(python["noarch"], "python");
+}
+
+TEST(CheckMetadata, NamesTheFieldThatIsWrong) {
+  const auto broken = [](auto&& change) {
+    PackageMetadata metadata = Torch();
+    change(metadata);
+    return CheckMetadata(metadata);
+  };
+  EXPECT_THAT(CheckMetadata(Torch()), IsOk());
+  EXPECT_THAT(broken([](auto& m) { m.name = "Torch"; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("package name")));
+  EXPECT_THAT(broken([](auto& m) { m.version = "1-2"; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("version")));
+  EXPECT_THAT(broken([](auto& m) { m.build_string = ""; }),
+              FailsWith(ErrorCode::kInvalidInput, "build string is empty"));
+  EXPECT_THAT(broken([](auto& m) { m.subdir = "x"; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("subdir")));
+  EXPECT_THAT(broken([](auto& m) { m.noarch_python = true; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot have subdir 'linux-64'")));
+  EXPECT_THAT(broken([](auto& m) { m.entry_points = {"a = b:c"}; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("noarch python package only")));
+  EXPECT_THAT(broken([](auto& m) { m.track_features = {"a b"}; }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("track feature")));
+  EXPECT_THAT(broken([](auto& m) {
+                m.run_exports = {{"soft", {"a"}}};
+              }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no kind 'soft'")));
+  EXPECT_THAT(broken([](auto& m) {
+                m.run_exports = {{"weak", {"A"}}};
+              }),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("dependency 'A'")));
+}
+
+TEST(CheckMetadata, RefusesEntryPointsThatAreNoScripts) {
+  for (const char* text : {"tool", "tool = module", "../x = a:b", "t = a b:c", "= a:b", "t = :b", "t = a:"}) {
+    PackageMetadata metadata = Torch();
+    metadata.subdir = "noarch";
+    metadata.noarch_python = true;
+    metadata.entry_points = {text};
+    EXPECT_THAT(CheckMetadata(metadata), FailsWith(ErrorCode::kInvalidInput, HasSubstr("entry point")))
+        << text;
+  }
+}
+
+TEST(DescribeMetadata, DiffersWithEveryField) {
+  const std::string base = DescribeMetadata(Torch());
+  PackageMetadata metadata = Torch();
+  EXPECT_EQ(DescribeMetadata(metadata), base);
+  metadata.license_files["LICENSE"] = "text";
+  EXPECT_NE(DescribeMetadata(metadata), base);
+}
+
+TEST(CheckIndexSchema, RefusesWrongTypes) {
+  const Json good = {
+      {"name", "a"}, {"version", "1"}, {"build", "0"}, {"build_number", 0}, {"depends", {"b"}}};
+  EXPECT_THAT(CheckIndexSchema(good, "x"), IsOk());
+  for (const auto& [key, value] : {std::pair<std::string, Json>{"name", 1},
+                                   {"version", nullptr},
+                                   {"build", ""},
+                                   {"build_number", "0"},
+                                   {"build_number", -1},
+                                   {"depends", "b"},
+                                   {"depends", {1}},
+                                   {"subdir", 5},
+                                   {"name", "a/b"}}) {
+    Json index = good;
+    index[key] = value;
+    EXPECT_THAT(CheckIndexSchema(index, "x"), FailsWith(ErrorCode::kInvalidInput, HasSubstr(key))) << key;
+  }
+  EXPECT_THAT(CheckIndexSchema(Json::array(), "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no JSON object")));
+}
+
+TEST(MakeAboutJson, DropsEmptyTextsAndSecrets) {
+  PackageMetadata metadata = Torch();
+  metadata.about = {{"home", "https://user:word@example.org/x"},
+                    {"summary", ""},
+                    {"doc_url", "https://example.org/t/abc-1/c"}};
+  const Json expected = {
+      {"home", "https://example.org/x"}, {"doc_url", "https://example.org/c"}, {"license", "BSD-3-Clause"}};
+  EXPECT_EQ(MakeAboutJson(metadata), expected);
+}
+
+TEST(WithoutCredentials, LeavesOtherTextAlone) {
+  EXPECT_EQ(WithoutCredentials("mail me@example.org"), "mail me@example.org");
+  EXPECT_EQ(WithoutCredentials("https://example.org/t/secret"), "https://example.org");
+  EXPECT_EQ(WithoutCredentials("https://example.org/tools/x"), "https://example.org/tools/x");
+}
+
+StagedTree Links() {
+  const auto file = [](const char* path, const char* text) {
+    return TreeEntry{.path = RelPath::Literal(path),
+                     .kind = FileKind::kRegular,
+                     .mode = 0644,
+                     .size_bytes = std::string(text).size(),
+                     .sha256 = HashText(text),
+                     .link_target = {}};
+  };
+  const auto link = [](const char* path, const char* target) {
+    return TreeEntry{.path = RelPath::Literal(path),
+                     .kind = FileKind::kSymlink,
+                     .mode = 0777,
+                     .size_bytes = 0,
+                     .sha256 = {},
+                     .link_target = target};
+  };
+  StagedTree tree;
+  tree.entries = {link("a", "b"),
+                  link("b", "a"),
+                  link("lib/libx.so", "libx.so.1"),
+                  file("lib/libx.so.1", "elf"),
+                  link("lib64", "lib"),
+                  link("out", "../x"),
+                  link("through", "lib64/libx.so"),
+                  link("to_dir", "lib"),
+                  link("void", "nowhere")};
+  return tree;
+}
+
+TEST(LinkedFile, FollowsLinksOfLinksAndOfFolders) {
+  const StagedTree tree = Links();
+  EXPECT_EQ(LinkedFile(tree, *tree.Find("lib/libx.so")), tree.Find("lib/libx.so.1"));
+  EXPECT_EQ(LinkedFile(tree, *tree.Find("through")), tree.Find("lib/libx.so.1"));
+}
+
+TEST(LinkedFile, EndsAtFoldersCirclesAndOutside) {
+  const StagedTree tree = Links();
+  for (const char* path : {"a", "out", "to_dir", "void", "lib64"}) {
+    EXPECT_EQ(LinkedFile(tree, *tree.Find(path)), nullptr) << path;
+  }
+}
+
+TEST(PathsJson, ReadsWhatItWrites) {
+  std::vector<PathsEntry> entries(3);
+  entries[0] = {.path = "bin/x",
+                .type = PathType::kHardLink,
+                .sha256 = HashText("1"),
+                .size_bytes = 1,
+                .placeholder = "/long",
+                .mode = FileMode::kBinary,
+                .no_link = true,
+                .has_digest = true};
+  entries[1] = {.path = "bin/y",
+                .type = PathType::kSoftLink,
+                .sha256 = HashText("1"),
+                .size_bytes = 1,
+                .placeholder = "",
+                .mode = FileMode::kText,
+                .no_link = false,
+                .has_digest = true};
+  entries[2] = {.path = "z",
+                .type = PathType::kHardLink,
+                .sha256 = HashText("22"),
+                .size_bytes = 2,
+                .placeholder = "/long",
+                .mode = FileMode::kText,
+                .no_link = false,
+                .has_digest = true};
+  ASSERT_OK_AND_ASSIGN(const auto read, ParsePathsJson(MakePathsJson(entries), "x"));
+  ASSERT_EQ(read.size(), 3U);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].path, entries[i].path);
+    EXPECT_EQ(read[i].type, entries[i].type);
+    EXPECT_EQ(read[i].sha256, entries[i].sha256);
+    EXPECT_EQ(read[i].size_bytes, entries[i].size_bytes);
+    EXPECT_EQ(read[i].placeholder, entries[i].placeholder);
+    EXPECT_EQ(read[i].mode, entries[i].mode);
+    EXPECT_EQ(read[i].no_link, entries[i].no_link);
+  }
+}
+
+TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
+  const auto parse = [](const Json& item) {
+    return ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({item})}}, "x");
+  };
+  const Json good = {{"_path", "a"}, {"sha256", HashText("").Hex()}, {"size_in_bytes", 0}};
+  EXPECT_THAT(parse(good), IsOk());
+  for (const auto& [key, value, message] :
+       {std::tuple<std::string, Json, std::string>{"_path", "../a", "'../a'"},
+        {"_path", "/a", "'/a'"},
+        {"_path", "info/x", "below info/"},
+        {"path_type", "fifo", "'fifo'"},
+        {"file_mode", "x", "file_mode"},
+        {"sha256", "zz", "zz"},
+        {"size_in_bytes", -1, "negative"}}) {
+    Json item = good;
+    item[key] = value;
+    EXPECT_THAT(parse(item), FailsWith(ErrorCode::kInvalidInput, HasSubstr(message))) << key;
+  }
+  EXPECT_THAT(parse("text"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no object")));
+  EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({good, good})}}, "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("twice")));
+  EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 2}, {"paths", Json::array()}}, "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("paths_version 2")));
+  EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 1}, {"paths", 1}}, "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no list")));
+  EXPECT_THAT(ParsePathsJson(Json::array(), "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no JSON object")));
+}
+
+TEST(ParsePathsJson, TakesEntriesWithoutDigest) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto read,
+      ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({Json{{"_path", "a"}}})}}, "x"));
+  EXPECT_FALSE(read.at(0).has_digest);
+}
+
+}  // namespace
+}  // namespace ptpkg::conda

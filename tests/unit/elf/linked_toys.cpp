@@ -1,0 +1,69 @@
+#include "unit/elf/linked_toys.h"
+
+#include <stdexcept>
+
+#include "support/process.h"
+
+namespace ptpkg::elf::test {
+namespace {
+
+const AbsPath& ToyRoot() {
+  static const AbsPath kRoot = AbsPath::Literal(PTPKG_ELF_TOYS);
+  return kRoot;
+}
+
+Command MakeCommand(std::vector<std::string> argv, const AbsPath& cwd) {
+  Command command;
+  command.argv = std::move(argv);
+  command.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}};
+  command.cwd = cwd;
+  command.timeout = std::chrono::seconds(60);
+  return command;
+}
+
+template <class T>
+T Must(Result<T> result) {
+  if (!result.has_value()) throw std::runtime_error(FormatError(result.error()));
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+int ExitCode(Env& env, const Command& command) {
+  const ExitStatus status = Must(env.process.Run(command));
+  return status.signal != 0 ? 128 + status.signal : status.code;
+}
+
+}  // namespace
+
+std::vector<std::string> InstalledLinkers() {
+  std::vector<std::string> linkers;
+  const auto fs = MakeOsFs();
+  for (const char* name : {"bfd", "gold", "lld", "mold"}) {
+    if (Must(Exists(*fs, ToyRoot() / name))) linkers.emplace_back(name);
+  }
+  return linkers;
+}
+
+LinkedToys::LinkedToys(const std::string& set) {
+  const AbsPath from = ToyRoot() / set;
+  static_cast<void>(dir_.MakeDir("deps"));
+  for (const char* name : {"deps/libdeep.so", "libanswer.so", "app", "app_fixed", "loader"}) {
+    Must(fs().CopyFile(from / name, Path(name)));
+  }
+  static_cast<void>(dir_.MakeSymlink("libdeep.so", "deps/libdeep.so.1"));
+}
+
+std::string LinkedToys::Output(const std::vector<std::string>& argv) {
+  const ExitStatus status = Must(env_.env().process.Run(MakeCommand(argv, dir_.path())));
+  if (!status.ok()) throw std::runtime_error(ShellQuote(argv) + ": " + status.output);
+  return status.output;
+}
+
+int LinkedToys::Load(const AbsPath& library) {
+  return ExitCode(env_, MakeCommand({Path("loader").str(), library.str()}, AbsPath::Literal("/")));
+}
+
+int LinkedToys::Run(const AbsPath& program) {
+  return ExitCode(env_, MakeCommand({program.str()}, AbsPath::Literal("/")));
+}
+
+}  // namespace ptpkg::elf::test

@@ -1,0 +1,46 @@
+#include "elf/search_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ptpkg::elf {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(SearchPathText, SplitsAndJoins) {
+  EXPECT_THAT(SplitSearchPath(""), IsEmpty());
+  EXPECT_THAT(SplitSearchPath("a::b"), ElementsAre("a", "", "b"));
+  EXPECT_THAT(SplitSearchPath(":"), ElementsAre("", ""));
+  EXPECT_EQ(JoinSearchPath({"$ORIGIN", "/x"}), "$ORIGIN:/x");
+}
+
+TEST(AfterOrigin, KnowsBothForms) {
+  EXPECT_EQ(AfterOrigin("$ORIGIN"), "");
+  EXPECT_EQ(AfterOrigin("$ORIGIN/"), "");
+  EXPECT_EQ(AfterOrigin("${ORIGIN}/../lib"), "../lib");
+  EXPECT_EQ(AfterOrigin("$ORIGINAL/lib"), std::nullopt);
+  EXPECT_EQ(AfterOrigin("/x/$ORIGIN"), std::nullopt);
+  EXPECT_EQ(AfterOrigin("$LIB"), std::nullopt);
+}
+
+TEST(RelocatableEntries, KeepsRelatesAndDrops) {
+  const RelPath file = RelPath::Literal("lib/python3.11/site-packages/torch/lib/libtorch.so");
+  EXPECT_THAT(
+      RelocatableEntries({"$ORIGIN", "/b/prefix/lib", "/b/prefix/lib/python3.11/site-packages/torch/lib",
+                          "/b/prefix", "/b/prefixed/lib", "/usr/lib", "lib", "", "${ORIGIN}/x"},
+                         file, "/b/prefix"),
+      ElementsAre("$ORIGIN", "$ORIGIN/../../../..", "$ORIGIN/../../../../..", "${ORIGIN}/x"));
+}
+
+TEST(RelocatableEntries, NormalisesAndDropsRepeats) {
+  const RelPath file = RelPath::Literal("bin/app");
+  EXPECT_THAT(RelocatableEntries({"/p//lib/", "/p/bin/../lib", "$ORIGIN/../lib"}, file, "/p"),
+              ElementsAre("$ORIGIN/../lib"));
+  EXPECT_THAT(RelocatableEntries({"/usr/lib", "/"}, file, "/"),
+              ElementsAre("$ORIGIN/../usr/lib", "$ORIGIN/.."));
+}
+
+}  // namespace
+}  // namespace ptpkg::elf

@@ -1,0 +1,402 @@
+// Expressions: values, operators, filters, functions, and every refusal.
+
+#include "recipe/expression.h"
+
+#include <gtest/gtest.h>
+
+#include "recipe/functions.h"
+#include "support/matchers.h"
+#include "unit/recipe/fake_variants.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+using ::ptpkg::test::FailsWith;
+using ::ptpkg::test::FakeVariants;
+using ::ptpkg::test::HasHint;
+using ::ptpkg::test::IsOkAndHolds;
+using ::testing::HasSubstr;
+
+class ExpressionTest : public ::testing::Test {
+ protected:
+  Result<Value> Evaluate(const std::string& text) {
+    PTPKG_TRY(const Expression expression, Expression::Parse(text, {SourceSpan{"f", 1, 1, 1, text}, true}));
+    return expression.Evaluate(scope_);
+  }
+  /// The JSON text of the result, or the error's message.
+  std::string Show(const std::string& text) {
+    const Result<Value> value = Evaluate(text);
+    return value ? value->ToJson().dump() : "error: " + value.error().message();
+  }
+
+  FakeVariants variants_{{{"python", Value("3.11.* *_cpython")},
+                          {"cuda_version", Value("13.0")},
+                          {"gpu", Value(true)},
+                          {"cxx_compiler", Value("clangxx")},
+                          {"cxx_compiler_version", Value(std::int64_t{18})},
+                          {"rust_compiler_version", Value(">=1.80")},
+                          {"c_stdlib", Value("sysroot")},
+                          {"c_stdlib_version", Value("2.28")},
+                          {"cdt_name", Value("cos7")}}};
+  std::map<std::string, std::string> environment_ = {{"TOKENS", "3"}};
+  Scope scope_{"linux-64", variants_, environment_};
+};
+
+TEST_F(ExpressionTest, Values) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1", "1"},
+      {"-3", "-3"},
+      {"1.5", "1.5"},
+      {"'a\\n\\'b'", R"("a\n'b")"},
+      {"\"x\"", R"("x")"},
+      {"true", "true"},
+      {"False", "false"},
+      {"none", "null"},
+      {"[]", "[]"},
+      {"[1, 'a', [2,],]", R"([1,"a",[2]])"},
+      {"gpu", "true"},
+      {"(1)", "1"},
+      {"9223372036854775807", "9223372036854775807"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(ExpressionTest, Operators) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1 + 2 * 3", "7"},
+      {"(1 + 2) * 3", "9"},
+      {"7 // 2", "3"},
+      {"-7 // 2", "-4"},
+      {"7 % 3", "1"},
+      {"-7 % 3", "2"},
+      {"7 / 2", "3.5"},
+      {"6 / 2", "3.0"},
+      {"2 ** 10", "1024"},
+      {"2 ** 3 ** 2", "64"},
+      {"2 ** -1", "0.5"},
+      {"1 - 2 - 3", "-4"},
+      {"1 + 1.5", "2.5"},
+      {"7.5 // 2", "3.0"},
+      {"7.5 % 2", "1.5"},
+      {"--2", "2"},
+      {"'a' + 'b'", R"("ab")"},
+      {"[1] + [2]", "[1,2]"},
+      {"1 ~ 'a' ~ true ~ none", R"("1atrue")"},
+      {"1 == 1.0", "true"},
+      {"'1' == 1", "false"},
+      {"1 != 2", "true"},
+      {"2 < 10", "true"},
+      {"'2' < '10'", "false"},
+      {"2 <= 2", "true"},
+      {"3 >= 4", "false"},
+      {"3 > 2", "true"},
+      {"2 in [1, 2]", "true"},
+      {"'b' in 'abc'", "true"},
+      {"2 not in [1, 2]", "false"},
+      {"not 1 == 2", "true"},
+      {"not not true", "true"},
+      {"true or 1 // 0", "true"},
+      {"false and 1 // 0", "false"},
+      {"'' or 'x'", R"("x")"},
+      {"1 if gpu else 2", "1"},
+      {"1 if not gpu", "null"},
+      {"1 if false else 2 if false else 3", "3"},
+      {"[1,2,3][1]", "2"},
+      {"[1,2,3][-1]", "3"},
+      {"'abc'[0]", R"("a")"},
+      {"-1 | abs", "1"},
+      {"2 - -1", "3"},
+      {"+2", "2"},
+      {"not gpu or gpu and false", "false"},
+  };
+  for (const auto& [text, expected] : cases) {
+    EXPECT_EQ(Show(text), expected) << text;
+  }
+}
+
+TEST_F(ExpressionTest, ConcatenationBindsTighterThanSum) {
+  // Jinja's order: 1 ~ 2 is text, and text plus text is text.
+  EXPECT_EQ(Show("1 ~ 2 + 3 ~ 4"), R"("1234")");
+}
+
+TEST_F(ExpressionTest, Filters) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"'AbC' | lower", R"("abc")"},
+      {"'AbC' | upper", R"("ABC")"},
+      {"' x ' | trim", R"("x")"},
+      {"'a-b-c' | replace('-', '_')", R"("a_b_c")"},
+      {"13.0 | replace('.', '')", R"("130")"},
+      {"'12' | int", "12"},
+      {"' 7 ' | int", "7"},
+      {"2.9 | int", "2"},
+      {"true | int", "1"},
+      {"5 | int", "5"},
+      {"'' | bool", "false"},
+      {"'x' | bool", "true"},
+      {"[0] | bool", "true"},
+      {"-3 | abs", "3"},
+      {"-1.5 | abs", "1.5"},
+      {"nope | default('d')", R"("d")"},
+      {"gpu | default(1)", "true"},
+      {"(1 if false) | default(2)", "2"},
+      {"[3,1,2] | sort", "[1,2,3]"},
+      {"['b','a'] | sort | first", R"("a")"},
+      {"[1,2] | last", "2"},
+      {"'abc' | first", R"("a")"},
+      {"[1,2] | length", "2"},
+      {"'abc' | length", "3"},
+      {"['a', 1] | join('-')", R"("a-1")"},
+      {"['a','b'] | join", R"("ab")"},
+      {"[3,1] | min", "1"},
+      {"['a','b'] | max", R"("b")"},
+      {"[1,2,1] | unique", "[1,2]"},
+      {"'a,b' | split(',')", R"(["a","b"])"},
+      {"' a  b ' | split", R"(["a","b"])"},
+      {"'a,,b'.split(',')", R"(["a","","b"])"},
+      {"'ab' | list", R"(["a","b"])"},
+      {"[1,2] | reverse", "[2,1]"},
+      {"'ab' | reverse", R"("ba")"},
+      {"[1,2,3] | slice(2)", "[[1,2],[3]]"},
+      {"[1] | slice(2)", "[[1],[]]"},
+      {"python | version_to_buildstring", R"("311")"},
+      {"'3' | version_to_buildstring", R"("3")"},
+      {"cuda_version.split('.')[0] | int + 1", "14"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(ExpressionTest, Functions) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"compiler('c')", R"("gcc_linux-64")"},
+      {"compiler('cxx')", R"("clangxx_linux-64 18.*")"},
+      {"compiler('fortran')", R"("gfortran_linux-64")"},
+      {"compiler('rust')", R"("rust_linux-64 >=1.80")"},
+      {"stdlib('c')", R"("sysroot_linux-64 2.28.*")"},
+      {"cdt('libgl')", R"("libgl-cos7-x86_64")"},
+      {"cdt('libgl 1.0')", R"("libgl-cos7-x86_64 1.0")"},
+      {"match(python, '>=3.10,<3.12')", "true"},
+      {"match(python, '3.12.*')", "false"},
+      {"match(cuda_version, '>=12.8')", "true"},
+      {"env.get('TOKENS')", R"("3")"},
+      {"env.get('NONE', default='d')", R"("d")"},
+      {"env.get('NONE', 'd')", R"("d")"},
+      {"env.exists('TOKENS')", "true"},
+      {"env.exists('NONE')", "false"},
+      {"is_linux('linux-64')", "true"},
+      {"is_unix('osx-arm64')", "true"},
+      {"is_osx('linux-64')", "false"},
+      {"is_win('win-64')", "true"},
+      {"is_windows('win-64')", "true"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(ExpressionTest, CompilersByPlatform) {
+  const struct {
+    const char* platform;
+    const char* c;
+    const char* cxx;
+    const char* fortran;
+  } cases[] = {{"osx-arm64", "clang_osx-arm64", "clangxx_osx-arm64", "gfortran_osx-arm64"},
+               {"win-64", "vs2022_win-64", "vs2022_win-64", "flang_win-64"},
+               {"linux-aarch64", "gcc_linux-aarch64", "gxx_linux-aarch64", "gfortran_linux-aarch64"},
+               {"emscripten-wasm32", "emscripten_emscripten-wasm32", "emscripten_emscripten-wasm32",
+                "gfortran_emscripten-wasm32"}};
+  FakeVariants none;
+  for (const auto& c : cases) {
+    Scope scope(c.platform, none, environment_);
+    EXPECT_THAT(CallFunction("compiler", {{Value("c")}, {}}, scope), IsOkAndHolds(Value(c.c)));
+    EXPECT_THAT(CallFunction("compiler", {{Value("cxx")}, {}}, scope), IsOkAndHolds(Value(c.cxx)));
+    EXPECT_THAT(CallFunction("compiler", {{Value("fortran")}, {}}, scope), IsOkAndHolds(Value(c.fortran)));
+  }
+}
+
+TEST_F(ExpressionTest, PlatformNames) {
+  EXPECT_EQ(Show("[linux, unix, osx, win, emscripten]"), "[true,true,false,false,false]");
+  EXPECT_EQ(Show("[x86_64, aarch64, arm64, ppc64le, s390x, riscv64]"),
+            "[true,false,false,false,false,false]");
+  EXPECT_EQ(Show("target_platform == host_platform"), "true");
+  EXPECT_TRUE(variants_.read.empty());
+  EXPECT_EQ(Show("build_platform"), R"("linux-64")");
+  EXPECT_TRUE(variants_.read.contains("build_platform"));
+}
+
+TEST_F(ExpressionTest, ReadsOnlyWhatItEvaluates) {
+  EXPECT_EQ(Show("1 if gpu else cuda_version"), "1");
+  EXPECT_EQ(variants_.read, (std::set<std::string>{"gpu"}));
+  EXPECT_EQ(Show("compiler('rust')"), R"("rust_linux-64 >=1.80")");
+  EXPECT_EQ(variants_.read, (std::set<std::string>{"gpu", "rust_compiler_version"}));
+}
+
+TEST_F(ExpressionTest, ContextComesBeforeVariants) {
+  scope_.Define("gpu", Value("mine"));
+  EXPECT_EQ(Show("gpu"), R"("mine")");
+  EXPECT_TRUE(variants_.read.empty());
+  scope_.Remove("gpu");
+  EXPECT_EQ(Show("gpu"), "true");
+}
+
+TEST_F(ExpressionTest, RefusesSyntax) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "an expression is missing"},
+      {"1 +", "expected a value, found the end of the expression"},
+      {"1 2", "expected an operator or the end, found '2'"},
+      {"(1", "expected ')', found the end of the expression"},
+      {"[1 2]", "expected ',' or ']', found '2'"},
+      {"[1][0", "expected ']', found the end of the expression"},
+      {"'abc", "text without its closing quote"},
+      {"'a\\q'", "unknown escape in text"},
+      {"1.2.3", "'1.2' is followed by more than a number"},
+      {"3x", "'3' is followed by more than a number"},
+      {"a ? b", "unexpected '?' in an expression"},
+      {"if", "expected a value, found 'if'"},
+      {"a is defined", "expected an operator or the end, found 'is'"},
+      {"1 | ", "expected a filter name, found the end of the expression"},
+      {"1 | frob", "unknown filter 'frob'"},
+      {"frob(1)", "unknown function 'frob'"},
+      {"env.put('x')", "unknown function 'env.put'"},
+      {"env.get", "expected '(' after 'env.get', found the end of the expression"},
+      {"'x'.upper()", "values have no '.upper'"},
+      {"'x'.split", "values have no '.split'"},
+      {"'x'.1", "expected a method name, found '1'"},
+      {"compiler('c' 'd')", "expected ',' or ')', found 'd'"},
+      {"pin_subpackage(exact=true, 'x')", "expected a named argument, found 'x'"},
+      {"99999999999999999999", "'99999999999999999999' is too large for a number"},
+  };
+  for (const auto& [text, message] : cases) {
+    const Result<Value> value = Evaluate(text);
+    ASSERT_THAT(value, FailsWith(ErrorCode::kInvalidInput, message)) << text;
+    EXPECT_TRUE(value.error().span().has_value()) << text;
+  }
+}
+
+TEST_F(ExpressionTest, RefusesOperands) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"nope", "undefined name 'nope'"},
+      {"hash", "undefined name 'hash'"},
+      {"1 + 'a'", "'+' does not work on a number and text"},
+      {"[1] - [1]", "'-' does not work on a list and a list"},
+      {"1 < 'a'", "'<' does not work on a number and text"},
+      {"1 in 2", "'in' does not work on a number and a number"},
+      {"1 not in 2", "'not in' does not work on a number and a number"},
+      {"-'a'", "'-' does not work on text"},
+      {"1 // 0", "division by zero"},
+      {"1 % 0", "division by zero"},
+      {"1 / 0", "division by zero"},
+      {"9223372036854775807 + 1", "the result is too large for a number"},
+      {"9223372036854775807 * 2", "the result is too large for a number"},
+      {"-9223372036854775807 - 2", "the result is too large for a number"},
+      {"10 ** 19", "the result is too large for a number"},
+      {"[1] ~ 'a'", "a list cannot be put into text"},
+      {"[1]['a']", "an index must be a whole number, not text"},
+      {"[1][1]", "index 1 is outside a value of 1 items"},
+      {"[1][-2]", "index -2 is outside a value of 1 items"},
+      {"1[0]", "a number cannot be indexed"},
+      {"1 | lower", "'lower' works on text, not on a number"},
+      {"1 | length", "'length' works on a list or text, not on a number"},
+      {"'x' | abs", "'abs' works on a number, not on text"},
+      {"'x' | int", "'x' is not a whole number"},
+      {"[] | int", "'int' works on a number or text, not on a list"},
+      {"1e3 | int", "'1' is followed by more than a number"},
+      {"[] | first", "'first' works on a value with at least one item"},
+      {"[] | last", "'last' works on a value with at least one item"},
+      {"[] | max", "'max' works on a value with at least one item"},
+      {"[] | min", "'min' works on a value with at least one item"},
+      {"[1, 'a'] | sort", "'sort' needs items that are all numbers or all text"},
+      {"'a' | replace('', 'b')", "'replace' needs a text to look for"},
+      {"'a' | replace('b')", "filter 'replace' takes 2 arguments without names"},
+      {"'a' | split('')", "'split' needs a separator that is not empty"},
+      {"[1] | slice(0)", "'slice' takes a number from 1 to 1000"},
+      {"'a' | lower(1)", "filter 'lower' takes 0 arguments without names"},
+      {"[[1]] | join", "a list cannot be put into text"},
+      {"compiler()", "compiler() takes 1 argument, 0 given"},
+      {"compiler(1)", "compiler() takes text, not a number"},
+      {"compiler('c', x='y')", "compiler() has no argument 'x'"},
+      {"env.get('NONE')", "environment variable 'NONE' is not set"},
+      {"env.get()", "env.get() takes 1 to 2 arguments, 0 given"},
+      {"stdlib('cxx')", "no standard library is known for language 'cxx'"},
+      {"match(nope, '1')", "undefined name 'nope'"},
+      {"match('', '1')", "'' is not a version: it is empty"},
+      {"match('1', 'x y')", "'x y' is not a version constraint"},
+      {"pin_subpackage('x')", "pin_subpackage() is used before the package's build string is known"},
+      {"pin_compatible('x')", "pin_compatible() is used before the host requirements are known"},
+      {"pin_subpackage('x', exact=1)", "exact takes true or false"},
+      {"pin_subpackage('x', exact=true, upper_bound='x')", "a pin with 'exact' takes no other argument"},
+      {"pin_subpackage('x', lower_bound=1)", "lower_bound takes text such as 'x.x', not a number"},
+      {"pin_compatible('x', min_pin='x')", "pin_compatible() has no argument 'min_pin'"},
+  };
+  for (const auto& [text, message] : cases) {
+    const Result<Value> value = Evaluate(text);
+    ASSERT_THAT(value, FailsWith(ErrorCode::kInvalidInput, message)) << text;
+    EXPECT_TRUE(value.error().span().has_value()) << text;
+  }
+}
+
+TEST_F(ExpressionTest, Pins) {
+  scope_.pins() = {"toy", "1.2.3", "h1234567_0", {{"numpy", "1.26"}}, true};
+  const std::pair<const char*, const char*> cases[] = {
+      {"pin_subpackage('toy')", R"("toy >=1.2.3,<2.0a0")"},
+      {"pin_subpackage('toy', exact=true)", R"("toy ==1.2.3 h1234567_0")"},
+      {"pin_subpackage('toy', lower_bound='x.x', upper_bound='x.x')", R"("toy >=1.2,<1.3.0a0")"},
+      {"pin_subpackage('toy', upper_bound=none)", R"("toy >=1.2.3")"},
+      {"pin_subpackage('toy', lower_bound=none, upper_bound=none)", R"("toy")"},
+      {"pin_subpackage('toy', lower_bound=none, upper_bound=none, build='cuda*')", R"("toy * cuda*")"},
+      {"pin_subpackage('toy', build='cuda*')", R"("toy >=1.2.3,<2.0a0 cuda*")"},
+      {"pin_compatible('numpy')", R"("numpy >=1.26,<2.0a0")"},
+      {"pin_compatible('numpy', exact=true)",
+       "error: the build string of 'numpy' is not known before the environment is solved"},
+      {"pin_compatible('scipy')", "error: no version of 'scipy' is known to pin to"},
+      {"pin_subpackage('other')", "error: 'other' is not an output of this recipe"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(ExpressionTest, PointsAtTheOperand) {
+  const Result<Value> value = Evaluate("1 + 2 * nope");
+  ASSERT_FALSE(value.has_value());
+  EXPECT_EQ(value.error().span()->column, 9);
+  EXPECT_EQ(value.error().span()->length, 4);
+  EXPECT_THAT(Evaluate("cuda_versoin"), HasHint("did you mean 'cuda_version'?"));
+  EXPECT_THAT(Evaluate("hash"), HasHint("'hash' is known in 'build.string' only"));
+  EXPECT_THAT(Evaluate("'a' | lwoer"), HasHint(HasSubstr("lower")));
+}
+
+TEST_F(ExpressionTest, LimitsDepthAndLength) {
+  EXPECT_EQ(Show(std::string(60, '(') + "1" + std::string(60, ')')), "1");
+  EXPECT_THAT(Evaluate(std::string(70, '(') + "1" + std::string(70, ')')),
+              FailsWith(ErrorCode::kInvalidInput, "expression nested deeper than 64 levels"));
+  std::string sum = "1";
+  while (sum.size() < 1990) sum += "+1";
+  EXPECT_EQ(Show(sum), std::to_string((sum.size() + 1) / 2));
+  EXPECT_THAT(Evaluate(sum + "+1+1+1+1+1+1"),
+              FailsWith(ErrorCode::kInvalidInput, "expression longer than 2000 bytes"));
+}
+
+TEST(Value, FromPlainScalar) {
+  EXPECT_EQ(Value::FromPlainScalar("12").ToJson(), Json(12));
+  EXPECT_EQ(Value::FromPlainScalar("-1").ToJson(), Json(-1));
+  EXPECT_EQ(Value::FromPlainScalar("true").ToJson(), Json(true));
+  EXPECT_EQ(Value::FromPlainScalar("False").ToJson(), Json(false));
+  EXPECT_EQ(Value::FromPlainScalar("1.10").ToJson(), Json("1.10"));
+  EXPECT_EQ(Value::FromPlainScalar("007").ToJson(), Json("007"));
+  EXPECT_EQ(Value::FromPlainScalar("yes").ToJson(), Json("yes"));
+  EXPECT_EQ(Value::FromPlainScalar("0").ToJson(), Json(0));
+}
+
+TEST(Value, LooksLikeReal) {
+  for (const char* text : {"1.10", "-1.5", "1.", ".5", "2e3", "2.5E+3", "1e-3"})
+    EXPECT_TRUE(LooksLikeReal(text)) << text;
+  for (const char* text : {"3", "1.2.3", "1.0a", "e3", ".", "", "1.x", "v1.0"})
+    EXPECT_FALSE(LooksLikeReal(text)) << text;
+}
+
+TEST(Value, ToText) {
+  EXPECT_THAT(Value(2.0).ToText(), IsOkAndHolds(std::string("2.0")));
+  EXPECT_THAT(Value(2.5).ToText(), IsOkAndHolds(std::string("2.5")));
+  EXPECT_THAT(Value().ToText(), IsOkAndHolds(std::string()));
+  EXPECT_THAT(Value(Value::List{}).ToText(),
+              FailsWith(ErrorCode::kInvalidInput, "a list cannot be put into text"));
+}
+
+}  // namespace
+}  // namespace ptpkg::recipe

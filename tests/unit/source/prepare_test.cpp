@@ -1,0 +1,291 @@
+#include "source/prepare.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fault_fs.h"
+#include "support/hash.h"
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::source {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOkAndHolds;
+using test::TestEnv;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Ne;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kPatch =
+    "Why: two is too little.\n\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+
+class PrepareTest : public ::testing::Test {
+ protected:
+  PrepareTest() {
+    recipe_.name = "toy";
+    recipe_.recipe_dir = env_.dir().MakeDir("recipes/toys");
+    recipe_.sources.emplace_back();
+    recipe_.sources[0].path = "source";
+    env_.dir().MakeDir("work");
+  }
+
+  Result<SourceTree> Run() { return Prepare(env_, recipe_, options_, Destination()); }
+  Result<Sha256> Key() { return SourceKey(env_, recipe_, options_); }
+  [[nodiscard]] AbsPath Destination() const { return env_.dir() / "work/src"; }
+  std::vector<std::string> Made() { return test::ListTree(env_->fs, Destination()); }
+  /// Nothing, not even a scratch folder, lies beside the destination.
+  void ExpectNothingLeft() { EXPECT_THAT(test::ListTree(env_->fs, env_.dir() / "work"), IsEmpty()); }
+
+  /// `name` in the test's folder: what tar makes of folder `folder`.
+  AbsPath Tar(const std::string& folder, const std::string& name) {
+    const AbsPath archive = env_.dir() / name;
+    Command command;
+    command.argv = {"tar", "-czf", archive.str(), "-C", (env_.dir() / folder).str(), "."};
+    command.env = {{"PATH", "/usr/bin:/bin"}};
+    const auto status = env_->process.Run(command);
+    EXPECT_TRUE(status.has_value() && status->ok());
+    return archive;
+  }
+
+  TestEnv env_;
+  recipe::Recipe recipe_;
+  SourceOptions options_;
+};
+
+TEST_F(PrepareTest, CopiesAFolderAndPatchesTheCopy) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/fix.patch", kPatch);
+  recipe_.sources[0].patches = {"fix.patch"};
+
+  ASSERT_OK_AND_ASSIGN(const SourceTree tree, Run());
+
+  EXPECT_EQ(tree.root, Destination());
+  EXPECT_EQ(env_.dir().ReadFile("work/src/f"), "one\nthree\n");
+  EXPECT_EQ(env_.dir().ReadFile("recipes/toys/source/f"), "one\ntwo\n");
+  EXPECT_THAT(env_->fs.ListDir(env_.dir() / "work"), IsOkAndHolds(ElementsAre("src")));
+}
+
+TEST_F(PrepareTest, DownloadsAnArchiveAndDropsItsTopFolder) {
+  env_.dir().WriteFile("release/toy-1.0/f", "one\ntwo\n");
+  env_.dir().WriteFile("release/toy-1.0/run", "#!/bin/sh\n", 0755);
+  Tar("release", "toy.tar.gz");
+  const std::string body = env_.dir().ReadFile("toy.tar.gz");
+  env_.http.Serve("https://a.example/toy-1.0.tar.gz", body);
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/toy-1.0.tar.gz"};
+  recipe_.sources[0].sha256 = HashText(body);
+
+  ASSERT_OK(Run());
+
+  EXPECT_THAT(Made(), ElementsAre("f", "run"));
+}
+
+TEST_F(PrepareTest, PlacesAPlainFileUnderItsName) {
+  env_.http.Serve("https://a.example/get?id=7", "data");
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/get?id=7"};
+  recipe_.sources[0].sha256 = HashText("data");
+  recipe_.sources[0].file_name = "model.bin";
+  recipe_.sources[0].target_directory = "third_party/models";
+
+  ASSERT_OK(Run());
+
+  EXPECT_EQ(env_.dir().ReadFile("work/src/third_party/models/model.bin"), "data");
+}
+
+TEST_F(PrepareTest, OverlaysSeveralSources) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/extra/g", "x");
+  recipe_.sources.emplace_back();
+  recipe_.sources[1].path = "extra";
+  recipe_.sources[1].target_directory = "sub";
+  ASSERT_OK(Run());
+  EXPECT_THAT(Made(), ElementsAre("f", "sub/", "sub/g"));
+}
+
+TEST_F(PrepareTest, RefusesTwoSourcesWithOneFile) {
+  env_.dir().WriteFile("recipes/toys/source/f", "1");
+  env_.dir().WriteFile("recipes/toys/extra/f", "2");
+  recipe_.sources.emplace_back();
+  recipe_.sources[1].path = "extra";
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe hold 'f'"));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, RefusesATargetDirectoryThroughASymlink) {
+  env_.dir().WriteFile("recipes/toys/source/real/f", "1");
+  env_.dir().MakeSymlink("real", "recipes/toys/source/sub");
+  env_.dir().WriteFile("recipes/toys/extra/g", "2");
+  recipe_.sources.emplace_back();
+  recipe_.sources[1].path = "extra";
+  recipe_.sources[1].target_directory = "sub/deeper";
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("meets a file of an earlier source")));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, RefusesATargetDirectoryOutside) {
+  env_.dir().WriteFile("recipes/toys/source/f", "1");
+  recipe_.sources[0].target_directory = "../outside";
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("..")));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, LeavesNothingWhenAPatchDoesNotApply) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\nother\n");
+  env_.dir().WriteFile("recipes/toys/fix.patch", kPatch);
+  recipe_.sources[0].patches = {"fix.patch"};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput,
+                               "patch 'fix.patch' does not apply: hunk 1 of 'f' does not fit at line 1"));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, LeavesNothingWhenThePatchIsMissing) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  recipe_.sources[0].patches = {"none.patch"};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kNotFound, HasSubstr("none.patch")));
+  EXPECT_THAT(Key(), FailsWith(ErrorCode::kNotFound, HasSubstr("none.patch")));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, SaysHowToGiveAMissingSource) {
+  recipe_.sources[0].span = {.file = "recipe.yaml", .line = 7, .column = 3, .length = 1, .excerpt = ""};
+  for (const auto& error : {Run().error(), Key().error()}) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+    EXPECT_THAT(error.message(), HasSubstr("recipes/toys/source' of package 'toy' does not exist"));
+    EXPECT_THAT(error.hint(), HasSubstr("--source toys=PATH"));
+    EXPECT_EQ(error.span()->line, 7);
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, TakesAnOverrideByPackageOrFolderName) {
+  env_.dir().WriteFile("elsewhere/f", "mine");
+  for (const char* name : {"toy", "toys"}) {
+    options_.overrides = {{name, env_.dir() / "elsewhere"}};
+    ASSERT_OK(Run()) << name;
+    EXPECT_EQ(env_.dir().ReadFile("work/src/f"), "mine");
+    ASSERT_OK(RemoveTree(env_->fs, Destination()));
+  }
+  options_.overrides = {{"other", env_.dir() / "elsewhere"}};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kNotFound, HasSubstr("recipes/toys/source")));
+}
+
+TEST_F(PrepareTest, AnOverrideReplacesADownloadAndItsDigest) {
+  env_.dir().WriteFile("release/f", "one\ntwo\n");
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/toy-1.0.tar.gz"};
+  recipe_.sources[0].sha256 = HashText("something else");
+  options_.overrides = {{"toy", Tar("release", "mine.tar.gz")}};
+  ASSERT_OK(Run());
+  EXPECT_THAT(Made(), ElementsAre("f"));
+  EXPECT_THAT(env_.http.requested(), IsEmpty());
+}
+
+TEST_F(PrepareTest, BlamesTheOptionForAMissingOverride) {
+  options_.overrides = {{"toy", env_.dir() / "none"}};
+  EXPECT_THAT(Run(), HasHint("check the path given with --source"));
+}
+
+TEST_F(PrepareTest, ChecksADeclaredDigestOfALocalFile) {
+  env_.dir().WriteFile("recipes/toys/source.txt", "data");
+  recipe_.sources[0].path = "source.txt";
+  recipe_.sources[0].sha256 = HashText("other");
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kHashMismatch, HasSubstr(HashText("data").Hex())));
+  ExpectNothingLeft();
+  recipe_.sources[0].sha256 = HashText("data");
+  EXPECT_OK(Run());
+}
+
+TEST_F(PrepareTest, ReportsADamagedArchive) {
+  env_.dir().WriteFile("recipes/toys/release.tar.gz", "\x1f\x8bnot really");
+  recipe_.sources[0].path = "release.tar.gz";
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCorrupt, HasSubstr("release.tar.gz")));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, DoesNotTouchAnExistingDestination) {
+  env_.dir().WriteFile("recipes/toys/source/f", "1");
+  env_.dir().WriteFile("work/src/mine", "x");
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("work/src")));
+  EXPECT_THAT(Made(), ElementsAre("mine"));
+}
+
+TEST_F(PrepareTest, LeavesNothingWhenInterrupted) {
+  env_.dir().WriteFile("recipes/toys/source/f", "1");
+  env_.cancel.Cancel();
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCancelled, "interrupted"));
+  ExpectNothingLeft();
+}
+
+TEST_F(PrepareTest, MakesAnEmptyFolderForARecipeWithoutSources) {
+  recipe_.sources.clear();
+  ASSERT_OK(Run());
+  EXPECT_THAT(env_->fs.ListDir(Destination()), IsOkAndHolds(IsEmpty()));
+}
+
+TEST_F(PrepareTest, KeyFollowsContentPatchesAndPlaces) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/fix.patch", kPatch);
+  ASSERT_OK_AND_ASSIGN(const Sha256 plain, Key());
+  EXPECT_THAT(Key(), IsOkAndHolds(plain));
+
+  recipe_.sources[0].patches = {"fix.patch"};
+  ASSERT_OK_AND_ASSIGN(const Sha256 patched, Key());
+  EXPECT_NE(patched, plain);
+  recipe_.sources[0].patches.clear();
+  recipe_.sources[0].target_directory = "sub";
+  EXPECT_THAT(Key(), IsOkAndHolds(Ne(plain)));
+  recipe_.sources[0].target_directory.clear();
+  ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "source/f", "one\ntwo\nthree\n"));
+  EXPECT_THAT(Key(), IsOkAndHolds(Ne(plain)));
+}
+
+TEST_F(PrepareTest, KeyOfADownloadIsItsDigestAndFetchesNothing) {
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/toy.tar.gz"};
+  recipe_.sources[0].sha256 = HashText("one");
+  ASSERT_OK_AND_ASSIGN(const Sha256 one, Key());
+  recipe_.sources[0].urls = {"https://mirror.example/toy.tar.gz"};
+  EXPECT_THAT(Key(), IsOkAndHolds(one)) << "a mirror is no other source";
+  recipe_.sources[0].sha256 = HashText("two");
+  EXPECT_THAT(Key(), IsOkAndHolds(Ne(one)));
+  recipe_.sources[0].sha256.reset();
+  EXPECT_THAT(Key(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no sha256")));
+  EXPECT_THAT(env_.http.requested(), IsEmpty());
+}
+
+TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {
+  test::FaultLoop loop;
+  loop.scope = test::FaultScope::kMutating;
+  loop.may_swallow = true;  // removing the scratch folder is best effort
+  loop.setup = [](test::MemFs& fs) {
+    ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/recipe/source/sub")));
+    ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/work")));
+    ASSERT_OK(WriteFile(fs, AbsPath::Literal("/recipe/source/sub/f"), "1"));
+    ASSERT_OK(fs.CreateSymlink("sub/f", AbsPath::Literal("/recipe/source/link")));
+  };
+  loop.run = [](Fs& fs) -> Result<void> {
+    TestEnv env({.fs = &fs});
+    recipe::Recipe recipe;
+    recipe.recipe_dir = AbsPath::Literal("/recipe");
+    recipe.sources.emplace_back();
+    recipe.sources[0].path = "source";
+    PTPKG_TRY(const SourceTree tree, Prepare(env, recipe, {}, AbsPath::Literal("/work/src")));
+    static_cast<void>(tree);
+    return Ok();
+  };
+  loop.check = [](test::MemFs& fs, const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_THAT(Exists(fs, AbsPath::Literal("/work/src")), IsOkAndHolds(false));
+  };
+  EXPECT_GT(test::RunFaultLoop(loop), 5);
+}
+
+}  // namespace
+}  // namespace ptpkg::source

@@ -1,0 +1,100 @@
+#include "support/error.h"
+
+#include <cerrno>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "support/finding.h"
+
+namespace ptpkg::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(Error, CarriesWhatWasAdded) {
+  const SourceSpan span{
+      .file = "recipe.yaml", .line = 3, .column = 3, .length = 7, .excerpt = "  versoin: 1"};
+  const Error error = Error(ErrorCode::kInvalidInput, "unknown key 'versoin'")
+                          .WithContext("while reading the recipe")
+                          .WithContext("while building")
+                          .WithHint("first")
+                          .WithHint("did you mean 'version'?")
+                          .At(span)
+                          .WithErrno(ENOENT)
+                          .Retryable();
+  EXPECT_EQ(error.code(), ErrorCode::kInvalidInput);
+  EXPECT_THAT(error.context(), ElementsAre("while reading the recipe", "while building"));
+  EXPECT_EQ(error.hint(), "did you mean 'version'?");
+  EXPECT_EQ(error.span(), span);
+  EXPECT_EQ(error.sys_errno(), ENOENT);
+  EXPECT_TRUE(error.retryable());
+}
+
+TEST(FormatError, ShowsExcerptCaretNotesAndHint) {
+  const Error error =
+      Error(ErrorCode::kInvalidInput, "unknown key 'versoin'")
+          .At({.file = "recipe.yaml", .line = 3, .column = 3, .length = 7, .excerpt = "  versoin: 1"})
+          .WithContext("while reading the recipe")
+          .WithHint("did you mean 'version'?");
+  EXPECT_EQ(FormatError(error),
+            "recipe.yaml:3:3: error: unknown key 'versoin'\n"
+            "    3 |   versoin: 1\n"
+            "      |   ^~~~~~~\n"
+            "  note: while reading the recipe\n"
+            "  hint: did you mean 'version'?");
+}
+
+TEST(FormatError, WithoutSpanOrExcerpt) {
+  EXPECT_EQ(FormatError({ErrorCode::kIo, "disk on fire"}), "error: disk on fire");
+  EXPECT_EQ(
+      FormatError(Error(ErrorCode::kIo, "bad").At({.file = "f", .line = 12, .column = 1, .excerpt = ""})),
+      "f:12:1: error: bad");
+}
+
+TEST(FormatError, TabsBeforeTheCaretStay) {
+  EXPECT_THAT(
+      FormatError(Error(ErrorCode::kIo, "bad").At({.file = "f", .line = 1, .column = 3, .excerpt = "\ta b"})),
+      HasSubstr("| \t ^"));
+}
+
+TEST(ErrnoError, MapsTheCodesThatCallersBranchOn) {
+  EXPECT_EQ(ErrnoError(ENOENT, "cannot open 'x'").code(), ErrorCode::kNotFound);
+  EXPECT_EQ(ErrnoError(ENOENT, "cannot open 'x'").message(), "cannot open 'x': No such file or directory");
+  EXPECT_EQ(ErrnoError(EEXIST, "x").code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(ErrnoError(EISDIR, "x").code(), ErrorCode::kIo);
+  EXPECT_THAT(ErrnoError(EIO, "x").hint(), IsEmpty());
+  for (const int number : {ENOSPC, EDQUOT, EACCES, EPERM, EROFS}) {
+    const Error error = ErrnoError(number, "x");
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_EQ(error.sys_errno(), number);
+    EXPECT_THAT(error.hint(), Not(IsEmpty())) << number;
+  }
+}
+
+TEST(ErrorCodeName, IsUniqueSnakeCase) {
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kHashMismatch), "hash_mismatch");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kIo), "io");
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
+    const std::string_view name = ErrorCodeName(static_cast<ErrorCode>(i));
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << name;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+}
+
+TEST(Report, HasErrorsOnlyForErrors) {
+  Report report;
+  EXPECT_FALSE(report.HasErrors());
+  report.findings.push_back(
+      {.id = "a", .severity = Severity::kWarning, .file = "", .message = "", .fix = ""});
+  EXPECT_FALSE(report.HasErrors());
+  report.findings.push_back({.id = "b", .severity = Severity::kError, .file = "", .message = "", .fix = ""});
+  EXPECT_TRUE(report.HasErrors());
+}
+
+}  // namespace
+}  // namespace ptpkg::test

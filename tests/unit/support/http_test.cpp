@@ -1,0 +1,291 @@
+// The real client against a stub server on the loopback interface.
+
+#include "support/http.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "support/fs.h"
+#include "support/http_stub.h"
+#include "support/matchers.h"
+#include "support/temp_dir.h"
+
+namespace ptpkg::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+class HttpTest : public ::testing::Test {
+ protected:
+  Result<HttpResponse> Get(const std::string& url) { return http_->Get({.url = url}, sink_); }
+  Result<HttpResponse> GetPath(const std::string& path) { return Get(stub_.Url(path)); }
+
+  HttpStub stub_;
+  StringSink sink_;
+  std::unique_ptr<Http> http_ = MakeCurlHttp(
+      {.connect_timeout = milliseconds(2000), .stall_timeout = seconds(1), .retry_pause = milliseconds(1)});
+};
+
+TEST_F(HttpTest, GetsBodyStatusAndHeaders) {
+  stub_.Serve("/f", {.headers = {{"X-Kind", " spaced "}, {"ETag", "\"abc\""}}, .body = "content"});
+  ASSERT_OK_AND_ASSIGN(const HttpResponse response, GetPath("/f"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(sink_.str(), "content");
+  EXPECT_THAT(response.headers, ::testing::IsSupersetOf({Pair("x-kind", "spaced"), Pair("etag", "\"abc\""),
+                                                         Pair("content-length", "7")}));
+}
+
+TEST_F(HttpTest, SendsTheGivenHeaders) {
+  stub_.Serve("/f", {.body = "x"});
+  ASSERT_OK(http_->Get({.url = stub_.Url("/f?q=1"), .headers = {{"Authorization", "token abc"}}}, sink_));
+  ASSERT_THAT(stub_.requests(), SizeIs(1));
+  const StubRequest request = stub_.requests()[0];
+  EXPECT_EQ(request.method, "GET");
+  EXPECT_EQ(request.target, "/f?q=1");
+  EXPECT_EQ(request.headers.at("authorization"), "token abc");
+}
+
+TEST_F(HttpTest, LargeBodyArrivesWholeWithProgress) {
+  std::string body(5'000'000, '\0');
+  for (std::size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * 7 % 256);
+  stub_.Serve("/big", {.body = body});
+  std::uint64_t last = 0;
+  std::uint64_t total = 0;
+  HttpRequest request{.url = stub_.Url("/big")};
+  request.on_progress = [&](std::uint64_t done, std::uint64_t all) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = all;
+  };
+  ASSERT_OK(http_->Get(request, sink_));
+  EXPECT_TRUE(sink_.str() == body);
+  EXPECT_EQ(last, body.size());
+  EXPECT_EQ(total, body.size());
+}
+
+TEST_F(HttpTest, EmptyBodyIsFine) {
+  stub_.Serve("/empty", StubReply{});
+  EXPECT_OK(GetPath("/empty"));
+  EXPECT_EQ(sink_.str(), "");
+}
+
+TEST_F(HttpTest, MissingPagesAreNotFoundAtOnce) {
+  stub_.Serve("/gone", {.status = 410, .body = "gone for good"});
+  EXPECT_THAT(GetPath("/none"), FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("404"), HasSubstr("/none"))));
+  EXPECT_THAT(GetPath("/gone"), FailsWith(ErrorCode::kNotFound, HasSubstr("410")));
+  EXPECT_EQ(sink_.str(), "");  // error pages do not reach the sink
+  EXPECT_THAT(stub_.requests(), SizeIs(2));
+}
+
+TEST_F(HttpTest, RefusalsAreNotRetried) {
+  stub_.Serve("/secret", {.status = 403});
+  stub_.Serve("/teapot", {.status = 418});
+  const Result<HttpResponse> forbidden = GetPath("/secret");
+  EXPECT_THAT(forbidden, FailsWith(ErrorCode::kRefused, HasSubstr("403")));
+  EXPECT_THAT(forbidden, HasHint(HasSubstr("credentials")));
+  EXPECT_FALSE(forbidden.error().retryable());
+  EXPECT_THAT(GetPath("/teapot"), FailsWith(ErrorCode::kRefused, HasSubstr("418")));
+  EXPECT_THAT(stub_.requests(), SizeIs(2));
+}
+
+TEST_F(HttpTest, ServerErrorsAreTriedThreeTimes) {
+  stub_.ServeInTurn("/recovers", {{.status = 500, .body = "oops"}, {.status = 503}, {.body = "fine"}});
+  EXPECT_OK(GetPath("/recovers"));
+  EXPECT_EQ(sink_.str(), "fine");
+  EXPECT_THAT(stub_.requests(), SizeIs(3));
+
+  stub_.Serve("/down", {.status = 502});
+  const Result<HttpResponse> down = GetPath("/down");
+  EXPECT_THAT(down, FailsWith(ErrorCode::kNetwork, HasSubstr("502")));
+  EXPECT_TRUE(down.error().retryable());
+  EXPECT_THAT(stub_.requests(), SizeIs(6));
+}
+
+TEST_F(HttpTest, BusyServerIsTriedAgain) {
+  stub_.ServeInTurn("/busy", {{.status = 429}, {.body = "fine"}});
+  EXPECT_OK(GetPath("/busy"));
+  stub_.Serve("/always-busy", {.status = 429});
+  const Result<HttpResponse> busy = GetPath("/always-busy");
+  EXPECT_THAT(busy, FailsWith(ErrorCode::kRefused, HasSubstr("429")));
+  EXPECT_TRUE(busy.error().retryable());
+  EXPECT_THAT(stub_.requests(), SizeIs(5));
+}
+
+TEST_F(HttpTest, DroppedConnectionIsTriedAgain) {
+  stub_.ServeInTurn("/drop", {{.close_at_once = true}, {.body = "fine"}});
+  EXPECT_OK(GetPath("/drop"));
+  stub_.Serve("/drops", {.close_at_once = true});
+  const Result<HttpResponse> drops = GetPath("/drops");
+  EXPECT_THAT(drops, FailsWith(ErrorCode::kNetwork, HasSubstr("/drops")));
+  EXPECT_TRUE(drops.error().retryable());
+  EXPECT_THAT(stub_.requests(), SizeIs(5));
+}
+
+TEST_F(HttpTest, TruncatedBodyIsAnErrorAndNotTriedAgain) {
+  // Bytes have reached the sink, which cannot take them back.
+  stub_.ServeInTurn("/cut", {{.body = std::string(1000, 'x'), .truncate_after = 400}, {.body = "fine"}});
+  EXPECT_THAT(GetPath("/cut"), FailsWith(ErrorCode::kNetwork, HasSubstr("/cut")));
+  EXPECT_EQ(sink_.str(), std::string(400, 'x'));
+  EXPECT_THAT(stub_.requests(), SizeIs(1));
+}
+
+TEST_F(HttpTest, TruncationBeforeTheFirstByteIsTriedAgain) {
+  stub_.ServeInTurn("/cut", {{.body = "lost", .truncate_after = 0}, {.body = "fine"}});
+  EXPECT_OK(GetPath("/cut"));
+  EXPECT_EQ(sink_.str(), "fine");
+}
+
+TEST_F(HttpTest, FollowsRedirectsAndKeepsOnlyTheLastAnswer) {
+  stub_.Serve("/a", {.status = 302, .headers = {{"Location", "/b"}, {"X-First", "1"}}, .body = "moved"});
+  stub_.Serve("/b", {.status = 307, .headers = {{"Location", stub_.Url("/c")}}, .body = "moved"});
+  stub_.Serve("/c", {.body = "here"});
+  ASSERT_OK_AND_ASSIGN(const HttpResponse response, GetPath("/a"));
+  EXPECT_EQ(sink_.str(), "here");
+  EXPECT_FALSE(response.headers.contains("x-first"));
+  EXPECT_FALSE(response.headers.contains("location"));
+}
+
+TEST_F(HttpTest, RedirectLoopEndsAfterTen) {
+  stub_.Serve("/loop", {.status = 302, .headers = {{"Location", "/loop"}}});
+  EXPECT_THAT(GetPath("/loop"), FailsWith(ErrorCode::kNetwork, HasSubstr("redirects")));
+  EXPECT_THAT(stub_.requests(), SizeIs(11));  // the request and ten redirects; no retry
+}
+
+TEST_F(HttpTest, RedirectToAFileIsRefused) {
+  const TempDir dir;
+  stub_.Serve("/evil",
+              {.status = 302, .headers = {{"Location", "file://" + dir.WriteFile("secret", "s").str()}}});
+  EXPECT_THAT(GetPath("/evil"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("/evil")));
+  EXPECT_EQ(sink_.str(), "");
+}
+
+TEST_F(HttpTest, CredentialsDoNotFollowToAnotherServer) {
+  HttpStub other;
+  other.Serve("/f", {.body = "x"});
+  stub_.Serve("/away", {.status = 302, .headers = {{"Location", other.Url("/f")}}});
+  ASSERT_OK(http_->Get({.url = stub_.Url("/away"), .headers = {{"Authorization", "token abc"}}}, sink_));
+  ASSERT_THAT(other.requests(), SizeIs(1));
+  EXPECT_FALSE(other.requests()[0].headers.contains("authorization"));
+}
+
+TEST_F(HttpTest, StalledTransferEnds) {
+  stub_.Serve("/stall", {.body = std::string(1000, 'x'), .stall_after = 10});
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(GetPath("/stall"), FailsWith(ErrorCode::kNetwork, HasSubstr("/stall")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(20));
+}
+
+TEST_F(HttpTest, SlowAnswerIsWaitedFor) {
+  stub_.Serve("/slow", {.body = "late", .delay = milliseconds(400)});
+  EXPECT_OK(GetPath("/slow"));
+  EXPECT_EQ(sink_.str(), "late");
+}
+
+TEST_F(HttpTest, NobodyListeningIsANetworkError) {
+  int port = 0;
+  {
+    const HttpStub closed;
+    port = closed.port();
+  }
+  const Result<HttpResponse> response = Get("http://127.0.0.1:" + std::to_string(port) + "/f");
+  EXPECT_THAT(response, FailsWith(ErrorCode::kNetwork, HasSubstr("127.0.0.1")));
+  EXPECT_TRUE(response.error().retryable());
+  EXPECT_THAT(response, HasHint(HasSubstr("network connection")));
+}
+
+TEST_F(HttpTest, CancellationEndsATransfer) {
+  stub_.Serve("/stall", {.body = std::string(1000, 'x'), .stall_after = 10});
+  const auto patient = MakeCurlHttp({.stall_timeout = seconds(60)});
+  CancelToken cancel;
+  std::thread canceller([&] {
+    while (stub_.requests().empty()) std::this_thread::sleep_for(milliseconds(5));
+    cancel.Cancel();
+  });
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(patient->Get({.url = stub_.Url("/stall"), .cancel = &cancel}, sink_),
+              FailsWith(ErrorCode::kCancelled, "interrupted"));
+  canceller.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(20));
+}
+
+TEST_F(HttpTest, CancellationEndsTheWaitBeforeARetry) {
+  stub_.Serve("/down", {.status = 500});
+  const auto patient = MakeCurlHttp({.retry_pause = seconds(60)});
+  CancelToken cancel;
+  std::thread canceller([&] {
+    while (stub_.requests().empty()) std::this_thread::sleep_for(milliseconds(5));
+    cancel.Cancel();
+  });
+  EXPECT_THAT(patient->Get({.url = stub_.Url("/down"), .cancel = &cancel}, sink_),
+              FailsWith(ErrorCode::kCancelled, "interrupted"));
+  canceller.join();
+  EXPECT_THAT(stub_.requests(), SizeIs(1));
+}
+
+TEST_F(HttpTest, ErrorOfTheSinkIsReturned) {
+  class Full final : public ByteSink {
+    Result<void> Write(Bytes) override { return Error(ErrorCode::kIo, "no room left"); }
+  } full;
+  stub_.Serve("/f", {.body = "x"});
+  EXPECT_THAT(http_->Get({.url = stub_.Url("/f")}, full), FailsWith(ErrorCode::kIo, "no room left"));
+  EXPECT_THAT(stub_.requests(), SizeIs(1));
+}
+
+TEST_F(HttpTest, FilesCanBeFetched) {
+  const TempDir dir;
+  const std::string url = "file://" + dir.WriteFile("f", "local").str();
+  ASSERT_OK_AND_ASSIGN(const HttpResponse response, Get(url));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(sink_.str(), "local");
+  EXPECT_THAT(Get("file://" + (dir / "none").str()), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+}
+
+TEST_F(HttpTest, OtherSchemesAndNonsenseAreRefused) {
+  for (const char* url :
+       {"ftp://127.0.0.1/f", "gopher://127.0.0.1/", "scp://127.0.0.1/f", "http://", "", "http://[bad/"}) {
+    EXPECT_THAT(Get(url), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a URL"))) << url;
+  }
+}
+
+TEST_F(HttpTest, HeadersCannotBeInjected) {
+  const std::string bad = "x\r\nEvil: 1";
+  const Result<HttpResponse> response =
+      http_->Get({.url = stub_.Url("/f"), .headers = {{"X-Token", bad}}}, sink_);
+  EXPECT_THAT(response,
+              FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("X-Token"), Not(HasSubstr("Evil")))));
+  EXPECT_THAT(stub_.requests(), IsEmpty());
+}
+
+TEST_F(HttpTest, MessagesHideCredentialsAndQueries) {
+  const std::string url =
+      "http://user:pa%40ss@127.0.0.1:" + std::to_string(stub_.port()) + "/f?sig=s3cret#part";
+  const Result<HttpResponse> response = Get(url);
+  EXPECT_THAT(response, FailsWith(ErrorCode::kNotFound,
+                                  HasSubstr("'http://127.0.0.1:" + std::to_string(stub_.port()) + "/f'")));
+}
+
+TEST_F(HttpTest, ManyThreadsShareOneClient) {
+  stub_.Serve("/f", {.body = std::string(100'000, 'x')});
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      StringSink sink;
+      if (http_->Get({.url = stub_.Url("/f")}, sink) && sink.str().size() == 100'000) ++good;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 8);
+}
+
+}  // namespace
+}  // namespace ptpkg::test

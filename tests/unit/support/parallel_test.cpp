@@ -1,0 +1,209 @@
+#include "support/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "support/matchers.h"
+
+namespace ptpkg::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+Error ErrorOf(std::size_t index) { return {ErrorCode::kIo, "item " + std::to_string(index)}; }
+
+/// Different at every call, so that threads interleave differently.
+void Jitter(std::size_t seed) {
+  std::minstd_rand random(static_cast<unsigned>(seed * 7919 + 1));
+  std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+}
+
+TEST(ParallelFor, VisitsEachIndexOnce) {
+  for (const int jobs : {1, 2, 7}) {
+    std::vector<std::atomic<int>> visits(1000);
+    ASSERT_OK(ParallelFor(jobs, visits.size(), [&](std::size_t i) {
+      ++visits[i];
+      return Ok();
+    }));
+    for (const auto& count : visits) EXPECT_EQ(count, 1);
+  }
+  EXPECT_OK(ParallelFor(4, 0, [](std::size_t i) -> Result<void> { return ErrorOf(i); }));
+}
+
+TEST(ParallelFor, JobsBelowOneMeanOne) {
+  const std::thread::id caller = std::this_thread::get_id();
+  for (const int jobs : {0, -3, 1}) {
+    ASSERT_OK(ParallelFor(jobs, 10, [&](std::size_t) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return Ok();
+    }));
+  }
+}
+
+TEST(ParallelFor, RunsAtMostJobsAtOnce) {
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  ASSERT_OK(ParallelFor(3, 60, [&](std::size_t i) {
+    const int now = ++running;
+    int seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+    Jitter(i);
+    --running;
+    return Ok();
+  }));
+  EXPECT_LE(most, 3);
+}
+
+TEST(ParallelFor, ReturnsTheLowestErrorWhateverTheTiming) {
+  for (std::size_t round = 0; round < 50; ++round) {
+    std::vector<std::atomic<bool>> visited(200);
+    const Result<void> result = ParallelFor(4, visited.size(), [&](std::size_t i) -> Result<void> {
+      Jitter(i + round);
+      visited[i] = true;
+      if (i >= 20 && i % 3 == 0) return ErrorOf(i);  // 21 is the first
+      return Ok();
+    });
+    EXPECT_THAT(result, FailsWith(ErrorCode::kIo, "item 21"));
+    EXPECT_THAT(std::vector<bool>(visited.begin(), visited.begin() + 21), Each(true));
+    EXPECT_FALSE(visited.back());  // nobody starts the rest
+  }
+}
+
+TEST(ParallelFor, Nests) {
+  std::atomic<int> sum{0};
+  ASSERT_OK(ParallelFor(3, 10, [&](std::size_t) {
+    return ParallelFor(3, 10, [&](std::size_t) {
+      ++sum;
+      return Ok();
+    });
+  }));
+  EXPECT_EQ(sum, 100);
+}
+
+TEST(ParallelFor, BrokenInvariantReachesTheCaller) {
+  for (const int jobs : {1, 4}) {
+    EXPECT_THROW(static_cast<void>(ParallelFor(jobs, 100,
+                                               [](std::size_t i) {
+                                                 PTPKG_ASSERT(i != 5);
+                                                 return Ok();
+                                               })),
+                 std::logic_error);
+  }
+}
+
+struct PipelineRun {
+  Result<void> result;
+  std::vector<int> done;
+  int made = 0;
+};
+
+/// Numbers 0 … count-1, multiplied by ten; each step can fail at one number.
+PipelineRun RunNumbers(int jobs, int count, std::optional<int> next_fails, std::optional<int> work_fails,
+                       std::optional<int> done_fails) {
+  PipelineRun run;
+  run.result = OrderedPipeline<int, std::unique_ptr<int>>(
+      jobs, 4,
+      [&]() -> Result<std::optional<int>> {
+        if (run.made == next_fails) return Error(ErrorCode::kIo, "next");
+        if (run.made == count) return std::optional<int>();
+        return std::optional<int>(run.made++);
+      },
+      [&](int number) -> Result<std::unique_ptr<int>> {
+        Jitter(static_cast<std::size_t>(number));
+        if (number == work_fails) return Error(ErrorCode::kCorrupt, "work");
+        return std::make_unique<int>(number * 10);
+      },
+      [&](std::unique_ptr<int> number) -> Result<void> {
+        if (*number / 10 == done_fails) return Error(ErrorCode::kRefused, "done");
+        run.done.push_back(*number);
+        return Ok();
+      });
+  return run;
+}
+
+std::vector<int> Tens(int count) {
+  std::vector<int> tens(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) tens[static_cast<std::size_t>(i)] = i * 10;
+  return tens;
+}
+
+TEST(OrderedPipeline, KeepsTheOrder) {
+  for (const int jobs : {0, 1, 2, 8}) {
+    const PipelineRun run = RunNumbers(jobs, 200, {}, {}, {});
+    EXPECT_OK(run.result);
+    EXPECT_EQ(run.done, Tens(200));
+  }
+  const PipelineRun empty = RunNumbers(2, 0, {}, {}, {});
+  EXPECT_OK(empty.result);
+  EXPECT_TRUE(empty.done.empty());
+}
+
+TEST(OrderedPipeline, EachStepCanFailAndEarlierTokensAreConsumed) {
+  for (const int jobs : {1, 4}) {
+    for (const int at : {0, 1, 50}) {
+      const PipelineRun next = RunNumbers(jobs, 200, at, {}, {});
+      EXPECT_THAT(next.result, FailsWith(ErrorCode::kIo, "next"));
+      EXPECT_EQ(next.done, Tens(at));
+      const PipelineRun work = RunNumbers(jobs, 200, {}, at, {});
+      EXPECT_THAT(work.result, FailsWith(ErrorCode::kCorrupt, "work"));
+      EXPECT_EQ(work.done, Tens(at));
+      EXPECT_LT(work.made, 200);  // the input was not read to its end
+      const PipelineRun done = RunNumbers(jobs, 200, {}, {}, at);
+      EXPECT_THAT(done.result, FailsWith(ErrorCode::kRefused, "done"));
+      EXPECT_EQ(done.done, Tens(at));
+      EXPECT_LT(done.made, 200);
+    }
+  }
+}
+
+TEST(OrderedPipeline, TheFirstErrorInTokenOrderWins) {
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_THAT(RunNumbers(4, 200, 33, 32, {}).result, FailsWith(ErrorCode::kCorrupt, "work"));
+    EXPECT_THAT(RunNumbers(4, 200, 33, 32, 31).result, FailsWith(ErrorCode::kRefused, "done"));
+    EXPECT_THAT(RunNumbers(4, 200, 32, 33, {}).result, FailsWith(ErrorCode::kIo, "next"));
+  }
+}
+
+TEST(OrderedPipeline, HoldsAtMostTheGivenTokens) {
+  std::atomic<int> alive{0};
+  std::atomic<int> most{0};
+  struct Token {
+    std::atomic<int>* alive;
+    explicit Token(std::atomic<int>* counter) : alive(counter) { ++*alive; }
+    Token(Token&& other) noexcept : alive(std::exchange(other.alive, nullptr)) {}
+    Token& operator=(Token&& other) noexcept {
+      std::swap(alive, other.alive);
+      return *this;
+    }
+    ~Token() {
+      if (alive != nullptr) --*alive;
+    }
+  };
+  int made = 0;
+  ASSERT_OK((OrderedPipeline<Token, Token>(
+      4, 3,
+      [&]() -> Result<std::optional<Token>> {
+        if (++made > 100) return std::optional<Token>();
+        std::optional<Token> token(std::in_place, &alive);
+        most = std::max(most.load(), alive.load());
+        return token;
+      },
+      [](Token token) -> Result<Token> {
+        Jitter(3);
+        return token;
+      },
+      [](Token) { return Ok(); })));
+  EXPECT_EQ(alive, 0);
+  EXPECT_LE(most, 3);
+}
+
+}  // namespace
+}  // namespace ptpkg::test

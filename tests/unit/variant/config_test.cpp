@@ -1,0 +1,126 @@
+// Variant files: values, merging, zip_keys, pins, and every refusal.
+
+#include "variant/config.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+
+namespace ptpkg::variant {
+namespace {
+
+using ::ptpkg::test::FailsWith;
+using ::ptpkg::test::HasHint;
+using ::testing::HasSubstr;
+
+class VariantConfigTest : public ::testing::Test {
+ protected:
+  Result<VariantConfig> Load(const std::vector<std::string>& texts,
+                             const std::string& platform = "linux-64") {
+    std::vector<AbsPath> files;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      files.push_back(AbsPath::Literal("/v" + std::to_string(i) + ".yaml"));
+      fs_.AddFile(files.back().str(), texts[i]);
+    }
+    return LoadVariantConfig(fs_, files, platform);
+  }
+  /// "a=1,2 b+c=…" for all axes.
+  static std::string Show(const Result<VariantConfig>& config) {
+    if (!config) return "error: " + config.error().message();
+    std::string text;
+    for (const Axis& axis : config->axes) {
+      if (!text.empty()) text += ' ';
+      for (const Axis::Column& column : axis.columns) {
+        if (&column != &axis.columns.front()) text += '+';
+        text += column.key + "=";
+        for (const recipe::Value& value : column.values) {
+          if (&value != &column.values.front()) text += ',';
+          text += value.ToJson().dump();
+        }
+      }
+    }
+    return text;
+  }
+
+  test::MemFs fs_;
+};
+
+TEST_F(VariantConfigTest, KeepsOrderAndTypes) {
+  EXPECT_EQ(Show(Load({"python: [\"3.11\", 3.12]\nblas-impl: [mkl]\nabi.tag: [1, true, \"1\"]\n"})),
+            R"(python="3.11","3.12" blas_impl="mkl" abi_tag=1,true,"1")");
+  EXPECT_EQ(Show(Load({""})), "");
+  EXPECT_EQ(Show(Load({})), "");
+}
+
+TEST_F(VariantConfigTest, LaterFilesReplaceKeysAndZips) {
+  EXPECT_EQ(Show(Load({"a: [1, 2]\nb: [1, 2]\nc: [1]\nzip_keys: [a, b]\n", "b: [3, 4]\n"})),
+            "a=1,2+b=3,4 c=1");
+  EXPECT_EQ(Show(Load({"a: [1, 2]\nb: [1, 2]\nzip_keys: [a, b]\n", "zip_keys: []\nc: [1]\n"})),
+            "a=1,2 b=1,2 c=1");
+}
+
+TEST_F(VariantConfigTest, ZipsMoveTogetherInEitherForm) {
+  EXPECT_EQ(Show(Load({"a: [1, 2]\nx: [9]\nb-b: [3, 4]\nzip_keys: [[a, b-b]]\n"})), "a=1,2+b_b=3,4 x=9");
+  EXPECT_EQ(Show(Load({"a: [1]\nb: [2]\nc: [3]\nd: [4]\nzip_keys: [[b, a], [d, c]]\n"})), "b=2+a=1 d=4+c=3");
+}
+
+TEST_F(VariantConfigTest, ConditionsSeeThePlatform) {
+  const std::string text = "a:\n  - if: linux\n    then: [1, 2]\n    else: 3\nb:\n  - if: win\n    then: x\n";
+  EXPECT_EQ(Show(Load({text})), "a=1,2");
+  EXPECT_EQ(Show(Load({text}, "win-64")), R"(a=3 b="x")");
+  EXPECT_EQ(Show(Load({"a:\n  - ${{ 'x' if win }}\n  - ${{ target_platform }}\n"})), R"(a="linux-64")");
+}
+
+TEST_F(VariantConfigTest, RunPins) {
+  ASSERT_OK_AND_ASSIGN(
+      const VariantConfig config,
+      Load({"pin_run_as_build:\n  numpy: {min_pin: x.x, max_pin: x}\n  r-base: {max_pin: x.x}\n"}));
+  EXPECT_EQ(config.run_pins.at("python").lower, "x.x");
+  EXPECT_EQ(config.run_pins.at("numpy").lower, "x.x");
+  EXPECT_EQ(config.run_pins.at("numpy").upper, "x");
+  EXPECT_EQ(config.run_pins.at("r-base").lower, "");
+}
+
+TEST_F(VariantConfigTest, RefusesWithAPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[a]\n", "a variant file is a mapping, found a list"},
+      {"a: 1\n", "expected a list of values for 'a', found text"},
+      {"a: {b: 1}\n", "expected a list of values for 'a', found a mapping"},
+      {"a: []\n", "'a' has no values"},
+      {"a: [[1]]\n", "expected text as a value of 'a', found a list"},
+      {"a: [~]\n", "expected text as a value of 'a', found nothing"},
+      {"a: [\"${{ [1] }}\"]\n", "a value of 'a' cannot be a list"},
+      {"a: [\"${{ python }}\"]\n", "undefined name 'python'"},
+      {"target_platform: [linux-64]\n", "'target_platform' cannot be a variant key"},
+      {"zip_keys: a\n", "expected a list for 'zip_keys', found text"},
+      {"a: [1]\nb: [1]\nzip_keys: [[a, b], c]\n", "expected a list of keys in 'zip_keys', found text"},
+      {"a: [1]\nzip_keys: [[a, {b: 1}]]\n", "expected a key in 'zip_keys', found a mapping"},
+      {"a: [1]\nzip_keys: [[a]]\n", "a group of 'zip_keys' needs at least two keys"},
+      {"a: [1]\nzip_keys: [a, b]\n", "'zip_keys' names 'b', which has no values"},
+      {"a: [1]\nb: [1]\nc: [1]\nzip_keys: [[a, b], [b, c]]\n", "'zip_keys' names 'b' twice"},
+      {"a: [1, 2]\nb: [1]\nzip_keys: [a, b]\n", "'a' has 2 values and 'b' has 1, but 'zip_keys' pairs them"},
+      {"pin_run_as_build: [a]\n", "expected a mapping for 'pin_run_as_build', found a list"},
+      {"pin_run_as_build: {a: x.x}\n", "expected a mapping for 'a', found text"},
+      {"pin_run_as_build: {a: {pin: x.x}}\n", "'pin' is not a bound of 'pin_run_as_build'"},
+      {"pin_run_as_build: {a: {min_pin: x.y}}\n", "'x.y' is not a bound of a pin"},
+  };
+  for (const auto& [text, message] : cases) {
+    SCOPED_TRACE(text);
+    const Result<VariantConfig> config = Load({text});
+    ASSERT_THAT(config, FailsWith(ErrorCode::kInvalidInput, message));
+    EXPECT_TRUE(config.error().span().has_value());
+  }
+}
+
+TEST_F(VariantConfigTest, RefusesFilesItCannotRead) {
+  EXPECT_THAT(LoadVariantConfig(fs_, {AbsPath::Literal("/none.yaml")}, "linux-64"),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("/none.yaml")));
+  fs_.AddFile("/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
+  const auto old = LoadVariantConfig(fs_, {AbsPath::Literal("/conda_build_config.yaml")}, "linux-64");
+  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a variant file of the old format")));
+  EXPECT_THAT(old, HasHint(HasSubstr("variants.yaml")));
+}
+
+}  // namespace
+}  // namespace ptpkg::variant

@@ -1,0 +1,205 @@
+// The matrix: which variants, in which order, with which hash.
+
+#include "variant/render.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+#include "variant/render_json.h"
+
+namespace ptpkg::variant {
+namespace {
+
+using ::ptpkg::test::FailsWith;
+using ::ptpkg::test::HasHint;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class RenderTest : public ::testing::Test {
+ protected:
+  Result<std::vector<recipe::Recipe>> RenderBody(const std::string& body, const std::string& variants = "") {
+    fs_.AddFile("/r/recipe.yaml", "package:\n  name: toy\n  version: \"1.0\"\n" + body);
+    if (!variants.empty()) fs_.AddFile("/r/variants.yaml", variants);
+    return Render(fs_, kPath, options_);
+  }
+  /// The value of `key` in each recipe, in order; "-" where it is not used.
+  static std::vector<std::string> Values(const Result<std::vector<recipe::Recipe>>& recipes,
+                                         const std::string& key) {
+    std::vector<std::string> values;
+    if (!recipes) return {"error: " + recipes.error().message()};
+    for (const recipe::Recipe& recipe : *recipes) {
+      const auto found = recipe.variant.find(key);
+      values.push_back(found == recipe.variant.end() ? "-" : found->second);
+    }
+    return values;
+  }
+
+  const AbsPath kPath = AbsPath::Literal("/r/recipe.yaml");
+  test::MemFs fs_;
+  RenderOptions options_;
+};
+
+TEST_F(RenderTest, OneRecipeWithoutVariants) {
+  ASSERT_OK_AND_ASSIGN(const auto recipes, RenderBody(""));
+  ASSERT_EQ(recipes.size(), 1U);
+  EXPECT_EQ(recipes[0].hash, "b0f4dca");
+  EXPECT_EQ(recipes[0].hash_input, Json({{"target_platform", "linux-64"}}));
+  EXPECT_EQ(recipes[0].FileStem(), "toy-1.0-hb0f4dca_0");
+}
+
+TEST_F(RenderTest, OnlyUsedKeysUnfold) {
+  const std::string variants = "python: [\"3.11\", \"3.12\"]\nunused: [1, 2, 3]\n";
+  EXPECT_THAT(Values(RenderBody("", variants), "python"), ElementsAre("-"));
+  EXPECT_THAT(Values(RenderBody("requirements: {run: [python]}\n", variants), "python"), ElementsAre("-"));
+  EXPECT_THAT(Values(RenderBody("requirements: {host: [python]}\n", variants), "python"),
+              ElementsAre("3.11", "3.12"));
+  EXPECT_THAT(Values(RenderBody("requirements: {host: [python >=3.8]}\n", variants), "python"),
+              ElementsAre("-"));
+  EXPECT_THAT(
+      Values(RenderBody("build: {number: \"${{ 1 if python == '3.11' else 0 }}\"}\n", variants), "python"),
+      ElementsAre("3.11", "3.12"));
+}
+
+TEST_F(RenderTest, MatrixOrderIsThatOfTheFiles) {
+  const auto recipes = RenderBody("requirements: {host: [b, a]}\n", "a: [2, 1]\nb: [\"9\", \"8\"]\n");
+  EXPECT_THAT(Values(recipes, "a"), ElementsAre("2", "2", "1", "1"));
+  EXPECT_THAT(Values(recipes, "b"), ElementsAre("9", "8", "9", "8"));
+}
+
+TEST_F(RenderTest, ZipKeysMoveTogetherEvenIfFoundLate) {
+  // `b` is read only where a is 1, and must keep to a's row.
+  const auto recipes = RenderBody("requirements:\n  host:\n    - a\n    - ${{ 'b' if a == '1' }}\n",
+                                  "a: [\"1\", \"2\", \"1\"]\nb: [\"7\", \"8\", \"9\"]\nzip_keys: [a, b]\n");
+  EXPECT_THAT(Values(recipes, "a"), ElementsAre("1", "2", "1"));
+  EXPECT_THAT(Values(recipes, "b"), ElementsAre("7", "-", "9"));
+}
+
+TEST_F(RenderTest, EqualVariantsAreOne) {
+  const auto recipes =
+      RenderBody("requirements: {host: [a]}\n", "a: [1, 1, 2]\nb: [1, 2, 3]\nzip_keys: [a, b]\n");
+  EXPECT_THAT(Values(recipes, "a"), ElementsAre("1", "2"));
+}
+
+TEST_F(RenderTest, KeysThatOnlySomeVariantsRead) {
+  const auto recipes =
+      RenderBody("requirements:\n  host:\n    - if: gpu\n      then: cuda\n      else: blas\n",
+                 "gpu: [true, false]\ncuda: [\"12\", \"13\"]\nblas: [\"2\", \"3\"]\n");
+  EXPECT_THAT(Values(recipes, "gpu"), ElementsAre("true", "true", "false", "false"));
+  EXPECT_THAT(Values(recipes, "cuda"), ElementsAre("12", "13", "-", "-"));
+  EXPECT_THAT(Values(recipes, "blas"), ElementsAre("-", "-", "2", "3"));
+}
+
+TEST_F(RenderTest, AlwaysHashesTheChannels) {
+  ASSERT_OK_AND_ASSIGN(const auto recipes, RenderBody("", "channel_targets: [conda-forge main]\n"));
+  ASSERT_EQ(recipes.size(), 1U);
+  EXPECT_EQ(recipes[0].hash, "a770c72");
+}
+
+TEST_F(RenderTest, NoarchPythonLeavesPythonOut) {
+  ASSERT_OK_AND_ASSIGN(const auto recipes,
+                       RenderBody("build: {noarch: python}\nrequirements: {host: [python]}\n",
+                                  "python: [\"3.11\", \"3.12\"]\n"));
+  ASSERT_EQ(recipes.size(), 1U);
+  EXPECT_EQ(recipes[0].build_string, "pyh4616a5c_0");
+  EXPECT_EQ(recipes[0].subdir, "noarch");
+}
+
+TEST_F(RenderTest, SkippedVariantsComeBackMarked) {
+  const auto recipes =
+      RenderBody("build:\n  skip: match(python, \"<3.10\")\nrequirements: {host: [python, numpy]}\n",
+                 "python: [\"3.9\", \"3.11\"]\nnumpy: [\"1\", \"2\"]\n");
+  EXPECT_THAT(Values(recipes, "python"), ElementsAre("3.9", "3.11", "3.11"));
+  ASSERT_OK(recipes);
+  EXPECT_TRUE((*recipes)[0].skip);
+  EXPECT_FALSE((*recipes)[1].skip);
+  EXPECT_EQ(RenderedToJson((*recipes)[0])["file_stem"], Json(nullptr));
+}
+
+TEST_F(RenderTest, UseAndIgnoreKeys) {
+  const auto recipes =
+      RenderBody("build: {variant: {use_keys: [abi], ignore_keys: [zlib]}}\nrequirements: {host: [zlib]}\n",
+                 "abi: [0, 1]\nzlib: [\"1\", \"2\"]\n");
+  EXPECT_THAT(Values(recipes, "abi"), ElementsAre("0", "1"));
+  EXPECT_THAT(Values(recipes, "zlib"), ElementsAre("-", "-"));
+}
+
+TEST_F(RenderTest, SelectKeepsValuesOfAKey) {
+  const std::string body = "requirements: {host: [a, b-b]}\n";
+  const std::string variants = "a: [1, 2, 3]\nb-b: [\"8\", \"9\"]\n";
+  options_.select = {{"a", {"1", "3"}}, {"b-b", {"9"}}};
+  const auto recipes = RenderBody(body, variants);
+  EXPECT_THAT(Values(recipes, "a"), ElementsAre("1", "3"));
+  EXPECT_THAT(Values(recipes, "b_b"), ElementsAre("9", "9"));
+  options_.select = {{"pyton", {"1"}}};
+  EXPECT_THAT(RenderBody(body, variants),
+              FailsWith(ErrorCode::kInvalidInput, "no variant has the key 'pyton'"));
+  EXPECT_THAT(RenderBody(body, variants), HasHint("the keys are a, b_b, target_platform"));
+  options_.select = {{"target_platfrm", {"1"}}};
+  EXPECT_THAT(RenderBody(body, variants), HasHint("did you mean 'target_platform'?"));
+  options_.select = {{"a", {"4"}}};
+  EXPECT_THAT(RenderBody(body, variants),
+              FailsWith(ErrorCode::kInvalidInput, "no variant has the value '4' of 'a'"));
+  EXPECT_THAT(RenderBody(body, variants), HasHint("the values are 1, 2, 3"));
+}
+
+TEST_F(RenderTest, NamedVariantFilesReplaceTheOneBesideTheRecipe) {
+  fs_.AddFile("/v/one.yaml", "a: [1]\nb: [1]\n");
+  fs_.AddFile("/v/two.yaml", "a: [2]\n");
+  options_.variant_files = {AbsPath::Literal("/v/one.yaml"), AbsPath::Literal("/v/two.yaml")};
+  const auto recipes = RenderBody("requirements: {host: [a, b, c]}\n", "a: [9]\nc: [9]\n");
+  EXPECT_THAT(Values(recipes, "a"), ElementsAre("2"));
+  EXPECT_THAT(Values(recipes, "b"), ElementsAre("1"));
+  EXPECT_THAT(Values(recipes, "c"), ElementsAre("-"));
+}
+
+TEST_F(RenderTest, EnvironmentAndPlatformComeFromTheOptions) {
+  options_.variables = {{"TOY", "7"}};
+  options_.target_platform = "linux-aarch64";
+  ASSERT_OK_AND_ASSIGN(const auto recipes,
+                       RenderBody("build: {number: \"${{ env.get('TOY') | int if aarch64 else 0 }}\"}\n"));
+  EXPECT_EQ(recipes[0].build_number, 7U);
+  EXPECT_EQ(recipes[0].subdir, "linux-aarch64");
+}
+
+TEST_F(RenderTest, DefaultScriptIsBuildSh) {
+  ASSERT_OK_AND_ASSIGN(const auto without, RenderBody(""));
+  EXPECT_EQ(without[0].script.file, "");
+  fs_.AddFile("/r/build.sh", "make\n");
+  ASSERT_OK_AND_ASSIGN(const auto with, RenderBody(""));
+  EXPECT_EQ(with[0].script.file, "build.sh");
+  ASSERT_OK_AND_ASSIGN(const auto named, RenderBody("build: {script: other.sh}\n"));
+  EXPECT_EQ(named[0].script.file, "other.sh");
+}
+
+TEST_F(RenderTest, ErrorsNameTheVariant) {
+  const auto recipes = RenderBody("build: {number: \"${{ 1 // a }}\"}\n", "a: [1, 0]\n");
+  ASSERT_THAT(recipes, FailsWith(ErrorCode::kInvalidInput, "division by zero"));
+  EXPECT_THAT(recipes.error().context(), ElementsAre("while rendering the variant a=0"));
+}
+
+TEST_F(RenderTest, RefusesTwoVariantsOfOneName) {
+  EXPECT_THAT(
+      RenderBody("build: {string: x}\nrequirements: {host: [a]}\n", "a: [1, 2]\n"),
+      FailsWith(ErrorCode::kInvalidInput, "the variants 'a=1' and 'a=2' would both be named 'toy-1.0-x'"));
+}
+
+TEST_F(RenderTest, RefusesAMatrixWithoutEnd) {
+  std::string variants;
+  std::string host;
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    variants += std::string(key) + ": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
+    host += std::string(key) + ", ";
+  }
+  EXPECT_THAT(RenderBody("requirements: {host: [" + host + "]}\n", variants),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has more than 10000 variants")));
+}
+
+TEST_F(RenderTest, ReportsFilesThatCannotBeRead) {
+  EXPECT_THAT(Render(fs_, kPath, options_), FailsWith(ErrorCode::kNotFound, HasSubstr("/r/recipe.yaml")));
+  options_.variant_files = {AbsPath::Literal("/none.yaml")};
+  EXPECT_THAT(RenderBody(""), FailsWith(ErrorCode::kNotFound, HasSubstr("/none.yaml")));
+}
+
+}  // namespace
+}  // namespace ptpkg::variant

@@ -1,0 +1,284 @@
+// One wrong package per finding, and right ones without any.
+#include "support/matchers.h"
+#include "unit/conda/package_builder.h"
+#include "verify/check.h"
+#include "verify/conda_container_checks.h"
+
+namespace ptpkg::verify {
+namespace {
+
+using test::DemoIndex;
+using test::DemoInfo;
+using test::MakeTarBz2;
+using test::RawMember;
+using test::TestEnv;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const std::string kPlaceholder = "/build/" + std::string(248, 'p');
+
+auto HasId(const std::string& id) { return Field(&Finding::id, id); }
+
+class CondaChecksTest : public ::testing::Test {
+ protected:
+  std::vector<Finding> Check(const AbsPath& package, const CheckOptions& options = {}) {
+    auto report = CheckArtifact(env_, package, options);
+    EXPECT_THAT(report, test::IsOk());
+    return report ? report->findings : std::vector<Finding>();
+  }
+  /// The findings of "demo-1.0-0.tar.bz2" with these members.
+  std::vector<Finding> CheckMembers(const std::vector<RawMember>& members) {
+    const AbsPath package = env_.dir().WriteFile("demo-1.0-0.tar.bz2", MakeTarBz2(members));
+    auto findings = Check(package);
+    EXPECT_THAT(env_->fs.Remove(package), test::IsOk());
+    return findings;
+  }
+  std::vector<Finding> CheckPayload(const std::vector<RawMember>& described,
+                                    const std::vector<RawMember>& held) {
+    std::vector<RawMember> members = DemoInfo(described);
+    members.insert(members.end(), held.begin(), held.end());
+    return CheckMembers(members);
+  }
+  /// With one info file changed.
+  std::vector<Finding> CheckInfo(const std::string& name, const std::string& content) {
+    std::vector<RawMember> members = DemoInfo({});
+    std::erase_if(members, [&](const RawMember& member) { return member.name == name; });
+    if (!content.empty()) members.push_back({.name = name, .content = content});
+    return CheckMembers(members);
+  }
+  std::vector<Finding> CheckIndex(const std::string& key, const Json& value) {
+    Json index = DemoIndex();
+    index[key] = value;
+    return CheckInfo("info/index.json", DumpJson(index));
+  }
+  std::vector<Finding> CheckConda(const test::RawConda& raw, const std::string& name = "demo-1.0-0.conda") {
+    test::WriteRawConda(env_, raw, env_.dir() / name);
+    auto findings = Check(env_.dir() / name);
+    EXPECT_THAT(env_->fs.Remove(env_.dir() / name), test::IsOk());
+    return findings;
+  }
+  Json PathsOf(const Json& change) {
+    Json entry = {
+        {"_path", "a"}, {"path_type", "hardlink"}, {"sha256", HashText("1").Hex()}, {"size_in_bytes", 1}};
+    entry.update(change);
+    return {{"paths_version", 1}, {"paths", Json::array({entry})}};
+  }
+  /// One payload file "a" with `content`, described with `change`.
+  std::vector<Finding> CheckEntry(const Json& change, const std::string& content) {
+    std::vector<RawMember> members = DemoInfo({{.name = "a", .content = content}});
+    members[1].content = DumpJson(PathsOf(change));
+    members.push_back({.name = "a", .content = content});
+    return CheckMembers(members);
+  }
+
+  TestEnv env_;
+};
+
+TEST_F(CondaChecksTest, OurOwnPackagesHaveNoFindings) {
+  const StagedTree tree = test::MakeTree(
+      env_, {{.name = "bin/tool", .content = "#!" + kPlaceholder + "/bin/python\n", .mode = 0755},
+             {.name = "lib/data.bin", .content = kPlaceholder + "/x" + std::string(2, '\0')},
+             {.name = "lib/link", .type = '2', .link_target = "data.bin"}});
+  ASSERT_OK_AND_ASSIGN(
+      const auto artifacts,
+      conda::WritePackages(
+          env_, {.metadata = test::DemoMetadata(), .tree = tree, .prefix_placeholder = kPlaceholder},
+          env_.dir().MakeDir("out"), {}));
+  for (const Artifact& artifact : artifacts) {
+    EXPECT_THAT(
+        Check(artifact.path, {.forbidden_paths = {"/build"}, .allow_unresolved = {}, .dependencies = {}}),
+        IsEmpty());
+  }
+}
+
+TEST_F(CondaChecksTest, FindsBuildPathsOutsidePlaceholders) {
+  const StagedTree tree =
+      test::MakeTree(env_, {{.name = "a", .content = kPlaceholder + " and /build/work\n"}});
+  ASSERT_OK_AND_ASSIGN(
+      const auto artifacts,
+      conda::WritePackages(
+          env_, {.metadata = test::DemoMetadata(), .tree = tree, .prefix_placeholder = kPlaceholder},
+          env_.dir().MakeDir("out"), {}));
+  for (const Artifact& artifact : artifacts) {
+    EXPECT_THAT(
+        Check(artifact.path, {.forbidden_paths = {"/build"}, .allow_unresolved = {}, .dependencies = {}}),
+        ElementsAre(AllOf(HasId("artifact-build-path"), Field(&Finding::file, "a"))));
+  }
+}
+
+TEST_F(CondaChecksTest, RawPackagesOfBothFormatsAreFine) {
+  const std::vector<RawMember> payload{{.name = "a", .content = "1"}};
+  EXPECT_THAT(CheckPayload(payload, payload), IsEmpty());
+  EXPECT_THAT(CheckConda({.info = DemoInfo(payload), .payload = payload}), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, PayloadAgainstPathsJson) {
+  const std::vector<RawMember> one{{.name = "a", .content = "1"}};
+  EXPECT_THAT(CheckPayload(one, {}),
+              UnorderedElementsAre(HasId("conda-paths-absent"), HasId("conda-files-list")));
+  EXPECT_THAT(CheckPayload({}, one),
+              UnorderedElementsAre(HasId("conda-paths-unlisted"), HasId("conda-files-list")));
+  EXPECT_THAT(CheckPayload(one, {{.name = "a", .content = "2"}}),
+              ElementsAre(AllOf(HasId("conda-paths-digest"), Field(&Finding::severity, Severity::kError))));
+  EXPECT_THAT(CheckPayload(one, {{.name = "a", .type = '2', .link_target = "b"}}),
+              ElementsAre(HasId("conda-paths-kind")));
+  EXPECT_THAT(CheckEntry({{"path_type", "directory"}}, "1"), ElementsAre(HasId("conda-paths-folder")));
+  EXPECT_THAT(CheckInfo("info/paths.json", ""), ElementsAre(HasId("conda-paths-missing")));
+  EXPECT_THAT(CheckInfo("info/paths.json", "{\"paths_version\": 3, \"paths\": []}"),
+              ElementsAre(HasId("conda-paths-invalid")));
+  EXPECT_THAT(CheckPayload({{.name = "b", .content = "1"}, {.name = "a", .content = "1"}},
+                           {{.name = "a", .content = "1"}, {.name = "b", .content = "1"}}),
+              ElementsAre(AllOf(HasId("conda-paths-order"), Field(&Finding::severity, Severity::kInfo))));
+}
+
+TEST_F(CondaChecksTest, EntriesWithoutDigestAreAWarning) {
+  std::vector<RawMember> members = DemoInfo({{.name = "a", .content = "1"}});
+  members[1].content = DumpJson({{"paths_version", 1}, {"paths", {{{"_path", "a"}}}}});
+  members.push_back({.name = "a", .content = "1"});
+  EXPECT_THAT(CheckMembers(members),
+              ElementsAre(AllOf(HasId("conda-paths-digest"), Field(&Finding::severity, Severity::kWarning))));
+}
+
+TEST_F(CondaChecksTest, Placeholders) {
+  const auto with = [&](const std::string& content, const std::string& placeholder, const char* mode) {
+    return CheckEntry({{"sha256", HashText(content).Hex()},
+                       {"size_in_bytes", content.size()},
+                       {"prefix_placeholder", placeholder},
+                       {"file_mode", mode}},
+                      content);
+  };
+  const std::string nul(1, '\0');
+  EXPECT_THAT(with(kPlaceholder + nul, kPlaceholder, "binary"), IsEmpty());
+  EXPECT_THAT(with("nothing", kPlaceholder, "text"),
+              ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kWarning))));
+  EXPECT_THAT(with(kPlaceholder + nul, kPlaceholder, "text"),
+              ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kError))));
+  EXPECT_THAT(with("/opt/short" + nul, "/opt/short", "binary"),
+              ElementsAre(HasId("conda-placeholder-short")));
+  EXPECT_THAT(with("/o" + nul, "/o", "binary"),
+              UnorderedElementsAre(HasId("conda-placeholder-short"), HasId("artifact-unreadable")));
+}
+
+TEST_F(CondaChecksTest, NamesAndMetadata) {
+  EXPECT_THAT(
+      CheckIndex("version", "1.1"),
+      ElementsAre(AllOf(HasId("conda-file-name"), Field(&Finding::message, HasSubstr("demo-1.1-0")))));
+  EXPECT_THAT(CheckIndex("name", "Demo"),
+              UnorderedElementsAre(HasId("conda-file-name"), HasId("conda-name-rule")));
+  EXPECT_THAT(CheckIndex("subdir", "linux"), ElementsAre(HasId("conda-name-rule")));
+  EXPECT_THAT(CheckIndex("noarch", "python"), ElementsAre(HasId("conda-noarch")));
+  EXPECT_THAT(CheckIndex("noarch", "other"), ElementsAre(HasId("conda-noarch")));
+  EXPECT_THAT(CheckIndex("depends", {"Numpy"}), ElementsAre(HasId("conda-dependency")));
+  EXPECT_THAT(CheckIndex("constrains", {"a 1 2 3"}), ElementsAre(HasId("conda-dependency")));
+  EXPECT_THAT(CheckIndex("license", nullptr), ElementsAre(HasId("conda-license-missing")));
+  EXPECT_THAT(CheckIndex("build_number", "x"), ElementsAre(HasId("conda-index-invalid")));
+  EXPECT_THAT(CheckInfo("info/index.json", ""), ElementsAre(HasId("conda-index-invalid")));
+  EXPECT_THAT(CheckInfo("info/repodata_record.json", "{}"), ElementsAre(HasId("conda-repodata-record")));
+}
+
+TEST_F(CondaChecksTest, LicenceFilesAreWantedWhereThereAreFiles) {
+  EXPECT_THAT(CheckInfo("info/licenses/LICENSE", ""), IsEmpty());
+  std::vector<RawMember> members = DemoInfo({{.name = "a", .content = "1"}});
+  members.pop_back();
+  members.push_back({.name = "a", .content = "1"});
+  EXPECT_THAT(CheckMembers(members), ElementsAre(HasId("conda-license-file")));
+}
+
+TEST_F(CondaChecksTest, FileNames) {
+  const AbsPath odd = env_.dir().WriteFile("demo.tar.bz2", MakeTarBz2(DemoInfo({})));
+  EXPECT_THAT(Check(odd), ElementsAre(AllOf(HasId("conda-file-name"),
+                                            Field(&Finding::message, HasSubstr("not of the form")))));
+  const AbsPath disguised = env_.dir().WriteFile("demo-1.0-0.conda", MakeTarBz2(DemoInfo({})));
+  EXPECT_THAT(Check(disguised),
+              ElementsAre(AllOf(HasId("conda-file-name"),
+                                Field(&Finding::message, HasSubstr("is a .tar.bz2 inside")))));
+  const AbsPath long_name =
+      env_.dir().WriteFile("demo-1.0-" + std::string(220, '0') + ".tar.bz2", MakeTarBz2(DemoInfo({})));
+  EXPECT_THAT(Check(long_name),
+              Contains(AllOf(HasId("conda-file-name"), Field(&Finding::message, HasSubstr("211")))));
+}
+
+TEST_F(CondaChecksTest, MemberOrderNamesAndFolders) {
+  std::vector<RawMember> dotted = DemoInfo({{.name = "a", .content = "1"}});
+  dotted.push_back({.name = "./a", .content = "1"});
+  EXPECT_THAT(CheckMembers(dotted), ElementsAre(HasId("conda-member-name")));
+  std::vector<RawMember> folders = DemoInfo({});
+  folders.push_back({.name = "lib/", .type = '5'});
+  EXPECT_THAT(CheckMembers(folders), ElementsAre(HasId("conda-member-folder")));
+  std::vector<RawMember> late{{.name = "a", .content = "1"}};
+  for (const RawMember& member : DemoInfo(late)) late.push_back(member);
+  EXPECT_THAT(CheckMembers(late), ElementsAre(HasId("conda-info-first")));
+}
+
+TEST_F(CondaChecksTest, SeveralBzip2Streams) {
+  const std::string tar = test::MakeTar(DemoInfo({}));
+  const AbsPath package = env_.dir().WriteFile(
+      "demo-1.0-0.tar.bz2", test::Bzip2(tar.substr(0, 1024)) + test::Bzip2(tar.substr(1024)));
+  EXPECT_THAT(Check(package), ElementsAre(HasId("conda-bzip2-streams")));
+}
+
+TEST_F(CondaChecksTest, ZipLayout) {
+  const test::RawConda good{.info = DemoInfo({}), .payload = {}};
+  test::RawConda raw = good;
+  raw.metadata = "";
+  EXPECT_THAT(CheckConda(raw), ElementsAre(AllOf(HasId("conda-zip-metadata"),
+                                                 Field(&Finding::message, HasSubstr("holds no")))));
+  raw.metadata = "{\"conda_pkg_format_version\": 3}";
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-zip-metadata")));
+  raw = good;
+  raw.info_first = true;
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-zip-order")));
+  raw = good;
+  raw.extra_members = {"notes.txt"};
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-zip-extra")));
+  raw = good;
+  raw.stem = "other-1.0-0";
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-zip-part-name"), HasId("conda-zip-part-name")));
+}
+
+TEST_F(CondaChecksTest, MembersInTheWrongPart) {
+  const std::vector<RawMember> payload{{.name = "a", .content = "1"}};
+  test::RawConda raw{.info = DemoInfo(payload), .payload = {}};
+  raw.info.push_back(payload[0]);
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-payload-in-info")));
+  raw = {.info = DemoInfo({}), .payload = {{.name = "info/extra", .content = ""}}};
+  EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-info-in-payload")));
+}
+
+TEST_F(CondaChecksTest, HostilePackagesAreUnreadableAndLeaveNothing) {
+  EXPECT_THAT(CheckMembers({{.name = "../evil", .content = ""}}), ElementsAre(HasId("artifact-unreadable")));
+  EXPECT_THAT(CheckMembers({{.name = "a", .type = '2', .link_target = "/etc"}}),
+              ElementsAre(HasId("artifact-unreadable")));
+  EXPECT_THAT(test::ListTree(env_->fs, env_->cache_dir), IsEmpty());
+}
+
+TEST(CheckCondaContainer, JudgesStreamsAndStorage) {
+  conda::ContainerFacts facts;
+  facts.metadata = "{\"conda_pkg_format_version\": 2}";
+  archive::ZipReader::Member info;
+  info.name = "info-x-1-0.tar.zst";
+  info.stored = false;
+  facts.zip_members = {info};
+  conda::PartFacts part{.part = conda::Part::kInfo, .member = info.name, .stream = {}};
+  part.stream.streams = 2;
+  part.stream.window_bytes = (1ULL << 27U) + 1;
+  part.stream.content_size_known = false;
+  facts.parts = {part};
+  std::vector<Finding> findings;
+  CheckCondaContainer(facts, "x-1-0", findings);
+  EXPECT_THAT(findings, ElementsAre(HasId("conda-zstd-frames"), HasId("conda-zstd-window"),
+                                    HasId("conda-zstd-size"), HasId("conda-zip-stored")));
+  facts.parts[0].stream = {.streams = 1, .window_bytes = 1ULL << 27U};
+  facts.zip_members[0].stored = true;
+  findings.clear();
+  CheckCondaContainer(facts, "x-1-0", findings);
+  EXPECT_THAT(findings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace ptpkg::verify

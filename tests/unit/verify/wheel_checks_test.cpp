@@ -1,0 +1,230 @@
+// One wheel made wrong for every finding.
+
+#include "verify/wheel_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "unit/wheel/wheel_fixture.h"
+#include "verify/check.h"
+
+namespace ptpkg::verify {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using wheel::MinimalMembers;
+
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* kName = "toy-1.0-py3-none-any.whl";
+const std::string kInfo = "toy-1.0.dist-info/";
+const std::string kRecord = kInfo + "RECORD";
+const std::string kMetadata = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n";
+
+class WheelChecksTest : public testing::Test {
+ protected:
+  /// The minimal wheel with `changes` made to its members ("" removes one), RECORD fitting.
+  static Members With(const Members& changes) {
+    Members members = MinimalMembers();
+    members.pop_back();
+    for (const auto& [name, text] : changes) {
+      const std::string key = name;
+      std::erase_if(members, [&](const auto& member) { return member.first == key; });
+      if (!text.empty()) members.emplace_back(name, text);
+    }
+    members.emplace_back(kRecord, wheel::RecordOf(members, kRecord));
+    return members;
+  }
+
+  std::vector<Finding> Check(const Members& members, const std::string& name = kName) {
+    const AbsPath path = env_.dir() / (std::to_string(++count_) + "/" + name);
+    const Result<Report> report = CheckArtifact(env_, wheel::WriteRawZip(env_, path, members));
+    EXPECT_THAT(report, test::IsOk());
+    return report ? report->findings : std::vector<Finding>{};
+  }
+
+  /// "id file" of each finding.
+  std::vector<std::string> Ids(const Members& members, const std::string& name = kName) {
+    std::vector<std::string> ids;
+    for (const Finding& finding : Check(members, name)) {
+      EXPECT_FALSE(finding.message.empty());
+      EXPECT_FALSE(finding.fix.empty());
+      ids.push_back(finding.id + " " + finding.file);
+    }
+    return ids;
+  }
+
+  test::TestEnv env_;
+  int count_ = 0;
+};
+
+TEST_F(WheelChecksTest, AMinimalWheelIsFine) { EXPECT_THAT(Ids(MinimalMembers()), IsEmpty()); }
+
+TEST_F(WheelChecksTest, FileName) {
+  EXPECT_THAT(Ids(MinimalMembers(), "toy.whl"), ElementsAre("wheel-file-name "));
+  EXPECT_THAT(Ids(MinimalMembers(), "Toy-1.0-py3-none-any.whl"), ElementsAre("wheel-file-name-form "));
+}
+
+TEST_F(WheelChecksTest, DistInfo) {
+  EXPECT_THAT(Ids({{"toy.py", "x"}}), ElementsAre("wheel-dist-info "));
+  EXPECT_THAT(Ids(With({{"other-2.dist-info/METADATA", "x"}})), ElementsAre("wheel-dist-info "));
+  EXPECT_THAT(
+      Ids(MinimalMembers(), "toy-1.1-py3-none-any.whl"),
+      ElementsAre("wheel-dist-info toy-1.0.dist-info", "wheel-version-mismatch " + kInfo + "METADATA"));
+}
+
+TEST_F(WheelChecksTest, MissingFiles) {
+  EXPECT_THAT(Ids(With({{kInfo + "METADATA", ""}})), ElementsAre("wheel-missing-file " + kInfo + "METADATA"));
+  EXPECT_THAT(Ids(With({{kInfo + "WHEEL", ""}})), ElementsAre("wheel-missing-file " + kInfo + "WHEEL"));
+  Members no_record = MinimalMembers();
+  no_record.pop_back();
+  EXPECT_THAT(Ids(no_record), ElementsAre("wheel-missing-file " + kRecord));
+}
+
+TEST_F(WheelChecksTest, Metadata) {
+  const std::string file = kInfo + "METADATA";
+  const auto with = [&](const std::string& text) { return Ids(With({{file, text}})); };
+  EXPECT_THAT(with("junk\n"), ElementsAre("wheel-metadata-invalid " + file));
+  EXPECT_THAT(with("Metadata-Version: 2.6\nName: toy\nVersion: 1.0\n"),
+              ElementsAre("wheel-metadata-version " + file));
+  EXPECT_THAT(with("Metadata-Version: 2.1\nName: toi\nVersion: 1.0\n"),
+              ElementsAre("wheel-name-mismatch " + file));
+  EXPECT_THAT(with("Metadata-Version: 2.1\nName: toy\nVersion: 1.0+cpu\n"),
+              ElementsAre("wheel-version-mismatch " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Dist: a b\n"), ElementsAre("wheel-requirement-invalid " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Dist: a @ https://b/c\n"),
+              ElementsAre("wheel-requirement-url " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Python: 3\n"), ElementsAre("wheel-requires-python-invalid " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Python: >=3.10,!=3.12.*\n"), IsEmpty());
+  EXPECT_THAT(with(kMetadata + "Summary: " + std::string(513, 's') + "\n"),
+              ElementsAre("wheel-summary " + file));
+  EXPECT_THAT(with(kMetadata + "Summary: a\n        b\n"), ElementsAre("wheel-summary " + file));
+}
+
+TEST_F(WheelChecksTest, Licenses) {
+  const std::string metadata = "Metadata-Version: 2.4\nName: toy\nVersion: 1.0\nLicense-File: a/LICENSE\n";
+  const std::string file = kInfo + "METADATA";
+  EXPECT_THAT(Ids(With({{file, metadata}})),
+              ElementsAre("wheel-license-missing " + kInfo + "licenses/a/LICENSE"));
+  EXPECT_THAT(Ids(With({{file, metadata}, {kInfo + "licenses/a/LICENSE", "text"}})), IsEmpty());
+  EXPECT_THAT(Ids(With({{file, kMetadata + "License-File: LICENSE\n"}})), IsEmpty())
+      << "no meaning before 2.4";
+  EXPECT_THAT(
+      Ids(With(
+          {{file, "Metadata-Version: 2.4\nName: toy\nVersion: 1.0\nLicense: x\nLicense-Expression: MIT\n"}})),
+      ElementsAre("wheel-license-conflict " + file));
+}
+
+TEST_F(WheelChecksTest, WheelFile) {
+  const std::string file = kInfo + "WHEEL";
+  const std::string head = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n";
+  EXPECT_THAT(Ids(With({{file, "Wheel-Version: 1.0\n"}})), ElementsAre("wheel-wheel-invalid " + file));
+  EXPECT_THAT(Ids(With({{file, head + "Tag: py2-none-any\n"}})), ElementsAre("wheel-tag-mismatch " + file));
+  EXPECT_THAT(Ids(With({{file, head + "Tag: py2-none-any\nTag: py3-none-any\n"}})),
+              ElementsAre("wheel-tag-mismatch " + file));
+  EXPECT_THAT(
+      Ids(With({{file, head + "Tag: py2-none-any\nTag: py3-none-any\n"}}), "toy-1.0-py2.py3-none-any.whl"),
+      IsEmpty());
+  EXPECT_THAT(Ids(With({{file, head + "Tag: py3-none-any\nBuild: 1\n"}})),
+              ElementsAre("wheel-build-mismatch " + file));
+  EXPECT_THAT(Ids(With({{file, head + "Tag: py3-none-any\nBuild: 1\n"}}), "toy-1.0-1-py3-none-any.whl"),
+              IsEmpty());
+}
+
+TEST_F(WheelChecksTest, CompiledFilesInAPureWheel) {
+  const std::string file = kInfo + "WHEEL";
+  const std::string elf("\177ELF not a real one");
+  EXPECT_THAT(Ids(With({{"toy/_c.so", elf}})), Contains("wheel-pure-with-binaries " + file));
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/platlib/_c.so", elf}})), Not(Contains(HasSubstr("wheel-pure"))));
+  const std::string platform = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: cp311-cp311-linux_x86_64\n";
+  EXPECT_THAT(Ids(With({{"toy/_c.so", elf}, {file, platform}}), "toy-1.0-cp311-cp311-linux_x86_64.whl"),
+              Contains("wheel-pure-with-binaries " + file));
+}
+
+TEST_F(WheelChecksTest, Record) {
+  Members members = MinimalMembers();
+  members.back().second = "a,b\n";
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-record-invalid " + kRecord));
+  members = MinimalMembers();
+  members[0].second = "x = 2\n";
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-record-digest toy.py"));
+  members = MinimalMembers();
+  members.emplace_back("extra.py", "e");
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-record-unlisted extra.py"));
+  members = MinimalMembers();
+  members.erase(members.begin());
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-record-missing toy.py"));
+  members = MinimalMembers();
+  members.back().second = wheel::RecordOf({members.begin() + 1, members.end() - 1}, kRecord) + "toy.py,,\n";
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-record-undigested toy.py"));
+}
+
+TEST_F(WheelChecksTest, EntryPoints) {
+  const std::string file = kInfo + "entry_points.txt";
+  const auto with = [&](const std::string& text) { return Ids(With({{file, text}})); };
+  EXPECT_THAT(with("[console_scripts]\nrun = toy:main\n"), IsEmpty());
+  EXPECT_THAT(with("run = toy:main\n"), ElementsAre("wheel-entry-points-invalid " + file));
+  for (const char* const name : {"python", "Python3.11", "pythonw.exe", "a/b", "a b"}) {
+    EXPECT_THAT(with(std::string("[console_scripts]\n") + name + " = toy:main\n"),
+                ElementsAre("wheel-script-name " + file))
+        << name;
+  }
+  EXPECT_THAT(with("[console_scripts]\npython-config = toy:main\n"), IsEmpty());
+  EXPECT_THAT(with("[gui_scripts]\nrun = toy\n"), ElementsAre("wheel-script-target " + file));
+  EXPECT_THAT(with("[console_scripts]\nrun = other.mod:main\n"), ElementsAre("wheel-script-target " + file));
+  EXPECT_THAT(with("[plugins]\nrun = other\n"), IsEmpty());
+}
+
+TEST_F(WheelChecksTest, AScriptsModuleMayLieInSeveralPlaces) {
+  const Members script = {{kInfo + "entry_points.txt", "[console_scripts]\nrun = pkg.mod:main\n"}};
+  for (const char* const place :
+       {"pkg/mod.py", "pkg/mod/__init__.py", "pkg/mod.cpython-311-x86_64-linux-gnu.so", "pkg/mod/inner.py",
+        "toy-1.0.data/purelib/pkg/mod.py"}) {
+    Members members = script;
+    members.emplace_back(place, "x");
+    EXPECT_THAT(Ids(With(members)), IsEmpty()) << place;
+  }
+}
+
+TEST_F(WheelChecksTest, Layout) {
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/scripts/run", "#!python\n"}})), IsEmpty());
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/bin/run", "x"}})),
+              ElementsAre("wheel-data-layout toy-1.0.data/bin/run"));
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/run", "x"}})), ElementsAre("wheel-data-layout toy-1.0.data/run"));
+  EXPECT_THAT(Ids(With({{"toi-1.0.data/scripts/run", "x"}})),
+              ElementsAre("wheel-data-layout toi-1.0.data/scripts/run"));
+  EXPECT_THAT(Ids(With({{"__pycache__/toy.cpython-311.pyc", "x"}})),
+              ElementsAre("wheel-byte-code __pycache__/toy.cpython-311.pyc"));
+  EXPECT_THAT(Ids(With({{kInfo + "direct_url.json", "{}"}})),
+              ElementsAre("wheel-install-leftover " + kInfo + "direct_url.json"));
+  EXPECT_THAT(Ids(With({{kInfo + "RECORD.jws", "{}"}})),
+              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws"));
+}
+
+TEST_F(WheelChecksTest, ASymbolicLink) {
+  // No writer of ours makes one, so the tree is made directly.
+  const Members members = MinimalMembers();
+  for (const auto& [name, text] : members) env_.dir().WriteFile("tree/" + name, text);
+  env_.dir().MakeSymlink("toy.py", "tree/link.py");
+  ASSERT_OK_AND_ASSIGN(const StagedTree tree, ScanTree(env_, env_.dir() / "tree"));
+  std::vector<Finding> findings;
+  ASSERT_OK(CheckWheelContent(env_, AbsPath::Literal("/w") / kName, tree, findings));
+  EXPECT_THAT(findings, Contains(testing::Field(&Finding::id, "wheel-symlink")));
+}
+
+// What a strict zip reader refuses comes through with its reason.
+TEST_F(WheelChecksTest, Container) {
+  const AbsPath path = wheel::WriteRawZip(env_, env_.dir() / (std::string("z/") + kName), MinimalMembers());
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, ReadFile(env_->fs, path));
+  ASSERT_OK(WriteFile(env_->fs, path, "prefix" + bytes));
+  ASSERT_OK_AND_ASSIGN(const Report report, CheckArtifact(env_, path));
+  EXPECT_THAT(report.findings, Contains(testing::Field(&Finding::id, "wheel-zip")));
+}
+
+}  // namespace
+}  // namespace ptpkg::verify

@@ -1,0 +1,54 @@
+#include "wheel/entry_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using test::IsOkAndHolds;
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(EntryPoints, ReadsGroupsCommentsAndExtras) {
+  const Result<std::vector<EntryPoint>> points = ParseEntryPoints(
+      "# scripts\n[console_scripts]\ntorchrun = torch.distributed.run:main\n\n[my.plugins]\n"
+      "b=pkg.mod:Class.make [extra1, extra2]\na = pkg\n",
+      "entry_points.txt");
+  ASSERT_THAT(points, IsOkAndHolds(ElementsAre(
+                          EntryPoint{"console_scripts", "torchrun", "torch.distributed.run", "main", {}},
+                          EntryPoint{"my.plugins", "b", "pkg.mod", "Class.make", {"extra1", "extra2"}},
+                          EntryPoint{"my.plugins", "a", "pkg", "", {}})));
+  EXPECT_TRUE((*points)[0].IsScript());
+  EXPECT_FALSE((*points)[1].IsScript());
+  EXPECT_EQ(FormatEntryPoints(*points),
+            "[console_scripts]\ntorchrun = torch.distributed.run:main\n\n[my.plugins]\na = pkg\n"
+            "b = pkg.mod:Class.make [extra1,extra2]\n");
+}
+
+TEST(EntryPoints, SaysWhereItIsMalformed) {
+  for (const auto& [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"a = b:c\n", "before the first [group]"},
+           {"[g\n", "not closed by ']'"},
+           {"[ ]\n", "a group has no name"},
+           {"[g]\na\n", "expected 'name = module:object'"},
+           {"[g]\n = b:c\n", "no name"},
+           {"[g]\na = b c:d\n", "not a reference"},
+           {"[g]\na = b:\n", "not a reference"},
+           {"[g]\na = 1b:c\n", "not a reference"},
+           {"[g]\na = b:c [x\n", "not closed by ']'"},
+           {"[g]\na = b:c\na = b:d\n", "occurs twice in [g]"}}) {
+    EXPECT_THAT(ParseEntryPoints(text, "entry_points.txt"),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr(why)))
+        << text;
+  }
+  EXPECT_EQ(ParseEntryPoints("[g]\n\na\n", "entry_points.txt").error().span()->line, 3);
+}
+
+}  // namespace
+}  // namespace ptpkg::wheel

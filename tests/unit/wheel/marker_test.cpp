@@ -1,0 +1,90 @@
+#include "wheel/marker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using test::IsOkAndHolds;
+
+using testing::HasSubstr;
+
+const MarkerEnvironment& LinuxPython311() {
+  static const MarkerEnvironment kEnvironment = {{"python_version", "3.11"},
+                                                 {"python_full_version", "3.11.7"},
+                                                 {"os_name", "posix"},
+                                                 {"sys_platform", "linux"},
+                                                 {"platform_system", "Linux"},
+                                                 {"platform_machine", "x86_64"},
+                                                 {"platform_release", "6.1.0-18-amd64"},
+                                                 {"platform_python_implementation", "CPython"}};
+  return kEnvironment;
+}
+
+struct Case {
+  const char* marker;
+  bool holds;
+};
+
+class EvaluateMarkerTest : public testing::TestWithParam<Case> {};
+
+TEST_P(EvaluateMarkerTest, Evaluates) {
+  EXPECT_THAT(CheckMarker(GetParam().marker), IsOk());
+  EXPECT_THAT(EvaluateMarker(GetParam().marker, LinuxPython311()), IsOkAndHolds(GetParam().holds));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Markers, EvaluateMarkerTest,
+    testing::Values(Case{"python_version >= '3.9'", true}, Case{"python_version < '3.9'", false},
+                    Case{"'3.9' < python_version", true}, Case{"python_version == '3.*'", true},
+                    Case{"python_version != '3.11.*'", false}, Case{"python_full_version ~= '3.11.2'", true},
+                    Case{"python_full_version ~= '3.10.2'", false}, Case{"platform_system == 'Linux'", true},
+                    Case{"platform_system == 'linux'", false},
+                    Case{"platform_machine in 'x86_64 AMD64'", true},
+                    Case{"platform_machine not in 'x86_64 AMD64'", false},
+                    Case{"platform_system=='Windows' or os_name=='posix' and sys_platform=='linux'", true},
+                    Case{"(platform_system=='Windows' or os_name=='posix') and sys_platform=='win32'", false},
+                    Case{"extra == 'test'", false}, Case{"extra != 'test'", true},
+                    Case{"os.name == \"posix\"", true}, Case{"python_implementation == 'CPython'", true},
+                    Case{"platform_release >= '5'", true}));
+
+TEST(EvaluateMarker, ComparesExtrasByNormalName) {
+  MarkerEnvironment environment = LinuxPython311();
+  environment["extra"] = "opt-einsum";
+  EXPECT_THAT(EvaluateMarker("extra == 'Opt_Einsum'", environment), IsOkAndHolds(true));
+}
+
+TEST(EvaluateMarker, NoMarkerAlwaysHolds) {
+  EXPECT_THAT(EvaluateMarker(" ", LinuxPython311()), IsOkAndHolds(true));
+}
+
+TEST(EvaluateMarker, FailsForAnUnknownValue) {
+  EXPECT_THAT(EvaluateMarker("platform_version == 'x'", LinuxPython311()),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'platform_version' is not known")));
+  EXPECT_THAT(EvaluateMarker("os_name ~= 'posix'", LinuxPython311()),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("compares versions")));
+}
+
+TEST(CheckMarker, SaysWhatIsWrong) {
+  for (const auto& [marker, why] : std::initializer_list<std::pair<std::string, const char*>>{
+           {"python_version", "expected a comparison"},
+           {"'a' == 'b'", "two constants"},
+           {"colour == 'red'", "not a marker variable"},
+           {"(os_name == 'a'", "')' is missing"},
+           {"os_name == 'a' xor os_name == 'b'", "out of place"},
+           {"os_name == 'a", "quote is not closed"},
+           {"os_name == ", "ends too early"},
+           {"os_name not 'a'", "expected a comparison"},
+           {"os_name == ,", "expected a name"},
+           {std::string(100, '(') + "os_name == 'a'", "nest too deeply"}}) {
+    EXPECT_THAT(CheckMarker(marker), FailsWith(ErrorCode::kInvalidInput, HasSubstr(why))) << marker;
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::wheel

@@ -1,0 +1,56 @@
+#include "wheel/wheel_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using test::IsOkAndHolds;
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(WheelFile, ReadsWhatItWrites) {
+  WheelFile file;
+  file.generator = "ptpkg 1";
+  file.build = "2";
+  file.tags = ExpandTag({"cp311", "cp311", "b.a"});
+  const std::string text = FormatWheelFile(file);
+  EXPECT_EQ(text,
+            "Wheel-Version: 1.0\nGenerator: ptpkg 1\nRoot-Is-Purelib: false\n"
+            "Tag: cp311-cp311-a\nTag: cp311-cp311-b\nBuild: 2\n");
+  const Result<WheelFile> again = ParseWheelFile(text, "WHEEL");
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->generator, "ptpkg 1");
+  EXPECT_EQ(again->build, "2");
+  EXPECT_FALSE(again->root_is_purelib);
+  EXPECT_THAT(again->tags, ElementsAre(Tag{"cp311", "cp311", "a"}, Tag{"cp311", "cp311", "b"}));
+}
+
+TEST(WheelFile, SaysWhatIsWrong) {
+  const std::string version = "Wheel-Version: 1.0\n";
+  const std::string purelib = "Root-Is-Purelib: true\n";
+  const std::string tag = "Tag: py3-none-any\n";
+  EXPECT_THAT(ParseWheelFile(purelib + tag, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("Wheel-Version")));
+  EXPECT_THAT(ParseWheelFile("Wheel-Version: 2.0\n" + purelib + tag, "WHEEL"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("'2.0' is not 1.x")));
+  EXPECT_THAT(ParseWheelFile(version + tag, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("Root-Is-Purelib")));
+  EXPECT_THAT(ParseWheelFile(version + purelib + purelib + tag, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("must occur once")));
+  EXPECT_THAT(ParseWheelFile(version + "Root-Is-Purelib: maybe\n" + tag, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("as true or false")));
+  EXPECT_THAT(ParseWheelFile(version + purelib, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'Tag'")));
+  EXPECT_THAT(ParseWheelFile(version + purelib + "Tag: py3-none\n", "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'py3-none' is not a compatibility tag")));
+}
+
+}  // namespace
+}  // namespace ptpkg::wheel
