@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "archive/codec.h"
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
+#include "channel/index_files.h"
 #include "conda/names.h"
 #include "support/atomic_file.h"
 #include "support/parallel.h"
@@ -13,55 +13,11 @@
 namespace ptpkg::channel {
 namespace {
 
-// conda-index compresses repodata.json at this level too.
-constexpr int kZstdLevel = 16;
 constexpr int kRepodataVersion = 1;
 constexpr int kRunExportsVersion = 1;
 
 /// One line, keys sorted: the compact form that conda-index writes by default.
 std::string Compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-/// Replaces files whose content changed, and remembers which.
-class IndexFiles {
- public:
-  explicit IndexFiles(Env& env) : env_(env) {}
-
-  Result<void> Write(const AbsPath& path, std::string_view text) {
-    PTPKG_TRY(const bool same, Holds(path, text));
-    if (same) return Ok();
-    PTPKG_CHECK(WriteFile(env_.fs, path, text));
-    written_.push_back(path);
-    return Ok();
-  }
-
-  /// The text, and beside it the same compressed.
-  Result<void> WriteWithZst(const AbsPath& path, std::string_view text) {
-    StringSink packed;
-    PTPKG_TRY(const auto codec,
-              archive::MakeZstdSink(packed, {.level = kZstdLevel, .content_size = text.size()}));
-    PTPKG_CHECK(codec->Write(AsBytes(text)));
-    PTPKG_CHECK(codec->Finish());
-    // First: a client that sees the new .json next finds no older .zst beside it.
-    PTPKG_TRY(const AbsPath zst, AbsPath::Parse(path.str() + ".zst"));
-    PTPKG_CHECK(Write(zst, packed.str()));
-    return Write(path, text);
-  }
-
-  std::vector<AbsPath> TakeWritten() { return std::move(written_); }
-
- private:
-  Result<bool> Holds(const AbsPath& path, std::string_view text) {
-    PTPKG_TRY(const bool exists, Exists(env_.fs, path));
-    if (!exists) return false;
-    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
-    if (stat.kind != FileKind::kRegular || stat.size_bytes != text.size()) return false;
-    PTPKG_TRY(const std::string old, ReadFile(env_.fs, path, text.size()));
-    return old == text;
-  }
-
-  Env& env_;
-  std::vector<AbsPath> written_;
-};
 
 struct SubdirContent {
   std::string subdir;
@@ -129,7 +85,6 @@ class SubdirReader {
 
   Result<void> WriteCache(const CondaRecords& records) {
     if (records.empty()) return Ok();
-    PTPKG_CHECK(env_.fs.MakeDirs(CachePath().Parent()));
     return IndexFiles(env_).Write(CachePath(), FormatRecordCache(records));
   }
 

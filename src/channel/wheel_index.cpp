@@ -7,6 +7,7 @@
 #include <set>
 
 #include "channel/index.h"
+#include "channel/index_files.h"
 #include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -80,34 +81,6 @@ std::optional<Sha256> KnownDigest(const Json& previous, const IndexedWheel& whee
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
-/// Collects what changed on disk.
-class Publisher {
- public:
-  explicit Publisher(Env& env) : env_(env) {}
-
-  Result<void> Write(const AbsPath& path, const std::string& text) {
-    PTPKG_TRY(const bool exists, Exists(env_.fs, path));
-    if (exists) {
-      const Result<std::string> old = ReadFile(env_.fs, path);
-      if (old && *old == text) return Ok();
-    }
-    PTPKG_CHECK(WriteFile(env_.fs, path, text));
-    written_.push_back(path);
-    return Ok();
-  }
-
-  Result<void> RemoveIfThere(const AbsPath& path) {
-    PTPKG_TRY(const bool exists, Exists(env_.fs, path));
-    return exists ? env_.fs.Remove(path) : Ok();
-  }
-
-  [[nodiscard]] std::vector<AbsPath> TakeWritten() { return std::move(written_); }
-
- private:
-  Env& env_;
-  std::vector<AbsPath> written_;
-};
-
 struct WheelOnDisk {
   IndexedWheel entry;
   std::string metadata_text;
@@ -177,26 +150,26 @@ using Projects = std::map<std::string, std::vector<IndexedWheel>>;
 
 /// Payload is in place already; then metadata, project pages, and the root page last, so that a client never
 /// finds a link to something that is not there yet.
-Result<void> WritePages(Publisher& publisher, const AbsPath& simple, const Projects& projects) {
+Result<void> WritePages(IndexFiles& index, const AbsPath& simple, const Projects& projects) {
   std::vector<std::string> names;
   for (const auto& [project, files] : projects) {
     const AbsPath folder = simple / RelPath::Literal(project);
-    PTPKG_CHECK(publisher.Write(folder / "index.html", ProjectHtml(files)));
-    PTPKG_CHECK(publisher.Write(folder / "index.json", ProjectJson(files)));
+    PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(files)));
+    PTPKG_CHECK(index.Write(folder / "index.json", ProjectJson(files)));
     names.push_back(project);
   }
-  PTPKG_CHECK(publisher.Write(simple / "index.html", RootHtml(names)));
-  return publisher.Write(simple / "index.json", RootJson(names));
+  PTPKG_CHECK(index.Write(simple / "index.html", RootHtml(names)));
+  return index.Write(simple / "index.json", RootJson(names));
 }
 
 /// Pages of projects that have no wheel any more, and metadata files without their wheel.
-Result<void> RemoveStale(Env& env, Publisher& publisher, const AbsPath& root, const Projects& projects,
+Result<void> RemoveStale(Env& env, IndexFiles& index, const AbsPath& root, const Projects& projects,
                          const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!name.ends_with(".whl.metadata")) continue;
     const std::string wheel = name.substr(0, name.size() - kMetadataSuffix.size());
     if (!std::binary_search(names.begin(), names.end(), wheel)) {
-      PTPKG_CHECK(publisher.RemoveIfThere(root / RelPath::Literal(name)));
+      PTPKG_CHECK(index.RemoveIfThere(root / RelPath::Literal(name)));
     }
   }
   const AbsPath simple = root / "simple";
@@ -205,8 +178,8 @@ Result<void> RemoveStale(Env& env, Publisher& publisher, const AbsPath& root, co
     const AbsPath folder = simple / RelPath::Literal(name);
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(folder));
     if (stat.kind != FileKind::kDirectory || projects.contains(name)) continue;
-    PTPKG_CHECK(publisher.RemoveIfThere(folder / "index.html"));
-    PTPKG_CHECK(publisher.RemoveIfThere(folder / "index.json"));
+    PTPKG_CHECK(index.RemoveIfThere(folder / "index.html"));
+    PTPKG_CHECK(index.RemoveIfThere(folder / "index.json"));
     PTPKG_TRY(const std::vector<std::string> rest, env.fs.ListDir(folder));
     if (rest.empty()) PTPKG_CHECK(env.fs.Remove(folder));
   }
@@ -285,24 +258,23 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
   PTPKG_TRY(const std::vector<std::string> wheels, WheelNames(env, names, root));
   PTPKG_TRY(const std::vector<WheelOnDisk> read, ReadAll(env, root, wheels));
-  Publisher publisher(env);
+  IndexFiles index(env);
   Projects projects;
   for (const WheelOnDisk& wheel : read) {
     projects[wheel.entry.project].push_back(wheel.entry);
-    PTPKG_CHECK(publisher.Write(root / RelPath::Literal(wheel.entry.file_name + std::string(kMetadataSuffix)),
-                                wheel.metadata_text));
+    PTPKG_CHECK(index.Write(root / RelPath::Literal(wheel.entry.file_name + std::string(kMetadataSuffix)),
+                            wheel.metadata_text));
   }
   for (auto& [project, files] : projects) {
     std::sort(files.begin(), files.end(), [](const IndexedWheel& left, const IndexedWheel& right) {
       const auto order = wheel::CompareVersions(left.version, right.version);
       return order != 0 ? order < 0 : left.file_name < right.file_name;
     });
-    PTPKG_CHECK(env.fs.MakeDirs(root / "simple" / RelPath::Literal(project)));
   }
   PTPKG_CHECK(env.fs.MakeDirs(root / "simple"));
-  PTPKG_CHECK(WritePages(publisher, root / "simple", projects));
-  PTPKG_CHECK(RemoveStale(env, publisher, root, projects, names));
-  return IndexSummary{wheels.size(), publisher.TakeWritten()};
+  PTPKG_CHECK(WritePages(index, root / "simple", projects));
+  PTPKG_CHECK(RemoveStale(env, index, root, projects, names));
+  return IndexSummary{wheels.size(), index.TakeWritten()};
 }
 
 }  // namespace ptpkg::channel

@@ -1,8 +1,11 @@
 // IndexConda and IndexFolder: records, incremental runs, failure paths.
+#include <fmt/format.h>
+
 #include "archive/decoder.h"
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
+#include "support/dead_pid.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "unit/conda/package_builder.h"
@@ -16,9 +19,11 @@ using test::IsOk;
 using test::IsOkAndHolds;
 using test::RawMember;
 using test::TestEnv;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CondaIndexTest : public ::testing::Test {
@@ -210,6 +215,18 @@ TEST_F(CondaIndexTest, TakesRunExportsThatAreAList) {
   ASSERT_THAT(IndexConda(env_, root_), IsOk());
   EXPECT_EQ(Read("linux-64/run_exports.json")["packages"]["demo-1.0-0.tar.bz2"]["run_exports"],
             (Json{{"weak", {"demo >=1"}}}));
+}
+
+TEST_F(CondaIndexTest, RemovesWhatAKilledRunLeft) {
+  Write(DemoMetadata());
+  ASSERT_OK(IndexConda(env_, root_));
+  const std::string temp = fmt::format(".repodata.json.{}-3.ptpkg-tmp", test::DeadPid());
+  for (const char* folder :
+       {"channel/", "channel/noarch/", "channel/linux-64/", "channel/linux-64/.cache/"}) {
+    env_.dir().WriteFile(folder + temp, "half");
+  }
+  ASSERT_OK(IndexConda(env_, root_));
+  EXPECT_THAT(test::ListTree(env_->fs, root_), Not(Contains(HasSubstr("ptpkg-tmp"))));
 }
 
 TEST_F(CondaIndexTest, NeedsAFolder) {

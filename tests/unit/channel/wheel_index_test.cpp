@@ -1,9 +1,11 @@
 #include "channel/wheel_index.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "channel/index.h"
+#include "support/dead_pid.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "unit/wheel/wheel_fixture.h"
@@ -147,6 +149,18 @@ TEST_F(IndexWheelsTest, LeavesForeignFilesAlone) {
   ASSERT_OK(IndexWheels(env_, root_));
   EXPECT_EQ(Text("notes.txt"), "mine");
   EXPECT_EQ(Text("simple/old/notes.txt"), "mine");
+}
+
+TEST_F(IndexWheelsTest, RemovesWhatAKilledRunLeft) {
+  AddWheel("a", "1");
+  ASSERT_OK(IndexWheels(env_, root_));
+  const std::string temp = fmt::format(".index.json.{}-3.ptpkg-tmp", test::DeadPid());
+  for (const char* folder : {"root/", "root/simple/", "root/simple/a/", "root/simple/gone/"}) {
+    env_.dir().WriteFile(folder + temp, "half");
+  }
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("ptpkg-tmp"))));
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("gone"))));
 }
 
 TEST_F(IndexWheelsTest, AnEmptyFolderGivesAnEmptyIndex) {

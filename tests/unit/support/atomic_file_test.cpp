@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/dead_pid.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -30,14 +31,6 @@ Result<void> WriteAtomically(Fs& fs, std::string_view text, OnExisting on_existi
   PTPKG_TRY(AtomicFile file, AtomicFile::Create(fs, Target()));
   PTPKG_CHECK(file.file().WriteAt(0, AsBytes(text)));
   return std::move(file).Commit(on_existing);
-}
-
-/// The id of a process that has ended and been reaped.
-pid_t DeadPid() {
-  const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(0);
-  ::waitpid(pid, nullptr, 0);
-  return pid;
 }
 
 TEST(AtomicFile, AppearsOnlyAtCommit) {
@@ -176,7 +169,7 @@ TEST(AtomicFile, KilledProcessLeavesATempThatTheNextRunRemoves) {
 }
 
 TEST(RemoveStaleTemps, KeepsLiveOnesAndForeignNames) {
-  const pid_t dead = DeadPid();
+  const pid_t dead = test::DeadPid();
   MemFs fs;
   const std::vector<std::string> kept = {
       fmt::format(".a.{}-0.ptpkg-tmp", ::getpid()),  // ours
@@ -208,7 +201,7 @@ TEST(RemoveStaleTemps, MissingFolderIsNoErrorOthersAre) {
   EXPECT_OK(RemoveStaleTemps(fs, AbsPath::Literal("/none")));
   EXPECT_THAT(RemoveStaleTemps(fs, AbsPath::Literal("/file")),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("/file")));
-  const pid_t dead = DeadPid();
+  const pid_t dead = test::DeadPid();
   fs.AddFile(fmt::format("/d/.f.{}-0.ptpkg-tmp", dead), "");
   fs.AddDir("/d", 0555);
   EXPECT_THAT(RemoveStaleTemps(fs, AbsPath::Literal("/d")), FailsWith(ErrorCode::kIo, HasSubstr("/d/.f.")));
