@@ -9,6 +9,7 @@
 #include "cli/context.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/patchelf.h"
 #include "cli/verbs.h"
 #include "support/text.h"
 
@@ -135,6 +136,19 @@ int Run(int argc, char** argv) {
   return ExitCodeOf(result.error().code());
 }
 
+/// The program under the name patchelf.
+int RunAsPatchelf(int argc, char** argv) {
+  CommonFlags flags;
+  flags.quiet = true;
+  flags.cache_dir = "/nonexistent";  // it caches nothing, and shall work where HOME is not set
+  auto context = Context::Create(flags, cancel_token, environ);
+  if (!context) {
+    PrintError(context.error(), /*json=*/false);
+    return 1;
+  }
+  return RunPatchelf((*context)->env(), std::vector<std::string>(argv + 1, argv + argc));
+}
+
 }  // namespace
 
 }  // namespace ptpkg::cli
@@ -144,6 +158,7 @@ int main(int argc, char** argv) {
   static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   try {
+    if (argc > 0 && ptpkg::cli::IsPatchelfName(argv[0])) return ptpkg::cli::RunAsPatchelf(argc, argv);
     return ptpkg::cli::Run(argc, argv);
   } catch (const std::exception& failure) {
     ptpkg::cli::PrintLog(fmt::format(

@@ -1,5 +1,7 @@
 #include "cli/patchelf.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
@@ -142,7 +144,8 @@ class Parser {
       if (has_value) {
         PTPKG_TRY(const std::string value, parser.Value());
       }
-      return Error(ErrorCode::kUnsupported, fmt::format("{} is not supported by ptpkg's patchelf", option));
+      parser.command_.unsupported = option;
+      return Ok();
     };
   }
 
@@ -245,7 +248,19 @@ class Parser {
   PatchelfCommand command_;
 };
 
-/// Messages of patchelf that scripts compare.
+/// What patchelf says where our message has `ours`; scripts look for these words.
+struct Wording {
+  std::string_view ours;
+  std::string_view patchelf;
+};
+
+constexpr std::array<Wording, 4> kWordings = {{
+    {"the program header table needs", "program header table out of bounds"},
+    {"section headers of", "section headers have wrong size"},
+    {"of a string table of", "string table index out of bounds"},
+    {"not closed by DT_NULL", "setSubstr: write extends past end of section"},
+}};
+
 Error Reworded(const Error& error, const std::string& file) {
   if (error.code() == ErrorCode::kNotFound) {
     return Error(error.code(), fmt::format("getting info about '{}': No such file or directory", file));
@@ -253,7 +268,11 @@ Error Reworded(const Error& error, const std::string& file) {
   if (error.code() == ErrorCode::kUnsupported && error.message().ends_with("is not an ELF file")) {
     return Error(error.code(), "not an ELF executable");
   }
-  return error;
+  const auto wording = std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& candidate) {
+    return error.message().find(candidate.ours) != std::string::npos;
+  });
+  if (wording == kWordings.end()) return error;
+  return Error(error.code(), fmt::format("{}: {}", wording->patchelf, error.message()));
 }
 
 Result<void> Print(const PatchelfCommand& command, const ElfSummary& summary) {
@@ -279,6 +298,11 @@ Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::strin
   PTPKG_TRY(const AbsPath file, AbsPath::Resolve(env.cwd, name));
   const auto summary = pipeline::SummarizeElf(env, file);
   if (!summary) return Reworded(summary.error(), name);
+  for (const std::string& warning : summary->warnings) PrintLog(fmt::format("warning: {}", warning));
+  if (!command.unsupported.empty()) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("{} is not supported by ptpkg's patchelf", command.unsupported));
+  }
   PTPKG_CHECK(Print(command, *summary));
   pipeline::PatchElfRequest request = command.edits;
   request.file = file;

@@ -22,6 +22,7 @@ struct PatchelfCommand {
   bool print_search_path = false;
   bool print_needed = false;
   bool print_executable_stack = false;
+  std::string unsupported = {};  ///< An option of patchelf that there is no edit for.
   std::vector<std::string> files = {};
   pipeline::PatchElfRequest edits = {};  ///< Without its file.
 };
@@ -29,8 +30,7 @@ struct PatchelfCommand {
 /// Takes the words after the program's name. A value "@FILE" stands for the content of FILE.
 /// Options that only steer patchelf's own rewriting (--page-size, --no-sort, --no-clobber-old-sections) are
 /// accepted and change nothing. An unknown option is taken as a file name, as patchelf does.
-/// Errors: kUsage ("missing argument", "missing filename"), kUnsupported (--clear-symbol-version,
-/// --rename-dynamic-symbols, --set-os-abi, --build-resolution-cache), kNotFound and kIo (@FILE).
+/// Errors: kUsage ("missing argument", "missing filename"), kNotFound and kIo (@FILE).
 Result<PatchelfCommand> ParsePatchelf(Env& env, const std::vector<std::string>& words);
 
 /// True if `program` (argv[0]) names this command line.

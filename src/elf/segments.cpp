@@ -29,7 +29,7 @@ Result<void> CheckSegments(const Image& image) {
                                    segment.vaddr, segment.type));
       }
     }
-    if (segment.type != kSegmentLoad) continue;
+    if (segment.type != kSegmentLoad || segment.memory_size == 0) continue;  // an empty one maps nothing
     // glibc: "ELF load command address/offset not properly aligned".
     if (segment.align > 1 && (segment.vaddr - segment.offset) % segment.align != 0) {
       return Corrupt(

@@ -29,6 +29,7 @@ struct Layout {
   bool extends = false;  ///< The last PT_LOAD grows; else a new one is added.
   StringsMode strings_mode = StringsMode::kStay;
   bool moves_headers = false;
+  bool lengthens_headers = false;  ///< In place, over the room that a moved interpreter leaves.
   bool moves_dynamic = false;
   bool moves_needs = false;
   std::uint64_t begin = 0;  ///< File offset.
@@ -177,10 +178,45 @@ class TailPlanner {
     const auto free =
         static_cast<std::size_t>(std::count_if(image_.segments.begin(), image_.segments.end(),
                                                [](const Segment& s) { return s.type == kSegmentNull; }));
-    layout_.moves_headers = wanted > free;
-    segment_slots_ = layout_.moves_headers ? image_.segments.size() - free + wanted : image_.segments.size();
+    segment_slots_ = std::max(image_.segments.size(), image_.segments.size() - free + wanted);
+    layout_.lengthens_headers = wanted > free && CanLengthenHeaders();
+    layout_.moves_headers = wanted > free && !layout_.lengthens_headers;
     if (segment_slots_ < kMaxSegments) return Ok();
     return Error(ErrorCode::kUnsupported, "no program header can be added to 65,534 others");
+  }
+
+  /// True if only the interpreter's name, which moves, stands where segment_slots_ program headers would end,
+  /// and one write inside one page can switch to them. Unmoved headers spare old kernels a wrong AT_PHDR.
+  [[nodiscard]] bool CanLengthenHeaders() const {
+    const Segment* interpreter = image_.FindSegment(kSegmentInterp);
+    if (!state_.interpreter || interpreter == nullptr || image_.sections.empty()) return false;
+    const std::uint64_t table = image_.header.program_headers_offset;
+    const std::uint64_t begin = table + image_.segments.size() * codec_.SegmentSize();
+    const std::uint64_t end = table + segment_slots_ * codec_.SegmentSize();
+    if (end > kPage) return false;
+    const auto overlaps = [&](std::uint64_t offset, std::uint64_t size) {
+      return size != 0 && offset < end && offset + size > begin;
+    };
+    if (overlaps(image_.header.section_headers_offset, image_.sections.size() * codec_.SectionSize())) {
+      return false;
+    }
+    const auto section_in_the_way = [&](const Section& section) {
+      const bool is_interpreter = section.type == kSectionProgbits && section.addr == interpreter->vaddr;
+      return section.type != 0 && !is_interpreter && overlaps(section.offset, section.size);
+    };
+    const auto segment_in_the_way = [&](const Segment& segment) {
+      if (segment.type == kSegmentLoad)
+        return segment.offset > table && overlaps(segment.offset, segment.file_size);
+      return segment.type != kSegmentInterp && segment.type != kSegmentPhdr &&
+             overlaps(segment.offset, segment.file_size);
+    };
+    const auto maps_all = [&](const Segment& segment) {
+      return segment.type == kSegmentLoad && segment.offset <= table &&
+             end <= segment.offset + segment.file_size;
+    };
+    return std::none_of(image_.sections.begin(), image_.sections.end(), section_in_the_way) &&
+           std::none_of(image_.segments.begin(), image_.segments.end(), segment_in_the_way) &&
+           std::any_of(image_.segments.begin(), image_.segments.end(), maps_all);
   }
 
   void BuildSegments() {
@@ -215,6 +251,12 @@ class TailPlanner {
       }
     };
     if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, segment_slots_ * codec_.SegmentSize());
+    if (layout_.lengthens_headers) {
+      for (Segment& segment : segments_) {
+        if (segment.type == kSegmentPhdr)
+          segment.file_size = segment.memory_size = segment_slots_ * codec_.SegmentSize();
+      }
+    }
     if (layout_.moves_dynamic) {
       move(kSegmentDynamic, layout_.dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
     }
@@ -332,20 +374,26 @@ class TailPlanner {
     }
   }
 
+  /// One write: the ELF header and, unless they move, the program headers.
   Result<void> SwitchHeaders() {
-    if (!layout_.moves_headers) {
-      const std::uint64_t offset = image_.header.program_headers_offset;
-      const auto bytes = EncodeSegments(codec_, segments_);
-      PTPKG_TRY(const auto old, ReadExact(file_, offset, bytes.size(), "the program header table"));
-      if (auto write = DiffWrite(offset, old, bytes)) writes_->push_back(std::move(*write));
+    const auto headers = EncodeSegments(codec_, segments_);
+    const std::uint64_t table = image_.header.program_headers_offset;
+    const bool in_place = !layout_.moves_headers;
+    if (in_place && !layout_.lengthens_headers) {
+      PTPKG_TRY(const auto old, ReadExact(file_, table, headers.size(), "the program header table"));
+      if (auto write = DiffWrite(table, old, headers)) writes_->push_back(std::move(*write));
       return Ok();
     }
-    PTPKG_TRY(const auto old, ReadExact(file_, 0, codec_.FileHeaderSize(), "the ELF header"));
+    const std::uint64_t size = in_place ? table + headers.size() : codec_.FileHeaderSize();
+    PTPKG_TRY(const auto old, ReadExact(file_, 0, size, "the ELF header"));
     std::vector<std::byte> bytes = old;
     FileHeader header = image_.header;
-    header.program_headers_offset = layout_.headers;
+    if (layout_.moves_headers) header.program_headers_offset = layout_.headers;
     header.program_header_count = static_cast<std::uint16_t>(segment_slots_);
     codec_.EncodeFileHeader(header, bytes);
+    if (in_place) {
+      std::copy(headers.begin(), headers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(table));
+    }
     if (auto write = DiffWrite(0, old, bytes)) writes_->push_back(std::move(*write));
     return Ok();
   }
@@ -389,8 +437,13 @@ class TailPlanner {
     return Ok();
   }
 
-  /// A superseded path stays nowhere: a build path in dead bytes would still leak.
+  /// A superseded path stays nowhere: a build path in dead bytes would still leak. Nor does a table that was
+  /// copied: megabytes of names twice would be megabytes in every package.
   Result<void> BlankOldStrings() {
+    if (layout_.strings_mode == StringsMode::kCopy && StringsStandAlone()) {
+      Literal(image_.strings.offset, std::vector<std::byte>(image_.strings.size_bytes));
+      return Ok();
+    }
     for (const TablePatch& patch : placement_.blanks) {
       const Bytes bytes = AsBytes(patch.bytes);
       Literal(image_.strings.offset + patch.offset, {bytes.begin(), bytes.end()});
@@ -404,6 +457,22 @@ class TailPlanner {
         writes_->push_back(std::move(*write));
     }
     return Ok();
+  }
+
+  /// True if the section headers say that nothing else lives in the bytes of .dynstr.
+  [[nodiscard]] bool StringsStandAlone() const {
+    const MappedRange& table = image_.strings;
+    const auto index = image_.FindSection(kSectionStrtab, table.vaddr);
+    if (!index || image_.sections[*index].offset != table.offset ||
+        image_.sections[*index].size != table.size_bytes) {
+      return false;
+    }
+    const auto shares = [&](const Section& section) {
+      return &section != &image_.sections[*index] && section.type != 0 && section.type != kSectionNobits &&
+             section.size != 0 && section.offset < table.offset + table.size_bytes &&
+             section.offset + section.size > table.offset;
+    };
+    return std::none_of(image_.sections.begin(), image_.sections.end(), shares);
   }
 
   File& file_;

@@ -4,6 +4,7 @@
 
 #include "elf/edit.h"
 #include "elf/search_path.h"
+#include "elf/section_table.h"
 #include "elf/shrink.h"
 #include "support/atomic_file.h"
 
@@ -104,6 +105,7 @@ Result<void> PatchCopy(Env& env, const AbsPath& input, const AbsPath& output, co
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, file));
   ElfSummary summary;
+  PTPKG_TRY(summary.warnings, elf::CheckSectionTable(*opened.file, opened.image));
   summary.has_dynamic = opened.image.dynamic.has_value();
   summary.is_library = opened.image.header.type == elf::kTypeDyn;
   summary.interpreter = opened.facts.interpreter;

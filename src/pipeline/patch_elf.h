@@ -18,10 +18,12 @@ struct ElfSummary {
   std::optional<std::string> soname;
   std::optional<std::string> search_path;  ///< DT_RUNPATH, else DT_RPATH.
   std::vector<std::string> needed;
-  char executable_stack = '?';  ///< 'X', '-', or '?' when the file does not say.
+  char executable_stack = '?';        ///< 'X', '-', or '?' when the file does not say.
+  std::vector<std::string> warnings;  ///< Of elf::CheckSectionTable.
 };
 
-/// Errors: kNotFound, kUnsupported (not ELF), kCorrupt, kIo.
+/// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
+/// elf/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);
 
 enum class PathAction : std::uint8_t { kKeep, kSet, kAdd, kRemove, kShrink };

@@ -1,0 +1,19 @@
+#pragma once
+// What tools that go by section headers (strip, objdump, patchelf) insist on. The dynamic loader reads none
+// of it, so the editor does without; a command line that stands in for such a tool asks here. Layer: elf.
+// Source: System V gABI chapter 4 "Sections"; the checks of patchelf 0.19.
+
+#include <string>
+#include <vector>
+
+#include "elf/image.h"
+
+namespace ptpkg::elf {
+
+/// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash
+/// as their section headers tell them. Returns warnings: sections without a name. A file without section
+/// headers has nothing to check. Errors: kCorrupt naming the section, kIo.
+/// Cost: the name table and a few bytes; the table may have 16 MiB.
+Result<std::vector<std::string>> CheckSectionTable(File& file, const Image& image);
+
+}  // namespace ptpkg::elf
