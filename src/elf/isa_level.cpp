@@ -1,0 +1,92 @@
+#include "elf/isa_level.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint16_t kMachineAmd64 = 62;
+constexpr std::uint32_t kSegmentGnuProperty = 0x6474e553;
+constexpr std::uint32_t kNoteProperty = 5;             // NT_GNU_PROPERTY_TYPE_0
+constexpr std::uint32_t kPropertyNeeded = 0xc0008002;  // GNU_PROPERTY_X86_ISA_1_NEEDED
+constexpr std::size_t kNoteHeader = 12;                // namesz, descsz, type
+constexpr std::size_t kPropertyHeader = 8;             // type, datasz
+constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;     // property notes have some 100 bytes
+
+std::uint64_t AlignUp(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+Error Corrupt(std::string_view what, std::uint64_t size) {
+  return {ErrorCode::kCorrupt,
+          fmt::format("{} of {} bytes runs past the end of its note segment", what, size)};
+}
+
+IsaLevel LevelOf(std::uint32_t bits) {
+  if (bits == 0) return IsaLevel::kUnstated;
+  if ((bits & ~7U) != 0) return IsaLevel::kV4;
+  if ((bits & 4U) != 0) return IsaLevel::kV3;
+  return (bits & 2U) != 0 ? IsaLevel::kV2 : IsaLevel::kBaseline;
+}
+
+/// The descriptor of a property note: properties one behind the other, each padded to a word.
+Result<IsaLevel> ReadProperties(const Codec& codec, Bytes properties) {
+  IsaLevel level = IsaLevel::kUnstated;
+  std::uint64_t at = 0;
+  while (at + kPropertyHeader <= properties.size()) {
+    const std::uint32_t type = codec.U32(properties, at);
+    const std::uint64_t size = codec.U32(properties, at + 4);
+    if (size > properties.size() - at - kPropertyHeader) return Corrupt("a property", size);
+    if (type == kPropertyNeeded && size >= 4) {
+      level = std::max(level, LevelOf(codec.U32(properties, at + kPropertyHeader)));
+    }
+    at = AlignUp(at + kPropertyHeader + size, codec.WordSize());
+  }
+  return level;
+}
+
+Result<IsaLevel> ReadNotes(const Codec& codec, Bytes notes, std::uint64_t align) {
+  IsaLevel level = IsaLevel::kUnstated;
+  std::uint64_t at = 0;
+  while (at + kNoteHeader <= notes.size()) {
+    const std::uint64_t name_size = codec.U32(notes, at);
+    const std::uint64_t data_size = codec.U32(notes, at + 4);
+    const std::uint32_t type = codec.U32(notes, at + 8);
+    const std::uint64_t data = AlignUp(at + kNoteHeader + name_size, align);
+    if (data > notes.size() || data_size > notes.size() - data)
+      return Corrupt("a note", name_size + data_size);
+    const bool gnu = name_size == 4 && AsText(notes.subspan(at + kNoteHeader, 3)) == "GNU";
+    if (gnu && type == kNoteProperty) {
+      PTPKG_TRY(const IsaLevel stated, ReadProperties(codec, notes.subspan(data, data_size)));
+      level = std::max(level, stated);
+    }
+    at = AlignUp(data + data_size, align);
+  }
+  return level;
+}
+
+}  // namespace
+
+std::string_view IsaLevelName(IsaLevel level) {
+  static constexpr std::array<std::string_view, 5> kNames = {"x86-64-v1", "x86-64-v1", "x86-64-v2",
+                                                             "x86-64-v3", "x86-64-v4"};
+  return kNames.at(static_cast<std::size_t>(level));
+}
+
+Result<IsaLevel> ReadNeededIsaLevel(File& file, const Image& image) {
+  if (image.header.machine != kMachineAmd64) return IsaLevel::kUnstated;
+  IsaLevel level = IsaLevel::kUnstated;
+  const bool direct = image.FindSegment(kSegmentGnuProperty) != nullptr;
+  for (const Segment& segment : image.segments) {
+    if (segment.type != (direct ? kSegmentGnuProperty : kSegmentNote)) continue;
+    if (segment.file_size > kMaxNoteBytes) continue;
+    PTPKG_TRY(const auto notes, ReadExact(file, segment.offset, segment.file_size, "a note segment"));
+    PTPKG_TRY(const IsaLevel stated, ReadNotes(image.codec, notes, segment.align == 8 ? 8 : 4));
+    level = std::max(level, stated);
+  }
+  return level;
+}
+
+}  // namespace ptpkg::elf
