@@ -1,5 +1,6 @@
 // Runs a fuzzer without libFuzzer: its seeds, the files and folders named, and `--mutations N` random
 // changes of each. The random numbers are the same on every run, so a failure comes back.
+// `--write-seeds FOLDER` puts the seeds there, for libFuzzer to begin with.
 
 #include <algorithm>
 #include <charconv>
@@ -75,10 +76,22 @@ Result<std::vector<std::string>> ReadInputs(Fs& fs, const std::string& text) {
   return inputs;
 }
 
+Result<void> WriteSeeds(const std::string& folder) {
+  const std::unique_ptr<Fs> fs = MakeOsFs();
+  PTPKG_TRY(const AbsPath root, AbsPath::Parse(folder));
+  PTPKG_CHECK(fs->MakeDirs(root));
+  int number = 0;
+  for (const std::string& seed : Seeds()) {
+    PTPKG_CHECK(ptpkg::WriteFile(*fs, root / fmt::format("seed-{:02}", ++number), seed));
+  }
+  return Ok();
+}
+
 Result<void> Main(const std::vector<std::string>& arguments) {
   std::uint64_t mutations = 0;
   std::vector<std::string> inputs = Seeds();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--write-seeds" && i + 1 < arguments.size()) return WriteSeeds(arguments[i + 1]);
     if (arguments[i] == "--mutations" && i + 1 < arguments.size()) {
       const std::string& count = arguments[++i];
       std::from_chars(count.data(), count.data() + count.size(), mutations);

@@ -71,7 +71,7 @@ class MemFs::Handle final : public File {
     const std::lock_guard lock(fs_.mutex_);
     PTPKG_CHECK(CheckOpen("read"));
     const std::string& content = node_->content;
-    if (offset >= content.size()) return std::size_t{0};
+    if (buffer.empty() || offset >= content.size()) return std::size_t{0};
     const std::size_t count = std::min<std::size_t>(buffer.size(), content.size() - offset);
     std::memcpy(buffer.data(), content.data() + offset, count);
     fs_.bytes_read_[path_.str()] += count;
