@@ -234,7 +234,8 @@ class Bench:
         command = [self.ptpkg, "relink", str(target), *arguments, "--quiet"]
         for _ in range(self.rounds):
             fresh = self.reset(pristine, files, folders["ptpkg"])
-            planned = {item["file"]: item["new_path"] for item in self.plan(target, *arguments)}
+            planned = {item["file"]: item["after"]["runpath"] or item["after"]["rpath"] or ""
+                       for item in self.plan(target, *arguments)}
             ours.append(self.runner.run([command], 1))
             edited = [index for index, file in enumerate(fresh) if str(file) in planned]
             wanted = [planned[str(fresh[index])] for index in edited]

@@ -12,8 +12,8 @@
 namespace ptpkg::cli {
 namespace {
 
+using elf::PathAction;
 using pipeline::ElfSummary;
-using pipeline::PathAction;
 
 constexpr std::uint64_t kMaxArgumentBytes = 1U << 20U;
 
@@ -76,21 +76,21 @@ class Parser {
     };
   }
 
-  static Handler Flag(bool pipeline::PatchElfRequest::*member) {
+  static Handler Flag(bool elf::EditRequest::*member) {
     return [member](Parser& parser) {
       parser.command_.edits.*member = true;
       return Ok();
     };
   }
 
-  static Handler Text(std::optional<std::string> pipeline::PatchElfRequest::*member) {
+  static Handler Text(std::optional<std::string> elf::EditRequest::*member) {
     return [member](Parser& parser) -> Result<void> {
       PTPKG_TRY(parser.command_.edits.*member, parser.Value());
       return Ok();
     };
   }
 
-  static Handler List(std::vector<std::string> pipeline::PatchElfRequest::*member) {
+  static Handler List(std::vector<std::string> elf::EditRequest::*member) {
     return [member](Parser& parser) -> Result<void> {
       PTPKG_TRY(std::string value, parser.Value());
       (parser.command_.edits.*member).push_back(std::move(value));
@@ -100,7 +100,7 @@ class Parser {
 
   static Handler Path(PathAction action, bool has_text) {
     return [action, has_text](Parser& parser) -> Result<void> {
-      pipeline::PatchElfRequest& edits = parser.command_.edits;
+      elf::EditRequest& edits = parser.command_.edits;
       if (has_text) {
         PTPKG_TRY(edits.path_text, parser.Value());
         const bool other = edits.path_action == PathAction::kSet || edits.path_action == PathAction::kAdd;
@@ -160,22 +160,22 @@ class Parser {
         {"--print-rpath", Flag(&PatchelfCommand::print_search_path)},
         {"--print-needed", Flag(&PatchelfCommand::print_needed)},
         {"--print-execstack", Flag(&PatchelfCommand::print_executable_stack)},
-        {"--set-interpreter", Text(&pipeline::PatchElfRequest::interpreter)},
-        {"--interpreter", Text(&pipeline::PatchElfRequest::interpreter)},
-        {"--set-soname", Text(&pipeline::PatchElfRequest::soname)},
+        {"--set-interpreter", Text(&elf::EditRequest::interpreter)},
+        {"--interpreter", Text(&elf::EditRequest::interpreter)},
+        {"--set-soname", Text(&elf::EditRequest::soname)},
         {"--set-rpath", Path(PathAction::kSet, true)},
         {"--add-rpath", Path(PathAction::kAdd, true)},
         {"--remove-rpath", Path(PathAction::kRemove, false)},
         {"--shrink-rpath", Path(PathAction::kShrink, false)},
         {"--allowed-rpath-prefixes", [](Parser& parser) { return parser.TakePrefixes(); }},
-        {"--force-rpath", Flag(&pipeline::PatchElfRequest::rpath_tag)},
-        {"--add-needed", List(&pipeline::PatchElfRequest::add_needed)},
-        {"--remove-needed", List(&pipeline::PatchElfRequest::remove_needed)},
+        {"--force-rpath", Flag(&elf::EditRequest::rpath_tag)},
+        {"--add-needed", List(&elf::EditRequest::add_needed)},
+        {"--remove-needed", List(&elf::EditRequest::remove_needed)},
         {"--replace-needed", [](Parser& parser) { return parser.TakeReplacement(); }},
         {"--clear-execstack", Stack(false)},
         {"--set-execstack", Stack(true)},
-        {"--no-default-lib", Flag(&pipeline::PatchElfRequest::no_default_libraries)},
-        {"--add-debug-tag", Flag(&pipeline::PatchElfRequest::add_debug_entry)},
+        {"--no-default-lib", Flag(&elf::EditRequest::no_default_libraries)},
+        {"--add-debug-tag", Flag(&elf::EditRequest::add_debug_entry)},
         {"--output", [](Parser& parser) { return parser.TakeOutput(); }},
         {"--page-size", [](Parser& parser) { return parser.TakePageSize(); }},
         {"--no-sort", [](Parser&) { return Ok(); }},
@@ -221,7 +221,7 @@ class Parser {
 
   Result<void> TakeOutput() {
     PTPKG_TRY(const std::string value, Value());
-    PTPKG_TRY(command_.edits.output, AbsPath::Resolve(env_.cwd, value));
+    PTPKG_TRY(command_.output, AbsPath::Resolve(env_.cwd, value));
     return Ok();
   }
 
@@ -236,7 +236,7 @@ class Parser {
 
   Result<void> CheckCombination() const {
     if (command_.files.empty()) return Error(ErrorCode::kUsage, "missing filename");
-    if (command_.edits.output && command_.files.size() != 1) {
+    if (command_.output && command_.files.size() != 1) {
       return Error(ErrorCode::kUsage, "--output option only allowed with single input file");
     }
     return Ok();
@@ -304,9 +304,10 @@ Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::strin
                  fmt::format("{} is not supported by ptpkg's patchelf", command.unsupported));
   }
   PTPKG_CHECK(Print(command, *summary));
-  pipeline::PatchElfRequest request = command.edits;
-  request.file = file;
-  if (auto patched = pipeline::PatchElf(env, request); !patched) return Reworded(patched.error(), name);
+  elf::EditRequest edits = command.edits;
+  edits.blank = 'X';  // what scripts that look for leftovers expect
+  auto patched = pipeline::PatchElf(env, {.file = file, .output = command.output, .edits = std::move(edits)});
+  if (!patched) return Reworded(patched.error(), name);
   return Ok();
 }
 

@@ -24,7 +24,8 @@ struct PatchelfCommand {
   bool print_executable_stack = false;
   std::string unsupported = {};  ///< An option of patchelf that there is no edit for.
   std::vector<std::string> files = {};
-  pipeline::PatchElfRequest edits = {};  ///< Without its file.
+  std::optional<AbsPath> output = {};
+  elf::EditRequest edits = {};
 };
 
 /// Takes the words after the program's name. A value "@FILE" stands for the content of FILE.

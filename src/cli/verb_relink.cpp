@@ -1,6 +1,7 @@
 // ptpkg relink. Layer: cli.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 
@@ -15,19 +16,89 @@ namespace {
 struct RelinkFlags {
   std::vector<std::string> paths;
   std::string layout;
+  std::string recipe;
+  std::vector<std::string> select;
+  std::string root;
+  bool remove_rpath = false;
+  bool shrink_rpath = false;
   std::optional<std::string> set_rpath;
-  bool force_rpath = false;
+  std::optional<std::string> add_rpath;
+  std::vector<std::string> allowed_prefixes;
+  std::vector<std::string> replace_needed;
+  bool clear_execstack = false;
+  elf::EditRequest edits;
+  std::string verify = "auto";
+  bool keep_mtime = false;
   bool plan = false;
 };
+
+/// The edits that the flags name; nullopt when they name none.
+Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
+  elf::EditRequest edits = flags.edits;
+  using elf::PathAction;
+  if (flags.remove_rpath) edits.path_action = PathAction::kRemove;
+  if (flags.shrink_rpath) edits.path_action = PathAction::kShrink;
+  if (flags.set_rpath) {
+    edits.path_action = flags.set_rpath->empty() ? PathAction::kRemove : PathAction::kSet;
+    edits.path_text = *flags.set_rpath;
+  }
+  if (flags.add_rpath) {
+    edits.path_action = PathAction::kAdd;
+    edits.path_text = *flags.add_rpath;
+  }
+  edits.allowed_prefixes = flags.allowed_prefixes;
+  if (flags.clear_execstack) edits.executable_stack = false;
+  for (const std::string& text : flags.replace_needed) {
+    PTPKG_TRY(auto names, SplitAssignment("--replace-needed", text));
+    edits.replace_needed.push_back(std::move(names));
+  }
+  const bool any = edits.path_action != PathAction::kKeep || edits.interpreter || edits.soname ||
+                   !edits.add_needed.empty() || !edits.remove_needed.empty() ||
+                   !edits.replace_needed.empty() || edits.executable_stack;
+  return any ? std::optional(std::move(edits)) : std::nullopt;
+}
+
+elf::Verification VerificationOf(const std::string& name) {
+  if (name == "quick") return elf::Verification::kQuick;
+  if (name == "deep") return elf::Verification::kDeep;
+  return elf::Verification::kDeepIfGrown;
+}
+
+Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFlags& flags) {
+  pipeline::RelinkRequest request;
+  for (const std::string& path : flags.paths) {
+    PTPKG_TRY(AbsPath resolved, context.Path(path));
+    request.paths.push_back(std::move(resolved));
+  }
+  request.layout = flags.layout;
+  if (!flags.recipe.empty()) {
+    PTPKG_TRY(request.recipe, context.Path(flags.recipe));
+    if (flags.layout.empty()) {
+      return Error(ErrorCode::kUsage, "--recipe needs --layout: conda or wheel, as the recipe names them");
+    }
+  } else if (!flags.layout.empty()) {
+    const std::vector<std::string> names = pipeline::LayoutNames();
+    if (std::find(names.begin(), names.end(), flags.layout) == names.end()) {
+      return Error(ErrorCode::kUsage, fmt::format("there is no built-in layout '{}'", flags.layout))
+          .WithHint(fmt::format("choose {}, or name a recipe with --recipe", Join(names, ", ")));
+    }
+  }
+  PTPKG_TRY(request.select, ParseSelect(flags.select));
+  PTPKG_TRY(request.edits, EditsOf(flags));
+  if (!flags.root.empty()) {
+    PTPKG_TRY(request.root, context.Path(flags.root));
+  }
+  request.plan_only = flags.plan;
+  request.apply = {.keep_mtime = flags.keep_mtime, .verification = VerificationOf(flags.verify)};
+  return request;
+}
 
 Json ItemsToJson(const std::vector<pipeline::RelinkItem>& items) {
   Json list = Json::array();
   for (const pipeline::RelinkItem& item : items) {
     list.push_back({{"file", item.file.str()},
-                    {"old_tag", item.old_tag},
-                    {"old_path", item.old_path},
-                    {"new_tag", item.new_tag},
-                    {"new_path", item.new_path},
+                    {"before", pipeline::LinkFactsToJson(item.before)},
+                    {"after", pipeline::LinkFactsToJson(item.after)},
                     {"tier", item.tier},
                     {"bytes_to_write", item.bytes_to_write},
                     {"bytes_grown", item.bytes_grown}});
@@ -35,23 +106,8 @@ Json ItemsToJson(const std::vector<pipeline::RelinkItem>& items) {
   return list;
 }
 
-std::string Describe(const std::string& tag, const std::string& path) {
-  return tag.empty() ? "(none)" : fmt::format("{} {}", tag, path.empty() ? "(empty)" : path);
-}
-
 Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
-  pipeline::RelinkRequest request;
-  request.layout = flags.layout;
-  request.use_rpath_tag = flags.force_rpath;
-  request.plan_only = flags.plan;
-  for (const std::string& path : flags.paths) {
-    PTPKG_TRY(AbsPath resolved, context.Path(path));
-    request.paths.push_back(std::move(resolved));
-  }
-  if (flags.set_rpath) {
-    request.search_path =
-        flags.set_rpath->empty() ? std::vector<std::string>{} : Split(*flags.set_rpath, ':');
-  }
+  PTPKG_TRY(const pipeline::RelinkRequest request, RequestOf(context, flags));
   PTPKG_TRY(const std::vector<pipeline::RelinkItem> items, pipeline::Relink(context.env(), request));
   if (context.json()) {
     PrintResult(ItemsToJson(items).dump(2));
@@ -63,9 +119,11 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
     bytes += item.bytes_to_write;
     if (item.tier == "nothing") continue;
     ++changed;
-    PrintResult(fmt::format("{}\n  old: {}\n  new: {}\n  {}, {} bytes to write, file grows by {}",
-                            item.file.str(), Describe(item.old_tag, item.old_path),
-                            Describe(item.new_tag, item.new_path), item.tier, item.bytes_to_write,
+    PrintResult(item.file.str());
+    for (const std::string& line : pipeline::DescribeChanges(item.before, item.after)) {
+      PrintResult(fmt::format("  {}", line));
+    }
+    PrintResult(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
                             item.bytes_grown));
   }
   context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
@@ -73,23 +131,71 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   return kDone;
 }
 
+void AddPathFlags(CLI::App& verb, RelinkFlags& flags) {
+  CLI::Option_group* group = verb.add_option_group("Search path", "At most one of these");
+  group->require_option(0, 1);
+  group
+      ->add_option(
+          "--layout", flags.layout,
+          "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") + "; or one of --recipe")
+      ->type_name("NAME");
+  group->add_option("--set-rpath", flags.set_rpath, "This path; entries separated by ':', '' removes it")
+      ->type_name("PATH");
+  group->add_option("--add-rpath", flags.add_rpath, "Entries to put behind those that are there")
+      ->type_name("PATH");
+  group->add_flag("--remove-rpath", flags.remove_rpath, "No search path");
+  group->add_flag("--shrink-rpath", flags.shrink_rpath,
+                  "Drop absolute entries whose folder holds none of the needed libraries");
+  verb.add_option("--recipe", flags.recipe, "Take --layout (conda or wheel) from this recipe")
+      ->type_name("RECIPE");
+  verb.add_option("--select", flags.select, "With --recipe: only variants with this value; repeat for more")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb.add_option("--allowed-rpath-prefix", flags.allowed_prefixes,
+                  "With --shrink-rpath: also drop absolute entries that begin otherwise; repeat for more")
+      ->type_name("PREFIX")
+      ->allow_extra_args(false);
+  verb.add_flag("--force-rpath", flags.edits.rpath_tag, "Write DT_RPATH instead of DT_RUNPATH");
+  verb.add_option("--root", flags.root,
+                  "Folder that entries are made relative to, and that layouts see a single file in")
+      ->type_name("DIR");
+}
+
+void AddNameFlags(CLI::App& verb, RelinkFlags& flags) {
+  verb.add_option("--set-soname", flags.edits.soname, "SONAME of a library")->type_name("NAME");
+  verb.add_option("--set-interpreter", flags.edits.interpreter, "Loader of a program")->type_name("FILE");
+  verb.add_option("--add-needed", flags.edits.add_needed, "Needed library to put first; repeat for more")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  verb.add_option("--remove-needed", flags.edits.remove_needed,
+                  "Needed library to drop, with its version requirements; repeat for more")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  verb.add_option("--replace-needed", flags.replace_needed,
+                  "Needed library to rename, in version requirements too; repeat for more")
+      ->type_name("OLD=NEW")
+      ->allow_extra_args(false);
+  verb.add_flag("--clear-execstack", flags.clear_execstack, "Ask for a stack that is not executable");
+}
+
 }  // namespace
 
 void AddRelinkVerb(CLI::App& app, Action& action) {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RelinkFlags>();
-  CLI::App* verb = app.add_subcommand("relink", "Change the run-time search paths of ELF files, in place");
+  CLI::App* verb = app.add_subcommand(
+      "relink", "Change search paths and names in ELF files, in place; by default: make paths relative");
   verb->add_option("PATH", flags->paths, "ELF files, or folders searched for them")->required();
-  CLI::Option* layout =
-      verb->add_option("--layout", flags->layout, "Built-in layout for the files of a folder")
-          ->check(CLI::IsMember(pipeline::LayoutNames()));
-  verb->add_option("--set-rpath", flags->set_rpath,
-                   "This search path for every file; entries separated by ':'")
-      ->type_name("PATH")
-      ->excludes(layout);
-  verb->add_flag("--force-rpath", flags->force_rpath, "With --set-rpath: DT_RPATH instead of DT_RUNPATH");
+  AddPathFlags(*verb, *flags);
+  AddNameFlags(*verb, *flags);
   verb->add_flag("--plan,--dry-run", flags->plan, "Print what would change, and write nothing");
+  verb->add_option("--verify", flags->verify,
+                   "After writing: quick re-reads; deep has LIEF compare symbols, versions and notes, "
+                   "and the code byte by byte; auto (default): deep where a file grew")
+      ->check(CLI::IsMember({"auto", "quick", "deep"}));
+  verb->add_flag("--keep-mtime", flags->keep_mtime, "Leave the time stamps of changed files as they were");
   verb->footer(
+      "The same program under the name patchelf takes patchelf's command line.\n"
       "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg relink site-packages --layout "
       "pytorch-conda --plan");
   verb->callback(

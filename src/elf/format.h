@@ -75,7 +75,7 @@ inline constexpr std::uint64_t kDtAuxiliary = 0x7ffffffd;
 inline constexpr std::uint64_t kDtFilter = 0x7fffffff;
 
 /// Bits of DT_FLAGS_1.
-inline constexpr std::uint64_t kFlag1NoDefaultLibraries = 8;
+inline constexpr std::uint64_t kFlag1NoDefaultLibraries = 0x800;
 
 struct FileHeader {
   std::uint16_t type = 0;

@@ -41,24 +41,14 @@ Result<void> CheckRules(const std::vector<PathRule>& rules) {
   return Ok();
 }
 
-Edits EditsFor(const PathChange& change) {
+Edits EditsFor(const std::vector<std::string>& path, PathTag tag) {
   Edits edits;
-  if (!change.has_path) {
+  if (path.empty()) {
     edits.remove_search_path = true;
   } else {
-    edits.search_path = SearchPath{.tag = change.new_tag, .text = JoinSearchPath(change.new_path)};
+    edits.search_path = SearchPath{.tag = tag, .text = JoinSearchPath(path)};
   }
   return edits;
-}
-
-PathChange CurrentPath(const RelPath& file, const LinkFacts& facts) {
-  PathChange change{.file = file, .old_path = {}, .new_path = {}};
-  if (const auto& current = facts.Effective()) {
-    change.had_path = change.has_path = true;
-    change.old_tag = change.new_tag = current->tag;
-    change.old_path = SplitSearchPath(current->text);
-  }
-  return change;
 }
 
 /// The opened file with its headers, if it is one whose search path means something.
@@ -83,61 +73,71 @@ class TreePlanner {
     while (prefix_.size() > 1 && prefix_.back() == '/') prefix_.pop_back();
   }
 
-  Result<std::optional<PathChange>> PlanFile(const TreeEntry& entry) {
+  Result<std::optional<FileChange>> PlanFile(const TreeEntry& entry) {
     PTPKG_CHECK(env_.cancel.Check());
     if (entry.kind != FileKind::kRegular || entry.size_bytes < kSmallestElf)
-      return std::optional<PathChange>();
+      return std::optional<FileChange>();
     const AbsPath path = tree_.root / entry.path;
     PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
-    if (!opened) return std::optional<PathChange>();
+    if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const bool recovered, RecoverEdit(env_.fs, path));
     if (recovered) {
       PTPKG_TRY(opened, OpenDynamic(env_.fs, path));
     }
-    if (!opened) return std::optional<PathChange>();
+    if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*opened->file, opened->image));
-    PathChange change = CurrentPath(entry.path, facts);
-    const PathRule* rule = FindRule(options_.rules, entry.path);
-    if (rule != nullptr) {
-      change.new_path = rule->search_path;
-      change.new_tag = rule->tag;
-    } else {
-      change.new_path = RelocatableEntries(change.old_path, entry.path, prefix_);
-      if (change.new_path == change.old_path) return std::optional<PathChange>();
-    }
-    change.has_path = !change.new_path.empty();
-    PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, EditsFor(change)));
-    change.tier = plan.tier;
-    change.bytes_to_write = plan.BytesToWrite();
-    change.bytes_grown = plan.BytesGrown();
-    return std::optional<PathChange>(std::move(change));
+    PTPKG_TRY(std::optional<Edits> edits, EditsOf(entry.path, opened->image, facts));
+    if (!edits) return std::optional<FileChange>();
+    PTPKG_TRY(EditPlan plan, PlanEdit(*opened->file, opened->image, *edits));
+    return std::optional<FileChange>({.file = entry.path,
+                                      .edits = *std::move(edits),
+                                      .before = std::move(plan.before),
+                                      .after = std::move(plan.after),
+                                      .tier = plan.tier,
+                                      .bytes_to_write = plan.BytesToWrite(),
+                                      .bytes_grown = plan.BytesGrown()});
   }
 
  private:
+  /// nullopt: the file is none of this plan's.
+  Result<std::optional<Edits>> EditsOf(const RelPath& file, const Image& image, const LinkFacts& facts) {
+    if (options_.edits) {
+      PTPKG_TRY(Edits edits, ResolveEdits(env_.fs, *options_.edits, image, facts));
+      return std::optional<Edits>(std::move(edits));
+    }
+    if (const PathRule* rule = FindRule(options_.rules, file); rule != nullptr) {
+      return std::optional<Edits>(EditsFor(rule->search_path, rule->tag));
+    }
+    const auto& current = facts.Effective();
+    if (!current) return std::optional<Edits>();
+    const std::vector<std::string> entries = SplitSearchPath(current->text);
+    const std::vector<std::string> fit = RelocatableEntries(entries, file, prefix_);
+    if (fit == entries) return std::optional<Edits>();
+    return std::optional<Edits>(EditsFor(fit, current->tag));
+  }
+
   Env& env_;
   const StagedTree& tree_;
   const RelinkOptions& options_;
   std::string prefix_;
 };
 
-Result<void> ApplyOne(Env& env, const AbsPath& path, const PathChange& change, const ApplyOptions& options) {
+Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, const ApplyOptions& options) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const auto opened, OpenDynamic(env.fs, path));
   if (!opened) {
     return Error(ErrorCode::kRefused, fmt::format("'{}' is no dynamic ELF file any more", change.file.str()));
   }
-  PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, EditsFor(change)));
-  const PathChange now = CurrentPath(change.file, plan.before);
-  if (now.had_path != change.had_path || now.old_tag != change.old_tag || now.old_path != change.old_path) {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("the search path of '{}' changed after it was planned", change.file.str()))
+  PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, change.edits));
+  if (plan.before != change.before) {
+    return Error(ErrorCode::kRefused, fmt::format("'{}' was changed after it was planned", change.file.str()))
         .WithHint("plan again");
   }
   return ApplyEdit(env.fs, path, plan, options);
 }
 
 /// Indices of the changes that write something.
-std::vector<std::size_t> Writing(const std::vector<PathChange>& plan) {
+std::vector<std::size_t> Writing(const std::vector<FileChange>& plan) {
   std::vector<std::size_t> writing;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (plan[i].tier != WriteTier::kNothing) writing.push_back(i);
@@ -149,26 +149,26 @@ std::string Frame(const RelPath& file) { return fmt::format("while relinking '{}
 
 }  // namespace
 
-Result<std::vector<PathChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options) {
+Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options) {
   PTPKG_CHECK(CheckRules(options.rules));
   TreePlanner planner(env, tree, options);
-  std::vector<std::optional<PathChange>> changes(tree.entries.size());
+  std::vector<std::optional<FileChange>> changes(tree.entries.size());
   PTPKG_CHECK(ParallelFor(env.jobs, tree.entries.size(), [&](std::size_t i) -> Result<void> {
     PTPKG_TRY(changes[i], planner.PlanFile(tree.entries[i]), Frame(tree.entries[i].path));
     return Ok();
   }));
-  std::vector<PathChange> plan;
-  for (std::optional<PathChange>& change : changes) {
+  std::vector<FileChange> plan;
+  for (std::optional<FileChange>& change : changes) {
     if (change) plan.push_back(*std::move(change));
   }
   return plan;
 }
 
-Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<PathChange>& plan,
+Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<FileChange>& plan,
                          const ApplyOptions& options) {
   const std::vector<std::size_t> writing = Writing(plan);
   return ParallelFor(env.jobs, writing.size(), [&](std::size_t i) -> Result<void> {
-    const PathChange& change = plan[writing[i]];
+    const FileChange& change = plan[writing[i]];
     const auto entry =
         std::lower_bound(tree.entries.begin(), tree.entries.end(), change.file,
                          [](const TreeEntry& e, const RelPath& path) { return e.path < path; });

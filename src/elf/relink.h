@@ -1,11 +1,12 @@
 #pragma once
-// Search paths of a whole tree, by layout rules. Layer: elf.
+// Search paths of a whole tree, by layout rules, or the same edits for all its files. Layer: elf.
 // Writing is in elf/edit.h: tiers 0 (nothing), 1 (overwrite in place), 1b (spare DT_NULL), 2 (append).
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "elf/edit.h"
+#include "elf/edit_request.h"
 #include "support/env.h"
 #include "support/staged_tree.h"
 
@@ -22,15 +23,12 @@ struct PathRule {
   bool operator==(const PathRule&) const = default;
 };
 
-struct PathChange {
+/// What is to be done to one file of the tree.
+struct FileChange {
   RelPath file;
-  /// What ld.so obeys today; no entries when the file has no search path.
-  bool had_path = false;
-  PathTag old_tag = PathTag::kRunpath;
-  std::vector<std::string> old_path;
-  bool has_path = false;  ///< Afterwards. False: the entry is removed.
-  PathTag new_tag = PathTag::kRunpath;
-  std::vector<std::string> new_path;
+  Edits edits;
+  LinkFacts before;
+  LinkFacts after;
   WriteTier tier = WriteTier::kNothing;
   std::uint64_t bytes_to_write = 0;
   std::uint64_t bytes_grown = 0;
@@ -40,23 +38,26 @@ struct RelinkOptions {
   /// The first rule that matches a file decides.
   std::vector<PathRule> rules = {};
   std::string build_prefix = {};  ///< Absolute entries below it are made relative; "" = the tree's root.
+  /// The same for every file, instead of rules and relative entries. REQUIRES: no `rules`.
+  std::optional<EditRequest> edits = {};
 };
 
 /// What ApplyRelink would do, in parallel (env.jobs), sorted by path: one item per dynamic ELF file that a
 /// rule matches, and per other dynamic ELF file whose search path cannot stay: entries below the build prefix
-/// become $ORIGIN-relative, other absolute, relative and empty ones are dropped. Symlinks, static
+/// become $ORIGIN-relative, other absolute, relative and empty ones are dropped. With `edits`: one item per
+/// dynamic ELF file. Symlinks, static
 /// programs, objects and what is no ELF file are passed over. Writes nothing, except that an edit
 /// interrupted by a kill is undone first (RecoverEdit).
 /// Errors: kInvalidInput (rule with an empty entry or one that holds ':'), kCorrupt, kUnsupported,
 /// kIo, kCancelled; with the file.
-Result<std::vector<PathChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options);
+Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options);
 
 /// Applies a plan to the files of `tree` in parallel and updates the size of the entries that changed,
 /// and the digest of those that have one (ScanOptions::hash). Each file is verified after the write (re-read
 /// equals plan, segments sound). Post: a file is its old or its new content; hard links are split first;
-/// modes kept. Errors: kRefused when a file no longer has the search path that the plan found, kNotFound when
+/// modes kept. Errors: kRefused when a file no longer says what the plan found, kNotFound when
 /// it is not in `tree`, and those of ApplyEdit; with the file.
-Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<PathChange>& plan,
+Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<FileChange>& plan,
                          const ApplyOptions& options = {});
 
 }  // namespace ptpkg::elf

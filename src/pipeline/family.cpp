@@ -7,6 +7,7 @@
 #include "conda/package.h"
 #include "pipeline/checked_publish.h"
 #include "pipeline/conda_tree.h"
+#include "pipeline/layout_rules.h"
 #include "pipeline/package_metadata.h"
 #include "pipeline/relink_tree.h"
 #include "pipeline/stage_timer.h"
@@ -20,19 +21,6 @@ namespace {
 // Raised when the same inputs give other bytes.
 constexpr int kCondaVersion = 1;
 constexpr int kWheelVersion = 1;
-
-std::vector<elf::PathRule> RulesOf(const recipe::Recipe& recipe, const std::string& family) {
-  std::vector<elf::PathRule> rules;
-  const auto layout = recipe.ptpkg.layouts.find(family);
-  if (layout == recipe.ptpkg.layouts.end()) return rules;
-  for (const recipe::LayoutRule& rule : layout->second) {
-    rules.push_back(
-        {.files = rule.files,
-         .search_path = rule.rpath,
-         .tag = rule.tag == recipe::RpathTag::kRpath ? elf::PathTag::kRpath : elf::PathTag::kRunpath});
-  }
-  return rules;
-}
 
 std::string RulesText(const std::vector<elf::PathRule>& rules) {
   Json list = Json::array();
@@ -117,7 +105,7 @@ Result<void> PackCondaFamily(Env& env, const FamilyContext& context, const std::
   const recipe::Recipe& recipe = context.recipe;
   conda::PackageMetadata metadata = CondaMetadataOf(recipe, context.run_exports);
   metadata.license_files = context.staged.license_files;
-  const std::vector<elf::PathRule> rules = RulesOf(recipe, "conda");
+  const auto rules = LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
   const conda::WriteOptions options{.conda = formats.contains(ArtifactFormat::kConda),
                                     .tar_bz2 = formats.contains(ArtifactFormat::kTarBz2)};
 
@@ -149,7 +137,7 @@ Result<void> PackWheelFamily(Env& env, const FamilyContext& context, BuildSummar
   PTPKG_TRY(const Distribution distribution,
             FindDistribution(env, context.staged.tree, recipe.ptpkg.wheel_name));
   PTPKG_TRY(const WheelDescription description, WheelDescriptionOf(recipe, distribution));
-  const std::vector<elf::PathRule> rules = RulesOf(recipe, "wheel");
+  const auto rules = LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
 
   StageInputs inputs("wheel", recipe.FileStem(), kWheelVersion);
   inputs.Add("staged tree", context.staged_key)

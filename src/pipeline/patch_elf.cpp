@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "elf/edit.h"
-#include "elf/search_path.h"
 #include "elf/section_table.h"
-#include "elf/shrink.h"
 #include "support/atomic_file.h"
 
 namespace ptpkg::pipeline {
@@ -35,52 +32,6 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
   if (!image) return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
   PTPKG_TRY(elf::LinkFacts facts, elf::ReadLinkFacts(*file, *image));
   return Opened{.file = std::move(file), .image = *std::move(image), .facts = std::move(facts)};
-}
-
-/// The text after a set, add or shrink; nullopt when there is nothing to do.
-Result<std::optional<std::string>> NewPath(Env& env, const PatchElfRequest& request, const Opened& opened) {
-  const auto& current = opened.facts.Effective();
-  switch (request.path_action) {
-    case PathAction::kKeep:
-    case PathAction::kRemove:
-      return std::optional<std::string>();
-    case PathAction::kSet:
-      return std::optional<std::string>(request.path_text);
-    case PathAction::kAdd: {
-      if (!current || current->text.empty()) return std::optional<std::string>(request.path_text);
-      return std::optional<std::string>(current->text + ":" + request.path_text);
-    }
-    case PathAction::kShrink:
-      break;
-  }
-  if (!current) return std::optional<std::string>();
-  PTPKG_TRY(const auto kept, elf::ShrinkSearchPath(env.fs, {.entries = elf::SplitSearchPath(current->text),
-                                                            .needed = opened.facts.needed,
-                                                            .machine = opened.image.header.machine,
-                                                            .allowed_prefixes = request.allowed_prefixes}));
-  return std::optional<std::string>(elf::JoinSearchPath(kept));
-}
-
-Result<elf::Edits> EditsOf(Env& env, const PatchElfRequest& request, const Opened& opened) {
-  elf::Edits edits;
-  edits.blank = 'X';  // what scripts that look for leftovers expect of this command line
-  PTPKG_TRY(const auto path, NewPath(env, request, opened));
-  // A debug companion has no dynamic section to edit; its paths are silently left, as patchelf does.
-  const bool has_dynamic = opened.image.dynamic.has_value();
-  if (path && has_dynamic) {
-    const elf::PathTag tag = request.rpath_tag ? elf::PathTag::kRpath : elf::PathTag::kRunpath;
-    edits.search_path = elf::SearchPath{.tag = tag, .text = *path};
-  }
-  edits.remove_search_path = request.path_action == PathAction::kRemove;
-  if (opened.image.header.type == elf::kTypeDyn) edits.soname = request.soname;
-  edits.interpreter = request.interpreter;
-  edits.add_needed = request.add_needed;
-  edits.remove_needed = request.remove_needed;
-  for (const auto& [from, to] : request.replace_needed) edits.replace_needed[from] = to;
-  edits.executable_stack = request.executable_stack;
-  edits.no_default_libraries = request.no_default_libraries;
-  edits.add_debug_entry = request.add_debug_entry;
-  return edits;
 }
 
 /// Edits a copy beside `output` and renames it over the name.
@@ -122,7 +73,7 @@ Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
   PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, input));
   static_cast<void>(recovered);
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, input));
-  PTPKG_TRY(const elf::Edits edits, EditsOf(env, request, opened));
+  PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(env.fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));
   if (request.output) return PatchCopy(env, input, *request.output, plan, edits);
   return elf::ApplyEdit(env.fs, input, plan);

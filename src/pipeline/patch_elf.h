@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "elf/edit_request.h"
 #include "support/env.h"
 
 namespace ptpkg::pipeline {
@@ -26,25 +27,12 @@ struct ElfSummary {
 /// elf/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);
 
-enum class PathAction : std::uint8_t { kKeep, kSet, kAdd, kRemove, kShrink };
-
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< A symlink stands for its target.
   /// Where the result goes; the input stays as it is then. A device takes nothing, but the edit is
   /// planned all the same.
   std::optional<AbsPath> output = {};
-  std::optional<std::string> interpreter = {};
-  std::optional<std::string> soname = {};  ///< Of libraries; programs are left alone.
-  PathAction path_action = PathAction::kKeep;
-  std::string path_text = {};                      ///< For kSet and kAdd.
-  std::vector<std::string> allowed_prefixes = {};  ///< For kShrink.
-  bool rpath_tag = false;                          ///< DT_RPATH, else DT_RUNPATH, where a path is set.
-  std::vector<std::string> add_needed = {};
-  std::vector<std::string> remove_needed = {};
-  std::vector<std::pair<std::string, std::string>> replace_needed = {};
-  std::optional<bool> executable_stack = {};
-  bool no_default_libraries = false;
-  bool add_debug_entry = false;
+  elf::EditRequest edits = {};
 };
 
 /// All edits as one transaction. Without anything to change `file` is not touched; `output` is written

