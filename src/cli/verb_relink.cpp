@@ -85,6 +85,11 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   }
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(request.edits, EditsOf(flags));
+  const bool writes_path = flags.set_rpath || flags.add_rpath || flags.shrink_rpath;
+  if (flags.edits.rpath_tag && !writes_path) {
+    return Error(ErrorCode::kUsage, "--force-rpath needs --set-rpath, --add-rpath or --shrink-rpath")
+        .WithHint("a layout says itself which tag its paths get");
+  }
   if (!flags.root.empty()) {
     PTPKG_TRY(request.root, context.Path(flags.root));
   }
@@ -144,17 +149,21 @@ void AddPathFlags(CLI::App& verb, RelinkFlags& flags) {
   group->add_option("--add-rpath", flags.add_rpath, "Entries to put behind those that are there")
       ->type_name("PATH");
   group->add_flag("--remove-rpath", flags.remove_rpath, "No search path");
-  group->add_flag("--shrink-rpath", flags.shrink_rpath,
-                  "Drop absolute entries whose folder holds none of the needed libraries");
-  verb.add_option("--recipe", flags.recipe, "Take --layout (conda or wheel) from this recipe")
-      ->type_name("RECIPE");
+  CLI::Option* shrink =
+      group->add_flag("--shrink-rpath", flags.shrink_rpath,
+                      "Drop absolute entries whose folder holds none of the needed libraries");
+  CLI::Option* recipe =
+      verb.add_option("--recipe", flags.recipe, "Take --layout (conda or wheel) from this recipe")
+          ->type_name("RECIPE");
   verb.add_option("--select", flags.select, "With --recipe: only variants with this value; repeat for more")
       ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->needs(recipe);
   verb.add_option("--allowed-rpath-prefix", flags.allowed_prefixes,
                   "With --shrink-rpath: also drop absolute entries that begin otherwise; repeat for more")
       ->type_name("PREFIX")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->needs(shrink);
   verb.add_flag("--force-rpath", flags.edits.rpath_tag, "Write DT_RPATH instead of DT_RUNPATH");
   verb.add_option("--root", flags.root,
                   "Folder that entries are made relative to, and that layouts see a single file in")

@@ -132,16 +132,14 @@ TEST_F(RelinkRequests, TextAndSymlinksAreRefusedByName) {
 
 class RecipeLayout : public RelinkRequests {
  protected:
-  void WriteRecipe(const std::string& layouts, const std::string& variants = "") {
+  void WriteRecipe(const std::string& layouts, const std::string& variants = "flavour: [plain]\n") {
     ASSERT_OK(toys_.fs().MakeDirs(toys_.Path("recipe")));
     ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("recipe/recipe.yaml"),
                         "schema_version: 1\npackage: {name: answer, version: \"1\"}\n"
                         "build: {number: 0, script: {content: \"true\"}, variant: {use_keys: [flavour]}}\n"
                         "about: {license: MIT}\nextra:\n  ptpkg:\n    layouts:\n" +
                             layouts));
-    if (!variants.empty()) {
-      ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("recipe/variants.yaml"), variants));
-    }
+    ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("recipe/variants.yaml"), variants));
   }
   RelinkRequest Request(std::string layout) {
     return {.paths = {toys_.root()}, .layout = std::move(layout), .recipe = toys_.Path("recipe")};
