@@ -49,6 +49,14 @@ class Cursor {
   std::string_view rest_;
 };
 
+/// Whether the edit writes `value` at `offset`. Ranges overlap where a damaged file's tables do.
+bool WritesValue(const UndoRecord& record, std::uint64_t offset, char value) {
+  return std::any_of(record.ranges.begin(), record.ranges.end(), [&](const UndoRange& range) {
+    return offset >= range.offset && offset - range.offset < range.after.size() &&
+           range.after[offset - range.offset] == value;
+  });
+}
+
 Result<bool> StillOurs(File& file, const UndoRecord& record) {
   PTPKG_TRY(const FileStat stat, file.Stat());
   if (stat.inode != record.inode || stat.device != record.device || stat.size_bytes < record.old_size)
@@ -58,7 +66,7 @@ Result<bool> StillOurs(File& file, const UndoRecord& record) {
     PTPKG_TRY(const std::size_t got, file.ReadAt(range.offset, std::as_writable_bytes(std::span(now))));
     if (got != now.size()) return false;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i] != range.before[i] && now[i] != range.after[i]) return false;
+      if (now[i] != range.before[i] && !WritesValue(record, range.offset + i, now[i])) return false;
     }
   }
   return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "elf/elf_tree.h"
 #include "elf/layouts.h"
 #include "elf/relink.h"
 #include "pipeline/layout_rules.h"
@@ -85,7 +86,7 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
 /// A single file is a tree of one: the root with that entry only.
 Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const std::optional<AbsPath>& root) {
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
-  if (stat.kind == FileKind::kDirectory) return ScanTree(env, path, {.hash = false});
+  if (stat.kind == FileKind::kDirectory) return elf::FindElfFiles(env, path);
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
         .WithHint("name the file that the link points to");

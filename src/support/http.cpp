@@ -3,7 +3,6 @@
 #include "support/http.h"
 
 #include <algorithm>
-#include <curl/curl.h>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <utility>
+
+#include "support/curl_library.h"
 
 namespace ptpkg {
 namespace {
@@ -85,7 +86,7 @@ struct Transfer {
   [[nodiscard]] long Status() const {
     if (is_file) return kFileStatus;
     long status = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    Curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
   }
   [[nodiscard]] bool IsSuccess() const { return Status() / 100 == 2; }
@@ -131,8 +132,8 @@ int OnProgress(void* user, curl_off_t total, curl_off_t done, curl_off_t /*up_to
 }
 
 struct FreeHandle {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
+  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
 };
 using EasyHandle = std::unique_ptr<CURL, FreeHandle>;
 using HeaderList = std::unique_ptr<curl_slist, FreeHandle>;
@@ -145,7 +146,7 @@ Result<HeaderList> BuildHeaders(const std::map<std::string, std::string>& header
     if (name.empty() || line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
       return Error(ErrorCode::kInvalidInput, fmt::format("HTTP header '{}' is not valid", name));
     }
-    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+    curl_slist* longer = Curl().slist_append(list.get(), line.c_str());
     if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
     static_cast<void>(list.release());
     list.reset(longer);
@@ -156,31 +157,31 @@ Result<HeaderList> BuildHeaders(const std::map<std::string, std::string>& header
 void SetOptions(Transfer& transfer, const HttpLimits& limits, curl_slist* headers) {
   CURL* easy = transfer.easy;
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  curl_easy_setopt(easy, CURLOPT_URL, transfer.request->url.c_str());
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
-  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
-  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  Curl().easy_setopt(easy, CURLOPT_URL, transfer.request->url.c_str());
+  Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
+  Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
+  Curl().easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  Curl().easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
+  Curl().easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
+  Curl().easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  Curl().easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
+  Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
+  Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
+  Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
+  Curl().easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
+  Curl().easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  Curl().easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
+  Curl().easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
+  Curl().easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
 Error TransferError(const Transfer& transfer, CURLcode code, const char* detail) {
   const std::string url = Redacted(transfer.request->url);
-  const std::string reason = *detail != '\0' ? detail : curl_easy_strerror(code);
+  const std::string reason = *detail != '\0' ? detail : Curl().easy_strerror(code);
   switch (code) {
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -250,6 +251,7 @@ class CurlHttp final : public Http {
   explicit CurlHttp(HttpLimits limits) : limits_(limits) {}
 
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
+    PTPKG_CHECK(LoadCurl());
     PTPKG_TRY(const HeaderList headers, BuildHeaders(request.headers));
     const SigpipeGuard guard;
     auto pause = limits_.retry_pause;
@@ -265,7 +267,7 @@ class CurlHttp final : public Http {
  private:
   Attempt TryOnce(const HttpRequest& request, ByteSink& sink, curl_slist* headers) const {
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
-    const EasyHandle easy(curl_easy_init());
+    const EasyHandle easy(Curl().easy_init());
     if (easy == nullptr) return {Error(ErrorCode::kIo, "cannot set up libcurl")};
     Transfer transfer;
     transfer.easy = easy.get();
@@ -274,9 +276,9 @@ class CurlHttp final : public Http {
     transfer.is_file = StartsWithNoCase(request.url, "file:");
     SetOptions(transfer, limits_, headers);
     std::array<char, CURL_ERROR_SIZE> detail{};
-    curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
+    Curl().easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
 
-    const CURLcode code = curl_easy_perform(easy.get());
+    const CURLcode code = Curl().easy_perform(easy.get());
     if (transfer.sink_error) return {*std::move(transfer.sink_error)};
     if (code == CURLE_ABORTED_BY_CALLBACK) return {Error(ErrorCode::kCancelled, "interrupted")};
     const long status = transfer.Status();
@@ -304,11 +306,6 @@ class CurlHttp final : public Http {
 
 }  // namespace
 
-std::unique_ptr<Http> MakeCurlHttp(const HttpLimits& limits) {
-  // Never undone: other libraries of the process may use libcurl until the very end.
-  static const CURLcode kInitialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  PTPKG_ASSERT(kInitialised == CURLE_OK);
-  return std::make_unique<CurlHttp>(limits);
-}
+std::unique_ptr<Http> MakeCurlHttp(const HttpLimits& limits) { return std::make_unique<CurlHttp>(limits); }
 
 }  // namespace ptpkg

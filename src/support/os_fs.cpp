@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "support/fs.h"
+#include "support/os_find.h"
 
 namespace ptpkg {
 namespace {
@@ -216,8 +217,13 @@ Result<void> CopyBytes(int from, int to, const AbsPath& from_path, const AbsPath
   }
 }
 
-class OsFs final : public Fs {
+class OsFs final : public Fs, public MagicFinder {
  public:
+  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, std::string_view magic, int jobs,
+                                             const CancelToken& cancel) override {
+    return FindByMagicOnDisk(root, magic, jobs, cancel);
+  }
+
   Result<FileStat> Lstat(const AbsPath& path) override {
     struct stat st {};
     if (::lstat(path.c_str(), &st) != 0) return PathError(errno, "examine", path);

@@ -24,7 +24,7 @@ class FaultFs::Handle final : public File {
     const bool dead_before = fs_.fired();
     Result<void> pass = fs_.Pass(kMutates, "write", path_);
     if (pass) return inner_->WriteAt(offset, bytes);
-    if (!dead_before) PTPKG_CHECK(inner_->WriteAt(offset, bytes.first(bytes.size() / 2)));
+    if (!dead_before) PTPKG_CHECK(inner_->WriteAt(offset, bytes.first(fs_.TornSize(offset, bytes.size()))));
     return pass;
   }
   Result<FileStat> Stat() override {
@@ -50,6 +50,23 @@ class FaultFs::Handle final : public File {
   std::string path_;
   bool writable_;
 };
+
+std::size_t FaultFs::TornSize(std::uint64_t offset, std::size_t size) const {
+  constexpr std::uint64_t kPage = 4096;
+  switch (plan_.tear) {
+    case FaultTear::kHalf:
+      return size / 2;
+    case FaultTear::kAtPages: {
+      const std::uint64_t end = (offset + size / 2) / kPage * kPage;
+      return end > offset ? end - offset : 0;
+    }
+    case FaultTear::kNothing:
+      return 0;
+    case FaultTear::kAll:
+      return size;
+  }
+  return 0;
+}
 
 Result<void> FaultFs::Pass(bool mutating, std::string_view operation, const std::string& path) {
   const bool dead = plan_.after == FaultAfter::kDead && fired_;
@@ -153,7 +170,8 @@ int RunFaultLoop(const FaultLoop& loop) {
     SCOPED_TRACE(fmt::format("fault at operation {}", number));
     MemFs mem;
     if (loop.setup) loop.setup(mem);
-    const FaultPlan plan{static_cast<std::uint64_t>(number), loop.sys_errno, loop.scope, loop.after};
+    const FaultPlan plan{static_cast<std::uint64_t>(number), loop.sys_errno, loop.scope, loop.after,
+                         loop.tear};
     FaultFs fs(mem, plan);
     const Result<void> result = loop.run(fs);
     EXPECT_EQ(mem.open_files(), 0) << "a file was left open";

@@ -19,14 +19,23 @@ enum class FaultAfter : std::uint8_t {
   kDead,     ///< All later operations fail too and have no effect: the process was killed there.
 };
 
+/// How much of a write that fails reaches the file.
+enum class FaultTear : std::uint8_t {
+  kHalf,     ///< The first half of its bytes, the harshest for a reader.
+  kAtPages,  ///< Of the first half the whole pages: a killed process stops between two, never inside one.
+  kNothing,  ///< None: a full disk, as most file systems report it.
+  kAll,      ///< All of them: the process died on its way back.
+};
+
 struct FaultPlan {
   std::uint64_t number = 0;  ///< The first operation in scope is 1; 0 never fails.
   int sys_errno = 5;         ///< EIO
   FaultScope scope = FaultScope::kAny;
   FaultAfter after = FaultAfter::kRecover;
+  FaultTear tear = FaultTear::kHalf;
 };
 
-/// A failing WriteAt has written the first half of its bytes. Thread-safe.
+/// Thread-safe.
 class FaultFs final : public Fs {
  public:
   /// Borrows `inner`.
@@ -57,6 +66,8 @@ class FaultFs final : public Fs {
  private:
   class Handle;
 
+  /// Bytes of a failing write of `size` at `offset` that are written all the same.
+  [[nodiscard]] std::size_t TornSize(std::uint64_t offset, std::size_t size) const;
   /// The error of this operation, if it is to fail.
   Result<void> Pass(bool mutating, std::string_view operation, const std::string& path);
 
@@ -69,6 +80,7 @@ class FaultFs final : public Fs {
 struct FaultLoop {
   FaultScope scope = FaultScope::kAny;
   FaultAfter after = FaultAfter::kRecover;
+  FaultTear tear = FaultTear::kHalf;
   int sys_errno = 5;                          ///< EIO
   std::function<void(MemFs&)> setup = {};     ///< Fills the file system; may be empty.
   std::function<Result<void>(Fs&)> run = {};  ///< What is under test.

@@ -1,0 +1,13 @@
+#pragma once
+// The ELF files of a folder. Layer: elf.
+
+#include "support/env.h"
+#include "support/staged_tree.h"
+
+namespace ptpkg::elf {
+
+/// The ELF files below `root` as a tree of regular files without digests; all else, symlinks included, is
+/// passed over. Errors: those of FindFilesByMagic. Cost: opens each file once, reads 4 bytes of it.
+Result<StagedTree> FindElfFiles(Env& env, const AbsPath& root);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,87 @@
+#include "support/find_files.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptpkg {
+namespace {
+
+/// nullopt: not a file that begins with `magic`.
+Result<std::optional<FoundFile>> Probe(Fs& fs, const AbsPath& path, const RelPath& relative,
+                                       const FileStat& stat, std::string_view magic) {
+  if (stat.kind != FileKind::kRegular || stat.size_bytes < magic.size()) return std::optional<FoundFile>();
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
+  std::string head(magic.size(), '\0');
+  PTPKG_TRY(const std::size_t got, file->ReadAt(0, std::as_writable_bytes(std::span(head))));
+  if (got != magic.size() || head != magic) return std::optional<FoundFile>();
+  return std::optional<FoundFile>({.path = relative, .size_bytes = stat.size_bytes, .mode = stat.mode});
+}
+
+/// By the calls that every Fs has.
+class PlainSearch {
+ public:
+  PlainSearch(Env& env, const AbsPath& root, std::string_view magic)
+      : env_(env), root_(root), magic_(magic) {}
+
+  Result<std::vector<FoundFile>> Run() {
+    PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(root_));
+    PTPKG_CHECK(VisitAll("", names));
+    while (!folders_.empty()) {
+      PTPKG_CHECK(env_.cancel.Check());
+      const std::string folder = std::move(folders_.back());
+      folders_.pop_back();
+      auto below = env_.fs.ListDir(root_ / folder);
+      if (!below) {
+        PTPKG_CHECK(UnlessGone(std::move(below).error()));
+        continue;
+      }
+      PTPKG_CHECK(VisitAll(folder + "/", *below));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static Result<void> UnlessGone(Error error) {
+    if (error.code() == ErrorCode::kNotFound) return Ok();
+    return error;
+  }
+
+  Result<void> VisitAll(const std::string& before, const std::vector<std::string>& names) {
+    PTPKG_CHECK(env_.cancel.Check());
+    for (const std::string& name : names) {
+      if (auto visited = Visit(RelPath::Literal(before + name)); !visited) {
+        PTPKG_CHECK(UnlessGone(std::move(visited).error()));
+      }
+    }
+    return Ok();
+  }
+
+  Result<void> Visit(const RelPath& relative) {
+    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / relative));
+    if (stat.kind == FileKind::kDirectory) folders_.push_back(relative.str());
+    PTPKG_TRY(auto file, Probe(env_.fs, root_ / relative, relative, stat, magic_));
+    if (file) found_.push_back(*std::move(file));
+    return Ok();
+  }
+
+  Env& env_;
+  const AbsPath& root_;
+  std::string_view magic_;
+  std::vector<std::string> folders_;
+  std::vector<FoundFile> found_;
+};
+
+}  // namespace
+
+Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, std::string_view magic) {
+  PTPKG_ASSERT(!magic.empty() && magic.size() <= 64);
+  auto* const finder = dynamic_cast<MagicFinder*>(&env.fs);
+  PTPKG_TRY(std::vector<FoundFile> found, finder != nullptr
+                                              ? finder->FindByMagic(root, magic, env.jobs, env.cancel)
+                                              : PlainSearch(env, root, magic).Run());
+  std::sort(found.begin(), found.end(),
+            [](const FoundFile& a, const FoundFile& b) { return a.path < b.path; });
+  return found;
+}
+
+}  // namespace ptpkg
