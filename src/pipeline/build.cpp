@@ -14,6 +14,7 @@
 #include "pipeline/staged_result.h"
 #include "pipeline/work_folder.h"
 #include "source/prepare.h"
+#include "support/text.h"
 
 namespace ptpkg::pipeline {
 
@@ -146,6 +147,26 @@ class VariantBuild {
   BuildSummary& summary_;
 };
 
+/// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
+Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
+  std::set<std::string> known;
+  for (const recipe::Recipe& recipe : recipes)
+    known.insert({recipe.name, std::string(recipe.recipe_dir.Name())});
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, path] : request.sources) {
+    const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
+      return source::OverrideApplies(recipe, name);
+    });
+    if (applies) continue;
+    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
+    if (const auto nearest = NearestMatch(name, names)) {
+      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
+    }
+    return std::move(error).WithHint(fmt::format("they are: {}", Join(names, ", ")));
+  }
+  return Ok();
+}
+
 Result<void> IndexOutput(Env& env, const OutputFolder& output, BuildSummary& summary) {
   StageTimer timer(env, summary, "index", std::string(output.root().Name()));
   PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
@@ -167,6 +188,7 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, OrderByRequirements(std::move(rendered)));
+  PTPKG_CHECK(CheckSources(request, recipes));
   PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, request.output, request.force));
   PTPKG_TRY(StageStore store, StageStore::Open(env, env.cache_dir / "stages"));
   for (const recipe::Recipe& recipe : recipes) {

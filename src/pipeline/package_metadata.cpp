@@ -49,6 +49,7 @@ conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
   metadata.build_number = recipe.build_number;
   metadata.subdir = recipe.subdir;
   metadata.noarch_python = recipe.noarch_python;
+  metadata.track_features = recipe.track_features;
   for (const recipe::MatchSpec& spec : recipe.requirements.run)
     metadata.depends.push_back(RunSpec(recipe, spec));
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());

@@ -55,6 +55,10 @@ class Hostile(harness.Case):
         self.ptpkg("conda", self.wheel(), "--output", self.scratch / "dist")
         self.assertEqual(len(harness.artifacts(self.scratch / "dist")), 2)
 
+    def test_source_that_fits_no_recipe(self):
+        self.assert_refused("build", harness.FIXTURES / "toymagma", "--source", f"toymagna={self.scratch}",
+                            words="did you mean 'toymagma'?", exit_code=2)
+
     def test_names_that_leave_the_tree(self):
         for name in ("../evil", "toy/../../evil", "/tmp/ptpkg-evil"):
             with self.subTest(name):
