@@ -21,19 +21,41 @@ Result<std::vector<AbsPath>> ResolveAll(const Context& context, const std::vecto
   return paths;
 }
 
-Result<ExitCode> RunCheck(Context& context, const std::vector<std::string>& texts) {
-  PTPKG_TRY(const std::vector<AbsPath> paths, ResolveAll(context, texts));
-  PTPKG_TRY(const std::vector<Report> reports, pipeline::Check(context.env(), paths));
+struct CheckFlags {
+  std::vector<std::string> paths;
+  pipeline::CheckRequest request;
+};
+
+/// Per path: its findings, and what its ELF files need (docs/cli/check.md has the fields).
+Json ToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
+  Json list = Json::array();
+  for (const pipeline::CheckOutcome& outcome : outcomes) {
+    Json item = outcome.facts;
+    item["subject"] = outcome.report.subject;
+    item["profile"] = outcome.profile;
+    item["ok"] = !outcome.report.HasErrors();
+    item["findings"] = FindingsToJson({outcome.report});
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
+  pipeline::CheckRequest request = flags.request;
+  PTPKG_TRY(request.paths, ResolveAll(context, flags.paths));
+  PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
-    PrintResult(FindingsToJson(reports).dump(2));
+    PrintResult(ToJson(outcomes).dump(2));
   } else {
-    PrintFindings(reports);
-    for (const Report& report : reports) {
-      PrintResult(fmt::format("{}: {}", report.subject, report.HasErrors() ? "errors" : "ok"));
+    for (const pipeline::CheckOutcome& outcome : outcomes) {
+      PrintFindings({outcome.report});
+      PrintResult(
+          fmt::format("{}: {}", outcome.report.subject, outcome.report.HasErrors() ? "errors" : "ok"));
+      if (!outcome.floor.empty()) PrintResult(fmt::format("  {}", outcome.floor));
     }
   }
-  const bool errors =
-      std::any_of(reports.begin(), reports.end(), [](const Report& report) { return report.HasErrors(); });
+  const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
+                                  [](const auto& outcome) { return outcome.report.HasErrors(); });
   return errors ? kCheckFound : kDone;
 }
 
@@ -56,15 +78,33 @@ Result<ExitCode> RunIndex(Context& context, const std::string& text) {
 
 void AddCheckVerb(CLI::App& app, Action& action) {
   // Shared by the parser, which fills it, and the action, which reads it later.
-  auto paths = std::make_shared<std::vector<std::string>>();
+  auto flags = std::make_shared<CheckFlags>();
+  pipeline::CheckRequest& request = flags->request;
   CLI::App* verb =
       app.add_subcommand("check", "Check packages, wheels or folders as their consumers read them");
-  verb->add_option("A", *paths, ".conda, .tar.bz2 and .whl files, or folders of files")->required();
+  verb->add_option("A", flags->paths, ".conda, .tar.bz2 and .whl files, or folders of files")->required();
+  verb->add_option("--profile", request.profile,
+                   "Where the artifacts go, which decides severities; by default what each name suggests")
+      ->check(CLI::IsMember(pipeline::ProfileNames()));
+  verb->add_option("--allow-unresolved", request.allow_unresolved,
+                   "Library names that the environment provides; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  verb->add_option("--forbid-path", request.forbidden_paths, "Text that no file may hold; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  verb->add_option("--dependency", request.dependencies,
+                   "Package that the artifacts depend on, besides those they declare; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   verb->footer(
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg check dist/wheels/*.whl "
-      "dist/conda/linux-64/*.conda");
+      "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an artifact. Warnings do "
+      "not\nchange it. docs/findings/<id>.md explains a finding.\nFlags of every verb: see ptpkg "
+      "--help\n\nExample:\n  ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda\n  ptpkg check "
+      "--profile "
+      "pytorch-index --dependency nvidia-cudnn-cu13 site-packages/torch");
   verb->callback(
-      [&action, paths] { action = [paths](Context& context) { return RunCheck(context, *paths); }; });
+      [&action, flags] { action = [flags](Context& context) { return RunCheck(context, *flags); }; });
 }
 
 void AddIndexVerb(CLI::App& app, Action& action) {

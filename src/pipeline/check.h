@@ -1,17 +1,38 @@
 #pragma once
 // Checks and indexes of what the user names: `ptpkg check`, `ptpkg index`. Layer: pipeline.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "support/env.h"
 #include "support/finding.h"
+#include "support/json.h"
 
 namespace ptpkg::pipeline {
 
-/// A report for each path: an artifact file, or a folder of files. Errors: kNotFound; kInvalidInput for a
-/// file that is no artifact.
-Result<std::vector<Report>> Check(Env& env, const std::vector<AbsPath>& paths);
+struct CheckRequest {
+  std::vector<AbsPath> paths;                 ///< Artifact files, or folders of files.
+  std::string profile;                        ///< One of ProfileNames(); "": chosen by each path's name.
+  std::vector<std::string> allow_unresolved;  ///< Globs of library names that the environment provides.
+  std::vector<std::string> forbidden_paths;   ///< Texts that no file may hold.
+  std::vector<std::string> dependencies;  ///< Packages that the artifacts depend on, besides those declared.
+};
+
+/// Findings of one path, and what its ELF files need of a machine.
+struct CheckOutcome {
+  Report report;
+  std::string profile;
+  std::string floor;  ///< One line for people: "needs glibc 2.17 …"; "" when no file requires a version.
+  Json facts;         ///< {"floor": …, "files": […]}: docs/cli/check.md explains the fields.
+};
+
+/// One outcome for each path. Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is
+/// no artifact.
+Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
+
+/// Names that CheckRequest::profile takes.
+std::vector<std::string> ProfileNames();
 
 struct IndexOutcome {
   std::uint64_t packages = 0;

@@ -8,10 +8,13 @@
 #include "archive/zip_strict.h"
 #include "support/artifact.h"
 #include "support/atomic_file.h"
+#include "support/text.h"
 #include "verify/build_path_checks.h"
 #include "verify/conda_checks.h"
+#include "verify/tree_checks.h"
 #include "verify/unreadable.h"
 #include "verify/wheel_checks.h"
+#include "wheel/file_name.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -47,11 +50,28 @@ Result<StagedTree> CheckWheel(Env& env, const AbsPath& wheel, const AbsPath& fol
   return tree;
 }
 
+/// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
+Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_name) {
+  const auto name = wheel::FileName::Parse(file_name);
+  if (!name) return std::optional<PlatformPromise>();
+  PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  return std::optional(PromiseOfTags(policies, Split(name->tag.platform, '.')));
+}
+
+/// What every examination ends with.
+void Conclude(const AbsPath& subject, Profile profile, Examination& examination) {
+  examination.report.subject = subject.str();
+  examination.profile = profile;
+  std::vector<Finding>& findings = examination.report.findings;
+  ApplyProfile(profile, findings);
+  std::sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
+    return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
+  });
+}
+
 }  // namespace
 
-Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
-  Report report;
-  report.subject = artifact.str();
+Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
   const std::string_view name = artifact.Name();
   const bool is_wheel = name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
   const bool is_conda = name.ends_with(ArtifactExtension(ArtifactFormat::kConda)) ||
@@ -61,26 +81,49 @@ Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptio
                  fmt::format("'{}' is neither a conda package nor a wheel", artifact.str()))
         .WithHint("name a file that ends in .conda, .tar.bz2 or .whl");
   }
+  Examination examination;
+  std::vector<Finding>& findings = examination.report.findings;
   PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
   CondaContent content;
+  std::optional<PlatformPromise> promise;
   if (is_wheel) {
-    PTPKG_TRY(content.tree, CheckWheel(env, artifact, scratch.path(), report.findings));
+    PTPKG_TRY(content.tree, CheckWheel(env, artifact, scratch.path(), findings));
+    PTPKG_TRY(promise, PromiseOfWheelName(name));
   } else {
-    PTPKG_TRY(content, CheckCondaContent(env, artifact, scratch.path(), report.findings));
+    PTPKG_TRY(content, CheckCondaContent(env, artifact, scratch.path(), findings));
+    promise = PromiseOfSpecs(content.specs, content.subdir);
   }
   if (!content.tree.entries.empty()) {
-    PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, report.findings));
+    PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
     CheckOptions elf_options = options;
     elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
                                     content.dependencies.end());
-    PTPKG_TRY(const Report elf, CheckTree(env, content.tree.root, elf_options));
-    report.findings.insert(report.findings.end(), elf.findings.begin(), elf.findings.end());
+    PTPKG_CHECK(CheckElfFiles(env, content.tree.root, elf_options, promise, examination));
   }
-  std::sort(report.findings.begin(), report.findings.end(), [](const Finding& left, const Finding& right) {
-    return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
-  });
-  return report;
+  Conclude(artifact, options.profile.value_or(DefaultProfile(name)), examination);
+  return examination;
+}
+
+Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options) {
+  Examination examination;
+  PTPKG_CHECK(CheckElfFiles(env, root, options, std::nullopt, examination));
+  if (!options.forbidden_paths.empty()) {
+    PTPKG_TRY(const StagedTree tree, ScanTree(env, root));
+    PTPKG_CHECK(CheckBuildPaths(env, tree, options.forbidden_paths, examination.report.findings));
+  }
+  Conclude(root, options.profile.value_or(Profile::kTree), examination);
+  return examination;
+}
+
+Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
+  PTPKG_TRY(Examination examination, ExamineArtifact(env, artifact, options));
+  return std::move(examination.report);
+}
+
+Result<Report> CheckTree(Env& env, const AbsPath& root, const CheckOptions& options) {
+  PTPKG_TRY(Examination examination, ExamineTree(env, root, options));
+  return std::move(examination.report);
 }
 
 }  // namespace ptpkg::verify

@@ -1,27 +1,49 @@
 #pragma once
 // Checks a finished artifact the way its strictest consumer reads it. Layer: verify. Never writes.
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "support/env.h"
 #include "support/finding.h"
 #include "support/staged_tree.h"
+#include "verify/file_needs.h"
+#include "verify/profile.h"
 
 namespace ptpkg::verify {
 
 struct CheckOptions {
   /// Text that must not occur in any file: build prefix, work folder.
   std::vector<std::string> forbidden_paths = {};
-  /// NEEDED names that the environment provides, as globs, besides the built-in system list.
+  /// Names that the environment provides, as globs, besides the built-in system list: NEEDED entries and
+  /// libraries that are opened at run time.
   std::vector<std::string> allow_unresolved = {};
   /// Names of packages that the artifact depends on, besides those that the tree itself declares
   /// (*.dist-info/METADATA, info/index.json). Matching ignores case and '-', '_', '.'.
   std::vector<std::string> dependencies = {};
+  /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
+  std::optional<Profile> profile = {};
 };
 
-/// `artifact`: a .conda, .tar.bz2 or .whl file; ptpkg need not have made it. Findings sorted by file, id.
-/// Errors: only when the file cannot be read at all; everything else is a finding.
-Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
+/// Findings, and what the ELF files need of a machine.
+struct Examination {
+  Report report;  ///< Findings sorted by file, id.
+  Profile profile = Profile::kTree;
+  std::vector<FileNeeds> files;        ///< One per dynamic ELF file, sorted by path.
+  std::optional<std::size_t> highest;  ///< Of `files`: the one that sets the floor of the whole.
+};
 
-/// ELF checks on a tree: NEEDED resolve, no dead, absolute, empty or escaping search-path entry.
+/// `artifact`: a .conda, .tar.bz2 or .whl file; ptpkg need not have made it.
+/// Errors: only when the file cannot be read at all; everything else is a finding.
+Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
+
+/// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform
+/// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled.
+Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
+
+/// The findings alone.
+Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 Result<Report> CheckTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
 
 }  // namespace ptpkg::verify

@@ -46,12 +46,15 @@ class CondaChecks {
     auto info = std::move(collector_).Finish(facts.format, file_name);
     if (!info) {
       Add("conda-index-invalid", Severity::kError, "info/index.json", info.error().message(), kWriteAgain);
-      return CondaContent{Tree(), {}};
+      return CondaContent{.tree = Tree(), .dependencies = {}};
     }
     CheckCondaMetadata(*info, file_name, findings_);
     PTPKG_CHECK(CheckPaths(*info));
     CheckFilesList(*info);
-    return CondaContent{Tree(), Dependencies(*info)};
+    return CondaContent{.tree = Tree(),
+                        .dependencies = Dependencies(*info),
+                        .specs = Specs(*info),
+                        .subdir = Text(info->index, "subdir")};
   }
 
  private:
@@ -211,6 +214,20 @@ class CondaChecks {
       if (const auto spec = conda::NormalizeMatchSpec(text)) names.emplace_back(conda::MatchSpecName(*spec));
     }
     return names;
+  }
+
+  static std::vector<std::string> Specs(const conda::PackageInfo& info) {
+    std::vector<std::string> specs;
+    for (const char* const key : {"depends", "constrains"}) {
+      const auto texts = JsonStringsOr(info.index, key, {}, "info/index.json");
+      if (texts) specs.insert(specs.end(), texts->begin(), texts->end());
+    }
+    return specs;
+  }
+
+  static std::string Text(const Json& object, const std::string& key) {
+    const auto text = JsonStringOr(object, key, "", "info/index.json");
+    return text ? *text : std::string();
   }
 
   [[nodiscard]] StagedTree Tree() const {

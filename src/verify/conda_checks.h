@@ -15,6 +15,8 @@ namespace ptpkg::verify {
 struct CondaContent {
   StagedTree tree;                        ///< The payload, without info/.
   std::vector<std::string> dependencies;  ///< Names of the packages that index.json depends on.
+  std::vector<std::string> specs = {};    ///< Its 'depends' and 'constrains', as written.
+  std::string subdir = {};
 };
 
 /// Unpacks `package` into `folder` (existing, empty) and appends what is wrong with it. A package that cannot

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <tuple>
 
 #include "support/json.h"
 #include "support/text.h"
 #include "verify/elf_tables.h"
+#include "verify/file_findings.h"
+#include "verify/library_resolver.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -18,29 +19,6 @@ constexpr std::string_view kPadName = "ptpkg-search-path-pad";
 constexpr std::size_t kWheelLevels = 3;
 constexpr std::uint64_t kMaxMetadataBytes = 64U << 20U;
 
-bool MatchesAny(std::span<const std::string_view> globs, std::string_view name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](std::string_view glob) { return GlobMatch(glob, name); });
-}
-
-bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return GlobMatch(glob, name); });
-}
-
-class Findings {
- public:
-  Findings(std::vector<Finding>& list, const ElfMember& member) : list_(list), file_(member.path.str()) {}
-
-  void Add(std::string id, Severity severity, std::string message, std::string fix) {
-    list_.push_back({std::move(id), severity, file_, std::move(message), std::move(fix)});
-  }
-
- private:
-  std::vector<Finding>& list_;
-  std::string file_;
-};
-
 bool IsWheelTree(const ElfTree& tree) {
   return std::any_of(tree.files.begin(), tree.files.end(), [](const RelPath& path) {
     return path.Name() == "WHEEL" && path.ParentText().ends_with(".dist-info") &&
@@ -48,67 +26,13 @@ bool IsWheelTree(const ElfTree& tree) {
   });
 }
 
-/// Whether a dependency of `packages` provides `name`, and whether one might that the table does not know.
-struct Provided {
-  bool known = false;
-  bool possible = false;
-};
-
-Provided FindProvider(const std::vector<std::string>& packages, std::string_view name) {
-  Provided provided;
-  for (const std::string& package : packages) {
-    bool listed = false;
-    for (const Provider& provider : Providers()) {
-      if (provider.package != package) continue;
-      listed = true;
-      const std::vector<std::string> globs = Split(provider.libraries, ' ');
-      provided.known = provided.known || MatchesAny(globs, name);
-    }
-    provided.possible = provided.possible || !listed;
-  }
-  return provided;
-}
-
-/// Resolves names for the members of one tree; remembers each member's own search path.
-class Resolver {
- public:
-  Resolver(Env& env, const ElfTree& tree) : env_(env), tree_(tree) {
-    for (const ElfMember& member : tree.members) paths_.push_back(ExplainSearchPath(env, tree, member));
-    for (std::size_t i = 0; i < tree.members.size(); ++i) {
-      for (const std::string& name : tree.members[i].facts.needed) {
-        if (const auto found = FindLibrary(env, tree, paths_[i], name)) loaders_[*found].push_back(i);
-      }
-    }
-  }
-
-  /// The tree path that ld.so finds for `name` on behalf of member `index`.
-  std::optional<std::string> Resolve(std::size_t index, const std::string& name) {
-    if (auto found = FindLibrary(env_, tree_, paths_[index], name)) return found;
-    if (tree_.members[index].facts.runpath) return std::nullopt;
-    // ld.so goes on with the DT_RPATH of whoever loaded this file.
-    const auto loaders = loaders_.find(tree_.members[index].path.str());
-    if (loaders == loaders_.end()) return std::nullopt;
-    for (const std::size_t loader : loaders->second) {
-      if (tree_.members[loader].facts.runpath) continue;
-      if (auto found = FindLibrary(env_, tree_, paths_[loader], name)) return found;
-    }
-    return std::nullopt;
-  }
-
- private:
-  Env& env_;
-  const ElfTree& tree_;
-  std::vector<std::vector<PathEntry>> paths_;
-  std::map<std::string, std::vector<std::size_t>> loaders_;
-};
-
 struct NeededContext {
   const ElfTree& tree;
   const CheckOptions& options;
   const std::vector<std::string>& dependencies;
 };
 
-void CheckUnresolved(const NeededContext& context, const std::string& name, Findings findings) {
+void CheckUnresolved(const NeededContext& context, const std::string& name, FileFindings findings) {
   if (MatchesAny(context.options.allow_unresolved, name)) return;
   if (MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name)) return;
   const Provided provided = FindProvider(context.dependencies, name);
@@ -145,7 +69,8 @@ std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
   return above;
 }
 
-void CheckEntry(const ElfMember& member, const PathEntry& entry, bool wheel, Findings findings) {
+/// What is wrong with one entry whatever the tree holds.
+void CheckEntry(const PathEntry& entry, FileFindings findings) {
   if (entry.text.find(kPadName) != std::string::npos) {
     findings.Add("elf-search-path-pad", Severity::kError,
                  "the search path still holds the pad that reserves room at link time",
@@ -162,15 +87,8 @@ void CheckEntry(const ElfMember& member, const PathEntry& entry, bool wheel, Fin
   switch (entry.kind) {
     case EntryKind::kInTree:
     case EntryKind::kDead:
+    case EntryKind::kOutside:
       return;
-    case EntryKind::kOutside: {
-      const std::string below = entry.text.substr(entry.text.find('/') + 1);
-      const bool in_environment = wheel && ClimbAboveRoot(member, below) <= kWheelLevels;
-      findings.Add("elf-search-path-escapes", in_environment ? Severity::kWarning : Severity::kError,
-                   fmt::format("the search path entry '{}' climbs above the root of the tree", entry.text),
-                   "give the entry as many '..' as the file is deep, not more");
-      return;
-    }
     case EntryKind::kAbsolute:
       findings.Add("elf-search-path-absolute", Severity::kError,
                    fmt::format("the search path entry '{}' exists on one machine only", entry.text),
@@ -191,7 +109,7 @@ void CheckEntry(const ElfMember& member, const PathEntry& entry, bool wheel, Fin
 }
 
 /// One finding per file: a layout for several companions has many entries that only some installs fill.
-void CheckDeadEntries(const std::vector<PathEntry>& entries, bool wheel, Findings findings) {
+void CheckDeadEntries(const std::vector<PathEntry>& entries, bool wheel, FileFindings findings) {
   std::vector<std::string> dead;
   for (const PathEntry& entry : entries) {
     if (entry.kind == EntryKind::kDead) dead.push_back(entry.text);
@@ -203,45 +121,25 @@ void CheckDeadEntries(const std::vector<PathEntry>& entries, bool wheel, Finding
                "remove them, unless a dependency fills the folders");
 }
 
-void CheckVersionFiles(const ElfMember& member, Findings findings) {
-  const auto& needed = member.facts.needed;
-  for (const std::string& name : member.facts.version_files) {
-    if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
-    findings.Add("elf-version-requirement", Severity::kError,
-                 fmt::format("requires symbol versions of '{}', which it does not list as needed", name),
-                 "rename the library in both places: ld.so aborts on such a file");
+/// One finding per file and severity, as above.
+void CheckEscapes(const ElfMember& member, const std::vector<PathEntry>& entries, bool wheel,
+                  FileFindings findings) {
+  std::vector<std::string> in_environment;
+  std::vector<std::string> beyond;
+  for (const PathEntry& entry : entries) {
+    if (entry.kind != EntryKind::kOutside) continue;
+    const std::string below = entry.text.substr(entry.text.find('/') + 1);
+    const bool inside = wheel && ClimbAboveRoot(member, below) <= kWheelLevels;
+    (inside ? in_environment : beyond).push_back(entry.text);
   }
-}
-
-void CheckSonames(Env& env, const ElfTree& tree, std::vector<Finding>& list) {
-  std::map<std::string, const ElfMember*, std::less<>> by_path;
-  for (const ElfMember& member : tree.members) by_path[member.path.str()] = &member;
-  Resolver resolver(env, tree);
-  for (std::size_t i = 0; i < tree.members.size(); ++i) {
-    for (const std::string& name : tree.members[i].facts.needed) {
-      const auto found = resolver.Resolve(i, name);
-      const auto library = found ? by_path.find(*found) : by_path.end();
-      if (library == by_path.end()) continue;
-      const auto& soname = library->second->facts.soname;
-      if (!soname || *soname == name) continue;
-      Findings(list, tree.members[i])
-          .Add("elf-soname-mismatch", Severity::kInfo,
-               fmt::format("needs '{}', but the library there calls itself '{}'", name, *soname),
-               "set the SONAME when a library is renamed, or it may be loaded twice");
-    }
+  for (const auto& [list, severity] :
+       {std::pair(&in_environment, Severity::kWarning), std::pair(&beyond, Severity::kError)}) {
+    if (list->empty()) continue;
+    findings.Add(
+        "elf-search-path-escapes", severity,
+        fmt::format("the search path entries '{}' climb above the root of the tree", Join(*list, "', '")),
+        "give each entry as many '..' as the file is deep, not more");
   }
-}
-
-void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
-  std::vector<std::string> runtimes;
-  for (const ElfMember& member : tree.members) {
-    if (MatchesAny(OpenMpLibraries(), member.path.Name())) runtimes.push_back(member.path.str());
-  }
-  if (runtimes.size() < 2) return;
-  list.push_back({"elf-duplicate-openmp", Severity::kWarning, runtimes[1],
-                  fmt::format("the tree holds {} OpenMP run-time libraries: '{}'", runtimes.size(),
-                              Join(runtimes, "', '")),
-                  "pack one and let all libraries need it"});
 }
 
 Result<void> ReadRequirements(Env& env, const AbsPath& path, std::vector<std::string>& names) {
@@ -285,11 +183,11 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 
 void CheckNeeded(Env& env, const ElfTree& tree, const CheckOptions& options,
                  const std::vector<std::string>& dependencies, std::vector<Finding>& findings) {
-  Resolver resolver(env, tree);
+  LibraryResolver resolver(env, tree);
   const NeededContext context{.tree = tree, .options = options, .dependencies = dependencies};
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     for (const std::string& name : tree.members[i].facts.needed) {
-      Findings here(findings, tree.members[i]);
+      FileFindings here(findings, tree.members[i]);
       if (name.find('/') != std::string::npos) {
         here.Add("elf-needed-path", Severity::kError,
                  fmt::format("needs '{}' by path, so it is found on one machine only", name),
@@ -305,13 +203,14 @@ void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options
                       std::vector<Finding>& findings) {
   const bool wheel = IsWheelTree(tree);
   for (const ElfMember& member : tree.members) {
-    Findings here(findings, member);
+    FileFindings here(findings, member);
     if (member.facts.rpath && member.facts.runpath) {
       here.Add("elf-search-path-two-tags", Severity::kWarning,
                "has both DT_RPATH and DT_RUNPATH; ld.so ignores the first", "keep one of the two");
     }
     const std::vector<PathEntry> entries = ExplainSearchPath(env, tree, member);
     CheckDeadEntries(entries, wheel, here);
+    CheckEscapes(member, entries, wheel, here);
     for (const PathEntry& entry : entries) {
       const auto forbidden = std::find_if(
           options.forbidden_paths.begin(), options.forbidden_paths.end(), [&](const std::string& text) {
@@ -323,48 +222,10 @@ void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options
             fmt::format("the search path entry '{}' holds '{}', a path of the build", entry.text, *forbidden),
             "relink the file with a layout rule before packing");
       } else {
-        CheckEntry(member, entry, wheel, here);
+        CheckEntry(entry, here);
       }
     }
   }
-}
-
-void CheckConsistency(Env& env, const ElfTree& tree, std::vector<Finding>& findings) {
-  for (const ElfMember& member : tree.members) {
-    Findings here(findings, member);
-    CheckVersionFiles(member, here);
-    if (member.text_relocations) {
-      here.Add("elf-text-relocations", Severity::kWarning, "needs its code to be writable while it is loaded",
-               "compile all objects with -fPIC");
-    }
-    if (member.facts.stack == elf::StackFlag::kExecutable) {
-      here.Add("elf-executable-stack", Severity::kWarning,
-               "asks for an executable stack; recent C libraries refuse to load it",
-               "link with -z noexecstack, or clear the flag");
-    }
-    if (MatchesAny(DriverLibraries(), member.path.Name())) {
-      here.Add("elf-driver-library", Severity::kError,
-               "is part of the graphics driver and fits one driver only",
-               "leave the library out; the driver of the machine brings it");
-    }
-  }
-  CheckSonames(env, tree, findings);
-  CheckOpenMp(tree, findings);
-}
-
-Result<Report> CheckTree(Env& env, const AbsPath& root, const CheckOptions& options) {
-  Report report;
-  report.subject = root.str();
-  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, report.findings));
-  PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
-  for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
-  CheckNeeded(env, tree, options, dependencies, report.findings);
-  CheckSearchPaths(env, tree, options, report.findings);
-  CheckConsistency(env, tree, report.findings);
-  std::sort(report.findings.begin(), report.findings.end(), [](const Finding& left, const Finding& right) {
-    return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
-  });
-  return report;
 }
 
 }  // namespace ptpkg::verify

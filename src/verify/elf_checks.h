@@ -28,8 +28,4 @@ void CheckNeeded(Env& env, const ElfTree& tree, const CheckOptions& options,
 void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options,
                       std::vector<Finding>& findings);
 
-/// elf-version-requirement, elf-soname-mismatch, elf-text-relocations, elf-executable-stack,
-/// elf-driver-library, elf-duplicate-openmp.
-void CheckConsistency(Env& env, const ElfTree& tree, std::vector<Finding>& findings);
-
 }  // namespace ptpkg::verify

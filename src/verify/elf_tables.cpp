@@ -1,6 +1,9 @@
 #include "verify/elf_tables.h"
 
+#include <algorithm>
 #include <array>
+
+#include "support/text.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -115,5 +118,41 @@ std::span<const std::string_view> SystemLibraries() { return kSystem; }
 std::span<const std::string_view> DriverLibraries() { return kDriver; }
 std::span<const std::string_view> OpenMpLibraries() { return kOpenMp; }
 std::span<const Provider> Providers() { return kProviders; }
+
+bool MatchesAny(std::span<const std::string_view> globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](std::string_view glob) { return GlobMatch(glob, name); });
+}
+
+bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return GlobMatch(glob, name); });
+}
+
+bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library) {
+  constexpr std::string_view kMark = ".so";
+  for (const Provider& provider : Providers()) {
+    if (std::find(packages.begin(), packages.end(), provider.package) == packages.end()) continue;
+    for (const std::string& glob : Split(provider.libraries, ' ')) {
+      if (GlobMatch(glob.substr(0, glob.find(kMark) + kMark.size()), library)) return true;
+    }
+  }
+  return false;
+}
+
+Provided FindProvider(const std::vector<std::string>& packages, std::string_view library) {
+  Provided provided;
+  for (const std::string& package : packages) {
+    bool listed = false;
+    for (const Provider& provider : Providers()) {
+      if (provider.package != package) continue;
+      listed = true;
+      const std::vector<std::string> globs = Split(provider.libraries, ' ');
+      provided.known = provided.known || MatchesAny(globs, library);
+    }
+    provided.possible = provided.possible || !listed;
+  }
+  return provided;
+}
 
 }  // namespace ptpkg::verify

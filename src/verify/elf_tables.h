@@ -2,7 +2,9 @@
 // Which shared libraries come from where, as data. Layer: verify.
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ptpkg::verify {
 
@@ -24,5 +26,18 @@ struct Provider {
 
 /// What well-known dependencies provide; a package may occur more than once.
 std::span<const Provider> Providers();
+
+/// Whether one of `packages` (normalised names) provides a library, and whether one might that the table does
+/// not know.
+struct Provided {
+  bool known = false;
+  bool possible = false;
+};
+Provided FindProvider(const std::vector<std::string>& packages, std::string_view library);
+/// Whether one of `packages` is known to provide `library` ("libx.so") in whatever version.
+bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library);
+
+bool MatchesAny(std::span<const std::string_view> globs, std::string_view name);
+bool MatchesAny(const std::vector<std::string>& globs, std::string_view name);
 
 }  // namespace ptpkg::verify

@@ -1,9 +1,11 @@
 #include "verify/elf_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "elf/search_path.h"
+#include "elf/string_scan.h"
 #include "support/parallel.h"
 
 namespace ptpkg::verify {
@@ -31,23 +33,76 @@ Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int 
   return Ok();
 }
 
-Result<std::optional<ElfMember>> ReadMember(Env& env, const AbsPath& root, const RelPath& path) {
+/// "libx.so", "libx.so.1.2"; not "x.so.txt".
+bool IsLibraryName(std::string_view name) {
+  const std::size_t mark = name.rfind(".so");
+  if (mark == std::string_view::npos || mark == 0) return false;
+  const std::string_view rest = name.substr(mark + 3);
+  return rest.empty() ||
+         (rest.front() == '.' && rest.find_first_not_of(".0123456789") == std::string_view::npos);
+}
+
+/// A text that linkers read in place of a library, or a library of another system.
+bool HasReasonToBeNoElf(std::string_view head) {
+  // Mach-O (32 bit, 64 bit, universal) is called .so by Python, too.
+  constexpr std::array<std::string_view, 3> kMachO = {"\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe",
+                                                      "\xca\xfe\xba\xbe"};
+  constexpr std::array<std::string_view, 4> kScript = {"/*", "INPUT", "GROUP", "OUTPUT_FORMAT"};
+  const auto begins = [&](std::string_view text) { return head.starts_with(text); };
+  return std::any_of(kMachO.begin(), kMachO.end(), begins) ||
+         std::any_of(kScript.begin(), kScript.end(), begins);
+}
+
+Result<bool> IsMisnamed(File& file, const RelPath& path) {
+  if (!IsLibraryName(path.Name())) return false;
+  std::array<std::byte, 16> head{};
+  PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
+  return !HasReasonToBeNoElf(AsText(Bytes(head).first(got)));
+}
+
+struct ReadFile {
+  std::optional<ElfMember> member;
+  bool misnamed = false;
+};
+
+Result<std::vector<std::string>> ReadMentions(File& file, const elf::Image& image,
+                                              const DlopenTable& opened) {
+  PTPKG_TRY(std::vector<std::string> names, elf::ScanLibraryNames(file, image));
+  std::erase_if(names, [&](const std::string& name) { return !opened.Knows(name); });
+  return names;
+}
+
+Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, const DlopenTable& opened) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
-  if (stat.kind != FileKind::kRegular || stat.size_bytes < 4) return std::optional<ElfMember>();
+  if (stat.kind != FileKind::kRegular) return ReadFile{};
   PTPKG_TRY(const auto file, env.fs.Open(root / path, OpenMode::kRead));
   PTPKG_TRY(const auto image, elf::ReadImage(*file));
-  if (!image || !image->dynamic) return std::optional<ElfMember>();
-  PTPKG_TRY(elf::LinkFacts facts, elf::ReadLinkFacts(*file, *image));
+  if (!image) {
+    PTPKG_TRY(const bool misnamed, IsMisnamed(*file, path));
+    return ReadFile{.member = std::nullopt, .misnamed = misnamed};
+  }
+  if (!image->dynamic) return ReadFile{};
+  ElfMember member{.path = path,
+                   .machine = image->header.machine,
+                   .elf_class = image->codec.elf_class(),
+                   .order = image->codec.order(),
+                   .position_independent = image->header.type == elf::kTypeDyn,
+                   .facts = {}};
+  PTPKG_TRY(member.facts, elf::ReadLinkFacts(*file, *image));
   constexpr std::uint64_t kFlagTextrel = 4;  // DF_TEXTREL
   const bool flagged = (image->dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
-  return std::optional<ElfMember>(
-      ElfMember{.path = path,
-                .machine = image->header.machine,
-                .elf_class = image->codec.elf_class(),
-                .text_relocations = flagged || image->dynamic->Find(elf::kDtTextrel),
-                .position_independent = image->header.type == elf::kTypeDyn,
-                .facts = std::move(facts)});
+  member.text_relocations = flagged || image->dynamic->Find(elf::kDtTextrel);
+  PTPKG_TRY(member.required_versions, elf::ReadRequiredVersions(*file, *image));
+  PTPKG_TRY(member.defined_versions, elf::ReadDefinedVersions(*file, *image));
+  PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(*file, *image));
+  PTPKG_TRY(member.mentions, ReadMentions(*file, *image, opened));
+  return ReadFile{.member = std::move(member), .misnamed = false};
+}
+
+Finding Misnamed(const RelPath& path) {
+  return {"elf-not-elf", Severity::kWarning, path.str(), "is called a shared library and is no ELF file",
+          "pack the library itself: a pointer or an error page may have been fetched in its place"};
 }
 
 Finding Damaged(const RelPath& path, const Error& error) {
@@ -64,27 +119,29 @@ bool IsFolder(Env& env, const AbsPath& root, const std::string& folder) {
 
 }  // namespace
 
-Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, std::vector<Finding>& findings) {
+Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
+                            std::vector<Finding>& findings) {
   ElfTree tree;
   tree.root = root;
   PTPKG_CHECK(List(env, root, "", 0, tree));
   std::sort(tree.files.begin(), tree.files.end());
   std::vector<std::optional<ElfMember>> members(tree.files.size());
-  std::vector<std::optional<Finding>> damaged(tree.files.size());
+  std::vector<std::optional<Finding>> found(tree.files.size());
   PTPKG_CHECK(ParallelFor(env.jobs, tree.files.size(), [&](std::size_t i) -> Result<void> {
-    auto member = ReadMember(env, root, tree.files[i]);
-    if (member) {
-      members[i] = *std::move(member);
+    auto read = ReadMember(env, root, tree.files[i], opened);
+    if (read) {
+      members[i] = std::move(read->member);
+      if (read->misnamed) found[i] = Misnamed(tree.files[i]);
       return Ok();
     }
-    const ErrorCode code = member.error().code();
-    if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return std::move(member).error();
-    damaged[i] = Damaged(tree.files[i], member.error());
+    const ErrorCode code = read.error().code();
+    if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return std::move(read).error();
+    found[i] = Damaged(tree.files[i], read.error());
     return Ok();
   }));
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members[i]) tree.members.push_back(*std::move(members[i]));
-    if (damaged[i]) findings.push_back(*std::move(damaged[i]));
+    if (found[i]) findings.push_back(*std::move(found[i]));
     tree.by_name[std::string(tree.files[i].Name())].push_back(tree.files[i].str());
   }
   return tree;

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "elf/image.h"
+#include "elf/isa_level.h"
+#include "elf/symbol_versions.h"
 #include "support/env.h"
 #include "support/finding.h"
+#include "verify/dlopen_table.h"
 
 namespace ptpkg::verify {
 
@@ -18,9 +21,14 @@ struct ElfMember {
   RelPath path;
   std::uint16_t machine = 0;
   elf::ElfClass elf_class = elf::ElfClass::k64;
+  elf::ByteOrder order = elf::ByteOrder::kLittle;
   bool text_relocations = false;
   bool position_independent = true;  ///< False for a program linked to fixed addresses.
   elf::LinkFacts facts;
+  std::vector<elf::RequiredVersion> required_versions = {};
+  std::vector<std::string> defined_versions = {};  ///< Sorted.
+  elf::IsaLevel isa = elf::IsaLevel::kUnstated;
+  std::vector<std::string> mentions = {};  ///< Names of the table of opened libraries, sorted.
 };
 
 /// A search-path entry seen from the file's folder.
@@ -47,9 +55,11 @@ struct ElfTree {
 };
 
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an
-/// "elf-damaged" finding; static programs, objects and debug companions are passed over.
+/// "elf-damaged" finding, a file that is called a shared library and is none an "elf-not-elf" finding; static
+/// programs, objects, debug companions, linker scripts and libraries of other systems are passed over.
 /// Errors: kIo, kNotFound, kCancelled.
-Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, std::vector<Finding>& findings);
+Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
+                            std::vector<Finding>& findings);
 
 /// The effective search path of `member`.
 std::vector<PathEntry> ExplainSearchPath(Env& env, const ElfTree& tree, const ElfMember& member);

@@ -38,10 +38,8 @@ TEST(CheckArtifact, FindsForbiddenPathsInAWheel) {
   TestEnv env;
   const wheel::ToyProject project(env, env.dir());
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project.Write(env));
-  ASSERT_OK_AND_ASSIGN(
-      const Report report,
-      CheckArtifact(env, wheel.path,
-                    {.forbidden_paths = {"#!python"}, .allow_unresolved = {}, .dependencies = {}}));
+  ASSERT_OK_AND_ASSIGN(const Report report,
+                       CheckArtifact(env, wheel.path, {.forbidden_paths = {"#!python"}}));
   EXPECT_THAT(report.findings, ElementsAre(Field(&Finding::file, "toy_project-1.0+cpu.data/scripts/run")));
   EXPECT_TRUE(report.HasErrors());
 }

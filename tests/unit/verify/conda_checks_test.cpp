@@ -1,6 +1,7 @@
 // One wrong package per finding, and right ones without any.
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
+#include "unit/elf/synthetic_elf.h"
 #include "verify/check.h"
 #include "verify/conda_container_checks.h"
 
@@ -90,10 +91,36 @@ TEST_F(CondaChecksTest, OurOwnPackagesHaveNoFindings) {
           env_, {.metadata = test::DemoMetadata(), .tree = tree, .prefix_placeholder = kPlaceholder},
           env_.dir().MakeDir("out"), {}));
   for (const Artifact& artifact : artifacts) {
-    EXPECT_THAT(
-        Check(artifact.path, {.forbidden_paths = {"/build"}, .allow_unresolved = {}, .dependencies = {}}),
-        IsEmpty());
+    EXPECT_THAT(Check(artifact.path, {.forbidden_paths = {"/build"}}), IsEmpty());
   }
+}
+
+TEST_F(CondaChecksTest, DependenciesPromiseThePlatform) {
+  elf::test::SyntheticElf elf;
+  elf.needed = {"libc.so.6"};
+  elf.soname.reset();
+  elf.version = "GLIBC_2.34";
+  const StagedTree tree = test::MakeTree(env_, {{.name = "lib/a.so", .content = elf.Build()}});
+  const auto findings = [&](std::vector<std::string> depends, const std::string& subdir) {
+    conda::PackageMetadata metadata = test::DemoMetadata();
+    metadata.depends = std::move(depends);
+    metadata.subdir = subdir;
+    std::vector<std::string> found;
+    const auto artifacts =
+        conda::WritePackages(env_, {.metadata = metadata, .tree = tree, .prefix_placeholder = ""},
+                             env_.dir().MakeDir("out"), {.on_existing = OnExisting::kReplace});
+    EXPECT_THAT(artifacts, test::IsOk());
+    if (!artifacts) return found;
+    for (const Artifact& artifact : *artifacts) {
+      for (const Finding& finding : Check(artifact.path)) found.push_back(finding.id);
+    }
+    return found;
+  };
+  EXPECT_THAT(findings({"__glibc >=2.34,<3.0.a0"}, "linux-64"), IsEmpty());
+  EXPECT_THAT(findings({"__glibc >=2.17"}, "linux-64"), ElementsAre("elf-glibc-floor", "elf-glibc-floor"));
+  EXPECT_THAT(findings({}, "linux-64"), ElementsAre("elf-glibc-undeclared", "elf-glibc-undeclared"));
+  EXPECT_THAT(findings({"__glibc >=2.34"}, "linux-aarch64"),
+              ElementsAre("elf-machine-mismatch", "elf-machine-mismatch"));
 }
 
 TEST_F(CondaChecksTest, FindsBuildPathsOutsidePlaceholders) {
@@ -105,9 +132,8 @@ TEST_F(CondaChecksTest, FindsBuildPathsOutsidePlaceholders) {
           env_, {.metadata = test::DemoMetadata(), .tree = tree, .prefix_placeholder = kPlaceholder},
           env_.dir().MakeDir("out"), {}));
   for (const Artifact& artifact : artifacts) {
-    EXPECT_THAT(
-        Check(artifact.path, {.forbidden_paths = {"/build"}, .allow_unresolved = {}, .dependencies = {}}),
-        ElementsAre(AllOf(HasId("artifact-build-path"), Field(&Finding::file, "a"))));
+    EXPECT_THAT(Check(artifact.path, {.forbidden_paths = {"/build"}}),
+                ElementsAre(AllOf(HasId("artifact-build-path"), Field(&Finding::file, "a"))));
   }
 }
 

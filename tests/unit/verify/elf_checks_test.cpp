@@ -1,69 +1,20 @@
 #include "verify/elf_checks.h"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "support/matchers.h"
-#include "support/mem_fs.h"
-#include "support/test_env.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/verify/memory_tree.h"
 
 namespace ptpkg::verify {
 namespace {
 
 using elf::test::SyntheticElf;
-using test::FailsWith;
-using test::MemFs;
-using test::TestEnv;
-using testing::AllOf;
-using testing::Contains;
+using ptpkg::test::FailsWith;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
-constexpr std::string_view kRoot = "/tree";
-
-/// A tree in memory and its findings.
-class Tree {
- public:
-  Tree() : env_({.fs = &fs_}) { fs_.AddDir(kRoot); }
-
-  void Add(const std::string& path, SyntheticElf elf) {
-    fs_.AddFile(fmt::format("{}/{}", kRoot, path), elf.Build());
-  }
-  void AddText(const std::string& path, const std::string& text) {
-    fs_.AddFile(fmt::format("{}/{}", kRoot, path), text);
-  }
-  MemFs& fs() { return fs_; }
-  TestEnv& env() { return env_; }
-
-  std::vector<Finding> Check(const CheckOptions& options = {}) {
-    const auto report = CheckTree(env_, AbsPath::Literal(kRoot), options);
-    EXPECT_OK(report);
-    return report ? report->findings : std::vector<Finding>();
-  }
-
- private:
-  MemFs fs_;
-  TestEnv env_;
-};
-
-SyntheticElf Library(std::vector<std::string> needed, std::optional<std::string> runpath = {}) {
-  SyntheticElf elf;
-  elf.needed = std::move(needed);
-  elf.runpath = std::move(runpath);
-  elf.version = "";
-  elf.soname.reset();
-  return elf;
-}
-
-auto Is(std::string id, Severity severity, std::string file, std::string text) {
-  return AllOf(Field(&Finding::id, id), Field(&Finding::severity, severity), Field(&Finding::file, file),
-               Field(&Finding::message, HasSubstr(text)), Field(&Finding::fix, Not(IsEmpty())));
-}
+using test::Is;
+using test::kRoot;
+using test::Library;
+using Tree = test::MemoryTree;
 
 TEST(ElfChecks, WholeTreeInWheelLayoutIsClean) {
   Tree tree;
@@ -86,9 +37,7 @@ TEST(ElfChecks, MissingLibraryIsAnError) {
   tree.Add("lib/liba.so", Library({"libnowhere.so.3"}, "$ORIGIN"));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "lib/liba.so",
                                            "needs 'libnowhere.so.3', which neither the tree")));
-  EXPECT_THAT(
-      tree.Check({.forbidden_paths = {}, .allow_unresolved = {"libnowhere.so.*"}, .dependencies = {}}),
-      IsEmpty());
+  EXPECT_THAT(tree.Check({.allow_unresolved = {"libnowhere.so.*"}}), IsEmpty());
 }
 
 TEST(ElfChecks, DeclaredDependenciesProvide) {
@@ -103,15 +52,13 @@ TEST(ElfChecks, DeclaredDependenciesProvide) {
   tree.AddText("info/index.json", R"({"depends": ["mystery >=1", "python 3.11.*"]})");
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kWarning, "pkg/liba.so",
                                            "one of the dependencies has to bring it")));
-  EXPECT_THAT(Tree().Check({.forbidden_paths = {}, .allow_unresolved = {}, .dependencies = {"mkl"}}),
-              IsEmpty());
+  EXPECT_THAT(Tree().Check({.dependencies = {"mkl"}}), IsEmpty());
 }
 
 TEST(ElfChecks, OptionsMayNameDependencies) {
   Tree tree;
   tree.Add("lib/liba.so", Library({"libmkl_rt.so.2"}));
-  EXPECT_THAT(tree.Check({.forbidden_paths = {}, .allow_unresolved = {}, .dependencies = {"MKL"}}),
-              IsEmpty());
+  EXPECT_THAT(tree.Check({.dependencies = {"MKL"}}), IsEmpty());
   EXPECT_THAT(tree.Check(), testing::SizeIs(1));
 }
 
@@ -159,12 +106,15 @@ TEST(ElfChecks, EachKindOfBadEntry) {
                           Is("elf-search-path-pad", Severity::kError, "lib/stubs/libb.so", "pad")));
 }
 
-TEST(ElfChecks, ForbiddenTextInAnEntry) {
+TEST(ElfChecks, ForbiddenTextInAnEntryAndInAnyFile) {
   Tree tree;
   tree.Add("liba.so", Library({}, "/b/work/lib"));
-  EXPECT_THAT(tree.Check({.forbidden_paths = {"/b/work"}, .allow_unresolved = {}, .dependencies = {}}),
-              ElementsAre(Is("elf-search-path-forbidden", Severity::kError, "liba.so",
-                             "'/b/work', a path of the build")));
+  tree.AddText("notes.txt", "built in /b/work/x");
+  EXPECT_THAT(tree.Check({.forbidden_paths = {"/b/work"}}),
+              ElementsAre(Is("artifact-build-path", Severity::kError, "liba.so", "'/b/work'"),
+                          Is("elf-search-path-forbidden", Severity::kError, "liba.so",
+                             "'/b/work', a path of the build"),
+                          Is("artifact-build-path", Severity::kError, "notes.txt", "'/b/work'")));
 }
 
 TEST(ElfChecks, WheelMayClimbInsideItsEnvironment) {
@@ -192,61 +142,6 @@ TEST(ElfChecks, NeededByPath) {
   tree.Add("liba.so", Library({"/b/libb.so"}));
   EXPECT_THAT(tree.Check(),
               ElementsAre(Is("elf-needed-path", Severity::kError, "liba.so", "'/b/libb.so' by path")));
-}
-
-TEST(ElfChecks, VersionRequirementOfALibraryThatIsNotNeeded) {
-  Tree tree;
-  SyntheticElf elf = Library({"libc.so.6"});
-  elf.version = "DEEP_1";
-  std::string image = elf.Build();
-  // The record's name now is the SONAME-like string of a symbol.
-  const std::size_t at = image.find("answer");
-  elf::test::PokeU32(image, elf.codec(), elf.places.needs + 4,
-                     static_cast<std::uint32_t>(at - elf.places.strings));
-  tree.AddText("liba.so", image);
-  EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-version-requirement", Severity::kError, "liba.so", "'answer'")));
-}
-
-TEST(ElfChecks, SonameThatDiffersFromTheNeededName) {
-  Tree tree;
-  tree.Add("liba.so", Library({"libb-1234.so"}, "$ORIGIN"));
-  SyntheticElf renamed = Library({});
-  renamed.soname = "libb.so";
-  tree.Add("libb-1234.so", renamed);
-  EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "liba.so", "calls itself 'libb.so'")));
-}
-
-TEST(ElfChecks, ExecutableStackTextRelocationsDriverAndOpenMp) {
-  Tree tree;
-  SyntheticElf stack = Library({});
-  std::string image = stack.Build();
-  elf::test::PokeU32(image, stack.codec(), stack.places.program_headers + 3 * 56 + 4, 7);
-  tree.AddText("libstack.so", image);
-  SyntheticElf relocated = Library({});
-  image = relocated.Build();
-  // The last entry before the spare ones becomes DT_TEXTREL.
-  const std::size_t hash = relocated.places.dynamic + 4 * 16;
-  elf::test::PokeWord(image, relocated.codec(), hash, elf::kDtTextrel);
-  tree.AddText("libtext.so", image);
-  tree.Add("libcuda.so.1", Library({}));
-  tree.Add("a/libgomp.so.1", Library({}));
-  tree.Add("b/libiomp5.so", Library({}));
-  EXPECT_THAT(tree.Check(),
-              testing::UnorderedElementsAre(
-                  Is("elf-executable-stack", Severity::kWarning, "libstack.so", "executable stack"),
-                  Is("elf-text-relocations", Severity::kWarning, "libtext.so", "writable"),
-                  Is("elf-driver-library", Severity::kError, "libcuda.so.1", "driver"),
-                  Is("elf-duplicate-openmp", Severity::kWarning, "b/libiomp5.so", "2 OpenMP")));
-}
-
-TEST(ElfChecks, DamagedFileIsAFindingAndTextIsNot) {
-  Tree tree;
-  tree.AddText("libcut.so", SyntheticElf().Build().substr(0, 200));
-  tree.AddText("libscript.so", "INPUT(libreal.so)\n");
-  tree.AddText("empty.so", "");
-  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-damaged", Severity::kError, "libcut.so", "is damaged")));
 }
 
 TEST(ElfChecks, UnreadableTreeIsAnError) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
+#include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check.h"
 
@@ -146,6 +147,35 @@ TEST_F(WheelChecksTest, CompiledFilesInAPureWheel) {
               Contains("wheel-pure-with-binaries " + file));
 }
 
+TEST_F(WheelChecksTest, FileNamePromisesThePlatform) {
+  elf::test::SyntheticElf elf;
+  elf.needed = {"libc.so.6"};
+  elf.soname.reset();
+  elf.version = "GLIBC_2.34";
+  const auto findings = [&](const std::string& platform) {
+    const std::string file =
+        "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-" + platform + "\n";
+    return Ids(With({{"toy/_c.so", elf.Build()}, {kInfo + "WHEEL", file}}),
+               "toy-1.0-cp311-cp311-" + platform + ".whl");
+  };
+  EXPECT_THAT(findings("linux_x86_64"), IsEmpty());
+  EXPECT_THAT(findings("manylinux_2_34_x86_64"), IsEmpty());
+  EXPECT_THAT(findings("manylinux_2_28_x86_64"), ElementsAre("elf-glibc-floor toy/_c.so"));
+  EXPECT_THAT(findings("manylinux_2_34_aarch64"), ElementsAre("elf-machine-mismatch toy/_c.so"));
+  EXPECT_THAT(findings("musllinux_1_2_x86_64"), ElementsAre("elf-libc-mismatch toy/_c.so"));
+}
+
+TEST_F(WheelChecksTest, SeveritiesFollowTheVersionsLocalLabel) {
+  const std::string metadata =
+      "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\nRequires-Dist: a @ https://b/c\n";
+  const auto findings = Check(With({{kInfo + "METADATA", metadata}}));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+  const auto of_own_index = Check(With({{kInfo + "METADATA", metadata}}), "toy-1.0+cu128-py3-none-any.whl");
+  EXPECT_THAT(of_own_index, Contains(testing::AllOf(testing::Field(&Finding::id, "wheel-requirement-url"),
+                                                    testing::Field(&Finding::severity, Severity::kInfo))));
+}
+
 TEST_F(WheelChecksTest, Record) {
   Members members = MinimalMembers();
   members.back().second = "a,b\n";
@@ -186,7 +216,7 @@ TEST_F(WheelChecksTest, AScriptsModuleMayLieInSeveralPlaces) {
        {"pkg/mod.py", "pkg/mod/__init__.py", "pkg/mod.cpython-311-x86_64-linux-gnu.so", "pkg/mod/inner.py",
         "toy-1.0.data/purelib/pkg/mod.py"}) {
     Members members = script;
-    members.emplace_back(place, "x");
+    members.emplace_back(place, "INPUT(x)");
     EXPECT_THAT(Ids(With(members)), IsEmpty()) << place;
   }
 }

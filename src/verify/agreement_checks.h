@@ -1,0 +1,21 @@
+#pragma once
+// NEEDED, SONAME and version requirements of the files of a tree agree with each other, also after libraries
+// were renamed. Layer: verify. Pages: docs/findings/elf-*.md.
+
+#include <vector>
+
+#include "support/env.h"
+#include "support/finding.h"
+#include "verify/elf_tree.h"
+
+namespace ptpkg::verify {
+
+/// Findings: elf-version-requirement, elf-version-missing, elf-soname-mismatch, elf-duplicate-needed,
+/// elf-duplicate-soname, elf-duplicate-openmp.
+void CheckAgreement(Env& env, const ElfTree& tree, std::vector<Finding>& findings);
+
+/// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations, elf-executable-stack,
+/// elf-driver-library.
+void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

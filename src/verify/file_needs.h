@@ -1,0 +1,33 @@
+#pragma once
+// What one ELF file asks of the machine it runs on. Layer: verify.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/isa_level.h"
+#include "elf/symbol_versions.h"
+#include "verify/platform_policies.h"
+
+namespace ptpkg::verify {
+
+struct FileNeeds {
+  std::string file;
+  std::string machine;                ///< "x86_64"; "" for device code and other systems.
+  std::optional<GlibcVersion> glibc;  ///< The C library that it cannot do without; nullopt: any.
+  std::optional<GlibcVersion>
+      policy;  ///< The lowest manylinux policy that admits it; nullopt: see fits_policy.
+  /// False when it requires a version that no policy admits; then `policy` is nullopt.
+  bool fits_policy = true;
+  bool uses_glibc = false;
+  bool uses_musl = false;
+  elf::IsaLevel isa = elf::IsaLevel::kUnstated;
+  std::vector<elf::RequiredVersion>
+      set_by;                        ///< The versions that set `policy`, or `glibc` where no policy applies.
+  std::vector<std::string> symbols;  ///< "memcpy@GLIBC_2.14", some of those bound to `set_by`.
+
+  /// "manylinux_2_17_x86_64"; "" when no policy admits it or none is known for the machine.
+  [[nodiscard]] std::string PolicyTag() const;
+};
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,255 @@
+#include "verify/floor_checks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <tuple>
+
+#include "support/text.h"
+#include "verify/file_findings.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::size_t kNamedSymbols = 3;  // per version: enough to find the object that uses them
+
+std::vector<std::uint16_t> Indexes(const std::vector<elf::RequiredVersion>& versions) {
+  std::vector<std::uint16_t> indexes;
+  for (const elf::RequiredVersion& version : versions) indexes.push_back(version.index);
+  return indexes;
+}
+
+/// Takes in one required version: keeps in set_by those that are highest so far.
+class Floor {
+ public:
+  Floor(FileNeeds& needs, const PlatformPolicies& policies) : needs_(needs), policies_(policies) {
+    needs_.policy = policies.Lowest(needs.machine);
+  }
+
+  void Add(const elf::RequiredVersion& required) {
+    if (const auto glibc = GlibcOf(required.version); glibc && (!needs_.glibc || *needs_.glibc < *glibc)) {
+      needs_.glibc = glibc;
+    }
+    const auto verdict = policies_.Judge(needs_.machine, required.version);
+    if (!verdict.judged) return;
+    if (!verdict.policy) {
+      if (needs_.fits_policy) needs_.set_by.clear();
+      needs_.fits_policy = false;
+      needs_.policy = std::nullopt;
+      needs_.set_by.push_back(required);
+    } else if (needs_.fits_policy && *verdict.policy >= *needs_.policy) {
+      if (*verdict.policy > *needs_.policy) needs_.set_by.clear();
+      needs_.policy = verdict.policy;
+      needs_.set_by.push_back(required);
+    }
+  }
+
+ private:
+  FileNeeds& needs_;
+  const PlatformPolicies& policies_;
+};
+
+bool Needs(const ElfMember& member, std::string_view glob) {
+  return std::any_of(member.facts.needed.begin(), member.facts.needed.end(),
+                     [&](const std::string& name) { return GlobMatch(glob, name); });
+}
+
+FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPolicies& policies) {
+  FileNeeds needs{.file = member.path.str(),
+                  .machine = std::string(MachineName(member.machine, member.order)),
+                  .glibc = {},
+                  .policy = {},
+                  .isa = member.isa,
+                  .set_by = {},
+                  .symbols = {}};
+  const std::string interpreter = member.facts.interpreter.value_or("");
+  needs.uses_musl = Needs(member, "libc.musl-*.so.1") || Needs(member, "libc.so") ||
+                    interpreter.find("/ld-musl-") != std::string::npos;
+  needs.uses_glibc = Needs(member, "libc.so.6") || Needs(member, "libm.so.6");
+  Floor floor(needs, policies);
+  for (const elf::RequiredVersion& required : member.required_versions) {
+    if (tree.by_name.contains(required.library)) continue;
+    floor.Add(required);
+    needs.uses_glibc = needs.uses_glibc || required.version.starts_with("GLIBC_");
+  }
+  return needs;
+}
+
+/// "GLIBC_2.34" → those versions of set_by that matter when only the C library counts.
+std::vector<elf::RequiredVersion> SetByGlibc(const ElfMember& member, const GlibcVersion& glibc) {
+  std::vector<elf::RequiredVersion> versions;
+  for (const elf::RequiredVersion& required : member.required_versions) {
+    if (GlibcOf(required.version) == glibc) versions.push_back(required);
+  }
+  return versions;
+}
+
+Result<std::vector<std::string>> NameSymbols(Env& env, const ElfTree& tree, const ElfMember& member,
+                                             const std::vector<elf::RequiredVersion>& versions) {
+  PTPKG_TRY(const auto file, env.fs.Open(tree.root / member.path, OpenMode::kRead));
+  PTPKG_TRY(const auto image, elf::ReadImage(*file));
+  if (!image) return Error(ErrorCode::kCorrupt, "the file changed while it was checked");
+  PTPKG_TRY(const auto symbols, elf::FindBoundSymbols(*file, *image, Indexes(versions), kNamedSymbols));
+  std::vector<std::string> names;
+  for (const elf::BoundSymbol& symbol : symbols) {
+    const auto version = std::find_if(versions.begin(), versions.end(),
+                                      [&](const auto& required) { return required.index == symbol.index; });
+    names.push_back(fmt::format("{}@{}", symbol.name, version->version));
+  }
+  return names;
+}
+
+/// "'a@GLIBC_2.34', 'b@GLIBC_2.34'", or the versions alone where no symbol is bound to them.
+std::string Because(const std::vector<std::string>& symbols,
+                    const std::vector<elf::RequiredVersion>& versions) {
+  if (!symbols.empty()) return fmt::format("'{}'", Join(symbols, "', '"));
+  std::vector<std::string> names;
+  for (const elf::RequiredVersion& version : versions) names.push_back(version.version);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return fmt::format("'{}'", Join(names, "', '"));
+}
+
+/// Fills needs.symbols; a symbol table that cannot be read leaves them empty.
+Result<void> FillSymbols(const FloorContext& context, const ElfMember& member,
+                         const std::vector<elf::RequiredVersion>& versions, FileNeeds& needs) {
+  auto symbols = NameSymbols(context.env, context.tree, member, versions);
+  if (symbols) {
+    needs.symbols = *std::move(symbols);
+  } else if (symbols.error().code() != ErrorCode::kCorrupt) {
+    return std::move(symbols).error();
+  }
+  return Ok();
+}
+
+Result<void> CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+                             FileFindings findings) {
+  const auto& promised = context.promise.glibc;
+  if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return Ok();
+  PTPKG_CHECK(FillSymbols(context, member, needs.set_by, needs));
+  const std::string because = Because(needs.symbols, needs.set_by);
+  findings.Add("elf-glibc-floor", Severity::kError,
+               needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} promises less",
+                                               needs.PolicyTag(), because, context.promise.words)
+                                 : fmt::format("requires {}, which no manylinux policy admits", because),
+               "build on the older system that the tag names, or raise the tag");
+  return Ok();
+}
+
+Result<void> CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+                             FileFindings findings) {
+  const auto& promised = context.promise.glibc;
+  const GlibcVersion granted = promised.value_or(context.policies.conda_baseline());
+  if (!needs.glibc || *needs.glibc <= granted) return Ok();
+  const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);
+  PTPKG_CHECK(FillSymbols(context, member, versions, needs));
+  const std::string because = Because(needs.symbols, versions);
+  const std::string fix =
+      fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
+  if (promised) {
+    findings.Add("elf-glibc-floor", Severity::kError,
+                 fmt::format("needs glibc {}, because of {}, but {} promises less", needs.glibc->str(),
+                             because, context.promise.words),
+                 fix);
+  } else {
+    findings.Add(
+        "elf-glibc-undeclared", Severity::kWarning,
+        fmt::format("needs glibc {}, because of {}, and no '__glibc' dependency keeps it off older systems",
+                    needs.glibc->str(), because),
+        fix);
+  }
+  return Ok();
+}
+
+void CheckLibc(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
+  if (promise.kind != PromiseKind::kWheel) return;
+  constexpr std::string_view kFix = "tag the wheel for the C library that its files were linked with";
+  if (promise.musl && needs.uses_glibc) {
+    findings.Add("elf-libc-mismatch", Severity::kError,
+                 fmt::format("is linked with glibc, but {} is for systems with musl", promise.words),
+                 std::string(kFix));
+  } else if (promise.glibc && needs.uses_musl && !needs.uses_glibc) {
+    findings.Add("elf-libc-mismatch", Severity::kError,
+                 fmt::format("is linked with musl, but {} is for systems with glibc", promise.words),
+                 std::string(kFix));
+  }
+}
+
+void CheckMachine(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
+  if (promise.machines.empty() || needs.machine.empty() || promise.machines.contains(needs.machine)) return;
+  const std::vector<std::string> machines(promise.machines.begin(), promise.machines.end());
+  findings.Add(
+      "elf-machine-mismatch", Severity::kError,
+      fmt::format("is built for {}, but the artifact is for {}", needs.machine, Join(machines, ", ")),
+      "build the file for the machine that the artifact is for");
+}
+
+/// The loader looks into glibc-hwcaps/x86-64-vN only on a processor of that level.
+elf::IsaLevel LevelOfFolder(std::string_view path) {
+  for (const elf::IsaLevel level : {elf::IsaLevel::kV4, elf::IsaLevel::kV3, elf::IsaLevel::kV2}) {
+    const std::string folder = fmt::format("glibc-hwcaps/{}/", elf::IsaLevelName(level));
+    if (path.find(folder) != std::string_view::npos) return level;
+  }
+  return elf::IsaLevel::kBaseline;
+}
+
+void CheckIsa(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
+  const elf::IsaLevel allowed = std::max(promise.isa, LevelOfFolder(needs.file));
+  if (needs.isa <= allowed) return;
+  findings.Add(
+      "elf-isa-level", Severity::kError,
+      fmt::format("says that it needs {}, but only {} can be taken for granted", elf::IsaLevelName(needs.isa),
+                  elf::IsaLevelName(allowed)),
+      promise.kind == PromiseKind::kConda
+          ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",
+                        static_cast<int>(needs.isa))
+          : "compile for x86-64 and choose faster code at run time: installers of wheels do not look at "
+            "the processor");
+}
+
+}  // namespace
+
+std::string FileNeeds::PolicyTag() const {
+  if (!policy || machine.empty()) return {};
+  return fmt::format("manylinux_{}_{}_{}", policy->major, policy->minor, machine);
+}
+
+std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies) {
+  std::vector<FileNeeds> needs;
+  for (const ElfMember& member : tree.members) needs.push_back(Measure(tree, member, policies));
+  return needs;
+}
+
+std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs) {
+  std::optional<std::size_t> highest;
+  const auto rank = [](const FileNeeds& file) {
+    return std::tuple(!file.fits_policy, file.policy, file.glibc);
+  };
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (!needs[i].glibc && needs[i].set_by.empty()) continue;
+    if (!highest || rank(needs[*highest]) < rank(needs[i])) highest = i;
+  }
+  return highest;
+}
+
+Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& needs,
+                         std::vector<Finding>& findings) {
+  const PlatformPromise& promise = context.promise;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    PTPKG_CHECK(context.env.cancel.Check());
+    const ElfMember& member = context.tree.members[i];
+    const FileFindings here(findings, member);
+    if (promise.kind == PromiseKind::kWheel) PTPKG_CHECK(CheckWheelFloor(context, member, needs[i], here));
+    if (promise.kind == PromiseKind::kConda) PTPKG_CHECK(CheckCondaFloor(context, member, needs[i], here));
+    CheckLibc(promise, needs[i], here);
+    CheckMachine(promise, needs[i], here);
+    CheckIsa(promise, needs[i], here);
+  }
+  const auto highest = HighestNeeds(needs);
+  if (!highest || !needs[*highest].symbols.empty()) return Ok();
+  const ElfMember& member = context.tree.members[*highest];
+  FileNeeds& file = needs[*highest];
+  const bool only_glibc = promise.kind == PromiseKind::kConda && file.glibc;
+  return FillSymbols(context, member, only_glibc ? SetByGlibc(member, *file.glibc) : file.set_by, file);
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,44 @@
+#pragma once
+// How severe a finding is depends on where the artifact goes. Layer: verify.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/finding.h"
+#include "support/result.h"
+
+namespace ptpkg::verify {
+
+enum class Profile : std::uint8_t {
+  kConda,         ///< A conda channel.
+  kWheel,         ///< A public index: anybody's machine, next to anybody's packages.
+  kPytorchIndex,  ///< An index of one's own builds, a folder per backend, as PyTorch publishes.
+  kTree,          ///< A folder: nothing is promised about where it goes.
+};
+
+std::string_view ProfileName(Profile profile);
+/// In the order of the enumeration.
+std::vector<std::string> ProfileNames();
+/// Errors: kUsage naming the nearest profile.
+Result<Profile> ParseProfile(std::string_view name);
+
+/// The profile of a file of this name when none is asked for: .conda and .tar.bz2 go to a channel; a wheel
+/// whose version has a local label ("2.9.0+cu128"), which public indexes refuse, to an index of its own;
+/// other wheels to a public index; anything else is a tree.
+Profile DefaultProfile(std::string_view file_name);
+
+/// Where a profile judges otherwise than the check that made the finding.
+struct SeverityRule {
+  std::string_view id;
+  Profile profile;
+  Severity severity;
+};
+/// Sorted by id, then profile.
+std::span<const SeverityRule> SeverityRules();
+
+/// Sets the severities that `profile` has rules for; all others stay as the check found them.
+void ApplyProfile(Profile profile, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

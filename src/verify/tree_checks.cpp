@@ -1,0 +1,39 @@
+#include "verify/tree_checks.h"
+
+#include "verify/agreement_checks.h"
+#include "verify/dlopen_checks.h"
+#include "verify/elf_checks.h"
+#include "verify/floor_checks.h"
+#include "wheel/core_metadata.h"
+
+namespace ptpkg::verify {
+
+Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& options,
+                           const std::optional<PlatformPromise>& promise, Examination& examination) {
+  std::vector<Finding>& findings = examination.report.findings;
+  PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
+  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
+  PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
+  for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
+
+  CheckNeeded(env, tree, options, dependencies, findings);
+  CheckSearchPaths(env, tree, options, findings);
+  CheckAgreement(env, tree, findings);
+  CheckFlags(tree, findings);
+  CheckOpened(tree, opened, options, dependencies, findings);
+
+  PlatformPromise promised;
+  if (promise) {
+    promised = *promise;
+  } else {
+    PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
+  }
+  examination.files = MeasureNeeds(tree, policies);
+  PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promised},
+                          examination.files, findings));
+  examination.highest = HighestNeeds(examination.files);
+  return Ok();
+}
+
+}  // namespace ptpkg::verify
