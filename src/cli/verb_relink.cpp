@@ -83,6 +83,12 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
           .WithHint(fmt::format("choose {}, or name a recipe with --recipe", Join(names, ", ")));
     }
   }
+  const int paths = (flags.layout.empty() ? 0 : 1) + (flags.set_rpath ? 1 : 0) + (flags.add_rpath ? 1 : 0) +
+                    (flags.remove_rpath ? 1 : 0) + (flags.shrink_rpath ? 1 : 0);
+  if (paths > 1) {
+    return Error(ErrorCode::kUsage,
+                 "--layout, --set-rpath, --add-rpath, --remove-rpath and --shrink-rpath exclude each other");
+  }
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(request.edits, EditsOf(flags));
   const bool writes_path = flags.set_rpath || flags.add_rpath || flags.shrink_rpath;
@@ -137,21 +143,22 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
 }
 
 void AddPathFlags(CLI::App& verb, RelinkFlags& flags) {
-  CLI::Option_group* group = verb.add_option_group("Search path", "At most one of these");
-  group->require_option(0, 1);
-  group
-      ->add_option(
+  const std::string one_of = "Search path, one of";
+  verb.add_option(
           "--layout", flags.layout,
           "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") + "; or one of --recipe")
-      ->type_name("NAME");
-  group->add_option("--set-rpath", flags.set_rpath, "This path; entries separated by ':', '' removes it")
-      ->type_name("PATH");
-  group->add_option("--add-rpath", flags.add_rpath, "Entries to put behind those that are there")
-      ->type_name("PATH");
-  group->add_flag("--remove-rpath", flags.remove_rpath, "No search path");
-  CLI::Option* shrink =
-      group->add_flag("--shrink-rpath", flags.shrink_rpath,
-                      "Drop absolute entries whose folder holds none of the needed libraries");
+      ->type_name("NAME")
+      ->group(one_of);
+  verb.add_option("--set-rpath", flags.set_rpath, "This path; entries separated by ':', '' removes it")
+      ->type_name("PATH")
+      ->group(one_of);
+  verb.add_option("--add-rpath", flags.add_rpath, "Entries to put behind those that are there")
+      ->type_name("PATH")
+      ->group(one_of);
+  verb.add_flag("--remove-rpath", flags.remove_rpath, "No search path")->group(one_of);
+  CLI::Option* shrink = verb.add_flag("--shrink-rpath", flags.shrink_rpath,
+                                      "Drop absolute entries whose folder holds none of the needed libraries")
+                            ->group(one_of);
   CLI::Option* recipe =
       verb.add_option("--recipe", flags.recipe, "Take --layout (conda or wheel) from this recipe")
           ->type_name("RECIPE");
