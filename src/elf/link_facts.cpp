@@ -62,6 +62,13 @@ Result<std::optional<Chain>> FindChain(const Image& image, std::uint64_t tag, st
   return std::optional<Chain>(Chain{.offset = offset, .count = *count});
 }
 
+/// Every record takes room of its own in an honest file; chains that share theirs could be followed for
+/// hours.
+Result<void> CountRecord(const Image& image, std::uint64_t record_bytes, std::uint64_t& followed) {
+  if (++followed <= image.file_size / record_bytes) return Ok();
+  return Corrupt("chains of symbol versions overlap each other");
+}
+
 Result<std::uint64_t> NextRecord(std::uint64_t offset, std::uint32_t step, std::uint32_t minimum) {
   if (step < minimum) return Corrupt("a chain of symbol versions overlaps itself or ends early");
   return offset + step;
@@ -118,12 +125,14 @@ Result<VersionNeeds> ReadVersionNeeds(File& file, const Image& image) {
   if (!chain) return needs;
   std::uint64_t offset = chain->offset;
   std::uint64_t end = offset;
+  std::uint64_t followed = 0;
   for (std::uint64_t i = 0; i < chain->count; ++i) {
     PTPKG_TRY(const auto record, ReadExact(file, offset, kNeedRecord, "a version requirement"));
     VersionNeed need{.name = image.codec.U32(record, 4), .versions = {}};
     const std::uint16_t count = image.codec.U16(record, 2);
     std::uint64_t aux = offset + image.codec.U32(record, 8);
     for (std::uint16_t k = 0; k < count; ++k) {
+      PTPKG_CHECK(CountRecord(image, kNeedRecord, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kNeedRecord, "a required version"));
       need.versions.push_back({.hash = image.codec.U32(entry, 0),
                                .flags = image.codec.U16(entry, 4),
@@ -184,11 +193,13 @@ Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const 
   PTPKG_TRY(const auto chain, FindChain(image, kDtVerdef, kDtVerdefnum, kRecord));
   if (!chain) return names;
   std::uint64_t offset = chain->offset;
+  std::uint64_t followed = 0;
   for (std::uint64_t i = 0; i < chain->count; ++i) {
     PTPKG_TRY(const auto record, ReadExact(file, offset, kRecord, "a version definition"));
     const std::uint16_t count = image.codec.U16(record, 6);
     std::uint64_t aux = offset + image.codec.U32(record, 12);
     for (std::uint16_t k = 0; k < count; ++k) {
+      PTPKG_CHECK(CountRecord(image, kAux, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kAux, "a version definition's name"));
       names.push_back(image.codec.U32(entry, 0));
       if (k + 1 < count) {

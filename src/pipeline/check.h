@@ -12,11 +12,12 @@
 namespace ptpkg::pipeline {
 
 struct CheckRequest {
-  std::vector<AbsPath> paths;                 ///< Artifact files, or folders of files.
-  std::string profile;                        ///< One of ProfileNames(); "": chosen by each path's name.
-  std::vector<std::string> allow_unresolved;  ///< Globs of library names that the environment provides.
-  std::vector<std::string> forbidden_paths;   ///< Texts that no file may hold.
-  std::vector<std::string> dependencies;  ///< Packages that the artifacts depend on, besides those declared.
+  std::vector<AbsPath> paths = {};                 ///< Artifact files, or folders of files.
+  std::string profile = {};                        ///< One of ProfileNames(); "": chosen by each path's name.
+  std::vector<std::string> allow_unresolved = {};  ///< Globs of library names that the environment provides.
+  std::vector<std::string> forbidden_paths = {};   ///< Texts that no file may hold.
+  std::vector<std::string> dependencies =
+      {};  ///< Packages that the artifacts depend on, besides those declared.
 };
 
 /// Findings of one path, and what its ELF files need of a machine.

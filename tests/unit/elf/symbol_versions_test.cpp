@@ -119,6 +119,32 @@ TEST_F(SymbolVersions, NamesOutsideTheStringTableAreCorrupt) {
               FailsWith(ErrorCode::kCorrupt, HasSubstr("the name of a symbol points to byte")));
 }
 
+TEST_F(SymbolVersions, ChainsThatShareTheirRecordsEnd) {
+  // Records 16 bytes apart, each of which claims the following ones as its versions: 65,000 times as many as
+  // there are.
+  constexpr std::uint32_t kRecords = 6000;
+  SyntheticElf elf;
+  elf.extra_strings = std::string(16 * (kRecords + 1), '\0');
+  std::string bytes = elf.Build();
+  const Codec codec = elf.codec();
+  const std::uint64_t first = elf.places.strings + 1;
+  for (std::uint32_t i = 0; i <= kRecords; ++i) {
+    const std::uint64_t at = first + 16 * i;
+    PokeU16(bytes, codec, at + 2, static_cast<std::uint16_t>(kRecords - i));
+    PokeU32(bytes, codec, at + 8, 16);
+    PokeU32(bytes, codec, at + 12, 16);
+  }
+  const Image honest = Open(bytes).image;
+  for (std::size_t i = 0; i < honest.dynamic->entries.size(); ++i) {
+    const std::uint64_t value_at = elf.places.dynamic + i * codec.DynamicEntrySize() + 8;
+    if (honest.dynamic->entries[i].tag == kDtVerneed) PokeWord(bytes, codec, value_at, first);
+    if (honest.dynamic->entries[i].tag == kDtVerneednum) PokeWord(bytes, codec, value_at, kRecords);
+  }
+  const Opened lib = Open(bytes);
+  EXPECT_THAT(ReadRequiredVersions(*lib.file, lib.image),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("chains of symbol versions overlap each other")));
+}
+
 TEST_F(SymbolVersions, TablesThatLeaveTheirSegmentAreCorrupt) {
   SyntheticElf elf;
   elf.sections = false;

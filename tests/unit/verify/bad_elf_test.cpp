@@ -4,6 +4,7 @@
 #include "elf/image.h"
 #include "unit/elf/elf_additions.h"
 #include "unit/verify/memory_tree.h"
+#include "verify/floor_checks.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -58,7 +59,8 @@ TEST(BadElf, EveryTruncationIsAFinding) {
   elf.version = "GLIBC_2.17";
   const std::string whole = elf.Build();
   ASSERT_THAT(Findings(whole), IsEmpty());
-  for (std::size_t size = 4; size < whole.size(); size += 13) {
+  // Up to the string table every few bytes, then through the padding to the dynamic section.
+  for (std::size_t size = 4; size < whole.size(); size += size < 600 ? 7 : 97) {
     EXPECT_THAT(Findings(whole.substr(0, size)), Damaged("the ELF file is damaged: ")) << size;
   }
 }
@@ -135,6 +137,35 @@ TEST(BadElf, ADamagedSymbolTableLeavesTheFloorButNotItsSymbols) {
   EXPECT_THAT(tree.Check(),
               ElementsAre(AllOf(Is("elf-glibc-floor", Severity::kError, "pkg/a.so", "'GLIBC_2.34'"),
                                 Field(&Finding::message, testing::Not(HasSubstr("@"))))));
+}
+
+TEST(BadElf, NoByteThatChangesIsMoreThanAFinding) {
+  SyntheticElf elf = Library({"libc.so.6", "libcudnn.so.9"}, "$ORIGIN:$ORIGIN/lib");
+  elf.version = "GLIBC_2.34";
+  elf.spare_segments = 1;
+  std::string whole = elf.Build();
+  elf::test::AddIsaNote(whole, elf, 7);
+  elf::test::AddSection(whole, elf.codec(), ".rodata", std::string("libcudnn_ops.so.9\0", 18));
+  Tree tree;
+  ASSERT_OK_AND_ASSIGN(const DlopenTable opened, DlopenTable::BuiltIn());
+  ASSERT_OK_AND_ASSIGN(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  const PlatformPromise promise = PromiseOfTags(policies, {"manylinux_2_17_x86_64"});
+  for (std::size_t at = 4; at < whole.size(); ++at) {
+    // Padding between the segments says nothing; one byte in seven of it is enough.
+    if (whole[at] == '\0' && at % 7 != 0) continue;
+    for (const char value : {'\xff', static_cast<char>(whole[at] ^ 0x10)}) {
+      std::string image = whole;
+      image[at] = value;
+      tree.AddText("libx.so", image);
+      std::vector<Finding> findings;
+      ASSERT_OK_AND_ASSIGN(const ElfTree read,
+                           ReadElfTree(tree.env(), AbsPath::Literal(test::kRoot), opened, findings));
+      std::vector<FileNeeds> needs = MeasureNeeds(read, policies);
+      ASSERT_OK(CheckFloors({.env = tree.env(), .tree = read, .policies = policies, .promise = promise},
+                            needs, findings))
+          << at;
+    }
+  }
 }
 
 TEST(BadElf, OneDamagedFileDoesNotHideTheOthers) {

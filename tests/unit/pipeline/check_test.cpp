@@ -1,0 +1,111 @@
+// What `ptpkg check` hands to its renderers: outcomes per path, facts, and the options of its flags.
+
+#include "pipeline/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+#include "unit/elf/synthetic_elf.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::TestEnv;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string Library(const std::string& needed, const std::string& version) {
+  elf::test::SyntheticElf elf;
+  elf.needed = {needed};
+  elf.soname.reset();
+  elf.version = version;
+  elf.symbols = {"used"};
+  return elf.Build();
+}
+
+std::vector<std::string> Ids(const CheckOutcome& outcome) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : outcome.report.findings) ids.push_back(finding.id);
+  return ids;
+}
+
+TEST(Check, OneOutcomePerPathInOrder) {
+  TestEnv env;
+  const AbsPath clean = env.dir().MakeDir("clean");
+  const AbsPath junk = env.dir().WriteFile("toy-1.0+cpu-py3-none-any.whl", "junk");
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {junk, clean}}));
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].report.subject, junk.str());
+  EXPECT_EQ(outcomes[0].profile, "pytorch-index");
+  EXPECT_TRUE(outcomes[0].report.HasErrors());
+  EXPECT_EQ(outcomes[1].profile, "tree");
+  EXPECT_FALSE(outcomes[1].report.HasErrors());
+  EXPECT_EQ(outcomes[1].floor, "");
+  EXPECT_EQ(outcomes[1].facts, (Json{{"floor", nullptr}, {"files", Json::array()}}));
+}
+
+TEST(Check, FactsAndTheLineForPeople) {
+  TestEnv env;
+  env.dir().WriteFile("tree/a.so", Library("libc.so.6", "GLIBC_2.14"));
+  env.dir().WriteFile("tree/b.so", Library("libstdc++.so.6", "GLIBCXX_3.4.30"));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {env.dir() / "tree"}}));
+  EXPECT_EQ(outcomes[0].floor, "needs any glibc, fits manylinux_2_35_x86_64 (b.so: used@GLIBCXX_3.4.30)");
+  const Json& facts = outcomes[0].facts;
+  EXPECT_EQ(facts["files"].size(), 2U);
+  EXPECT_EQ(facts["files"][0]["glibc"], "2.14");
+  EXPECT_EQ(facts["files"][0]["policy"], "manylinux_2_17_x86_64");
+  EXPECT_EQ(facts["files"][0]["set_by"],
+            Json::parse(R"([{"library": "libc.so.6", "version": "GLIBC_2.14"}])"));
+  EXPECT_EQ(facts["files"][0]["isa"], nullptr);
+  EXPECT_EQ(facts["floor"], facts["files"][1]);
+  EXPECT_EQ(facts["floor"]["glibc"], nullptr);
+  EXPECT_EQ(facts["floor"]["symbols"], Json::array({"used@GLIBCXX_3.4.30"}));
+}
+
+TEST(Check, FlagsReachTheChecks) {
+  TestEnv env;
+  env.dir().WriteFile("tree/a.so", Library("libcudnn.so.9", ""));
+  env.dir().WriteFile("tree/notes", "/b/work");
+  CheckRequest request{.paths = {env.dir() / "tree"}};
+  const auto ids = [&] {
+    const auto outcomes = Check(env, request);
+    EXPECT_OK(outcomes);
+    return outcomes ? Ids(outcomes->front()) : std::vector<std::string>{"error"};
+  };
+  EXPECT_THAT(ids(), ElementsAre("elf-unresolved-needed"));
+  request.allow_unresolved = {"libcudnn.so.*"};
+  EXPECT_THAT(ids(), IsEmpty());
+  request.allow_unresolved.clear();
+  request.dependencies = {"NVIDIA_cudnn.cu13"};
+  EXPECT_THAT(ids(), IsEmpty());
+  request.forbidden_paths = {"/b/work"};
+  EXPECT_THAT(ids(), ElementsAre("artifact-build-path"));
+}
+
+TEST(Check, ProfileByName) {
+  TestEnv env;
+  env.dir().MakeDir("tree");
+  for (const std::string& name : ProfileNames()) {
+    ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {env.dir() / "tree"}, .profile = name}));
+    EXPECT_EQ(outcomes[0].profile, name);
+  }
+  EXPECT_THAT(Check(env, {.paths = {env.dir() / "tree"}, .profile = "pypi"}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("there is no profile 'pypi'")));
+}
+
+TEST(Check, WhatIsNoArtifactAndWhatIsNotThere) {
+  TestEnv env;
+  const AbsPath text = env.dir().WriteFile("a.txt", "x");
+  EXPECT_THAT(Check(env, {.paths = {text}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither a conda")));
+  EXPECT_THAT(Check(env, {.paths = {env.dir() / "none"}}),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
