@@ -17,6 +17,54 @@ pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(BZip2 REQUIRED)
 
+# Libraries that few runs need are loaded by those (src/support/shared_library.h), under the name that the headers'
+# own version has. ptpkg_find_soname(variable library_file)
+function(ptpkg_find_soname variable file)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers ERROR_QUIET)
+  if(NOT headers MATCHES "SONAME +([^ \n]+)")
+    message(FATAL_ERROR "'${file}' is no shared library with a SONAME; install its development package")
+  endif()
+  set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+foreach(name IN ITEMS libcurl libcrypto libzip)
+  string(TOUPPER ${name} upper)
+  find_library(PTPKG_${upper}_FILE ${name}.so REQUIRED)
+  ptpkg_find_soname(PTPKG_${upper}_SONAME ${PTPKG_${upper}_FILE})
+endforeach()
+
+# The shared libarchive draws in libxml2, ICU and others for formats that are not read here: 1.6 MB and 0.5 ms of every
+# start of the program. From the static one the linker takes what is used, where that links without the rest.
+include(CheckCXXSourceCompiles)
+foreach(name IN ITEMS libarchive.a nettle lzma z)
+  find_library(PTPKG_STATIC_${name} ${name})
+  list(APPEND archive_libraries ${PTPKG_STATIC_${name}})
+endforeach()
+list(APPEND archive_libraries BZip2::BZip2 PkgConfig::ZSTD)
+set(CMAKE_REQUIRED_LIBRARIES ${archive_libraries})
+set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,--gc-sections)
+check_cxx_source_compiles("
+  #include <archive.h>
+  int main() {
+    archive* in = archive_read_new();
+    archive* out = archive_write_new();
+    return archive_read_support_format_tar(in) + archive_read_support_format_empty(in) +
+           archive_read_support_format_raw(in) + archive_read_support_filter_bzip2(in) +
+           archive_read_support_filter_gzip(in) + archive_read_support_filter_xz(in) +
+           archive_read_support_filter_zstd(in) + archive_read_set_options(in, nullptr) +
+           archive_write_set_format_ustar(out) + archive_write_set_format_pax_restricted(out) +
+           archive_write_set_options(out, nullptr);
+  }" PTPKG_LIBARCHIVE_LINKS_STATICALLY)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
+add_library(ptpkg_libarchive INTERFACE)
+if(PTPKG_LIBARCHIVE_LINKS_STATICALLY)
+  target_include_directories(ptpkg_libarchive SYSTEM INTERFACE ${LIBARCHIVE_INCLUDE_DIRS})
+  target_link_libraries(ptpkg_libarchive INTERFACE ${archive_libraries})
+  target_link_options(ptpkg_libarchive INTERFACE -Wl,--gc-sections)
+else()
+  target_link_libraries(ptpkg_libarchive INTERFACE PkgConfig::LIBARCHIVE)
+endif()
+
 # LIEF::LIEF: an installed LIEF of at least 0.12.3 (LIEF_DIR or CMAKE_PREFIX_PATH), else the cached one.
 find_package(LIEF 0.12.3 QUIET)
 if(NOT LIEF_FOUND)

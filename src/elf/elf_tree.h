@@ -7,7 +7,8 @@
 namespace ptpkg::elf {
 
 /// The ELF files below `root` as a tree of regular files without digests; all else, symlinks included, is
-/// passed over. Errors: those of FindFilesByMagic. Cost: opens each file once, reads 4 bytes of it.
+/// passed over, and C and C++ headers and Python sources are not even opened. Errors: those of
+/// FindFilesByMagic. Cost: opens each file once, reads 4 bytes of it.
 Result<StagedTree> FindElfFiles(Env& env, const AbsPath& root);
 
 }  // namespace ptpkg::elf

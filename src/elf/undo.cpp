@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "support/blake2b.h"
 #include "support/hash.h"
 
 namespace ptpkg::elf {
@@ -11,6 +12,12 @@ namespace {
 constexpr std::string_view kMagic = "ptpkg-undo 1\n";
 constexpr std::uint64_t kMaxRecordBytes = 64U << 20U;
 constexpr std::size_t kDigestBytes = 64;
+
+std::string DigestOf(std::string_view text) {
+  Blake2b256Hasher hasher;
+  hasher.Update(AsBytes(text));
+  return Blake2b256{hasher.Finish()}.Hex();
+}
 
 void PutNumber(std::string& out, std::uint64_t value) { out += fmt::format("{}\n", value); }
 
@@ -87,14 +94,14 @@ std::string EncodeUndo(const UndoRecord& record) {
     PutBytes(out, range.before);
     PutBytes(out, range.after);
   }
-  return out + HashText(out).Hex();
+  return out + DigestOf(out);
 }
 
 Result<UndoRecord> DecodeUndo(std::string_view text) {
   if (text.size() < kMagic.size() + kDigestBytes || text.substr(0, kMagic.size()) != kMagic)
     return Cursor::Torn();
   const std::string_view body = text.substr(0, text.size() - kDigestBytes);
-  if (HashText(body).Hex() != text.substr(body.size())) return Cursor::Torn();
+  if (DigestOf(body) != text.substr(body.size())) return Cursor::Torn();
   Cursor cursor(body.substr(kMagic.size()));
   UndoRecord record;
   PTPKG_TRY(record.inode, cursor.Number());

@@ -20,8 +20,8 @@ Result<std::optional<FoundFile>> Probe(Fs& fs, const AbsPath& path, const RelPat
 /// By the calls that every Fs has.
 class PlainSearch {
  public:
-  PlainSearch(Env& env, const AbsPath& root, std::string_view magic)
-      : env_(env), root_(root), magic_(magic) {}
+  PlainSearch(Env& env, const AbsPath& root, const WantedFiles& wanted)
+      : env_(env), root_(root), wanted_(wanted) {}
 
   Result<std::vector<FoundFile>> Run() {
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(root_));
@@ -59,26 +59,34 @@ class PlainSearch {
   Result<void> Visit(const RelPath& relative) {
     PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / relative));
     if (stat.kind == FileKind::kDirectory) folders_.push_back(relative.str());
-    PTPKG_TRY(auto file, Probe(env_.fs, root_ / relative, relative, stat, magic_));
+    if (!wanted_.IsCandidate(relative.Name())) return Ok();
+    PTPKG_TRY(auto file, Probe(env_.fs, root_ / relative, relative, stat, wanted_.magic));
     if (file) found_.push_back(*std::move(file));
     return Ok();
   }
 
   Env& env_;
   const AbsPath& root_;
-  std::string_view magic_;
+  const WantedFiles& wanted_;
   std::vector<std::string> folders_;
   std::vector<FoundFile> found_;
 };
 
 }  // namespace
 
-Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, std::string_view magic) {
-  PTPKG_ASSERT(!magic.empty() && magic.size() <= 64);
+bool WantedFiles::IsCandidate(std::string_view name) const {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return true;
+  const auto& skipped = skipped_extensions;
+  return std::find(skipped.begin(), skipped.end(), name.substr(dot)) == skipped.end();
+}
+
+Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const WantedFiles& wanted) {
+  PTPKG_ASSERT(!wanted.magic.empty() && wanted.magic.size() <= 64);
   auto* const finder = dynamic_cast<MagicFinder*>(&env.fs);
   PTPKG_TRY(std::vector<FoundFile> found, finder != nullptr
-                                              ? finder->FindByMagic(root, magic, env.jobs, env.cancel)
-                                              : PlainSearch(env, root, magic).Run());
+                                              ? finder->FindByMagic(root, wanted, env.jobs, env.cancel)
+                                              : PlainSearch(env, root, wanted).Run());
   std::sort(found.begin(), found.end(),
             [](const FoundFile& a, const FoundFile& b) { return a.path < b.path; });
   return found;

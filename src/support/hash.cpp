@@ -3,10 +3,10 @@
 #include "support/hash.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <optional>
 
 #include "support/blake2b.h"
+#include "support/crypto_library.h"
 
 namespace ptpkg {
 namespace {
@@ -17,21 +17,21 @@ constexpr std::size_t kReadBytes = 1U << 20U;
 /// altogether (a build without sha256 or md5), which is a broken installation, not input.
 class EvpHasher {
  public:
-  explicit EvpHasher(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+  explicit EvpHasher(const EVP_MD* algorithm) : context_(Crypto().context_new(), Crypto().context_free) {
     PTPKG_ASSERT(context_ != nullptr);
-    PTPKG_ASSERT(EVP_DigestInit_ex(context_.get(), algorithm, nullptr) == 1);
+    PTPKG_ASSERT(Crypto().init(context_.get(), algorithm, nullptr) == 1);
   }
 
-  void Update(Bytes bytes) {
-    PTPKG_ASSERT(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-  }
+  void Update(Bytes bytes) { PTPKG_ASSERT(Crypto().update(context_.get(), bytes.data(), bytes.size()) == 1); }
 
   template <std::size_t kBytes>
   Digest<kBytes> Finish() {
+    const CryptoLibrary& crypto = Crypto();
     Digest<kBytes> digest;
     unsigned int length = 0;
-    PTPKG_ASSERT(static_cast<std::size_t>(EVP_MD_CTX_get_size(context_.get())) == kBytes);
-    PTPKG_ASSERT(EVP_DigestFinal_ex(context_.get(), digest.bytes.data(), &length) == 1);
+    PTPKG_ASSERT(static_cast<std::size_t>(crypto.digest_size(crypto.context_algorithm(context_.get()))) ==
+                 kBytes);
+    PTPKG_ASSERT(crypto.finish(context_.get(), digest.bytes.data(), &length) == 1);
     PTPKG_ASSERT(length == kBytes);
     return digest;
   }
@@ -99,7 +99,7 @@ std::string Base64UrlUnpadded(Bytes bytes) {
 
 struct HashingSink::State {
   ByteSink* next = nullptr;
-  EvpHasher sha256{EVP_sha256()};
+  EvpHasher sha256{Crypto().sha256()};
   std::optional<EvpHasher> md5;
   std::optional<Blake2b256Hasher> blake2b;
   std::uint64_t size_bytes = 0;
@@ -107,7 +107,7 @@ struct HashingSink::State {
 
 HashingSink::HashingSink(ByteSink* next, HashChoice choice) : state_(std::make_unique<State>()) {
   state_->next = next;
-  if (choice.md5) state_->md5.emplace(EVP_md5());
+  if (choice.md5) state_->md5.emplace(Crypto().md5());
   if (choice.blake2b_256) state_->blake2b.emplace();
 }
 
@@ -132,13 +132,13 @@ Digests HashingSink::Finish() {
 }
 
 Sha256 HashText(std::string_view text) {
-  EvpHasher hasher(EVP_sha256());
+  EvpHasher hasher(Crypto().sha256());
   hasher.Update(AsBytes(text));
   return hasher.Finish<32>();
 }
 
 Sha1 Sha1OfText(std::string_view text) {
-  EvpHasher hasher(EVP_sha1());
+  EvpHasher hasher(Crypto().sha1());
   hasher.Update(AsBytes(text));
   return hasher.Finish<20>();
 }
@@ -156,7 +156,7 @@ Result<Digests> HashFile(Fs& fs, const AbsPath& path, HashChoice choice) {
 }
 
 struct KeyHasher::State {
-  EvpHasher hasher{EVP_sha256()};
+  EvpHasher hasher{Crypto().sha256()};
 };
 
 KeyHasher::KeyHasher() : state_(std::make_unique<State>()) {}

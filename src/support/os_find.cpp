@@ -46,8 +46,8 @@ using FolderPtr = std::shared_ptr<const Folder>;
 
 class Search {
  public:
-  Search(const AbsPath& root, std::string_view magic, const CancelToken& cancel)
-      : root_(root), magic_(magic), cancel_(cancel) {}
+  Search(const AbsPath& root, const WantedFiles& wanted, const CancelToken& cancel)
+      : root_(root), wanted_(wanted), cancel_(cancel) {}
 
   Result<std::vector<FoundFile>> Run(int jobs) {
     const int fd = ::open(root_.c_str(), kOpenFolder & ~O_NOFOLLOW);
@@ -88,6 +88,7 @@ class Search {
       ::close(fd);
       return;
     }
+    // shared: with the tasks that probe the folder's files
     const FolderPtr folder = std::make_shared<const Folder>(stream, path);
     if (cancel_.cancelled()) return;
     std::vector<std::string> files;
@@ -101,7 +102,7 @@ class Search {
       unsigned char type = entry->d_type;
       if (type == DT_UNKNOWN) type = TypeOf(*folder, entry->d_name);
       if (type == DT_DIR) Descend(*folder, std::string(name));
-      if (type == DT_REG) files.emplace_back(name);
+      if (type == DT_REG && wanted_.IsCandidate(name)) files.emplace_back(name);
       if (files.size() == kNamesPerTask) {
         tasks_.run([this, folder, names = std::exchange(files, {})] { Probe(*folder, names); });
       }
@@ -147,9 +148,9 @@ class Search {
 
   void ProbeOpen(const Folder& folder, const std::string& name, int fd) {
     std::array<char, 64> head{};
-    const ssize_t got = ::pread(fd, head.data(), magic_.size(), 0);
+    const ssize_t got = ::pread(fd, head.data(), wanted_.magic.size(), 0);
     if (got < 0) return Fail(errno, "read", folder.Below(name));
-    if (std::string_view(head.data(), static_cast<std::size_t>(got)) != magic_) return;
+    if (std::string_view(head.data(), static_cast<std::size_t>(got)) != wanted_.magic) return;
     struct stat st {};
     if (::fstat(fd, &st) != 0) return Fail(errno, "examine", folder.Below(name));
     if (!S_ISREG(st.st_mode)) return;
@@ -160,7 +161,7 @@ class Search {
   }
 
   const AbsPath& root_;
-  std::string_view magic_;
+  const WantedFiles& wanted_;
   const CancelToken& cancel_;
   tbb::task_group tasks_;
   std::mutex mutex_;
@@ -171,9 +172,9 @@ class Search {
 
 }  // namespace
 
-Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, std::string_view magic, int jobs,
+Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const WantedFiles& wanted, int jobs,
                                                  const CancelToken& cancel) {
-  return Search(root, magic, cancel).Run(jobs);
+  return Search(root, wanted, cancel).Run(jobs);
 }
 
 }  // namespace ptpkg

@@ -219,9 +219,9 @@ Result<void> CopyBytes(int from, int to, const AbsPath& from_path, const AbsPath
 
 class OsFs final : public Fs, public MagicFinder {
  public:
-  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, std::string_view magic, int jobs,
+  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const WantedFiles& wanted, int jobs,
                                              const CancelToken& cancel) override {
-    return FindByMagicOnDisk(root, magic, jobs, cancel);
+    return FindByMagicOnDisk(root, wanted, jobs, cancel);
   }
 
   Result<FileStat> Lstat(const AbsPath& path) override {

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr std::string_view kMagic = "\177ELF";
+constexpr std::array<std::string_view, 1> kSkipped = {".h"};
 
 std::vector<std::string> Names(const std::vector<FoundFile>& files) {
   std::vector<std::string> names;
@@ -49,7 +50,7 @@ class FindFiles : public ::testing::TestWithParam<bool> {
   Result<std::vector<FoundFile>> Find(const std::string& below = "") {
     const AbsPath root = OnDisk() ? disk_.path() : AbsPath::Literal("/tree");
     return FindFilesByMagic(OnDisk() ? disk_env_.env() : mem_env_.env(), below.empty() ? root : root / below,
-                            kMagic);
+                            {.magic = kMagic, .skipped_extensions = kSkipped});
   }
 
   MemFs mem_;
@@ -62,16 +63,17 @@ INSTANTIATE_TEST_SUITE_P(Both, FindFiles, ::testing::Values(false, true),
                          [](const auto& tested) { return tested.param ? "Disk" : "Mem"; });
 
 TEST_P(FindFiles, ByTheirFirstBytesOnly) {
-  Add("b/c/deep.h", "\177ELF and more", 0755);
+  Add("b/c/deep.h.1", "\177ELF and more", 0755);
   Add("a.txt", "\177ELF");
   Add("lib.so", "INPUT(libm.so)");
   Add("short", "\177EL");
   Add("empty", "");
+  Add("b/skipped.h", "\177ELF");
   AddSymlink("a.txt", "link.so");
   AddSymlink("b", "folder-link");
   AddSymlink("nowhere", "dangling.so");
   ASSERT_OK_AND_ASSIGN(const auto files, Find());
-  EXPECT_THAT(Names(files), ElementsAre("a.txt", "b/c/deep.h"));
+  EXPECT_THAT(Names(files), ElementsAre("a.txt", "b/c/deep.h.1"));
   EXPECT_EQ(files[0].size_bytes, 4U);
   EXPECT_EQ(files[0].mode, 0644U);
   EXPECT_EQ(files[1].size_bytes, 13U);
@@ -108,7 +110,7 @@ TEST(FindFilesOnDisk, FifosAreNotOpened) {
   TestEnv env({.jobs = 2});
   ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
   static_cast<void>(dir.WriteFile("a", "\177ELF"));
-  EXPECT_THAT(FindFilesByMagic(env.env(), dir.path(), kMagic), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(FindFilesByMagic(env.env(), dir.path(), {.magic = kMagic}), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST(FindFilesFaults, AreReported) {
@@ -119,7 +121,8 @@ TEST(FindFilesFaults, AreReported) {
                     },
                 .run = [](Fs& fs) -> Result<void> {
                   TestEnv env({.fs = &fs});
-                  PTPKG_TRY(const auto files, FindFilesByMagic(env.env(), AbsPath::Literal("/tree"), kMagic));
+                  PTPKG_TRY(const auto files,
+                            FindFilesByMagic(env.env(), AbsPath::Literal("/tree"), {.magic = kMagic}));
                   EXPECT_THAT(files, SizeIs(2));
                   return Ok();
                 }});
