@@ -139,7 +139,7 @@ class Parser {
     };
   }
 
-  static Handler Unsupported(std::string option, bool has_value) {
+  static Handler Unsupported(const std::string& option, bool has_value) {
     return [option, has_value](Parser& parser) -> Result<void> {
       if (has_value) {
         PTPKG_TRY(const std::string value, parser.Value());
