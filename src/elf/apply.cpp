@@ -58,11 +58,11 @@ bool IsDeep(const EditPlan& plan, Verification verification) {
          (verification == Verification::kDeepIfGrown && plan.tier == WriteTier::kAppend);
 }
 
-Result<DeepState> ReadDeepState(File& file, const AbsPath& path) {
+Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan& plan) {
   DeepState state;
   PTPKG_TRY(const auto image, ReadImage(file));
   if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
-  PTPKG_TRY(state.code, HashCode(file, *image));
+  PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
   PTPKG_TRY(state.model, ReadModel(path));
   return state;
 }
@@ -72,12 +72,12 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
                             Verification verification) {
   std::optional<DeepState> before;
   if (IsDeep(plan, verification)) {
-    PTPKG_TRY(before, ReadDeepState(file, path));
+    PTPKG_TRY(before, ReadDeepState(file, path, plan));
   }
   PTPKG_CHECK(WriteAll(file, plan));
   PTPKG_CHECK(Verify(file, plan));
   if (!before) return Ok();
-  PTPKG_TRY(const DeepState after, ReadDeepState(file, path));
+  PTPKG_TRY(const DeepState after, ReadDeepState(file, path, plan));
   if (after.code != before->code) return Error(ErrorCode::kInternal, "deep verification: the code changed");
   return CompareModels(before->model, after.model, plan.after);
 }

@@ -8,6 +8,35 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = 1U << 20U;
 
+constexpr std::uint64_t kSectionExecute = 4;  // SHF_EXECINSTR
+
+struct Range {
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+std::vector<Range> CodeRanges(const Image& image) {
+  std::vector<Range> ranges;
+  for (const Section& section : image.sections) {
+    if ((section.flags & kSectionExecute) == 0 || section.type == kSectionNobits) continue;
+    ranges.push_back({.offset = section.offset, .size_bytes = section.size});
+  }
+  if (!image.sections.empty()) return ranges;
+  for (const Segment& segment : image.segments) {
+    if (segment.type != kSegmentLoad || (segment.flags & kFlagExecute) == 0) continue;
+    ranges.push_back({.offset = segment.offset, .size_bytes = segment.file_size});
+  }
+  return ranges;
+}
+
+void ClearOverlap(std::uint64_t begin, MutableBytes bytes, const PlannedWrite& write) {
+  const std::uint64_t from = std::max(begin, write.offset);
+  const std::uint64_t to = std::min(begin + bytes.size(), write.offset + write.size_bytes());
+  if (from >= to) return;
+  const MutableBytes overlap = bytes.subspan(from - begin, to - from);
+  std::fill(overlap.begin(), overlap.end(), std::byte{0});
+}
+
 Error Differs(std::string what) {
   return Error(ErrorCode::kInternal, fmt::format("deep verification: {}", what))
       .WithHint("the old content was restored; please report the file");
@@ -28,13 +57,16 @@ Result<void> CompareSymbols(const Model& before, const Model& after, bool versio
 
 }  // namespace
 
-Result<Sha256> HashCode(File& file, const Image& image) {
+Result<Sha256> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing) {
   HashingSink sink(nullptr);
-  for (const Segment& segment : image.segments) {
-    if (segment.type != kSegmentLoad || (segment.flags & kFlagExecute) == 0) continue;
-    for (std::uint64_t done = 0; done < segment.file_size; done += kChunkBytes) {
-      const std::uint64_t size = std::min(kChunkBytes, segment.file_size - done);
-      PTPKG_TRY(const auto bytes, ReadExact(file, segment.offset + done, size, "the code"));
+  for (const Range& range : CodeRanges(image)) {
+    for (std::uint64_t done = 0; done < range.size_bytes; done += kChunkBytes) {
+      const std::uint64_t begin = range.offset + done;
+      const std::uint64_t size = std::min(kChunkBytes, range.size_bytes - done);
+      PTPKG_TRY(auto bytes, ReadExact(file, begin, size, "the code"));
+      if (image.sections.empty()) {
+        for (const PlannedWrite& write : changing) ClearOverlap(begin, bytes, write);
+      }
       PTPKG_CHECK(sink.Write(bytes));
     }
   }

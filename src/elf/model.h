@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "elf/image.h"
+#include "elf/edit.h"
 #include "support/hash.h"
 
 namespace ptpkg::elf {
@@ -32,8 +32,10 @@ struct Model {
 /// Cost: reads the whole file into memory.
 Result<Model> ReadModel(const AbsPath& path);
 
-/// SHA-256 over the executable segments of the open file, read in pieces.
-Result<Sha256> HashCode(File& file, const Image& image);
+/// SHA-256 over the code of the open file, read in pieces: its executable sections; without section
+/// headers its executable segments, in which the bytes of `changing` count as zeros, because headers and
+/// names may lie in the same segment.
+Result<Sha256> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing);
 
 /// Compares what an edit had to change and what it must not touch: the link facts equal `expected`,
 /// symbols and notes equal those before. A version is compared only while its requirement is kept.

@@ -1,9 +1,11 @@
 // Edits of libraries and programs that real linkers made, judged by loading them.
 
+#include <array>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "elf/edit.h"
+#include "elf/model.h"
 #include "support/matchers.h"
 #include "unit/elf/linked_toys.h"
 
@@ -232,6 +234,42 @@ TEST_P(LinkedEdit, EveryPrefixOfAGrowingEditLoadsAsTheOldOrTheNew) {
   EXPECT_TRUE(std::is_sorted(is_new.begin(), is_new.end())) << "one switch, from the old to the new";
   EXPECT_FALSE(is_new.front());
   EXPECT_TRUE(is_new.back());
+}
+
+TEST_P(LinkedEdit, DeepVerificationAcceptsWhatWasPlanned) {
+  const ApplyOptions deep{.verification = Verification::kDeep};
+  for (const std::string& path : {LongPath(), std::string("$ORIGIN/deps")}) {
+    Edits edits = Runpath(path);
+    edits.replace_needed = {{"libm.so.6", "libm.so.6"}};
+    ASSERT_OK(EditFile(toys_.fs(), library_, edits, deep));
+  }
+  EXPECT_EQ(toys_.Load(library_), 42);
+}
+
+TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
+  const auto hash = [&](const std::vector<PlannedWrite>& changing) {
+    const auto file = toys_.fs().Open(library_, OpenMode::kRead);
+    return *HashCode(**file, **ReadImage(**file), changing);
+  };
+  const auto poke = [&](std::uint64_t offset) {
+    const auto file = toys_.fs().Open(library_, OpenMode::kReadWrite);
+    std::array<std::byte, 1> byte{};
+    ASSERT_OK((*file)->ReadAt(offset, byte));
+    byte[0] ^= std::byte{1};
+    ASSERT_OK((*file)->WriteAt(offset, byte));
+  };
+  const auto file = toys_.fs().Open(library_, OpenMode::kRead);
+  const auto image = *ReadImage(**file);
+  const auto code = std::find_if(image->sections.begin(), image->sections.end(),
+                                 [](const Section& s) { return (s.flags & 4U) != 0 && s.size != 0; });
+  ASSERT_NE(code, image->sections.end());
+  const Sha256 before = hash({});
+  poke(image->strings.offset + 1);
+  EXPECT_EQ(hash({}), before) << "a name is not code, whatever segment it lies in";
+  poke(code->offset);
+  EXPECT_NE(hash({}), before);
+  EXPECT_NE(hash({{.offset = code->offset, .bytes = std::vector<std::byte>(1)}}), before)
+      << "a planned write into code is no excuse";
 }
 
 TEST(LinkedEditBfd, StringSharedWithASymbolStays) {
