@@ -19,6 +19,11 @@ std::string_view WithoutLastDot(std::string_view mention) {
   return mention.ends_with('.') ? mention.substr(0, mention.size() - 1) : mention;
 }
 
+/// For messages: "libx.so.9", or "libx.so" with what is known of the rest.
+std::string InWords(std::string_view mention) {
+  return fmt::format("'{}'{}", WithoutLastDot(mention), IsOpenEnded(mention) ? " or a version of it" : "");
+}
+
 /// Whether opening what `mention` says can find a library called `name`.
 bool Finds(std::string_view mention, std::string_view name) {
   const std::string_view text = WithoutLastDot(mention);
@@ -46,7 +51,7 @@ class OpenedChecks {
         ReportRenamed(mention, *renamed, findings);
       } else if (opened_.Requires(own, name)) {
         findings.Add("elf-dlopen-missing", Severity::kError,
-                     fmt::format("opens '{}' at run time, which is not in the tree", name),
+                     fmt::format("opens {} at run time, which is not in the tree", InWords(mention)),
                      "pack that library too, under exactly this name");
       }
     }

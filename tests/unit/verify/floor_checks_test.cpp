@@ -210,5 +210,34 @@ TEST(Floors, MetadataThatCannotBeReadPromisesNothing) {
   }
 }
 
+TEST(Floors, EveryReadThatFailsIsAnError) {
+  ASSERT_OK_AND_ASSIGN(const DlopenTable opened, DlopenTable::BuiltIn());
+  ASSERT_OK_AND_ASSIGN(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  const AbsPath root = AbsPath::Literal(test::kRoot);
+  const int tried = ptpkg::test::RunFaultLoop(
+      {.scope = ptpkg::test::FaultScope::kReading,
+       .setup =
+           [](ptpkg::test::MemFs& fs) {
+             fs.AddFile("/tree/pkg/a.so", Requiring("libc.so.6", "GLIBC_2.34").Build());
+             fs.AddFile("/tree/pkg/notes.so", "no library");
+             fs.AddFile(
+                 "/tree/pkg-1.dist-info/WHEEL",
+                 "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-manylinux_2_17_x86_64\n");
+           },
+       .run = [&](Fs& fs) -> Result<void> {
+         ptpkg::test::TestEnv env({.fs = &fs, .jobs = 1});
+         std::vector<Finding> findings;
+         PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
+         PTPKG_TRY(const PlatformPromise promise, PromiseOfTree(env, tree, policies));
+         std::vector<FileNeeds> needs = MeasureNeeds(tree, policies);
+         PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promise}, needs,
+                                 findings));
+         EXPECT_EQ(findings.size(), 2U);
+         EXPECT_THAT(needs.at(0).symbols, ElementsAre("used@GLIBC_2.34"));
+         return Ok();
+       }});
+  EXPECT_GT(tried, 20);
+}
+
 }  // namespace
 }  // namespace ptpkg::verify
