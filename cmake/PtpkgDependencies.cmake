@@ -35,12 +35,13 @@ endforeach()
 # The shared libarchive draws in libxml2, ICU and others for formats that are not read here: 1.6 MB and 0.5 ms of every
 # start of the program. From the static one the linker takes what is used, where that links without the rest.
 include(CheckCXXSourceCompiles)
-foreach(name IN ITEMS libarchive.a nettle lzma z)
+find_library(PTPKG_LIBARCHIVE_A libarchive.a)
+set(archive_needs BZip2::BZip2 PkgConfig::ZSTD)
+foreach(name IN ITEMS nettle lzma z)
   find_library(PTPKG_STATIC_${name} ${name})
-  list(APPEND archive_libraries ${PTPKG_STATIC_${name}})
+  list(APPEND archive_needs ${PTPKG_STATIC_${name}})
 endforeach()
-list(APPEND archive_libraries BZip2::BZip2 PkgConfig::ZSTD)
-set(CMAKE_REQUIRED_LIBRARIES ${archive_libraries})
+set(CMAKE_REQUIRED_LIBRARIES ${PTPKG_LIBARCHIVE_A} ${archive_needs})
 set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,--gc-sections)
 check_cxx_source_compiles("
   #include <archive.h>
@@ -56,12 +57,16 @@ check_cxx_source_compiles("
   }" PTPKG_LIBARCHIVE_LINKS_STATICALLY)
 unset(CMAKE_REQUIRED_LIBRARIES)
 unset(CMAKE_REQUIRED_LINK_OPTIONS)
-add_library(ptpkg_libarchive INTERFACE)
 if(PTPKG_LIBARCHIVE_LINKS_STATICALLY)
-  target_include_directories(ptpkg_libarchive SYSTEM INTERFACE ${LIBARCHIVE_INCLUDE_DIRS})
-  target_link_libraries(ptpkg_libarchive INTERFACE ${archive_libraries})
-  target_link_options(ptpkg_libarchive INTERFACE -Wl,--gc-sections)
+  # Imported, so that CMake puts what the archive needs behind it.
+  add_library(ptpkg_libarchive STATIC IMPORTED)
+  set_target_properties(ptpkg_libarchive PROPERTIES
+    IMPORTED_LOCATION ${PTPKG_LIBARCHIVE_A}
+    INTERFACE_LINK_LIBRARIES "${archive_needs}"
+    INTERFACE_LINK_OPTIONS -Wl,--gc-sections
+    INTERFACE_INCLUDE_DIRECTORIES "${LIBARCHIVE_INCLUDE_DIRS}")
 else()
+  add_library(ptpkg_libarchive INTERFACE)
   target_link_libraries(ptpkg_libarchive INTERFACE PkgConfig::LIBARCHIVE)
 endif()
 
