@@ -82,6 +82,11 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
   return CompareModels(before->model, after.model, plan.after);
 }
 
+Error ChangedByAnother() {
+  return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned")
+      .WithHint("see who writes to it, and run the edit again");
+}
+
 bool IsSingleAtomicWrite(const EditPlan& plan) {
   return plan.writes.size() == 1 && plan.new_size == plan.old_size && IsAtomic(plan.writes.front());
 }
@@ -95,10 +100,7 @@ Error StillPending(Error error, const AbsPath& undo_path) {
 Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_TRY(const FileStat now, file->Stat());
-  if (now.inode != plan.seen.inode || now.size_bytes != plan.seen.size_bytes ||
-      now.mtime_ns != plan.seen.mtime_ns) {
-    return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned");
-  }
+  if (!plan.IsFor(now)) return ChangedByAnother();
   PTPKG_TRY(const UndoRecord undo, MakeUndo(*file, plan));
   const bool keeps_record = !IsSingleAtomicWrite(plan);
   const AbsPath undo_path = UndoPath(path);
@@ -130,11 +132,9 @@ Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, Verific
   PTPKG_CHECK(fs.CopyFile(path, copy));
   PTPKG_CHECK(fs.SetMode(copy, original.mode | kOwnerWrite));
   {
+    PTPKG_TRY(const FileStat now, fs.Lstat(path));
+    if (!plan.IsFor(now)) return ChangedByAnother();
     PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
-    PTPKG_TRY(const FileStat stat, file->Stat());
-    if (stat.size_bytes != plan.old_size) {
-      return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned");
-    }
     PTPKG_CHECK(WriteAndVerify(*file, copy, plan, verification));
     PTPKG_CHECK(file->Close());
   }

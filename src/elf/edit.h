@@ -72,13 +72,17 @@ struct EditPlan {
   LinkFacts after;  ///< What a re-read must find; checked after the write.
   FileStat seen;    ///< The file as planned; ApplyEdit refuses another one.
 
+  /// Whether `now` is still that file with that content.
+  [[nodiscard]] bool IsFor(const FileStat& now) const;
+
   [[nodiscard]] std::uint64_t BytesToWrite() const;
   [[nodiscard]] std::uint64_t BytesGrown() const { return new_size - old_size; }
 };
 
 /// Plans `edits` of the open `file`, whose headers are `image`; reads only.
-/// Errors: kUnsupported (static file, no interpreter to change, 32-bit file that would pass 4 GiB),
-/// kCorrupt (strings or segments contradict each other), kInvalidInput (a NUL in a text), kIo.
+/// Errors: kRefused (changed since its headers were read), kUnsupported (static file, no interpreter to
+/// change, 32-bit file that would pass 4 GiB), kCorrupt (strings or segments contradict each other),
+/// kInvalidInput (a NUL in a text), kIo.
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits);
 
 enum class Verification : std::uint8_t {

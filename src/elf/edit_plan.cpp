@@ -122,8 +122,12 @@ std::uint64_t EditPlan::BytesToWrite() const {
   return sum;
 }
 
+bool EditPlan::IsFor(const FileStat& now) const {
+  return now.inode == seen.inode && now.device == seen.device && now.size_bytes == seen.size_bytes &&
+         now.mtime_ns == seen.mtime_ns;
+}
+
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
-  PTPKG_TRY(const FileStat seen, file.Stat());
   PTPKG_TRY(const DesiredState state, ComputeDesired(file, image, edits));
   EditPlan plan;
   plan.old_size = plan.new_size = image.file_size;
@@ -142,7 +146,9 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
   }
   plan.before = state.before;
   plan.after = state.after;
-  plan.seen = seen;
+  plan.seen = image.seen;
+  PTPKG_TRY(const FileStat now, file.Stat());
+  if (!plan.IsFor(now)) return Error(ErrorCode::kRefused, "somebody else changed the file while it was read");
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace ptpkg::elf {
 namespace {
@@ -94,6 +95,25 @@ bool IsDebugCompanion(const Image& image, const Segment& dynamic) {
          !image.FindSection(kSectionDynamic, dynamic.vaddr).has_value();
 }
 
+bool Overlap(std::uint64_t a, std::uint64_t a_size, std::uint64_t b, std::uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+/// Names inside a table that an edit rewrites would change with it.
+Result<void> CheckApart(const Image& image, const MappedRange& dynamic, const MappedRange& strings) {
+  const std::uint64_t headers = image.codec.SegmentSize() * image.segments.size();
+  const std::uint64_t headers_at = image.header.program_headers_offset;
+  for (const auto& [offset, size, what] :
+       {std::tuple(dynamic.offset, dynamic.size_bytes, "dynamic section"),
+        std::tuple(headers_at, headers, "program headers"),
+        std::tuple(std::uint64_t{0}, std::uint64_t{image.codec.FileHeaderSize()}, "ELF header")}) {
+    if (!Overlap(offset, size, strings.offset, strings.size_bytes)) continue;
+    return Corrupt(fmt::format("the dynamic string table (bytes {} to {}) overlaps the {}", strings.offset,
+                               strings.offset + strings.size_bytes, what));
+  }
+  return Ok();
+}
+
 Result<void> ReadDynamic(File& file, Image& image) {
   const Segment* segment = image.FindSegment(kSegmentDynamic);
   if (segment == nullptr || IsDebugCompanion(image, *segment)) return Ok();
@@ -123,6 +143,7 @@ Result<void> ReadDynamic(File& file, Image& image) {
   const auto strsz = table.Find(kDtStrsz);
   if (!strtab || !strsz) return Corrupt("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
   PTPKG_TRY(const std::uint64_t strings, image.OffsetOf(*strtab, *strsz, "the dynamic string table"));
+  PTPKG_CHECK(CheckApart(image, table.range, {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz}));
   image.strings = {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz};
   image.dynamic = std::move(table);
   return Ok();
@@ -188,6 +209,7 @@ Result<std::optional<Image>> ReadImage(File& file) {
   image.codec = *codec;
   image.header = codec->DecodeFileHeader(head);
   image.file_size = stat.size_bytes;
+  image.seen = stat;
   PTPKG_CHECK(ReadSegments(file, image));
   PTPKG_CHECK(ReadSections(file, image));
   PTPKG_CHECK(ReadDynamic(file, image));

@@ -36,6 +36,7 @@ struct Image {
   Codec codec{ElfClass::k64, ByteOrder::kLittle};
   FileHeader header;
   std::uint64_t file_size = 0;
+  FileStat seen;  ///< The file when its headers were read.
   std::vector<Segment> segments;
   std::vector<Section> sections;        ///< Empty when the file has no section headers.
   std::optional<DynamicTable> dynamic;  ///< Absent in static programs, objects and debug companions.
