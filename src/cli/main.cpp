@@ -154,12 +154,15 @@ int RunAsPatchelf(int argc, char** argv) {
 }  // namespace ptpkg::cli
 
 int main(int argc, char** argv) {
-  static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
-  static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
+  const bool as_patchelf = argc > 0 && ptpkg::cli::IsPatchelfName(argv[0]);
+  // patchelf just dies of a signal: an edit in progress has its undo record.
+  if (!as_patchelf) {
+    static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
+    static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
+  }
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   try {
-    if (argc > 0 && ptpkg::cli::IsPatchelfName(argv[0])) return ptpkg::cli::RunAsPatchelf(argc, argv);
-    return ptpkg::cli::Run(argc, argv);
+    return as_patchelf ? ptpkg::cli::RunAsPatchelf(argc, argv) : ptpkg::cli::Run(argc, argv);
   } catch (const std::exception& failure) {
     ptpkg::cli::PrintLog(fmt::format(
         "internal error: {}\nplease report it, with the command line and the input", failure.what()));

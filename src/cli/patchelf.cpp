@@ -261,10 +261,7 @@ constexpr std::array<Wording, 4> kWordings = {{
     {"not closed by DT_NULL", "setSubstr: write extends past end of section"},
 }};
 
-Error Reworded(const Error& error, const std::string& file) {
-  if (error.code() == ErrorCode::kNotFound) {
-    return Error(error.code(), fmt::format("getting info about '{}': No such file or directory", file));
-  }
+Error Reworded(const Error& error) {
   if (error.code() == ErrorCode::kUnsupported && error.message().ends_with("is not an ELF file")) {
     return Error(error.code(), "not an ELF executable");
   }
@@ -295,9 +292,14 @@ Result<void> Print(const PatchelfCommand& command, const ElfSummary& summary) {
 }
 
 Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::string& name) {
-  PTPKG_TRY(const AbsPath file, AbsPath::Resolve(env.cwd, name));
-  const auto summary = pipeline::SummarizeElf(env, file);
-  if (!summary) return Reworded(summary.error(), name);
+  const auto file = env.fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", env.cwd.str(), name));
+  if (!file && file.error().code() == ErrorCode::kNotFound) {
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("getting info about '{}': No such file or directory", name));
+  }
+  if (!file) return file.error();
+  const auto summary = pipeline::SummarizeElf(env, *file);
+  if (!summary) return Reworded(summary.error());
   for (const std::string& warning : summary->warnings) PrintLog(fmt::format("warning: {}", warning));
   if (!command.unsupported.empty()) {
     return Error(ErrorCode::kUnsupported,
@@ -306,8 +308,9 @@ Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::strin
   PTPKG_CHECK(Print(command, *summary));
   elf::EditRequest edits = command.edits;
   edits.blank = 'X';  // what scripts that look for leftovers expect
-  auto patched = pipeline::PatchElf(env, {.file = file, .output = command.output, .edits = std::move(edits)});
-  if (!patched) return Reworded(patched.error(), name);
+  auto patched =
+      pipeline::PatchElf(env, {.file = *file, .output = command.output, .edits = std::move(edits)});
+  if (!patched) return Reworded(patched.error());
   return Ok();
 }
 

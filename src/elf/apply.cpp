@@ -98,21 +98,16 @@ Error StillPending(Error error, const AbsPath& undo_path) {
 }
 
 Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
+  // Held until the record is gone: who waits for it must not find the record of a finished edit.
+  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kRead));
+  PTPKG_CHECK(guard->Lock());
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_TRY(const FileStat now, file->Stat());
   if (!plan.IsFor(now)) return ChangedByAnother();
   PTPKG_TRY(const UndoRecord undo, MakeUndo(*file, plan));
   const bool keeps_record = !IsSingleAtomicWrite(plan);
   const AbsPath undo_path = UndoPath(path);
-  if (keeps_record) {
-    PTPKG_TRY(const auto record, fs.Open(undo_path, OpenMode::kCreateNew));
-    auto written = record->WriteAt(0, AsBytes(EncodeUndo(undo)));
-    if (written) written = record->Close();
-    if (!written) {
-      static_cast<void>(fs.Remove(undo_path));  // the write's own error is the one to report
-      return std::move(written).error();
-    }
-  }
+  if (keeps_record) PTPKG_CHECK(WriteUndo(fs, undo_path, undo));
   if (auto edited = WriteAndVerify(*file, path, plan, verification); !edited) {
     if (auto restored = RollBack(*file, undo); !restored)
       return StillPending(std::move(edited).error(), undo_path);
@@ -124,21 +119,30 @@ Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Veri
   return Ok();
 }
 
+/// The owner and mode of `original`, which is at `path`. Without its owner a set-user-ID bit would give away
+/// another user's rights.
+Result<void> TakeOverRights(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
+  constexpr std::uint32_t kPlainBits = 0777;
+  const bool same_owner = fs.CopyOwner(path, copy).has_value();
+  return fs.SetMode(copy, same_owner ? original.mode : original.mode & kPlainBits);
+}
+
 /// Edits a copy and renames it over the name: splits hard links, works on read-only files.
 Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
-  PTPKG_TRY(const FileStat original, fs.Lstat(path));
+  PTPKG_TRY(const auto source, fs.Open(path, OpenMode::kRead));
+  PTPKG_CHECK(source->Lock());
   PTPKG_TRY(TempDir scratch, TempDir::Create(fs, path.Parent(), ".ptpkg-edit"));
   const AbsPath copy = scratch.path() / path.Name();
   PTPKG_CHECK(fs.CopyFile(path, copy));
-  PTPKG_CHECK(fs.SetMode(copy, original.mode | kOwnerWrite));
+  PTPKG_TRY(const FileStat original, fs.Lstat(path));
+  if (!plan.IsFor(original)) return ChangedByAnother();
+  PTPKG_CHECK(fs.SetMode(copy, (original.mode & 0777) | kOwnerWrite));
   {
-    PTPKG_TRY(const FileStat now, fs.Lstat(path));
-    if (!plan.IsFor(now)) return ChangedByAnother();
     PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
     PTPKG_CHECK(WriteAndVerify(*file, copy, plan, verification));
     PTPKG_CHECK(file->Close());
   }
-  PTPKG_CHECK(fs.SetMode(copy, original.mode));
+  PTPKG_CHECK(TakeOverRights(fs, path, original, copy));
   return fs.Rename(copy, path);
 }
 

@@ -268,6 +268,10 @@ Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits&
     return Error(ErrorCode::kUnsupported, "the file has no dynamic section")
         .WithHint("statically linked programs, objects and debug companions have no search path");
   }
+  if (edits.search_path && IsStaticPie(image)) {
+    return Error(ErrorCode::kUnsupported, "the file is a static position-independent program")
+        .WithHint("it loads no libraries, and would abort at its start if it had a search path");
+  }
   DesiredState state;
   state.blank = edits.blank;
   Desire desire(file, image, state);

@@ -101,14 +101,14 @@ struct ApplyOptions {
 
 /// Carries out a plan on `path`.
 /// A file with other hard links, without write permission, or running as a program is copied beside
-/// itself, edited and renamed over the name (mode kept; the other links keep the old content).
-/// Otherwise the writes go to the file itself; unless one write inside one page does it all, an undo
-/// record "<folder>/.<name>.ptpkg-undo" stands beside the file for the duration, so that after a kill
-/// RecoverEdit restores the old file. Afterwards the file is re-read: it must say plan.after, and its
-/// segments must be sound; if not, or if a write fails, the old content is restored.
-/// Nothing is synced: this survives the death of the process, not of the machine.
-/// Errors: kInvalidInput (symlink, not a regular file), kRefused (changed since planned), kIo, kInternal
-/// (verification failed).
+/// itself, edited and renamed over the name (mode and owner kept, or without the owner no set-ID bits; the
+/// other links keep the old content). Otherwise the writes go to the file itself; unless one write inside one
+/// page does it all, an undo record "<folder>/.<name>.ptpkg-undo" stands beside the file for the duration, so
+/// that after a kill RecoverEdit restores the old file. Afterwards the file is re-read: it must say
+/// plan.after, and its segments must be sound; if not, or if a write fails, the old content is restored. The
+/// file is locked (flock) meanwhile, so that other processes of ptpkg wait for their turn. Nothing is synced:
+/// this survives the death of the process, not of the machine. Errors: kInvalidInput (symlink, not a regular
+/// file), kRefused (changed since planned), kIo, kInternal (verification failed).
 Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const ApplyOptions& options = {});
 
 /// RecoverEdit, ReadImage, PlanEdit and ApplyEdit in one. Errors: theirs; kUnsupported if not ELF.

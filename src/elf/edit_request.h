@@ -32,7 +32,7 @@ struct EditRequest {
 
 /// The edits that `request` means for the file behind `image` and `facts`. kShrink looks for the needed
 /// libraries in the absolute folders of the path. The path of a file without dynamic section is left alone.
-/// Errors: kIo (a folder that cannot be searched).
+/// Errors: those of ShrinkSearchPath.
 Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& image, const LinkFacts& facts);
 
 }  // namespace ptpkg::elf

@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kSegmentPhdr = 6;
 inline constexpr std::uint32_t kSegmentTls = 7;
 inline constexpr std::uint32_t kSegmentGnuStack = 0x6474e551;
 inline constexpr std::uint32_t kSegmentGnuRelro = 0x6474e552;
+inline constexpr std::uint32_t kSegmentGnuProperty = 0x6474e553;
 
 /// p_flags.
 inline constexpr std::uint32_t kFlagExecute = 1;
@@ -38,8 +39,10 @@ inline constexpr std::uint32_t kFlagRead = 4;
 
 /// sh_type.
 inline constexpr std::uint32_t kSectionProgbits = 1;
+inline constexpr std::uint32_t kSectionSymtab = 2;
 inline constexpr std::uint32_t kSectionStrtab = 3;
 inline constexpr std::uint32_t kSectionDynamic = 6;
+inline constexpr std::uint32_t kSectionNote = 7;
 inline constexpr std::uint32_t kSectionNobits = 8;
 inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionGnuVerneed = 0x6ffffffe;
@@ -76,6 +79,7 @@ inline constexpr std::uint64_t kDtFilter = 0x7fffffff;
 
 /// Bits of DT_FLAGS_1.
 inline constexpr std::uint64_t kFlag1NoDefaultLibraries = 0x800;
+inline constexpr std::uint64_t kFlag1Pie = 0x08000000;
 
 struct FileHeader {
   std::uint16_t type = 0;

@@ -50,18 +50,7 @@ Result<void> ReadSegments(File& file, Image& image) {
   PTPKG_TRY(const auto bytes,
             ReadExact(file, header.program_headers_offset, size, "the program header table"));
   for (std::size_t i = 0; i < header.program_header_count; ++i) {
-    Segment segment = image.codec.DecodeSegment(Bytes(bytes).subspan(i * record, record));
-    if (segment.type == kSegmentLoad) {
-      if (!RangeFits(segment.offset, segment.file_size, image.file_size)) {
-        return Corrupt(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
-                                   segment.offset, segment.offset + segment.file_size, image.file_size));
-      }
-      if (segment.file_size > segment.memory_size || segment.vaddr + segment.memory_size < segment.vaddr) {
-        return Corrupt(
-            fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
-      }
-    }
-    image.segments.push_back(segment);
+    image.segments.push_back(image.codec.DecodeSegment(Bytes(bytes).subspan(i * record, record)));
   }
   return Ok();
 }
@@ -88,13 +77,6 @@ Result<void> ReadSections(File& file, Image& image) {
   return Ok();
 }
 
-/// A debug companion (objcopy --only-keep-debug) keeps PT_DYNAMIC, but its section has no bytes.
-bool IsDebugCompanion(const Image& image, const Segment& dynamic) {
-  if (dynamic.file_size == 0) return true;
-  return image.FindSection(kSectionNobits, dynamic.vaddr).has_value() &&
-         !image.FindSection(kSectionDynamic, dynamic.vaddr).has_value();
-}
-
 bool Overlap(std::uint64_t a, std::uint64_t a_size, std::uint64_t b, std::uint64_t b_size) {
   return a < b + b_size && b < a + a_size;
 }
@@ -114,9 +96,43 @@ Result<void> CheckApart(const Image& image, const MappedRange& dynamic, const Ma
   return Ok();
 }
 
+/// A debug companion (objcopy --only-keep-debug, eu-strip -f) has the headers of the program it belongs to,
+/// but its code and its dynamic section have no bytes; eu-strip leaves segments that pass the end of the
+/// file.
+bool IsDebugCompanion(const Image& image) {
+  constexpr std::uint64_t kInstructions = 4;  // SHF_EXECINSTR
+  bool has_code = false;
+  bool has_bytes = false;  // 32-bit PowerPC has a procedure linkage table without bytes beside its code
+  for (const Section& section : image.sections) {
+    if (section.type == 0 || (section.flags & kInstructions) == 0) continue;
+    has_code = true;
+    has_bytes = has_bytes || section.type != kSectionNobits;
+  }
+  return has_code && !has_bytes;
+}
+
+Result<void> CheckLoads(const Image& image) {
+  if (IsDebugCompanion(image)) return Ok();
+  for (std::size_t i = 0; i < image.segments.size(); ++i) {
+    const Segment& segment = image.segments[i];
+    if (segment.type != kSegmentLoad) continue;
+    if (!RangeFits(segment.offset, segment.file_size, image.file_size)) {
+      return Corrupt(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
+                                 segment.offset, segment.offset + segment.file_size, image.file_size));
+    }
+    if (segment.file_size > segment.memory_size || segment.vaddr + segment.memory_size < segment.vaddr) {
+      return Corrupt(fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
+    }
+  }
+  return Ok();
+}
+
 Result<void> ReadDynamic(File& file, Image& image) {
   const Segment* segment = image.FindSegment(kSegmentDynamic);
-  if (segment == nullptr || IsDebugCompanion(image, *segment)) return Ok();
+  if (segment == nullptr || segment->file_size == 0 || IsDebugCompanion(image)) return Ok();
+  const bool has_bytes = image.FindSection(kSectionDynamic, segment->vaddr).has_value();
+  if (!has_bytes && image.FindSection(kSectionNobits, segment->vaddr))
+    return Ok();  // a companion of data only
   if (segment->file_size > kMaxDynamicBytes) {
     return Corrupt(fmt::format("a dynamic section of {} bytes", segment->file_size));
   }
@@ -168,6 +184,11 @@ Result<std::uint64_t> Image::OffsetOf(std::uint64_t vaddr, std::uint64_t size_by
       fmt::format("{} ({} bytes at address {:#x}) lies in no loadable segment", what, size_bytes, vaddr));
 }
 
+bool IsStaticPie(const Image& image) {
+  return image.header.type == kTypeDyn && image.dynamic && image.FindSegment(kSegmentInterp) == nullptr &&
+         (image.dynamic->Find(kDtFlags1).value_or(0) & kFlag1Pie) != 0;
+}
+
 const Segment* Image::FindSegment(std::uint32_t type) const {
   const auto it =
       std::find_if(segments.begin(), segments.end(), [&](const Segment& s) { return s.type == type; });
@@ -212,6 +233,7 @@ Result<std::optional<Image>> ReadImage(File& file) {
   image.seen = stat;
   PTPKG_CHECK(ReadSegments(file, image));
   PTPKG_CHECK(ReadSections(file, image));
+  PTPKG_CHECK(CheckLoads(image));
   PTPKG_CHECK(ReadDynamic(file, image));
   return std::optional<Image>(std::move(image));
 }

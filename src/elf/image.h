@@ -52,6 +52,10 @@ struct Image {
   [[nodiscard]] std::optional<std::size_t> FindSection(std::uint32_t type, std::uint64_t addr) const;
 };
 
+/// A position-independent program without interpreter (gcc -static-pie): it relocates itself, and glibc's
+/// start-up code aborts when it finds a search path.
+bool IsStaticPie(const Image& image);
+
 /// nullopt: not an ELF file (no magic: text, script, linker script, empty).
 /// Errors: kCorrupt (truncated or contradictory), kUnsupported (more program headers than e_phnum can
 /// say, unknown class), kIo. Cost: the header pages; memory for at most 65,534 segments, 1,048,576 sections.

@@ -8,7 +8,6 @@ namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint16_t kMachineAmd64 = 62;
-constexpr std::uint32_t kSegmentGnuProperty = 0x6474e553;
 constexpr std::uint32_t kNoteProperty = 5;             // NT_GNU_PROPERTY_TYPE_0
 constexpr std::uint32_t kPropertyNeeded = 0xc0008002;  // GNU_PROPERTY_X86_ISA_1_NEEDED
 constexpr std::size_t kNoteHeader = 12;                // namesz, descsz, type

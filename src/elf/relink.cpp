@@ -60,7 +60,7 @@ struct DynamicFile {
 Result<std::optional<DynamicFile>> OpenDynamic(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
   PTPKG_TRY(auto image, ReadImage(*file));
-  if (!image || !image->dynamic) return std::optional<DynamicFile>();
+  if (!image || !image->dynamic || IsStaticPie(*image)) return std::optional<DynamicFile>();
   if (image->header.type != kTypeDyn && image->header.type != kTypeExec) return std::optional<DynamicFile>();
   return std::optional<DynamicFile>(DynamicFile{.file = std::move(file), .image = *std::move(image)});
 }
@@ -78,12 +78,9 @@ class TreePlanner {
     if (entry.kind != FileKind::kRegular || entry.size_bytes < kSmallestElf)
       return std::optional<FileChange>();
     const AbsPath path = tree_.root / entry.path;
-    PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
-    if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const bool recovered, RecoverEdit(env_.fs, path));
-    if (recovered) {
-      PTPKG_TRY(opened, OpenDynamic(env_.fs, path));
-    }
+    static_cast<void>(recovered);
+    PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
     if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*opened->file, opened->image));
     PTPKG_TRY(std::optional<Edits> edits, EditsOf(entry.path, opened->image, facts));
@@ -112,7 +109,9 @@ class TreePlanner {
     if (!current) return std::optional<Edits>();
     const std::vector<std::string> entries = SplitSearchPath(current->text);
     const std::vector<std::string> fit = RelocatableEntries(entries, file, prefix_);
-    if (fit == entries) return std::optional<Edits>();
+    // The entry that ld.so ignores beside DT_RUNPATH may hold a build path too.
+    const bool has_both = facts.rpath && facts.runpath;
+    if (fit == entries && !has_both) return std::optional<Edits>();
     return std::optional<Edits>(EditsFor(fit, current->tag));
   }
 

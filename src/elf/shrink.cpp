@@ -1,17 +1,15 @@
 #include "elf/shrink.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ptpkg::elf {
 namespace {
 
-/// Whether `path` is a library for `machine`. A damaged or foreign file is no library.
-Result<bool> IsLibrary(Fs& fs, const AbsPath& path, std::uint16_t machine) {
-  auto file = fs.Open(path, OpenMode::kRead);
-  if (!file) {
-    if (file.error().code() == ErrorCode::kNotFound) return false;
-    return std::move(file).error();
-  }
+/// Whether `path` is a library for `machine`. What cannot be read, a folder or a foreign file is none.
+bool IsLibrary(Fs& fs, const AbsPath& path, std::uint16_t machine) {
+  const auto file = fs.Open(path, OpenMode::kRead);
+  if (!file) return false;
   const auto image = ReadImage(**file);
   return image && *image && (*image)->header.machine == machine;
 }
@@ -36,9 +34,9 @@ Result<std::vector<std::string>> ShrinkSearchPath(Fs& fs, const ShrinkInput& inp
     PTPKG_TRY(const AbsPath folder, AbsPath::Parse(entry));
     std::vector<std::string> still_missing;
     for (const std::string& name : missing) {
-      PTPKG_TRY(const AbsPath path, AbsPath::Resolve(folder, name));
-      PTPKG_TRY(const bool found, IsLibrary(fs, path, input.machine));
-      if (!found) still_missing.push_back(name);
+      // As patchelf: also a name with '/' is looked for below the folder.
+      PTPKG_TRY(const AbsPath path, AbsPath::Parse(fmt::format("{}/{}", folder.str(), name)));
+      if (!IsLibrary(fs, path, input.machine)) still_missing.push_back(name);
     }
     if (still_missing.size() != missing.size()) kept.push_back(entry);
     missing = std::move(still_missing);

@@ -20,7 +20,8 @@ struct ShrinkInput {
 
 /// The entries worth keeping, in order: all that are not absolute (the "$ORIGIN" forms), and absolute ones
 /// that hold at least one needed library which no kept entry before them holds.
-/// Errors: kIo for a folder that cannot be searched.
+/// A library that cannot be read counts as not there. Errors: kInvalidInput (an entry or name that is no
+/// path).
 Result<std::vector<std::string>> ShrinkSearchPath(Fs& fs, const ShrinkInput& input);
 
 }  // namespace ptpkg::elf

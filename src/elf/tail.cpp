@@ -6,12 +6,15 @@
 
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"
+#include "elf/header_room.h"
 
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kSpareStringBytes = 2048;  // at least; rounded up to the end of a page
+constexpr std::uint64_t kLargestPage = 64U << 10U;  // of arm64 and ppc64 kernels
+constexpr std::uint64_t kBlockAlign = 16;           // notes ask for 4 or 8
+constexpr std::uint64_t kSpareStringBytes = 2048;   // at least; rounded up to the end of a page
 constexpr std::size_t kSpareEntries = 16;
 constexpr std::size_t kMaxSegments = 0xffff;  // PN_XNUM, the escape value
 // Linux before 5.18 computes a program's AT_PHDR from the first segment's bias, so a moved program
@@ -29,13 +32,13 @@ struct Layout {
   bool extends = false;  ///< The last PT_LOAD grows; else a new one is added.
   StringsMode strings_mode = StringsMode::kStay;
   bool moves_headers = false;
-  bool lengthens_headers = false;  ///< In place, over the room that a moved interpreter leaves.
   bool moves_dynamic = false;
   bool moves_needs = false;
   std::uint64_t begin = 0;  ///< File offset.
   std::uint64_t vaddr = 0;  ///< Of `begin`.
   std::uint64_t align = kPage;
   std::uint64_t headers = 0, interpreter = 0, needs = 0, dynamic = 0;  ///< File offsets, 0 if not moved.
+  std::uint64_t block = 0;    ///< Likewise; of the bytes behind the program headers, `block_range_`.
   std::uint64_t strings = 0;  ///< File offset of .dynstr as it will be.
   std::uint64_t end = 0;
   std::size_t dynamic_capacity = 0;
@@ -68,7 +71,9 @@ class TailPlanner {
     if (LastLoad(image_.segments) == image_.segments.size()) {
       return Error(ErrorCode::kUnsupported, "the file has no loadable segment to grow behind");
     }
-    ChooseRegion();
+    ChooseExtension();
+    PTPKG_CHECK(PlanSegmentSlots());
+    ChooseAddress();
     if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
     layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
     layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
@@ -82,13 +87,16 @@ class TailPlanner {
   }
 
  private:
-  /// Decides between extending the last segment and adding one, and the addresses.
-  void ChooseRegion() {
+  /// Decides between extending the last segment and adding one.
+  void ChooseExtension() {
     const Segment& last = image_.segments[LastLoad(image_.segments)];
+    layout_.extends =
+        last.offset + last.file_size == image_.file_size && last.file_size == last.memory_size &&
+        last.vaddr + last.memory_size == EndOfAddresses(image_) && (last.flags & kFlagExecute) == 0;
+  }
+
+  void ChooseAddress() {
     const std::uint64_t end = EndOfAddresses(image_);
-    layout_.extends = last.offset + last.file_size == image_.file_size &&
-                      last.file_size == last.memory_size && last.vaddr + last.memory_size == end &&
-                      (last.flags & kFlagExecute) == 0;
     if (layout_.extends) {
       layout_.begin = image_.file_size;
       layout_.vaddr = end;
@@ -97,10 +105,9 @@ class TailPlanner {
     for (const Segment& segment : image_.segments) {
       if (segment.type == kSegmentLoad) layout_.align = std::max(layout_.align, segment.align);
     }
-    const std::uint64_t free_address = AlignUp(end, layout_.align);
     layout_.begin = AlignUp(image_.file_size, kPage);
-    layout_.vaddr = free_address + layout_.begin % layout_.align;
-    KeepBias(free_address);
+    layout_.vaddr = AlignUp(end, layout_.align) + layout_.begin % layout_.align;
+    if (layout_.moves_headers) KeepBias(end);
   }
 
   Result<void> ChooseStrings() {
@@ -117,13 +124,15 @@ class TailPlanner {
     return Ok();
   }
 
-  void KeepBias(std::uint64_t free_address) {
+  void KeepBias(std::uint64_t end_of_addresses) {
     const bool program = image_.header.type == kTypeExec || image_.FindSegment(kSegmentInterp) != nullptr;
     if (!program) return;
     const auto first = std::find_if(image_.segments.begin(), image_.segments.end(),
                                     [](const Segment& s) { return s.type == kSegmentLoad; });
     if (first->vaddr < first->offset) return;
     const std::uint64_t bias = first->vaddr - first->offset;
+    // Congruence follows from the bias; only no page may be shared with the segment before.
+    const std::uint64_t free_address = AlignUp(end_of_addresses, std::min(layout_.align, kLargestPage));
     if (bias % layout_.align != 0 || free_address < bias) return;
     const std::uint64_t begin = std::max(layout_.begin, free_address - bias);
     if (begin - layout_.begin > kMaxBiasPadding) return;
@@ -136,7 +145,6 @@ class TailPlanner {
     std::uint64_t at = layout_.begin;
     layout_.strings = image_.strings.offset;
     if (layout_.strings_mode == StringsMode::kContinue) at += StringGrowth(at);
-    PTPKG_CHECK(PlanSegmentSlots());
     const auto place = [&at](bool wanted, std::uint64_t size) -> std::uint64_t {
       if (!wanted) return 0;
       const std::uint64_t offset = AlignUp(at, 8);
@@ -144,6 +152,10 @@ class TailPlanner {
       return offset;
     };
     layout_.headers = place(layout_.moves_headers, segment_slots_ * codec_.SegmentSize());
+    if (room_) {
+      layout_.block = AlignUp(at, kBlockAlign) + room_->begin % kBlockAlign;
+      at = layout_.block + block_bytes_.size();
+    }
     layout_.dynamic_capacity = layout_.moves_dynamic ? state_.entries.size() + 1 + kSpareEntries
                                : image_.dynamic      ? image_.dynamic->capacity
                                                      : 0;
@@ -179,44 +191,19 @@ class TailPlanner {
         static_cast<std::size_t>(std::count_if(image_.segments.begin(), image_.segments.end(),
                                                [](const Segment& s) { return s.type == kSegmentNull; }));
     segment_slots_ = std::max(image_.segments.size(), image_.segments.size() - free + wanted);
-    layout_.lengthens_headers = wanted > free && CanLengthenHeaders();
-    layout_.moves_headers = wanted > free && !layout_.lengthens_headers;
+    if (wanted > free) {
+      room_ = FindHeaderRoom(image_, segment_slots_);
+      layout_.moves_headers = !room_;
+      if (room_) {
+        PTPKG_TRY(block_bytes_, ReadExact(file_, room_->begin, room_->end - room_->begin, "the notes"));
+      }
+    } else {
+      // The switch is one write, so it has to lie in one page.
+      const std::uint64_t table = image_.header.program_headers_offset;
+      layout_.moves_headers = table / kPage != (table + segment_slots_ * codec_.SegmentSize() - 1) / kPage;
+    }
     if (segment_slots_ < kMaxSegments) return Ok();
     return Error(ErrorCode::kUnsupported, "no program header can be added to 65,534 others");
-  }
-
-  /// True if only the interpreter's name, which moves, stands where segment_slots_ program headers would end,
-  /// and one write inside one page can switch to them. Unmoved headers spare old kernels a wrong AT_PHDR.
-  [[nodiscard]] bool CanLengthenHeaders() const {
-    const Segment* interpreter = image_.FindSegment(kSegmentInterp);
-    if (!state_.interpreter || interpreter == nullptr || image_.sections.empty()) return false;
-    const std::uint64_t table = image_.header.program_headers_offset;
-    const std::uint64_t begin = table + image_.segments.size() * codec_.SegmentSize();
-    const std::uint64_t end = table + segment_slots_ * codec_.SegmentSize();
-    if (end > kPage) return false;
-    const auto overlaps = [&](std::uint64_t offset, std::uint64_t size) {
-      return size != 0 && offset < end && offset + size > begin;
-    };
-    if (overlaps(image_.header.section_headers_offset, image_.sections.size() * codec_.SectionSize())) {
-      return false;
-    }
-    const auto section_in_the_way = [&](const Section& section) {
-      const bool is_interpreter = section.type == kSectionProgbits && section.addr == interpreter->vaddr;
-      return section.type != 0 && !is_interpreter && overlaps(section.offset, section.size);
-    };
-    const auto segment_in_the_way = [&](const Segment& segment) {
-      if (segment.type == kSegmentLoad)
-        return segment.offset > table && overlaps(segment.offset, segment.file_size);
-      return segment.type != kSegmentInterp && segment.type != kSegmentPhdr &&
-             overlaps(segment.offset, segment.file_size);
-    };
-    const auto maps_all = [&](const Segment& segment) {
-      return segment.type == kSegmentLoad && segment.offset <= table &&
-             end <= segment.offset + segment.file_size;
-    };
-    return std::none_of(image_.sections.begin(), image_.sections.end(), section_in_the_way) &&
-           std::none_of(image_.segments.begin(), image_.segments.end(), segment_in_the_way) &&
-           std::any_of(image_.segments.begin(), image_.segments.end(), maps_all);
   }
 
   void BuildSegments() {
@@ -251,10 +238,15 @@ class TailPlanner {
       }
     };
     if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, segment_slots_ * codec_.SegmentSize());
-    if (layout_.lengthens_headers) {
+    if (room_) {
       for (Segment& segment : segments_) {
         if (segment.type == kSegmentPhdr)
           segment.file_size = segment.memory_size = segment_slots_ * codec_.SegmentSize();
+        // An interpreter that changes has its own place.
+        if (room_->Holds(segment) && !(segment.type == kSegmentInterp && state_.interpreter)) {
+          segment.offset = layout_.block + (segment.offset - room_->begin);
+          segment.vaddr = segment.paddr = layout_.AddressOf(segment.offset);
+        }
       }
     }
     if (layout_.moves_dynamic) {
@@ -349,6 +341,7 @@ class TailPlanner {
                 parts.begin() + static_cast<std::ptrdiff_t>(offset - parts_begin));
     };
     put(layout_.headers, EncodeSegments(codec_, segments_));
+    put(layout_.block, block_bytes_);
     put(layout_.dynamic, dynamic_);
     put(layout_.needs, needs_);
     put(layout_.interpreter, AsBytes(state_.interpreter.value_or("")));
@@ -379,7 +372,7 @@ class TailPlanner {
     const auto headers = EncodeSegments(codec_, segments_);
     const std::uint64_t table = image_.header.program_headers_offset;
     const bool in_place = !layout_.moves_headers;
-    if (in_place && !layout_.lengthens_headers) {
+    if (in_place && !room_) {
       PTPKG_TRY(const auto old, ReadExact(file_, table, headers.size(), "the program header table"));
       if (auto write = DiffWrite(table, old, headers)) writes_->push_back(std::move(*write));
       return Ok();
@@ -408,6 +401,7 @@ class TailPlanner {
                                 layout_.AddressOf(layout_.dynamic), dynamic_.size()));
       }
     }
+    if (room_) PTPKG_CHECK(MoveBlockSections());
     if (layout_.moves_needs) {
       PTPKG_CHECK(MoveSection(kSectionGnuVerneed, state_.needs_range.vaddr, layout_.needs,
                               layout_.AddressOf(layout_.needs), needs_.size()));
@@ -416,6 +410,19 @@ class TailPlanner {
       PTPKG_CHECK(MoveSection(kSectionProgbits, image_.FindSegment(kSegmentInterp)->vaddr,
                               layout_.interpreter, layout_.AddressOf(layout_.interpreter),
                               state_.interpreter->size() + 1));
+    }
+    return Ok();
+  }
+
+  Result<void> MoveBlockSections() {
+    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
+      Section section = image_.sections[i];
+      const bool is_interpreter = section.type == kSectionProgbits;
+      const bool moves = room_->Holds(image_, section) && !(is_interpreter && state_.interpreter);
+      if (!moves) continue;
+      section.offset = layout_.block + (section.offset - room_->begin);
+      section.addr = layout_.AddressOf(section.offset);
+      PTPKG_CHECK(PutSection(i, section));
     }
     return Ok();
   }
@@ -429,9 +436,13 @@ class TailPlanner {
     section.addr = address;
     section.size = size;
     if (type == kSectionGnuVerneed) section.info = static_cast<std::uint32_t>(state_.needs.size());
+    return PutSection(*index, section);
+  }
+
+  Result<void> PutSection(std::size_t index, const Section& section) {
     std::vector<std::byte> bytes(codec_.SectionSize());
     codec_.EncodeSection(section, bytes);
-    const std::uint64_t at = image_.header.section_headers_offset + *index * bytes.size();
+    const std::uint64_t at = image_.header.section_headers_offset + index * bytes.size();
     PTPKG_TRY(const auto old, ReadExact(file_, at, bytes.size(), "a section header"));
     if (auto write = DiffWrite(at, old, bytes)) writes_->push_back(std::move(*write));
     return Ok();
@@ -468,9 +479,10 @@ class TailPlanner {
       return false;
     }
     const auto shares = [&](const Section& section) {
-      return &section != &image_.sections[*index] && section.type != 0 && section.type != kSectionNobits &&
-             section.size != 0 && section.offset < table.offset + table.size_bytes &&
-             section.offset + section.size > table.offset;
+      if (&section == &image_.sections[*index] || section.type == 0) return false;
+      if (section.type == kSectionSymtab && section.link == *index) return true;
+      return section.type != kSectionNobits && section.size != 0 &&
+             section.offset < table.offset + table.size_bytes && section.offset + section.size > table.offset;
     };
     return std::none_of(image_.sections.begin(), image_.sections.end(), shares);
   }
@@ -482,6 +494,8 @@ class TailPlanner {
   Placement placement_;
   Layout layout_;
   std::size_t segment_slots_ = 0;
+  std::optional<HeaderRoom> room_;  ///< Set when the program headers lengthen in place.
+  std::vector<std::byte> block_bytes_;
   std::vector<Segment> segments_;
   std::vector<std::byte> dynamic_;
   std::vector<std::byte> needs_;

@@ -9,8 +9,8 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::string_view kMagic = "ptpkg-undo 1\n";
-constexpr std::uint64_t kMaxRecordBytes = 64U << 20U;
+constexpr std::string_view kMagic = "ptpkg-undo 2\n";
+constexpr std::uint64_t kMaxRecordBytes = 1U << 30U;
 constexpr std::size_t kDigestBytes = 64;
 
 std::string DigestOf(std::string_view text) {
@@ -59,15 +59,16 @@ class Cursor {
 /// Whether the edit writes `value` at `offset`. Ranges overlap where a damaged file's tables do.
 bool WritesValue(const UndoRecord& record, std::uint64_t offset, char value) {
   return std::any_of(record.ranges.begin(), record.ranges.end(), [&](const UndoRange& range) {
-    return offset >= range.offset && offset - range.offset < range.after.size() &&
-           range.after[offset - range.offset] == value;
+    if (offset < range.offset || offset - range.offset >= range.before.size()) return false;
+    return value == (range.after.empty() ? '\0' : range.after[offset - range.offset]);
   });
 }
 
+/// By content, not by inode: the file and its record may have been copied together. A file whose bytes are
+/// all old ones is not changed by the rollback, so a chance match does no harm.
 Result<bool> StillOurs(File& file, const UndoRecord& record) {
   PTPKG_TRY(const FileStat stat, file.Stat());
-  if (stat.inode != record.inode || stat.device != record.device || stat.size_bytes < record.old_size)
-    return false;
+  if (stat.size_bytes < record.old_size || stat.size_bytes > record.new_size) return false;
   for (const UndoRange& range : record.ranges) {
     std::string now(range.before.size(), '\0');
     PTPKG_TRY(const std::size_t got, file.ReadAt(range.offset, std::as_writable_bytes(std::span(now))));
@@ -81,13 +82,17 @@ Result<bool> StillOurs(File& file, const UndoRecord& record) {
 
 }  // namespace
 
-AbsPath UndoPath(const AbsPath& path) { return path.Parent() / fmt::format(".{}.ptpkg-undo", path.Name()); }
+AbsPath UndoPath(const AbsPath& path) {
+  constexpr std::size_t kNameMaxBytes = 255;  // NAME_MAX of every common file system
+  std::string name = fmt::format(".{}.ptpkg-undo", path.Name());
+  if (name.size() > kNameMaxBytes) name = fmt::format(".{}.ptpkg-undo", DigestOf(path.Name()));
+  return path.Parent() / name;
+}
 
 std::string EncodeUndo(const UndoRecord& record) {
   std::string out(kMagic);
-  PutNumber(out, record.inode);
-  PutNumber(out, record.device);
   PutNumber(out, record.old_size);
+  PutNumber(out, record.new_size);
   PutNumber(out, record.ranges.size());
   for (const UndoRange& range : record.ranges) {
     PutNumber(out, range.offset);
@@ -104,32 +109,47 @@ Result<UndoRecord> DecodeUndo(std::string_view text) {
   if (DigestOf(body) != text.substr(body.size())) return Cursor::Torn();
   Cursor cursor(body.substr(kMagic.size()));
   UndoRecord record;
-  PTPKG_TRY(record.inode, cursor.Number());
-  PTPKG_TRY(record.device, cursor.Number());
   PTPKG_TRY(record.old_size, cursor.Number());
+  PTPKG_TRY(record.new_size, cursor.Number());
   PTPKG_TRY(const std::uint64_t count, cursor.Number());
   for (std::uint64_t i = 0; i < count; ++i) {
     UndoRange range;
     PTPKG_TRY(range.offset, cursor.Number());
     PTPKG_TRY(range.before, cursor.ByteString());
     PTPKG_TRY(range.after, cursor.ByteString());
-    if (range.before.size() != range.after.size()) return Cursor::Torn();
+    if (!range.after.empty() && range.before.size() != range.after.size()) return Cursor::Torn();
     record.ranges.push_back(std::move(range));
   }
   return record;
 }
 
 Result<UndoRecord> MakeUndo(File& file, const EditPlan& plan) {
-  UndoRecord record{
-      .inode = plan.seen.inode, .device = plan.seen.device, .old_size = plan.old_size, .ranges = {}};
+  UndoRecord record{.old_size = plan.old_size, .new_size = plan.new_size, .ranges = {}};
   for (const PlannedWrite& write : plan.writes) {
     if (write.offset >= plan.old_size) continue;
     PTPKG_TRY(const auto before, ReadExact(file, write.offset, write.bytes.size(), "the bytes to change"));
+    const bool clears = std::all_of(write.bytes.begin(), write.bytes.end(),
+                                    [](std::byte byte) { return byte == std::byte{0}; });
     record.ranges.push_back({.offset = write.offset,
                              .before = std::string(AsText(before)),
-                             .after = std::string(AsText(write.bytes))});
+                             .after = clears ? "" : std::string(AsText(write.bytes))});
   }
   return record;
+}
+
+Result<void> WriteUndo(Fs& fs, const AbsPath& path, const UndoRecord& record) {
+  const std::string text = EncodeUndo(record);
+  if (text.size() > kMaxRecordBytes) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("the edit changes {} bytes in place, too many to keep an "
+                             "undo record of",
+                             text.size()));
+  }
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kCreateNew));
+  auto written = file->WriteAt(0, AsBytes(text));
+  if (written) written = file->Close();
+  if (!written) static_cast<void>(fs.Remove(path));  // the write's own error is the one to report
+  return written;
 }
 
 Result<void> RollBack(File& file, const UndoRecord& record) {
@@ -143,7 +163,12 @@ Result<void> RollBack(File& file, const UndoRecord& record) {
 
 Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
   const AbsPath undo_path = UndoPath(path);
-  PTPKG_TRY(const bool pending, Exists(fs, undo_path));
+  PTPKG_TRY(bool pending, Exists(fs, undo_path));
+  if (!pending) return false;
+  // Whoever is at work on the file holds its lock, and removes the record before letting go.
+  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kRead));
+  PTPKG_CHECK(guard->Lock());
+  PTPKG_TRY(pending, Exists(fs, undo_path));
   if (!pending) return false;
   PTPKG_TRY(const std::string text, ReadFile(fs, undo_path, kMaxRecordBytes));
   const auto record = DecodeUndo(text);
@@ -156,7 +181,9 @@ Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
   if (!ours) {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{}' does not belong to the '{}' beside it", undo_path.str(), path.Name()))
-        .WithHint("the file was replaced after an interrupted edit; delete the undo record");
+        .WithHint(
+            "an edit was interrupted, and the file was written since: if it is whole, delete the undo "
+            "record");
   }
   PTPKG_CHECK(RollBack(*file, *record));
   PTPKG_CHECK(file->Close());

@@ -10,13 +10,12 @@ namespace ptpkg::elf {
 struct UndoRange {
   std::uint64_t offset = 0;
   std::string before;
-  std::string after;
+  std::string after;  ///< Empty: as many NULs.
 };
 
 struct UndoRecord {
-  std::uint64_t inode = 0;
-  std::uint64_t device = 0;
   std::uint64_t old_size = 0;
+  std::uint64_t new_size = 0;
   std::vector<UndoRange> ranges;  ///< Below old_size, in the order of writing; may overlap.
 };
 
@@ -27,6 +26,10 @@ Result<UndoRecord> DecodeUndo(std::string_view text);
 
 /// The record of `plan`, with the old bytes read from `file`.
 Result<UndoRecord> MakeUndo(File& file, const EditPlan& plan);
+
+/// Writes `record` to the new file `path`. Errors: kUnsupported if it would be too large to be read again,
+/// kAlreadyExists, kIo.
+Result<void> WriteUndo(Fs& fs, const AbsPath& path, const UndoRecord& record);
 
 /// Puts the old bytes back, last range first, and cuts the file to its old size.
 Result<void> RollBack(File& file, const UndoRecord& record);

@@ -8,18 +8,6 @@
 namespace ptpkg::pipeline {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel follows
-
-Result<AbsPath> FollowLinks(Fs& fs, AbsPath path) {
-  for (int i = 0; i < kMaxLinks; ++i) {
-    PTPKG_TRY(const FileStat stat, fs.Lstat(path));
-    if (stat.kind != FileKind::kSymlink) return path;
-    PTPKG_TRY(const std::string target, fs.ReadLink(path));
-    PTPKG_TRY(path, AbsPath::Resolve(path.Parent(), target));
-  }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is a chain of too many symlinks", path.str()));
-}
-
 struct Opened {
   std::unique_ptr<File> file;
   elf::Image image;
@@ -35,12 +23,16 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
 }
 
 /// Edits a copy beside `output` and renames it over the name.
-Result<void> PatchCopy(Env& env, const AbsPath& input, const AbsPath& output, const elf::EditPlan& plan,
+Result<void> PatchCopy(Env& env, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
                        const elf::Edits& edits) {
   PTPKG_TRY(const bool exists, Exists(env.fs, output));
   if (exists) {
+    PTPKG_TRY(output, env.fs.RealPath(output.str()));
     PTPKG_TRY(const FileStat stat, env.fs.Stat(output));
     if (stat.kind == FileKind::kOther) return Ok();
+    // What an interrupted edit of the file before left has nothing to do with the new one.
+    PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, output));
+    static_cast<void>(recovered);
   }
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, output.Parent(), ".ptpkg-edit"));
   const AbsPath copy = scratch.path() / "copy";
@@ -54,6 +46,8 @@ Result<void> PatchCopy(Env& env, const AbsPath& input, const AbsPath& output, co
 }  // namespace
 
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
+  PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, file));
+  static_cast<void>(recovered);
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, file));
   ElfSummary summary;
   PTPKG_TRY(summary.warnings, elf::CheckSectionTable(*opened.file, opened.image));
@@ -69,7 +63,7 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
 }
 
 Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
-  PTPKG_TRY(const AbsPath input, FollowLinks(env.fs, request.file));
+  const AbsPath& input = request.file;
   PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, input));
   static_cast<void>(recovered);
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, input));

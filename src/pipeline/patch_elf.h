@@ -23,13 +23,14 @@ struct ElfSummary {
   std::vector<std::string> warnings;  ///< Of elf::CheckSectionTable.
 };
 
+/// An edit of it that a kill interrupted is undone first (elf::RecoverEdit).
 /// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
 /// elf/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);
 
 struct PatchElfRequest {
-  AbsPath file = AbsPath::Literal("/nonexistent");  ///< A symlink stands for its target.
-  /// Where the result goes; the input stays as it is then. A device takes nothing, but the edit is
+  AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
+  /// Where the result goes, a symlink for its target; the input stays as it is then. A device takes nothing, but the edit is
   /// planned all the same.
   std::optional<AbsPath> output = {};
   elf::EditRequest edits = {};

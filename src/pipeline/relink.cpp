@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "elf/elf_tree.h"
 #include "elf/layouts.h"
@@ -137,9 +138,15 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
   PTPKG_TRY(const elf::RelinkOptions options, OptionsOf(env, request));
   std::vector<PlannedPath> all;
   std::vector<RelinkItem> items;
+  std::set<AbsPath> named;
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(PlannedPath planned, PlanPath(env, path, request, options));
     for (const elf::FileChange& change : planned.plan) {
+      if (!named.insert(planned.tree.root / change.file).second) {
+        return Error(ErrorCode::kUsage,
+                     fmt::format("'{}' is named twice", (planned.tree.root / change.file).str()))
+            .WithHint("a folder stands for all files below it");
+      }
       items.push_back({.file = planned.tree.root / change.file,
                        .before = change.before,
                        .after = change.after,

@@ -3,6 +3,7 @@
 #include "support/fs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fmt/format.h>
 
 #include "support/atomic_file.h"
@@ -32,6 +33,20 @@ Result<std::optional<FileStat>> LstatIfExists(Fs& fs, const AbsPath& path) {
 }
 
 }  // namespace
+
+Result<void> Fs::CopyOwner(const AbsPath& /*from*/, const AbsPath& /*to*/) { return Ok(); }
+
+Result<AbsPath> Fs::RealPath(const std::string& text) {
+  constexpr int kMaxLinks = 40;  // as the kernel follows
+  PTPKG_TRY(AbsPath path, AbsPath::Parse(text));
+  for (int i = 0; i < kMaxLinks; ++i) {
+    PTPKG_TRY(const FileStat stat, Lstat(path));
+    if (stat.kind != FileKind::kSymlink) return path;
+    PTPKG_TRY(const std::string target, ReadLink(path));
+    PTPKG_TRY(path, AbsPath::Resolve(path.Parent(), target));
+  }
+  return ErrnoError(ELOOP, fmt::format("cannot follow '{}'", text));
+}
 
 Result<bool> Exists(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(const std::optional<FileStat> stat, LstatIfExists(fs, path));

@@ -43,6 +43,9 @@ class File {
   virtual Result<FileStat> Stat() = 0;
   virtual Result<void> Truncate(std::uint64_t size_bytes) = 0;
   virtual Result<void> Sync() = 0;
+  /// Waits until no other process holds the lock of this file (flock(2)); held until Close. A file system
+  /// without locks, and doubles without other processes, grant it at once. Errors: kIo.
+  virtual Result<void> Lock() { return Ok(); }
   /// Errors of close(2) are reported only here; the destructor closes silently.
   virtual Result<void> Close() = 0;
 };
@@ -80,6 +83,12 @@ class Fs {
   /// new one: by reflink where the file system can, else in the kernel. A copy that failed is
   /// removed. Errors: kAlreadyExists; kInvalidInput when `from` is no regular file.
   virtual Result<void> CopyFile(const AbsPath& from, const AbsPath& to) = 0;
+  /// Gives `to` the owner and group of `from`. Errors: kIo (only root may give files away). A file system
+  /// without owners has nothing to do.
+  virtual Result<void> CopyOwner(const AbsPath& from, const AbsPath& to);
+  /// The file that `text`, an absolute path as a user wrote it, leads to: symlinks followed and ".." taken as
+  /// the kernel takes them, so not below a link's own folder but its target's. Errors: kNotFound, kIo.
+  virtual Result<AbsPath> RealPath(const std::string& text);
   /// Makes renames and creations in `path` durable.
   virtual Result<void> SyncDir(const AbsPath& path) = 0;
   virtual Result<std::uint64_t> FreeBytes(const AbsPath& path) = 0;

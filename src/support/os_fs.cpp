@@ -4,10 +4,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -139,6 +141,12 @@ class OsFile final : public File {
   Result<void> Sync() override {
     if (RetryOnSignal([&] { return ::fsync(fd_.get()); }) != 0) return PathError(errno, "sync", path_);
     return Ok();
+  }
+
+  Result<void> Lock() override {
+    if (RetryOnSignal([&] { return ::flock(fd_.get(), LOCK_EX); }) == 0) return Ok();
+    if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return Ok();
+    return PathError(errno, "lock", path_);
   }
 
   Result<void> Close() override {
@@ -363,6 +371,23 @@ class OsFs final : public Fs, public MagicFinder {
       return PathError(errno, "change the time of", path);
     }
     return Ok();
+  }
+
+  Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) override {
+    struct stat original {};
+    struct stat copy {};
+    if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "examine", from);
+    if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "examine", to);
+    if (original.st_uid == copy.st_uid && original.st_gid == copy.st_gid) return Ok();
+    if (::lchown(to.c_str(), original.st_uid, original.st_gid) != 0)
+      return PathError(errno, "give an owner to", to);
+    return Ok();
+  }
+
+  Result<AbsPath> RealPath(const std::string& text) override {
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(text.c_str(), nullptr), &std::free);
+    if (real == nullptr) return ErrnoError(errno, fmt::format("cannot follow '{}'", text));
+    return AbsPath::Parse(real.get());
   }
 
   Result<void> CopyFile(const AbsPath& from, const AbsPath& to) override {
