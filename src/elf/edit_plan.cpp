@@ -77,7 +77,8 @@ class InPlace {
                                       {.strings = image_.strings.vaddr,
                                        .strings_size = image_.strings.size_bytes,
                                        .dynamic = table.range.vaddr,
-                                       .needs = std::nullopt});
+                                       .needs = std::nullopt,
+                                       .block = std::nullopt});
     return Put(table.range.offset, EncodeDynamic(image_.codec, entries, table.capacity));
   }
 

@@ -23,6 +23,11 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
     if (entry.tag == kDtStrtab) entry.value = addresses.strings;
     if (entry.tag == kDtStrsz) entry.value = addresses.strings_size;
     if (entry.tag == kDtVerneed && addresses.needs) entry.value = *addresses.needs;
+    const bool is_table = entry.tag == kDtHash || entry.tag == kDtGnuHash || entry.tag == kDtSymtab;
+    if (is_table && addresses.block && entry.value >= addresses.block->from &&
+        entry.value - addresses.block->from < addresses.block->size_bytes) {
+      entry.value = addresses.block->to + (entry.value - addresses.block->from);
+    }
     if (entry.tag == kDtMipsRldMapRel && image.header.machine == kMachineMips && desired.old_index) {
       const std::uint64_t old_address = image.dynamic->range.vaddr + *desired.old_index * record;
       entry.value += old_address - (addresses.dynamic + i * record);

@@ -9,12 +9,20 @@
 
 namespace ptpkg::elf {
 
+/// Bytes that moved as one block, by address.
+struct MovedBlock {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  std::uint64_t size_bytes = 0;
+};
+
 /// Where the tables stand after the edit.
 struct FinalAddresses {
   std::uint64_t strings = 0;       ///< DT_STRTAB.
   std::uint64_t strings_size = 0;  ///< DT_STRSZ.
   std::uint64_t dynamic = 0;
   std::optional<std::uint64_t> needs;  ///< DT_VERNEED.
+  std::optional<MovedBlock> block;     ///< DT_HASH, DT_GNU_HASH and DT_SYMTAB follow it.
 };
 
 /// Version records with their strings' offsets.

@@ -1,18 +1,31 @@
 #include "elf/header_room.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMaxBlockBytes = 16U << 10U;
+// Of most libraries this is .gnu.hash and .dynsym whole; more would make the file grow by more than it is
+// worth.
+constexpr std::uint64_t kMaxBlockBytes = 48U << 10U;
+
+/// Whether `section` is what .dynamic names as its hash table or symbol table.
+bool IsTable(const Image& image, const Section& section) {
+  const auto is_at = [&](std::uint64_t tag) {
+    return image.dynamic && image.dynamic->Find(tag) == section.addr;
+  };
+  return (section.type == kSectionHash && is_at(kDtHash)) ||
+         (section.type == kSectionGnuHash && is_at(kDtGnuHash)) ||
+         (section.type == kSectionDynsym && is_at(kDtSymtab));
+}
 
 bool IsMovable(const Image& image, const Section& section) {
   const Segment* interpreter = image.FindSegment(kSegmentInterp);
   const bool names_interpreter =
       interpreter != nullptr && section.type == kSectionProgbits && section.addr == interpreter->vaddr;
-  return section.type == kSectionNote || names_interpreter;
+  return section.type == kSectionNote || names_interpreter || IsTable(image, section);
 }
 
 bool IsMovable(const Segment& segment) {
@@ -38,12 +51,17 @@ class RoomFinder {
       }
       for (const Segment& segment : image_.segments) {
         if (segment.type == kSegmentLoad || segment.type == kSegmentPhdr) continue;
+        if (segment.file_size != 0 && segment.offset < room_.begin) return std::nullopt;
         if (!Take(segment.offset, segment.file_size, IsMovable(segment))) return std::nullopt;
       }
     }
     const std::uint64_t section_headers = image_.sections.size() * image_.codec.SectionSize();
     if (Touches(image_.header.section_headers_offset, section_headers)) return std::nullopt;
-    if (room_.end - room_.begin > kMaxBlockBytes || !IsMapped()) return std::nullopt;
+    if (room_.end - room_.begin > kMaxBlockBytes || !FindAddress()) return std::nullopt;
+    if (image_.dynamic && !AllPointersFollow()) return std::nullopt;
+    room_.has_tables = std::any_of(
+        image_.sections.begin(), image_.sections.end(),
+        [&](const Section& section) { return IsTable(image_, section) && room_.Holds(image_, section); });
     return room_;
   }
 
@@ -60,11 +78,38 @@ class RoomFinder {
     return true;
   }
 
-  [[nodiscard]] bool IsMapped() const {
-    return std::any_of(image_.segments.begin(), image_.segments.end(), [&](const Segment& segment) {
-      return segment.type == kSegmentLoad && segment.offset <= table_ &&
-             room_.end <= segment.offset + segment.file_size;
-    });
+  /// False if .dynamic points into the headers or the block other than to a table that moves: section headers
+  /// may be wrong.
+  [[nodiscard]] bool AllPointersFollow() const {
+    constexpr std::array kAddresses = {kDtHash,    kDtGnuHash, kDtSymtab, kDtStrtab,    kDtVersym,
+                                       kDtVerneed, kDtVerdef,  kDtPltgot, kDtRela,      kDtRel,
+                                       kDtJmprel,  kDtInit,    kDtFini,   kDtInitArray, kDtFiniArray};
+    const MappedRange& dynamic = image_.dynamic->range;
+    const std::uint64_t headers =
+        room_.vaddr - room_.begin;  // what points into the headers would change as well
+    if (Touches(dynamic.offset, dynamic.size_bytes) ||
+        Touches(image_.strings.offset, image_.strings.size_bytes))
+      return false;
+    return std::all_of(
+        image_.dynamic->entries.begin(), image_.dynamic->entries.end(), [&](const DynamicEntry& e) {
+          const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), e.tag) != kAddresses.end();
+          if (!is_address || e.value < headers || e.value - headers >= room_.end) return true;
+          return std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+            return section.addr == e.value && IsTable(image_, section) && room_.Holds(image_, section);
+          });
+        });
+  }
+
+  /// False unless the segment that maps the program headers maps all of the block.
+  bool FindAddress() {
+    const auto load =
+        std::find_if(image_.segments.begin(), image_.segments.end(), [&](const Segment& segment) {
+          return segment.type == kSegmentLoad && segment.offset <= table_ &&
+                 room_.end <= segment.offset + segment.file_size;
+        });
+    if (load == image_.segments.end()) return false;
+    room_.vaddr = load->vaddr + (room_.begin - load->offset);
+    return true;
   }
 
   const Image& image_;

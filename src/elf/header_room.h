@@ -1,6 +1,6 @@
 #pragma once
-// Room for more program headers where the table stands: what lies behind it moves, if only headers point to
-// it. Layer: elf, private to it.
+// Room for more program headers where the table stands: what lies behind it moves, if only headers and
+// .dynamic point to it. Layer: elf, private to it.
 
 #include <optional>
 
@@ -12,8 +12,12 @@ namespace ptpkg::elf {
 struct HeaderRoom {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  std::uint64_t vaddr = 0;  ///< Of `begin`.
+  /// A hash table or .dynsym moves too: .dynamic points to it, and has to switch in the same write.
+  bool has_tables = false;
 
-  /// Whether a section or segment moves with the block: notes and the interpreter's name.
+  /// Whether a section or segment moves with the block: notes, the interpreter's name, hash tables and
+  /// .dynsym.
   [[nodiscard]] bool Holds(const Image& image, const Section& section) const;
   [[nodiscard]] bool Holds(const Segment& segment) const;
 };

@@ -8,7 +8,6 @@ namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kMaxNameTableBytes = 16U << 20U;
-constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
 constexpr std::uint64_t kGnuHashHeaderBytes = 16;
 
 Error Corrupt(std::string message) { return {ErrorCode::kCorrupt, std::move(message)}; }

@@ -75,7 +75,8 @@ class TailPlanner {
     PTPKG_CHECK(PlanSegmentSlots());
     ChooseAddress();
     if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
-    layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
+    const bool has_room = image_.dynamic && state_.entries.size() < image_.dynamic->capacity;
+    layout_.moves_dynamic = image_.dynamic && (!has_room || (room_ && room_->has_tables));
     layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
     PTPKG_CHECK(Build());
     PTPKG_TRY(const bool alone, DynamicSwitchesAlone());
@@ -281,6 +282,11 @@ class TailPlanner {
     addresses.dynamic =
         layout_.moves_dynamic ? layout_.AddressOf(layout_.dynamic) : image_.dynamic->range.vaddr;
     if (layout_.moves_needs) addresses.needs = layout_.AddressOf(layout_.needs);
+    if (room_) {
+      addresses.block = {.from = room_->vaddr,
+                         .to = layout_.AddressOf(layout_.block),
+                         .size_bytes = room_->end - room_->begin};
+    }
     strings_address_ = addresses.strings;
     strings_size_ = addresses.strings_size;
     dynamic_ =
