@@ -145,6 +145,34 @@ class PatchelfCommandLine(unittest.TestCase):
             self.assertEqual(library.read_bytes(), before)
             self.assertEqual(self.call(self.tools["theirs"], "--print-rpath", out)[1], "/x\n")
 
+    def test_links_are_followed_as_the_kernel_does(self):
+        folder = self.scratch / "links"
+        (folder / "real/x/y").mkdir(parents=True)
+        shutil.copy(self.toys / "libanswer.so", folder / "real/x/t.so")
+        shutil.copy(self.toys / "libanswer.so", folder / "t.so")
+        (folder / "d").symlink_to("real/x/y")
+        (folder / "real/x/y/l.so").symlink_to("../t.so")
+        untouched = (folder / "t.so").read_bytes()
+        for name in ("d/l.so", "d/../t.so"):
+            self.assertEqual(self.call(self.ours, "--set-rpath", f"/{name}", folder / name)[0], 0)
+            self.assertEqual(self.call(self.ours, "--print-rpath", folder / "real/x/t.so")[1], f"/{name}\n")
+        self.assertEqual((folder / "t.so").read_bytes(), untouched)
+
+    def test_calls_at_the_same_time_wait_for_each_other(self):
+        folder = self.copy("ours")
+        library = folder / "libanswer.so"
+        for _ in range(6):
+            paths = ["$ORIGIN/deps:" + f"/{who}" * 300 for who in "abcd"]
+            running = [subprocess.Popen([self.ours, "--set-rpath", path, library], stderr=subprocess.PIPE, text=True)
+                       for path in paths]
+            for process in running:
+                error = process.communicate()[1]
+                if process.returncode != 0:
+                    self.assertIn("changed", error)  # by another between plan and write; never half of each
+            self.assertIn(self.call(self.ours, "--print-rpath", library)[1].strip(), paths)
+            self.assertEqual(self.loads(folder), 42)
+            self.assertEqual([path.name for path in folder.glob(".*ptpkg*")], [])
+
     def test_values_from_files(self):
         (self.scratch / "path").write_text("$ORIGIN/from-file")
         for who, tool in self.tools.items():

@@ -101,6 +101,15 @@ TEST_F(RelinkRequests, EntriesBecomeRelativeToTheRoot) {
   EXPECT_EQ(again[0].tier, "nothing");
 }
 
+TEST_F(RelinkRequests, FileNamedTwice) {
+  const std::string before = toys_.Bytes("libanswer.so");
+  RelinkRequest request = SetPath("/x");
+  request.paths = {toys_.root(), library_};
+  EXPECT_THAT(Relink(toys_.env(), request),
+              FailsWith(ErrorCode::kUsage, HasSubstr("libanswer.so' is named twice")));
+  EXPECT_EQ(toys_.Bytes("libanswer.so"), before);
+}
+
 TEST_F(RelinkRequests, FileOutsideTheRoot) {
   RelinkRequest request{.paths = {library_}, .root = toys_.Path("deps")};
   EXPECT_THAT(Relink(toys_.env(), request), FailsWith(ErrorCode::kUsage, HasSubstr("below the root")));

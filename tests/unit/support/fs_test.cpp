@@ -492,6 +492,17 @@ TEST(WriteFile, EveryFaultLeavesTheOldContentOrTheNew) {
   EXPECT_GE(faults, 6);  // create, write, mode, sync, close, rename, sync of the folder
 }
 
+TYPED_TEST(FsContract, RealPathFollowsLinks) {
+  this->Write("file", "x");
+  ASSERT_OK(this->fs().CreateSymlink("file", this->At("near")));
+  ASSERT_OK(this->fs().CreateSymlink("near", this->At("far")));
+  EXPECT_THAT(this->fs().RealPath(this->At("far").str()), IsOkAndHolds(this->At("file")));
+  EXPECT_THAT(this->fs().RealPath(this->At("none").str()),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+  ASSERT_OK(this->fs().CreateSymlink("loop", this->At("loop")));
+  EXPECT_THAT(this->fs().RealPath(this->At("loop").str()), FailsWith(ErrorCode::kIo, HasSubstr("loop")));
+}
+
 TEST(ReadFile, EveryFaultIsReported) {
   const int faults = RunFaultLoop({.setup = [](MemFs& fs) { fs.AddFile("/f", "text"); },
                                    .run = [](Fs& fs) -> Result<void> {
