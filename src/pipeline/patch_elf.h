@@ -30,8 +30,8 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);
 
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
-  /// Where the result goes, a symlink for its target; the input stays as it is then. A device takes nothing, but the edit is
-  /// planned all the same.
+  /// Where the result goes, a symlink for its target; the input stays as it is then. A device takes nothing,
+  /// but the edit is planned all the same.
   std::optional<AbsPath> output = {};
   elf::EditRequest edits = {};
 };

@@ -39,7 +39,7 @@ printf 'home = %(home)s\\ninclude-system-site-packages = false\\n' > "$PREFIX/py
 """
 
 INSTALL = """
-import asyncio, pathlib, sys
+import asyncio, os, pathlib, sys
 import rattler
 async def main(prefix, channels, specs):
     records = await rattler.solve([rattler.Channel(f"file://{c}") for c in channels], [rattler.MatchSpec(s) for s in specs],
@@ -50,6 +50,9 @@ async def main(prefix, channels, specs):
                           cache_dir=pathlib.Path(prefix).parent / "pkgs")
     print("\\n".join(sorted(record.file_name for record in records)))
 asyncio.run(main(sys.argv[1], sys.argv[2].split(","), sys.argv[3:]))
+# Its threads now and then crash the interpreter while it shuts down, when all work is done.
+sys.stdout.flush()
+os._exit(0)
 """
 
 

@@ -265,4 +265,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # py-rattler's threads now and then crash the interpreter while it shuts down, when all work is done.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
