@@ -53,31 +53,44 @@ struct DeepState {
   Sha256 code;
 };
 
-bool IsDeep(const EditPlan& plan, Verification verification) {
-  return verification == Verification::kDeep ||
-         (verification == Verification::kDeepIfGrown && plan.tier == WriteTier::kAppend);
+enum class Depth : std::uint8_t {
+  kQuick,
+  kTables,  ///< LIEF reads the tables; that no write touches code is seen from the plan.
+  kWhole,   ///< LIEF reads the whole file, and the code is hashed.
+};
+
+Depth DepthOf(const EditPlan& plan, Verification verification) {
+  if (verification == Verification::kDeep) return Depth::kWhole;
+  const bool grows = plan.tier == WriteTier::kAppend;
+  return verification == Verification::kDeepIfGrown && grows ? Depth::kTables : Depth::kQuick;
 }
 
-Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan& plan) {
+Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan& plan, Depth depth) {
   DeepState state;
   PTPKG_TRY(const auto image, ReadImage(file));
   if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
-  PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
-  PTPKG_TRY(state.model, ReadModel(path));
+  if (depth == Depth::kWhole) {
+    PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
+    PTPKG_TRY(state.model, ReadModel(path));
+    return state;
+  }
+  PTPKG_CHECK(CheckCodeUntouched(*image, plan));
+  PTPKG_TRY(state.model, ReadModelOfTables(file, *image));
   return state;
 }
 
 /// `path` is where `file` can be opened again.
 Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& plan,
                             Verification verification) {
+  const Depth depth = DepthOf(plan, verification);
   std::optional<DeepState> before;
-  if (IsDeep(plan, verification)) {
-    PTPKG_TRY(before, ReadDeepState(file, path, plan));
+  if (depth != Depth::kQuick) {
+    PTPKG_TRY(before, ReadDeepState(file, path, plan, depth));
   }
   PTPKG_CHECK(WriteAll(file, plan));
   PTPKG_CHECK(Verify(file, plan));
   if (!before) return Ok();
-  PTPKG_TRY(const DeepState after, ReadDeepState(file, path, plan));
+  PTPKG_TRY(const DeepState after, ReadDeepState(file, path, plan, depth));
   if (after.code != before->code) return Error(ErrorCode::kInternal, "deep verification: the code changed");
   return CompareModels(before->model, after.model, plan.after);
 }

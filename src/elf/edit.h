@@ -91,7 +91,10 @@ enum class Verification : std::uint8_t {
   /// and the bytes of the executable segments as before. Costs several passes over the file and memory of 1.5
   /// times its size.
   kDeep,
-  kDeepIfGrown,  ///< Deep where the file grows: an edit in place is known byte by byte.
+  /// Where the file grows, LIEF reads the tables that names are made of (name_tables.h) before and after,
+  /// with the same comparisons, and no planned write may touch an executable section: 0.1 s and 40 MB for a
+  /// library of 448 MB instead of 6 s and 1.4 GB. An edit in place is known byte by byte: kQuick.
+  kDeepIfGrown,
 };
 
 struct ApplyOptions {

@@ -73,6 +73,20 @@ Result<Sha256> HashCode(File& file, const Image& image, const std::vector<Planne
   return sink.Finish().sha256;
 }
 
+Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan) {
+  if (image.sections.empty()) return Ok();  // the headers and names of such a file may lie in a code segment
+  for (const Range& range : CodeRanges(image)) {
+    for (const PlannedWrite& write : plan.writes) {
+      if (write.offset >= range.offset + range.size_bytes ||
+          range.offset >= write.offset + write.size_bytes())
+        continue;
+      return Differs(fmt::format("a write at {} touches the code at {} to {}", write.offset, range.offset,
+                                 range.offset + range.size_bytes));
+    }
+  }
+  return Ok();
+}
+
 Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected) {
   LinkFacts facts = after.facts;
   facts.stack = expected.stack;  // not read through LIEF

@@ -32,6 +32,13 @@ struct Model {
 /// Cost: reads the whole file into memory.
 Result<Model> ReadModel(const AbsPath& path);
 
+/// As ReadModel, of the tables of the open file alone (name_tables.h). Without dynamic section: an empty
+/// model. Errors: also kIo.
+Result<Model> ReadModelOfTables(File& file, const Image& image);
+
+/// Errors: kInternal when a planned write touches an executable section of `image`.
+Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan);
+
 /// SHA-256 over the code of the open file, read in pieces: its executable sections; without section
 /// headers its executable segments, in which the bytes of `changing` count as zeros, because headers and
 /// names may lie in the same segment.

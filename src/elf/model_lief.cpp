@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "elf/model.h"
+#include "elf/name_tables.h"
+#include "elf/string_slots.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -43,17 +45,12 @@ ModelSymbol ReadSymbol(const LIEF::ELF::Symbol& symbol) {
   return model;
 }
 
-Result<Model> Parse(const AbsPath& path) {
-  LIEF::logging::disable();  // its lines would go to stderr; a failure shows in the result
-  const auto binary = LIEF::ELF::Parser::parse(path.str());
-  if (binary == nullptr) {
-    return Error(ErrorCode::kCorrupt, fmt::format("LIEF cannot read '{}'", path.str()));
-  }
+Model ModelOf(LIEF::ELF::Binary& binary) {
   Model model;
-  ReadEntries(*binary, model.facts);
-  for (const LIEF::ELF::Symbol& symbol : binary->dynamic_symbols())
+  ReadEntries(binary, model.facts);
+  for (const LIEF::ELF::Symbol& symbol : binary.dynamic_symbols())
     model.symbols.push_back(ReadSymbol(symbol));
-  for (const LIEF::ELF::Note& note : binary->notes()) {
+  for (const LIEF::ELF::Note& note : binary.notes()) {
     std::string text = note.name() + ":";
     for (const std::uint8_t byte : note.description()) text += fmt::format("{:02x}", byte);
     model.notes.push_back(std::move(text));
@@ -61,14 +58,54 @@ Result<Model> Parse(const AbsPath& path) {
   return model;
 }
 
+/// LIEF's lines would go to stderr; a failure shows in the result. Once, because its logger may not be made
+/// by two threads at a time.
+void Silence() {
+  static const bool kDone = (LIEF::logging::disable(), true);
+  static_cast<void>(kDone);
+}
+
+/// The model of what `parse` returns; `what` names it in errors.
+template <class Parse>
+Result<Model> Judge(std::string_view what, Parse parse) {
+  Silence();
+  try {
+    const auto binary = parse();
+    if (binary == nullptr) return Error(ErrorCode::kCorrupt, fmt::format("LIEF cannot read {}", what));
+    return ModelOf(*binary);
+  } catch (const std::exception& failure) {
+    return Error(ErrorCode::kInternal, fmt::format("LIEF failed on {}: {}", what, failure.what()));
+  }
+}
+
+/// The number of symbols from the section header: LIEF's guess refuses more than 3,000 without relocations.
+std::unique_ptr<LIEF::ELF::Binary> ParseTables(const std::vector<std::uint8_t>& tables) {
+#if __has_include(<LIEF/ELF/ParserConfig.hpp>)
+  LIEF::ELF::ParserConfig config;
+  config.count_mtd = LIEF::ELF::ParserConfig::DYNSYM_COUNT::SECTION;
+  return LIEF::ELF::Parser::parse(tables, config);
+#else
+  return LIEF::ELF::Parser::parse(tables, "tables", LIEF::ELF::DYNSYM_COUNT_METHODS::COUNT_SECTION);
+#endif
+}
+
 }  // namespace
 
 Result<Model> ReadModel(const AbsPath& path) {
-  try {
-    return Parse(path);
-  } catch (const std::exception& failure) {
-    return Error(ErrorCode::kInternal, fmt::format("LIEF failed on '{}': {}", path.str(), failure.what()));
+  return Judge(fmt::format("'{}'", path.str()), [&] { return LIEF::ELF::Parser::parse(path.str()); });
+}
+
+Result<Model> ReadModelOfTables(File& file, const Image& image) {
+  if (!image.dynamic) return Model();
+  PTPKG_TRY(const std::vector<std::uint8_t> tables, ExtractNameTables(file, image));
+  PTPKG_TRY(Model model, Judge("the tables of the file", [&] { return ParseTables(tables); }));
+  // A judge that sees nothing would find every edit right.
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  if (model.symbols.size() != count.value_or(0)) {
+    return Error(ErrorCode::kCorrupt, fmt::format("LIEF reads {} dynamic symbols where the file has {}",
+                                                  model.symbols.size(), count.value_or(0)));
   }
+  return model;
 }
 
 }  // namespace ptpkg::elf

@@ -246,6 +246,27 @@ TEST_P(LinkedEdit, DeepVerificationAcceptsWhatWasPlanned) {
   EXPECT_EQ(toys_.Load(library_), 42);
 }
 
+TEST_P(LinkedEdit, TablesAloneGiveTheModelOfTheWholeFile) {
+  for (const char* name : {"libanswer.so", "deps/libdeep.so", "app", "app_fixed"}) {
+    SCOPED_TRACE(name);
+    const AbsPath path = toys_.Path(name);
+    for (const bool grown : {false, true}) {
+      if (grown) {
+        ASSERT_OK(
+            EditFile(toys_.fs(), path, Runpath(LongPath()), {.verification = Verification::kDeepIfGrown}));
+      }
+      ASSERT_OK_AND_ASSIGN(const auto file, toys_.fs().Open(path, OpenMode::kRead));
+      ASSERT_OK_AND_ASSIGN(const auto image, ReadImage(*file));
+      ASSERT_OK_AND_ASSIGN(const Model tables, ReadModelOfTables(*file, *image));
+      ASSERT_OK_AND_ASSIGN(const Model whole, ReadModel(path));
+      EXPECT_EQ(tables.facts, whole.facts);
+      EXPECT_EQ(tables.symbols, whole.symbols);
+      EXPECT_FALSE(tables.symbols.empty());
+      EXPECT_EQ(tables.facts.needed, FactsOf(toys_.fs(), path).needed);
+    }
+  }
+}
+
 TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
   const auto hash = [&](const std::vector<PlannedWrite>& changing) {
     const auto file = toys_.fs().Open(library_, OpenMode::kRead);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "elf/edit.h"
+#include "elf/model.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -283,6 +284,33 @@ TEST(EditTier, MipsRelativeDebugEntryFollowsTheTable) {
   ASSERT_EQ(table.entries[kIndex].tag, kDtMipsRldMapRel);
   const std::uint64_t target = (table.range.vaddr + kIndex * 8 + table.entries[kIndex].value) & 0xffffffffU;
   EXPECT_EQ(target, elf.places.dynamic + kIndex * 8 + 0x100);
+}
+
+TEST(ReadModelOfTables, ManySymbolsWithoutRelocations) {
+  SyntheticElf elf;
+  for (int i = 0; i < 5000; ++i) elf.symbols.push_back("s" + std::to_string(i));
+  Stage stage(elf);
+  ASSERT_OK_AND_ASSIGN(const auto file, stage.fs.Open(kFile, OpenMode::kRead));
+  ASSERT_OK_AND_ASSIGN(const auto image, ReadImage(*file));
+  ASSERT_OK_AND_ASSIGN(const Model model, ReadModelOfTables(*file, *image));
+  ASSERT_EQ(model.symbols.size(), 5002U);
+  EXPECT_EQ(model.symbols.back().name, "s4999");
+  EXPECT_EQ(model.facts.soname, "libanswer.so");
+}
+
+TEST(CheckCodeUntouched, NamesTheWrite) {
+  Image image;
+  image.sections = {{.type = kSectionProgbits, .flags = 4, .offset = 100, .size = 10}};
+  EditPlan plan;
+  for (const std::uint64_t offset : {90U, 110U}) {
+    plan.writes = {{.offset = offset, .bytes = std::vector<std::byte>(10)}};
+    EXPECT_OK(CheckCodeUntouched(image, plan));
+  }
+  for (const std::uint64_t offset : {91U, 105U, 109U}) {
+    plan.writes = {{.offset = offset, .bytes = std::vector<std::byte>(10)}};
+    EXPECT_THAT(CheckCodeUntouched(image, plan),
+                FailsWith(ErrorCode::kInternal, HasSubstr("touches the code at 100 to 110")));
+  }
 }
 
 TEST(EditRefused, WithReasonAndUntouched) {
