@@ -8,7 +8,7 @@
 //   spare    as in place, and a new dynamic entry takes a spare DT_NULL;
 //   append   one loadable segment is added at the end of the file (or the one added before is
 //            extended) with .dynstr, and .dynamic, version requirements, interpreter and program
-//            headers as far as they need room. Nothing that exists moves; spare room for later edits is
+//            headers as far as they need room. No code or data moves; spare room for later edits is
 //            left, so that the next edit is in place.
 
 #include <map>
