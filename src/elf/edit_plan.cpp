@@ -64,6 +64,11 @@ class InPlace {
     }
     if (!state_.executable_stack) return Ok();
     std::vector<Segment> segments = image_.segments;
+    if (image_.FindSegment(kSegmentGnuStack) == nullptr) {
+      const auto unused = std::find_if(segments.begin(), segments.end(),
+                                       [](const Segment& s) { return s.type == kSegmentNull; });
+      *unused = Segment{.type = kSegmentGnuStack, .flags = kFlagRead | kFlagWrite, .align = 16};
+    }
     for (Segment& segment : segments) {
       if (segment.type != kSegmentGnuStack) continue;
       segment.flags = (segment.flags & ~kFlagExecute) | (*state_.executable_stack ? kFlagExecute : 0U);
@@ -94,7 +99,10 @@ bool FitsInPlace(const Image& image, const DesiredState& state, const Placement&
   if (image.dynamic && state.entries.size() >= image.dynamic->capacity) return false;
   if (state.interpreter && state.interpreter->size() >= image.FindSegment(kSegmentInterp)->file_size)
     return false;
-  if (state.executable_stack && image.FindSegment(kSegmentGnuStack) == nullptr) return false;
+  if (state.executable_stack && image.FindSegment(kSegmentGnuStack) == nullptr &&
+      image.FindSegment(kSegmentNull) == nullptr) {
+    return false;
+  }
   if (!state.NeedsChanged()) return true;
   std::vector<VersionNeed> needs;
   for (const DesiredNeed& need : state.needs) needs.push_back(need.need);

@@ -7,6 +7,7 @@
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"
 #include "elf/header_room.h"
+#include "support/assert.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -84,6 +85,8 @@ class TailPlanner {
       layout_.moves_dynamic = true;
       PTPKG_CHECK(Build());
     }
+    // An empty loadable segment would be one that ld.so cannot map.
+    PTPKG_ASSERT(layout_.end > layout_.begin);
     return Assemble();
   }
 

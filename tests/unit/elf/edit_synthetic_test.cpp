@@ -170,6 +170,23 @@ TEST(EditTier, SpareSegmentSlotKeepsTheProgramHeadersInPlace) {
   EXPECT_EQ((*image)->FindSegment(kSegmentNull), nullptr);
 }
 
+TEST(EditTier, StackFlagTakesAnUnusedSegmentInPlace) {
+  for (const bool dynamic : {true, false}) {
+    SyntheticElf elf;
+    elf.stack = false;
+    elf.dynamic = dynamic;
+    elf.spare_segments = 2;
+    Stage stage(elf);
+    const std::size_t size = stage.Content().size();
+    Edits edits;
+    edits.executable_stack = false;
+    ASSERT_OK_AND_ASSIGN(const EditPlan plan, stage.Edit(edits));
+    EXPECT_EQ(plan.tier, WriteTier::kInPlace);
+    EXPECT_EQ(stage.Content().size(), size);
+    EXPECT_EQ(stage.Facts().stack, StackFlag::kNotExecutable);
+  }
+}
+
 TEST(EditTier, BigAlignmentIsKeptAndCostsNoPadding) {
   SyntheticElf elf;
   elf.align = 1U << 16U;
