@@ -206,8 +206,9 @@ void AddRelinkVerb(CLI::App& app, Action& action) {
   AddNameFlags(*verb, *flags);
   verb->add_flag("--plan,--dry-run", flags->plan, "Print what would change, and write nothing");
   verb->add_option("--verify", flags->verify,
-                   "After writing: quick re-reads; deep has LIEF compare symbols, versions and notes, "
-                   "and the code byte by byte; auto (default): deep where a file grew")
+                   "After writing: quick re-reads; deep has LIEF compare the whole file's symbols, versions "
+                   "and notes, and the code byte by byte; auto (default): LIEF compares the tables where a "
+                   "file grew")
       ->check(CLI::IsMember({"auto", "quick", "deep"}));
   verb->add_flag("--keep-mtime", flags->keep_mtime, "Leave the time stamps of changed files as they were");
   verb->footer(

@@ -7,7 +7,7 @@
 namespace ptpkg::elf {
 namespace {
 
-// No compiler or interpreter takes an ELF file under these names, and no loader asks for one. They are 95 of
+// No compiler or interpreter takes an ELF file under these names, and no loader asks for one. They are 98 of
 // 100 files of a torch wheel, and looking into them took two thirds of a run. Everything else is looked at.
 constexpr std::array<std::string_view, 5> kSourceText = {".h", ".hpp", ".cuh", ".py", ".pyi"};
 
