@@ -45,15 +45,7 @@ class RoomFinder {
     if (image_.sections.empty() || room_.end > kPage) return std::nullopt;
     for (std::uint64_t seen_end = 0; seen_end != room_.end;) {
       seen_end = room_.end;
-      for (const Section& section : image_.sections) {
-        if (section.type == 0 || section.type == kSectionNobits) continue;
-        if (!Take(section.offset, section.size, IsMovable(image_, section))) return std::nullopt;
-      }
-      for (const Segment& segment : image_.segments) {
-        if (segment.type == kSegmentLoad || segment.type == kSegmentPhdr) continue;
-        if (segment.file_size != 0 && segment.offset < room_.begin) return std::nullopt;
-        if (!Take(segment.offset, segment.file_size, IsMovable(segment))) return std::nullopt;
-      }
+      if (!TakeSections() || !TakeSegments()) return std::nullopt;
     }
     const std::uint64_t section_headers = image_.sections.size() * image_.codec.SectionSize();
     if (Touches(image_.header.section_headers_offset, section_headers)) return std::nullopt;
@@ -68,6 +60,22 @@ class RoomFinder {
  private:
   [[nodiscard]] bool Touches(std::uint64_t offset, std::uint64_t size) const {
     return size != 0 && offset < room_.end && size > room_.begin - std::min(room_.begin, offset);
+  }
+
+  bool TakeSections() {
+    return std::all_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+      const bool has_bytes = section.type != 0 && section.type != kSectionNobits;
+      return !has_bytes || Take(section.offset, section.size, IsMovable(image_, section));
+    });
+  }
+
+  bool TakeSegments() {
+    return std::all_of(image_.segments.begin(), image_.segments.end(), [&](const Segment& segment) {
+      const bool is_own =
+          segment.type != kSegmentLoad && segment.type != kSegmentPhdr && segment.file_size != 0;
+      if (!is_own) return true;
+      return segment.offset >= room_.begin && Take(segment.offset, segment.file_size, IsMovable(segment));
+    });
   }
 
   /// Makes the block hold all of what it touches. False if that cannot move.

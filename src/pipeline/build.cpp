@@ -153,7 +153,8 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   for (const recipe::Recipe& recipe : recipes)
     known.insert({recipe.name, std::string(recipe.recipe_dir.Name())});
   const std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& [name, path] : request.sources) {
+  for (const auto& source : request.sources) {
+    const std::string& name = source.first;
     const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
       return source::OverrideApplies(recipe, name);
     });
