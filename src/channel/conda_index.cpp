@@ -7,7 +7,6 @@
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "conda/names.h"
-#include "support/atomic_file.h"
 #include "support/parallel.h"
 
 namespace ptpkg::channel {

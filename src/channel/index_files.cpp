@@ -44,7 +44,7 @@ Result<void> IndexFiles::WriteWithZst(const AbsPath& path, std::string_view text
 }
 
 Result<void> IndexFiles::RemoveIfThere(const AbsPath& path) {
-  PTPKG_CHECK(RemoveStaleTemps(env_.fs, path.Parent()));
+  PTPKG_CHECK(Prepare(path.Parent()));
   PTPKG_TRY(const bool exists, Exists(env_.fs, path));
   return exists ? env_.fs.Remove(path) : Ok();
 }

@@ -271,7 +271,6 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
       return order != 0 ? order < 0 : left.file_name < right.file_name;
     });
   }
-  PTPKG_CHECK(env.fs.MakeDirs(root / "simple"));
   PTPKG_CHECK(WritePages(index, root / "simple", projects));
   PTPKG_CHECK(RemoveStale(env, index, root, projects, names));
   return IndexSummary{wheels.size(), index.TakeWritten()};

@@ -184,8 +184,7 @@ Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const 
 
 Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options) {
   const std::string frame = fmt::format("while editing '{}'", path.str());
-  PTPKG_TRY(const bool recovered, RecoverEdit(fs, path), frame);
-  static_cast<void>(recovered);
+  PTPKG_CHECK(RecoverEdit(fs, path), frame);
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
   PTPKG_TRY(const auto image, ReadImage(*file), frame);
   if (!image) {

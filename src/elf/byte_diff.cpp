@@ -18,10 +18,11 @@ std::optional<PlannedWrite> DiffWrite(std::uint64_t offset, Bytes before, Bytes 
   return write;
 }
 
-bool IsAtomic(const PlannedWrite& write) {
-  return write.size_bytes() == 0 ||
-         write.offset / kAtomicBlock == (write.offset + write.size_bytes() - 1) / kAtomicBlock;
+bool IsInOneBlock(std::uint64_t offset, std::uint64_t size) {
+  return size == 0 || offset / kAtomicBlock == (offset + size - 1) / kAtomicBlock;
 }
+
+bool IsAtomic(const PlannedWrite& write) { return IsInOneBlock(write.offset, write.size_bytes()); }
 
 std::vector<std::byte> EncodeSegments(const Codec& codec, const std::vector<Segment>& segments) {
   const std::size_t record = codec.SegmentSize();

@@ -19,6 +19,9 @@ inline std::uint64_t AlignUp(std::uint64_t value, std::uint64_t alignment) {
 /// The one write that turns `before` into `after` (equal sizes) at `offset`; nullopt when they are equal.
 std::optional<PlannedWrite> DiffWrite(std::uint64_t offset, Bytes before, Bytes after);
 
+/// True if `size` bytes at `offset` touch one block only.
+bool IsInOneBlock(std::uint64_t offset, std::uint64_t size);
+
 /// True if the write touches one block only.
 bool IsAtomic(const PlannedWrite& write);
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "elf/byte_diff.h"
+
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 // Of most libraries this is .gnu.hash and .dynsym whole; more would make the file grow by more than it is
 // worth.
 constexpr std::uint64_t kMaxBlockBytes = 48U << 10U;
@@ -42,7 +43,7 @@ class RoomFinder {
   }
 
   std::optional<HeaderRoom> Run() {
-    if (image_.sections.empty() || room_.end > kPage) return std::nullopt;
+    if (image_.sections.empty() || room_.end > kAtomicBlock) return std::nullopt;
     for (std::uint64_t seen_end = 0; seen_end != room_.end;) {
       seen_end = room_.end;
       if (!TakeSections() || !TakeSegments()) return std::nullopt;

@@ -78,8 +78,7 @@ class TreePlanner {
     if (entry.kind != FileKind::kRegular || entry.size_bytes < kSmallestElf)
       return std::optional<FileChange>();
     const AbsPath path = tree_.root / entry.path;
-    PTPKG_TRY(const bool recovered, RecoverEdit(env_.fs, path));
-    static_cast<void>(recovered);
+    PTPKG_CHECK(RecoverEdit(env_.fs, path));
     PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
     if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*opened->file, opened->image));

@@ -204,7 +204,7 @@ class TailPlanner {
     } else {
       // The switch is one write, so it has to lie in one page.
       const std::uint64_t table = image_.header.program_headers_offset;
-      layout_.moves_headers = table / kPage != (table + segment_slots_ * codec_.SegmentSize() - 1) / kPage;
+      layout_.moves_headers = !IsInOneBlock(table, segment_slots_ * codec_.SegmentSize());
     }
     if (segment_slots_ < kMaxSegments) return Ok();
     return Error(ErrorCode::kUnsupported, "no program header can be added to 65,534 others");

@@ -31,8 +31,7 @@ Result<void> PatchCopy(Env& env, const AbsPath& input, AbsPath output, const elf
     PTPKG_TRY(const FileStat stat, env.fs.Stat(output));
     if (stat.kind == FileKind::kOther) return Ok();
     // What an interrupted edit of the file before left has nothing to do with the new one.
-    PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, output));
-    static_cast<void>(recovered);
+    PTPKG_CHECK(elf::RecoverEdit(env.fs, output));
   }
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, output.Parent(), ".ptpkg-edit"));
   const AbsPath copy = scratch.path() / "copy";
@@ -46,8 +45,7 @@ Result<void> PatchCopy(Env& env, const AbsPath& input, AbsPath output, const elf
 }  // namespace
 
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
-  PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, file));
-  static_cast<void>(recovered);
+  PTPKG_CHECK(elf::RecoverEdit(env.fs, file));
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, file));
   ElfSummary summary;
   PTPKG_TRY(summary.warnings, elf::CheckSectionTable(*opened.file, opened.image));
@@ -64,8 +62,7 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
 
 Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
-  PTPKG_TRY(const bool recovered, elf::RecoverEdit(env.fs, input));
-  static_cast<void>(recovered);
+  PTPKG_CHECK(elf::RecoverEdit(env.fs, input));
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, input));
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(env.fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));

@@ -85,8 +85,8 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
 }
 
 /// A single file is a tree of one: the root with that entry only.
-Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const std::optional<AbsPath>& root) {
-  PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
+Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const FileStat& stat,
+                          const std::optional<AbsPath>& root) {
   if (stat.kind == FileKind::kDirectory) return elf::FindElfFiles(env, path);
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
@@ -117,7 +117,7 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
         .WithHint("name the file");
   }
   PlannedPath planned;
-  PTPKG_TRY(planned.tree, TreeOf(env, path, request.root));
+  PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request.root));
   PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, options));
   if (!is_folder && planned.plan.empty()) {
     // Without edits an empty plan may also mean that nothing is to be done: tell the two apart.

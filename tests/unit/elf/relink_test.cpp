@@ -146,10 +146,10 @@ TEST_F(Relink, WithoutRulesOnlyForeignEntriesGo) {
 }
 
 TEST_F(Relink, BuildPrefixMayDifferFromTheTree) {
-  Add("lib/liba.so", "/work/prefix/lib:/tree/lib");
+  Add("lib/liba.so", "/build/prefix/lib:/tree/lib");
   StagedTree tree = Scan();
   RelinkOptions options;
-  options.build_prefix = "/work/prefix/";
+  options.build_prefix = "/build/prefix/";
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
   ASSERT_THAT(plan, SizeIs(1));
   EXPECT_EQ(plan[0].after.Effective()->text, "$ORIGIN");

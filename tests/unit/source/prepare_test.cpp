@@ -266,7 +266,7 @@ TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {
   loop.may_swallow = true;  // removing the scratch folder is best effort
   loop.setup = [](test::MemFs& fs) {
     ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/recipe/source/sub")));
-    ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/work")));
+    ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/stage")));
     ASSERT_OK(WriteFile(fs, AbsPath::Literal("/recipe/source/sub/f"), "1"));
     ASSERT_OK(fs.CreateSymlink("sub/f", AbsPath::Literal("/recipe/source/link")));
   };
@@ -276,13 +276,13 @@ TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {
     recipe.recipe_dir = AbsPath::Literal("/recipe");
     recipe.sources.emplace_back();
     recipe.sources[0].path = "source";
-    PTPKG_TRY(const SourceTree tree, Prepare(env, recipe, {}, AbsPath::Literal("/work/src")));
+    PTPKG_TRY(const SourceTree tree, Prepare(env, recipe, {}, AbsPath::Literal("/stage/src")));
     static_cast<void>(tree);
     return Ok();
   };
   loop.check = [](test::MemFs& fs, const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kIo);
-    EXPECT_THAT(Exists(fs, AbsPath::Literal("/work/src")), IsOkAndHolds(false));
+    EXPECT_THAT(Exists(fs, AbsPath::Literal("/stage/src")), IsOkAndHolds(false));
   };
   EXPECT_GT(test::RunFaultLoop(loop), 5);
 }
