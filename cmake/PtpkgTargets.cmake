@@ -62,8 +62,6 @@ function(ptpkg_add_test name)
   target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} ${ARG_LIBRARIES} ptpkg_test_support
                                              GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE
-    PTPKG_FIXTURES="${CMAKE_SOURCE_DIR}/fixtures" PTPKG_REPOSITORY="${CMAKE_SOURCE_DIR}")
   ptpkg_set_defaults(test_${name})
   gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${ARG_LABELS}")

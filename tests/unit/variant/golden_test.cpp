@@ -10,6 +10,7 @@
 
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/paths.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-const files::path kFixtures = PTPKG_FIXTURES;
+const files::path kFixtures = test::Fixtures().str();
 
 std::string ReadText(const files::path& path) {
   std::ifstream in(path, std::ios::binary);

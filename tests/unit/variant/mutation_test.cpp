@@ -9,6 +9,7 @@
 
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/paths.h"
 #include "variant/render.h"
 
 namespace ptpkg::variant {
@@ -21,7 +22,7 @@ constexpr int kRounds = 3000;
 std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
   for (const files::directory_entry& entry :
-       files::recursive_directory_iterator(files::path(PTPKG_FIXTURES) / "recipes")) {
+       files::recursive_directory_iterator(files::path(test::Fixtures().str()) / "recipes")) {
     if (!entry.is_regular_file()) continue;
     std::ifstream in(entry.path(), std::ios::binary);
     seeds.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());

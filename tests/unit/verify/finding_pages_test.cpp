@@ -7,11 +7,12 @@
 
 #include "support/fs.h"
 #include "support/matchers.h"
+#include "support/paths.h"
 
 namespace ptpkg::verify {
 namespace {
 
-const AbsPath kRepository = AbsPath::Literal(PTPKG_REPOSITORY);
+const AbsPath kRepository = test::Repository();
 
 std::vector<std::string> Files(Fs& fs, const std::string& folder, const std::string& suffix) {
   std::vector<std::string> found;

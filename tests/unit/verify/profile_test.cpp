@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/fs.h"
+#include "support/paths.h"
 #include "unit/verify/memory_tree.h"
 
 namespace ptpkg::verify {
@@ -47,7 +48,7 @@ TEST(Profile, RulesAreSortedAndEachIsThereOnce) {
 
 TEST(Profile, PagesNameTheirRules) {
   const std::unique_ptr<Fs> fs = MakeOsFs();
-  const AbsPath repository = AbsPath::Literal(PTPKG_REPOSITORY);
+  const AbsPath repository = test::Repository();
   const std::map<Severity, std::string> words = {
       {Severity::kInfo, "information"}, {Severity::kWarning, "warning"}, {Severity::kError, "error"}};
   for (const SeverityRule& rule : SeverityRules()) {
