@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "model/staged_tree.h"
 #include "support/path.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::archive {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "build/work_layout.h"
+#include "model/staged_tree.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::build {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/env.h"
 #include "support/json.h"
 

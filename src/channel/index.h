@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/env.h"
 
 namespace ptpkg::channel {

@@ -77,13 +77,13 @@ Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const Bu
 
 Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output) {
   Json artifacts = Json::array();
-  for (const pipeline::ArtifactRecord& record : summary.artifacts) {
-    Json item = pipeline::ArtifactRecordToJson(record);
+  for (const ArtifactRecord& record : summary.artifacts) {
+    Json item = ArtifactRecordToJson(record);
     item["path"] = output.str() + "/" + record.path;
     artifacts.push_back(std::move(item));
   }
   Json stages = Json::array();
-  for (const pipeline::StageTime& stage : summary.stages) stages.push_back(pipeline::StageTimeToJson(stage));
+  for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
   return {{"artifacts", artifacts},
           {"stages", stages},
           {"skipped", summary.skipped},
@@ -93,7 +93,7 @@ Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output)
 void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
                   bool explain) {
   if (explain) {
-    for (const pipeline::StageTime& stage : summary.stages) {
+    for (const StageTime& stage : summary.stages) {
       PrintLog(fmt::format("{:>8}  {}: {} ({})", stage.stage, stage.subject, stage.ran ? "ran" : "skipped",
                            stage.reason));
     }
@@ -102,8 +102,7 @@ void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const
     context.env().reporter.Note(fmt::format("'{}' is skipped: its recipe says so for this variant", skipped));
   }
   PrintFindings(summary.reports);
-  for (const pipeline::ArtifactRecord& record : summary.artifacts)
-    PrintResult(output.str() + "/" + record.path);
+  for (const ArtifactRecord& record : summary.artifacts) PrintResult(output.str() + "/" + record.path);
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {

@@ -9,7 +9,7 @@
 
 #include "cli/context.h"
 #include "cli/exit_code.h"
-#include "support/finding.h"
+#include "model/finding.h"
 
 namespace CLI {
 class App;

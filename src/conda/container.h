@@ -8,7 +8,7 @@
 #include "archive/decoder.h"
 #include "archive/extract.h"
 #include "archive/tar_reader.h"
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/env.h"
 
 namespace ptpkg::conda {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
 
 namespace ptpkg::conda {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
+#include "model/staged_tree.h"
 #include "support/atomic_file.h"
 #include "support/env.h"
 #include "support/json.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::conda {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "model/staged_tree.h"
 #include "support/json.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::conda {
 

@@ -1,8 +1,8 @@
 #pragma once
 // The ELF files of a folder. Layer: elf.
 
+#include "model/staged_tree.h"
 #include "support/env.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::elf {
 

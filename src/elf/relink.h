@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "elf/edit_request.h"
+#include "model/staged_tree.h"
 #include "support/env.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::elf {
 

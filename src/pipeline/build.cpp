@@ -6,10 +6,10 @@
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "graph/store.h"
 #include "pipeline/family.h"
 #include "pipeline/render.h"
 #include "pipeline/resolve.h"
-#include "pipeline/stage_store.h"
 #include "pipeline/stage_timer.h"
 #include "pipeline/staged_result.h"
 #include "pipeline/work_folder.h"
@@ -33,14 +33,14 @@ Result<void> UnpackIntoHost(Env& env, const AbsPath& package, const AbsPath& pre
 /// Everything about one variant that travels from stage to stage.
 class VariantBuild {
  public:
-  VariantBuild(Env& env, const BuildRequest& request, OutputFolder& output, StageStore& store,
+  VariantBuild(Env& env, const BuildRequest& request, publish::OutputFolder& output, graph::StageStore& store,
                const recipe::Recipe& recipe, BuildSummary& summary)
       : env_(env), request_(request), output_(output), store_(store), recipe_(recipe), summary_(summary) {}
 
   /// The pipeline of one variant, in order.
   Result<void> Run() {
     PTPKG_TRY(const Resolution resolution, ResolveLocal(env_, recipe_, output_.CondaRoot()));
-    PTPKG_TRY(const StageInputs inputs, BuildInputs(resolution));
+    PTPKG_TRY(const graph::StageInputs inputs, BuildInputs(resolution));
     PTPKG_TRY(const std::optional<AbsPath> finished, Staged(inputs, resolution));
     if (!finished) return DryRunRest();
     PTPKG_TRY(const StagedResult staged, LoadStaged(env_, *finished));
@@ -60,8 +60,8 @@ class VariantBuild {
   }
 
  private:
-  Result<StageInputs> BuildInputs(const Resolution& resolution) {
-    StageInputs inputs("build", recipe_.FileStem(), kBuildVersion);
+  Result<graph::StageInputs> BuildInputs(const Resolution& resolution) {
+    graph::StageInputs inputs("build", recipe_.FileStem(), kBuildVersion);
     PTPKG_TRY(const Sha256 source, source::SourceKey(env_, recipe_, {.overrides = request_.sources}));
     inputs.Add("source", source.Hex());
     PTPKG_TRY(const std::string recipe_part, build::RecipeKey(env_, recipe_));
@@ -78,7 +78,7 @@ class VariantBuild {
   }
 
   /// The folder of the staged result, made now unless it is there; nullopt in a dry run that would make it.
-  Result<std::optional<AbsPath>> Staged(const StageInputs& inputs, const Resolution& resolution) {
+  Result<std::optional<AbsPath>> Staged(const graph::StageInputs& inputs, const Resolution& resolution) {
     PTPKG_TRY(const std::optional<AbsPath> known, store_.Find(inputs));
     StageTimer timer(env_, summary_, "build", recipe_.FileStem());
     if (known) {
@@ -141,8 +141,8 @@ class VariantBuild {
 
   Env& env_;
   const BuildRequest& request_;
-  OutputFolder& output_;
-  StageStore& store_;
+  publish::OutputFolder& output_;
+  graph::StageStore& store_;
   const recipe::Recipe& recipe_;
   BuildSummary& summary_;
 };
@@ -168,7 +168,7 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   return Ok();
 }
 
-Result<void> IndexOutput(Env& env, const OutputFolder& output, BuildSummary& summary) {
+Result<void> IndexOutput(Env& env, const publish::OutputFolder& output, BuildSummary& summary) {
   StageTimer timer(env, summary, "index", std::string(output.root().Name()));
   PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
   PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
@@ -190,8 +190,8 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
                                                                .select = request.select}));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, OrderByRequirements(std::move(rendered)));
   PTPKG_CHECK(CheckSources(request, recipes));
-  PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, request.output, request.force));
-  PTPKG_TRY(StageStore store, StageStore::Open(env, env.cache_dir / "stages"));
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, request.output, request.force));
+  PTPKG_TRY(graph::StageStore store, graph::StageStore::Open(env, env.cache_dir / "stages"));
   for (const recipe::Recipe& recipe : recipes) {
     if (recipe.skip) {
       summary.skipped.push_back(recipe.FileStem());

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "build/build.h"
-#include "pipeline/output_folder.h"
+#include "model/finding.h"
+#include "publish/output_folder.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
-#include "support/finding.h"
 
 namespace ptpkg::pipeline {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/finding.h"
 #include "support/env.h"
-#include "support/finding.h"
 #include "support/json.h"
 
 namespace ptpkg::pipeline {

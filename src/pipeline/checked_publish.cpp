@@ -42,7 +42,7 @@ Result<void> CheckOne(Env& env, const Artifact& artifact, const verify::CheckOpt
 
 }  // namespace
 
-Result<std::vector<ArtifactRecord>> CheckAndPublish(Env& env, OutputFolder& output,
+Result<std::vector<ArtifactRecord>> CheckAndPublish(Env& env, publish::OutputFolder& output,
                                                     const std::vector<Artifact>& artifacts,
                                                     const PublishRequest& request, BuildSummary& summary) {
   for (const Artifact& artifact : artifacts) PTPKG_CHECK(CheckOne(env, artifact, request.check, summary));

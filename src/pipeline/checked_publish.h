@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "model/artifact.h"
 #include "pipeline/build.h"
-#include "pipeline/output_folder.h"
-#include "support/artifact.h"
+#include "publish/output_folder.h"
 #include "support/env.h"
 #include "verify/check.h"
 
@@ -22,7 +22,7 @@ struct PublishRequest {
 /// Checks every artifact as its consumers read it; if none has errors, publishes all and returns their
 /// records. Findings go to `summary.reports`, times to `summary.stages`.
 /// Errors: kCheckFailed listing the findings (nothing is published then), kAlreadyExists, kIo.
-Result<std::vector<ArtifactRecord>> CheckAndPublish(Env& env, OutputFolder& output,
+Result<std::vector<ArtifactRecord>> CheckAndPublish(Env& env, publish::OutputFolder& output,
                                                     const std::vector<Artifact>& artifacts,
                                                     const PublishRequest& request, BuildSummary& summary);
 

@@ -5,13 +5,13 @@
 #include <functional>
 
 #include "conda/package.h"
+#include "convert/conda_tree.h"
+#include "convert/layout_rules.h"
+#include "convert/package_metadata.h"
+#include "convert/relink_tree.h"
+#include "convert/wheel_tree.h"
 #include "pipeline/checked_publish.h"
-#include "pipeline/conda_tree.h"
-#include "pipeline/layout_rules.h"
-#include "pipeline/package_metadata.h"
-#include "pipeline/relink_tree.h"
 #include "pipeline/stage_timer.h"
-#include "pipeline/wheel_tree.h"
 #include "pipeline/work_folder.h"
 
 namespace ptpkg::pipeline {
@@ -43,7 +43,7 @@ class FamilyPacker {
       : env_(env), context_(context), summary_(summary) {}
 
   /// `make` packs into the folder it is given and returns the artifacts.
-  Result<void> Run(const StageInputs& inputs,
+  Result<void> Run(const graph::StageInputs& inputs,
                    const std::function<Result<std::vector<Artifact>>(const AbsPath& pack_folder)>& make) {
     StageTimer timer(env_, summary_, inputs.stage(), context_.recipe.FileStem());
     PTPKG_TRY(const bool present, TakeFromOutput(inputs));
@@ -78,7 +78,7 @@ class FamilyPacker {
     return forbidden;
   }
 
-  Result<bool> TakeFromOutput(const StageInputs& inputs) {
+  Result<bool> TakeFromOutput(const graph::StageInputs& inputs) {
     PTPKG_TRY(const std::optional<Json> outcome, context_.store.Recall(inputs));
     if (!outcome || !outcome->is_array()) return false;
     std::vector<ArtifactRecord> records;
@@ -103,13 +103,13 @@ class FamilyPacker {
 Result<void> PackCondaFamily(Env& env, const FamilyContext& context, const std::set<ArtifactFormat>& formats,
                              BuildSummary& summary) {
   const recipe::Recipe& recipe = context.recipe;
-  conda::PackageMetadata metadata = CondaMetadataOf(recipe, context.run_exports);
+  conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, context.run_exports);
   metadata.license_files = context.staged.license_files;
-  const auto rules = LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
+  const auto rules = convert::LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
   const conda::WriteOptions options{.conda = formats.contains(ArtifactFormat::kConda),
                                     .tar_bz2 = formats.contains(ArtifactFormat::kTarBz2)};
 
-  StageInputs inputs("conda", recipe.FileStem(), kCondaVersion);
+  graph::StageInputs inputs("conda", recipe.FileStem(), kCondaVersion);
   inputs.Add("staged tree", context.staged_key)
       .Add("layout", RulesText(rules))
       .Add("metadata", conda::DescribeMetadata(metadata))
@@ -118,10 +118,11 @@ Result<void> PackCondaFamily(Env& env, const FamilyContext& context, const std::
 
   const auto make = [&](const AbsPath& pack_folder) -> Result<std::vector<Artifact>> {
     PTPKG_TRY(const TempDir work, MakeWorkFolder(env));
-    PTPKG_TRY(StagedTree tree, MakeCondaTree(env, context.staged.tree, context.staged.prefix, work.path()));
-    PTPKG_CHECK(
-        RelinkTree(env, tree, {.rules = rules, .build_prefix = context.staged.prefix}, recipe.FileStem()));
-    PTPKG_CHECK(AddInstalledRecords(env, context.staged.tree, tree));
+    PTPKG_TRY(StagedTree tree,
+              convert::MakeCondaTree(env, context.staged.tree, context.staged.prefix, work.path()));
+    PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = context.staged.prefix},
+                                    recipe.FileStem()));
+    PTPKG_CHECK(convert::AddInstalledRecords(env, context.staged.tree, tree));
     return conda::WritePackages(env,
                                 {.metadata = metadata,
                                  .tree = tree,
@@ -134,12 +135,12 @@ Result<void> PackCondaFamily(Env& env, const FamilyContext& context, const std::
 
 Result<void> PackWheelFamily(Env& env, const FamilyContext& context, BuildSummary& summary) {
   const recipe::Recipe& recipe = context.recipe;
-  PTPKG_TRY(const Distribution distribution,
-            FindDistribution(env, context.staged.tree, recipe.ptpkg.wheel_name));
-  PTPKG_TRY(const WheelDescription description, WheelDescriptionOf(recipe, distribution));
-  const auto rules = LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
+  PTPKG_TRY(const convert::Distribution distribution,
+            convert::FindDistribution(env, context.staged.tree, recipe.ptpkg.wheel_name));
+  PTPKG_TRY(const convert::WheelDescription description, convert::WheelDescriptionOf(recipe, distribution));
+  const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
 
-  StageInputs inputs("wheel", recipe.FileStem(), kWheelVersion);
+  graph::StageInputs inputs("wheel", recipe.FileStem(), kWheelVersion);
   inputs.Add("staged tree", context.staged_key)
       .Add("layout", RulesText(rules))
       .Add("metadata", wheel::FormatCoreMetadata(description.metadata))
@@ -149,13 +150,13 @@ Result<void> PackWheelFamily(Env& env, const FamilyContext& context, BuildSummar
 
   const auto make = [&](const AbsPath& pack_folder) -> Result<std::vector<Artifact>> {
     PTPKG_TRY(const TempDir work, MakeWorkFolder(env));
-    PTPKG_TRY(WheelTree tree, MakeWheelTree(env, context.staged.tree, distribution,
-                                            {.exclude = recipe.ptpkg.wheel_exclude,
-                                             .prefix_placeholder = context.staged.prefix},
-                                            work.path()));
+    PTPKG_TRY(convert::WheelTree tree, convert::MakeWheelTree(env, context.staged.tree, distribution,
+                                                              {.exclude = recipe.ptpkg.wheel_exclude,
+                                                               .prefix_placeholder = context.staged.prefix},
+                                                              work.path()));
     const std::string site_packages = context.staged.prefix + "/" + distribution.site_packages;
-    PTPKG_CHECK(
-        RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, recipe.FileStem()));
+    PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages},
+                                    recipe.FileStem()));
     PTPKG_TRY(Artifact artifact, wheel::WriteWheel(env,
                                                    {.metadata = description.metadata,
                                                     .tag = description.tag,

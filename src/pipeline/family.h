@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "build/build.h"
+#include "graph/store.h"
 #include "pipeline/build.h"
-#include "pipeline/output_folder.h"
-#include "pipeline/stage_store.h"
 #include "pipeline/staged_result.h"
+#include "publish/output_folder.h"
 
 namespace ptpkg::pipeline {
 
@@ -19,8 +19,8 @@ struct FamilyContext {
   const StagedResult& staged;
   std::string staged_key;  ///< Key of the build stage: stands for the tree's content.
   const std::vector<std::string>& run_exports;
-  OutputFolder& output;
-  StageStore& store;
+  publish::OutputFolder& output;
+  graph::StageStore& store;
   bool dry_run = false;
 };
 

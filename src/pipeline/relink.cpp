@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "convert/layout_rules.h"
 #include "elf/elf_tree.h"
 #include "elf/layouts.h"
 #include "elf/relink.h"
-#include "pipeline/layout_rules.h"
+#include "model/staged_tree.h"
 #include "pipeline/render.h"
-#include "support/staged_tree.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
@@ -46,7 +46,7 @@ Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& re
   std::optional<std::vector<elf::PathRule>> rules;
   for (const recipe::Recipe& recipe : recipes) {
     if (recipe.skip) continue;
-    std::optional<std::vector<elf::PathRule>> found = LayoutRules(recipe, request.layout);
+    std::optional<std::vector<elf::PathRule>> found = convert::LayoutRules(recipe, request.layout);
     if (!found) {
       std::vector<std::string> names;
       for (const auto& [name, layout] : recipe.ptpkg.layouts) names.push_back(name);

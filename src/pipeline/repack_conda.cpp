@@ -4,13 +4,13 @@
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "convert/package_metadata.h"
+#include "convert/relink_tree.h"
+#include "convert/wheel_tree.h"
 #include "elf/layouts.h"
 #include "pipeline/checked_publish.h"
-#include "pipeline/package_metadata.h"
-#include "pipeline/relink_tree.h"
 #include "pipeline/repack.h"
 #include "pipeline/stage_timer.h"
-#include "pipeline/wheel_tree.h"
 #include "pipeline/work_folder.h"
 #include "wheel/requirement.h"
 
@@ -48,21 +48,23 @@ class CondaRepacker {
   CondaRepacker(Env& env, const RepackRequest& request) : env_(env), request_(request) {}
 
   Result<RepackSummary> Run() {
-    PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, request_.output, request_.force));
+    PTPKG_TRY(publish::OutputFolder output,
+              publish::OutputFolder::Open(env_, request_.output, request_.force));
     PTPKG_TRY(const TempDir work, MakeWorkFolder(env_));
     PTPKG_TRY(const StagedTree prefix, Unpack(work.path() / "prefix"));
-    PTPKG_TRY(const Distribution distribution, FindDistribution(env_, prefix, request_.distribution));
-    PTPKG_TRY(WheelDescription description, DescribeWheelFile(distribution));
+    PTPKG_TRY(const convert::Distribution distribution,
+              convert::FindDistribution(env_, prefix, request_.distribution));
+    PTPKG_TRY(convert::WheelDescription description, convert::DescribeWheelFile(distribution));
     PTPKG_TRY(description.metadata,
               wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
 
     const AbsPath root = work.path() / "wheel";
     PTPKG_CHECK(env_.fs.MakeDirs(root));
-    PTPKG_TRY(WheelTree tree,
-              MakeWheelTree(env_, prefix, distribution, {.prefix_placeholder = placeholder_}, root));
+    PTPKG_TRY(convert::WheelTree tree,
+              convert::MakeWheelTree(env_, prefix, distribution, {.prefix_placeholder = placeholder_}, root));
     PTPKG_TRY(const elf::RelinkOptions relink, RelinkOptionsOf(description.metadata, distribution));
     const std::string subject(request_.input.Name());
-    PTPKG_CHECK(RelinkTree(env_, tree.payload, relink, subject));
+    PTPKG_CHECK(convert::RelinkTree(env_, tree.payload, relink, subject));
     PTPKG_TRY(const TempDir pack_folder, output.MakePackFolder());
     StageTimer timer(env_, summary_.build, "wheel", subject);
     PTPKG_TRY(const Artifact artifact, wheel::WriteWheel(env_,
@@ -102,7 +104,7 @@ class CondaRepacker {
   }
 
   Result<elf::RelinkOptions> RelinkOptionsOf(const wheel::CoreMetadata& metadata,
-                                             const Distribution& distribution) {
+                                             const convert::Distribution& distribution) {
     elf::RelinkOptions options;
     if (!placeholder_.empty()) options.build_prefix = placeholder_ + "/" + distribution.site_packages;
     std::string layout = request_.layout;

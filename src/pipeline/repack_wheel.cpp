@@ -5,14 +5,14 @@
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "convert/conda_tree.h"
+#include "convert/relink_tree.h"
+#include "convert/requirement_map.h"
+#include "convert/wheel_target.h"
 #include "elf/layouts.h"
 #include "pipeline/checked_publish.h"
-#include "pipeline/conda_tree.h"
-#include "pipeline/relink_tree.h"
 #include "pipeline/repack.h"
-#include "pipeline/requirement_map.h"
 #include "pipeline/stage_timer.h"
-#include "pipeline/wheel_target.h"
 #include "pipeline/work_folder.h"
 #include "support/text.h"
 #include "wheel/requirement.h"
@@ -47,7 +47,7 @@ std::string PinnedVersion(const wheel::CoreMetadata& metadata, const std::vector
 }
 
 /// "py3.11_cuda13.2.2_cudnn9.26.0.51_0" or "py3.11_cpu_0": how the pytorch channel names its builds.
-std::string PytorchBuildString(const wheel::CoreMetadata& metadata, const WheelTarget& target,
+std::string PytorchBuildString(const wheel::CoreMetadata& metadata, const convert::WheelTarget& target,
                                std::uint64_t build_number) {
   const std::string cuda = PinnedVersion(metadata, {"cuda-toolkit", "nvidia-cuda-runtime"});
   const std::string cudnn = PinnedVersion(metadata, {"nvidia-cudnn"});
@@ -120,22 +120,23 @@ class WheelRepacker {
   WheelRepacker(Env& env, const RepackRequest& request) : env_(env), request_(request) {}
 
   Result<RepackSummary> Run() {
-    PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, request_.output, request_.force));
+    PTPKG_TRY(publish::OutputFolder output,
+              publish::OutputFolder::Open(env_, request_.output, request_.force));
     PTPKG_TRY(const TempDir work, MakeWorkFolder(env_));
     PTPKG_TRY(const wheel::UnpackedWheel unpacked, Unpack(work.path() / "wheel"));
-    PTPKG_TRY(const WheelTarget target, TargetOf(unpacked.info, request_.python));
+    PTPKG_TRY(const convert::WheelTarget target, convert::TargetOf(unpacked.info, request_.python));
     PTPKG_TRY(conda::PackageMetadata metadata, MetadataOf(unpacked, target));
 
     const std::string placeholder = InstallPlaceholder();
     const AbsPath root = work.path() / "conda";
     PTPKG_CHECK(env_.fs.MakeDirs(root));
     PTPKG_TRY(StagedTree tree,
-              MakeCondaTreeOfWheel(env_, unpacked.tree, unpacked.info,
-                                   {.site_packages = target.site_packages, .prefix_placeholder = placeholder},
-                                   root));
+              convert::MakeCondaTreeOfWheel(
+                  env_, unpacked.tree, unpacked.info,
+                  {.site_packages = target.site_packages, .prefix_placeholder = placeholder}, root));
     PTPKG_TRY(const elf::RelinkOptions relink, RelinkOptionsOf(metadata.name));
-    PTPKG_CHECK(RelinkTree(env_, tree, relink, metadata.FileStem()));
-    PTPKG_CHECK(AddInstalledRecords(env_, tree, tree));
+    PTPKG_CHECK(convert::RelinkTree(env_, tree, relink, metadata.FileStem()));
+    PTPKG_CHECK(convert::AddInstalledRecords(env_, tree, tree));
     PTPKG_TRY(const TempDir pack_folder, output.MakePackFolder());
     StageTimer timer(env_, summary_.build, "conda", metadata.FileStem());
     // Payload bytes that happen to hold the placeholder cannot exist: it was made up here, for scripts.
@@ -168,10 +169,12 @@ class WheelRepacker {
     return unpacked;
   }
 
-  Result<conda::PackageMetadata> MetadataOf(const wheel::UnpackedWheel& unpacked, const WheelTarget& target) {
+  Result<conda::PackageMetadata> MetadataOf(const wheel::UnpackedWheel& unpacked,
+                                            const convert::WheelTarget& target) {
     const wheel::WheelInfo& info = unpacked.info;
-    PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
-    PTPKG_TRY(MappedRequirements mapped, MapRequirements(info.metadata, target.markers, names));
+    PTPKG_TRY(const convert::CondaNames names, convert::BuiltInCondaNames());
+    PTPKG_TRY(convert::MappedRequirements mapped,
+              convert::MapRequirements(info.metadata, target.markers, names));
     summary_.unknown_requirements = mapped.unknown;
     const std::string distribution = wheel::NormalizeName(info.metadata.Get("Name"));
     const auto known = names.find(distribution);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "pipeline/tree_builder.h"
-#include "pipeline/tree_json.h"
+#include "convert/tree_builder.h"
+#include "model/tree_json.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -63,7 +63,7 @@ Result<void> SaveStaged(Env& env, const recipe::Recipe& recipe, const build::Sta
   PTPKG_TRY(const auto licenses, CollectLicenses(env, recipe, source_root));
   const AbsPath root = folder / "tree";
   PTPKG_CHECK(env.fs.MakeDirs(root));
-  TreeBuilder builder(env, root);
+  convert::TreeBuilder builder(env, root);
   for (const TreeEntry& entry : staged.tree.entries)
     PTPKG_CHECK(builder.Link(staged.tree, entry, entry.path));
   const Json json = {{"entries", TreeToJson(std::move(builder).Finish())},

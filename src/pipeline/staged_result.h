@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "build/build.h"
+#include "model/staged_tree.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::pipeline {
 

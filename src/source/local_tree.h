@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "model/staged_tree.h"
 #include "support/env.h"
 #include "support/hash.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::source {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "model/finding.h"
 #include "support/env.h"
-#include "support/finding.h"
 #include "verify/elf_tree.h"
 
 namespace ptpkg::verify {

@@ -6,7 +6,7 @@
 
 #include "archive/extract.h"
 #include "archive/zip_strict.h"
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/atomic_file.h"
 #include "support/text.h"
 #include "verify/build_path_checks.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "model/finding.h"
+#include "model/staged_tree.h"
 #include "support/env.h"
-#include "support/finding.h"
-#include "support/staged_tree.h"
 
 namespace ptpkg::verify {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conda/container.h"
-#include "support/finding.h"
+#include "model/finding.h"
 
 namespace ptpkg::verify {
 

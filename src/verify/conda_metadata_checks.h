@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "conda/package.h"
-#include "support/finding.h"
+#include "model/finding.h"
 
 namespace ptpkg::verify {
 

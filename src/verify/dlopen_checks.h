@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "support/finding.h"
+#include "model/finding.h"
 #include "verify/check.h"
 #include "verify/elf_tree.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/finding.h"
 #include "support/env.h"
-#include "support/finding.h"
 #include "verify/check.h"
 #include "verify/elf_tree.h"
 

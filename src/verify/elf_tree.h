@@ -11,8 +11,8 @@
 #include "elf/image.h"
 #include "elf/isa_level.h"
 #include "elf/symbol_versions.h"
+#include "model/finding.h"
 #include "support/env.h"
-#include "support/finding.h"
 #include "verify/dlopen_table.h"
 
 namespace ptpkg::verify {

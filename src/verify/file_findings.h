@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/finding.h"
+#include "model/finding.h"
 #include "verify/elf_tree.h"
 
 namespace ptpkg::verify {

@@ -4,7 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/text.h"
 
 namespace ptpkg::verify {

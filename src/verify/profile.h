@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/finding.h"
+#include "model/finding.h"
 #include "support/result.h"
 
 namespace ptpkg::verify {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "support/finding.h"
+#include "model/finding.h"
 #include "support/result.h"
 
 namespace ptpkg::verify {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/finding.h"
+#include "model/finding.h"
 #include "wheel/file_name.h"
 
 namespace ptpkg::verify {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
+#include "model/staged_tree.h"
 #include "support/atomic_file.h"
 #include "support/env.h"
-#include "support/staged_tree.h"
 #include "wheel/core_metadata.h"
 #include "wheel/file_name.h"
 #include "wheel/record.h"

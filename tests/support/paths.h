@@ -1,6 +1,6 @@
 #pragma once
-// Where the repository lies on this machine. Only paths.cpp is compiled with it, so that a compiler cache serves
-// every other test source in any clone.
+// Where the repository lies on this machine. Only paths.cpp is compiled with it, so that a compiler cache
+// serves every other test source in any clone.
 
 #include "support/path.h"
 

@@ -112,7 +112,8 @@ TEST_F(EnvironmentTest, IsDocumentedWhole) {
   python.version = "3.11.2";
   tools_.python = python;
   tools_.tools = {{.requirement = "ninja", .path = AbsPath::Literal("/usr/bin/ninja"), .variable = "CC"}};
-  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(env_->fs, test::Repository() / "docs/formats/build-environment.md"));
+  ASSERT_OK_AND_ASSIGN(const std::string page,
+                       ReadFile(env_->fs, test::Repository() / "docs/formats/build-environment.md"));
   for (const auto& [name, value] : Make()) EXPECT_THAT(page, HasSubstr("`" + name + "`"));
 }
 

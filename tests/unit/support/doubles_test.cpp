@@ -4,7 +4,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "support/artifact.h"
+#include "model/artifact.h"
 #include "support/fake_http.h"
 #include "support/fake_process.h"
 #include "support/fault_fs.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "support/finding.h"
+#include "model/finding.h"
 
 namespace ptpkg::test {
 namespace {

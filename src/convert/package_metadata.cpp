@@ -1,0 +1,115 @@
+#include "convert/package_metadata.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "support/text.h"
+#include "wheel/version.h"
+#include "wheel/wheel_file.h"
+
+namespace ptpkg::convert {
+
+namespace {
+
+/// ">=3.11,<3.12.0a0" for "3.11" or "3.11.7".
+std::string PythonPin(std::string_view version) {
+  const std::vector<std::string> parts = Split(version, '.');
+  if (parts.size() < 2) return std::string(version);
+  int minor = 0;
+  for (const char digit : parts[1]) {
+    if (digit < '0' || digit > '9') return std::string(version);
+    minor = minor * 10 + (digit - '0');
+  }
+  return fmt::format(">={0}.{1},<{0}.{2}.0a0", parts[0], parts[1], minor + 1);
+}
+
+std::string RunSpec(const recipe::Recipe& recipe, const recipe::MatchSpec& spec) {
+  const auto python = recipe.variant.find("python");
+  if (spec.name != "python" || !spec.version.empty() || python == recipe.variant.end() ||
+      recipe.noarch_python) {
+    return spec.str();
+  }
+  // A variant value may itself be a spec, "3.11.* *_cpython".
+  return "python " + PythonPin(Split(ReplaceAll(python->second, ".*", ""), ' ').front());
+}
+
+void SetUnlessEmpty(std::map<std::string, std::string>& about, const char* key, const std::string& value) {
+  if (!value.empty()) about.emplace(key, value);
+}
+
+}  // namespace
+
+conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
+                                       const std::vector<std::string>& run_exports) {
+  conda::PackageMetadata metadata;
+  metadata.name = recipe.name;
+  metadata.version = recipe.version;
+  metadata.build_string = recipe.build_string;
+  metadata.build_number = recipe.build_number;
+  metadata.subdir = recipe.subdir;
+  metadata.noarch_python = recipe.noarch_python;
+  metadata.track_features = recipe.track_features;
+  for (const recipe::MatchSpec& spec : recipe.requirements.run)
+    metadata.depends.push_back(RunSpec(recipe, spec));
+  metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
+  for (const recipe::MatchSpec& spec : recipe.requirements.run_constraints)
+    metadata.constrains.push_back(spec.str());
+  for (const recipe::MatchSpec& spec : recipe.requirements.run_exports_weak) {
+    metadata.run_exports["weak"].push_back(spec.str());
+  }
+  metadata.license = recipe.about.license;
+  metadata.license_family = recipe.about.license_family;
+  SetUnlessEmpty(metadata.about, "home", recipe.about.homepage);
+  SetUnlessEmpty(metadata.about, "dev_url", recipe.about.repository);
+  SetUnlessEmpty(metadata.about, "doc_url", recipe.about.documentation);
+  SetUnlessEmpty(metadata.about, "summary", recipe.about.summary);
+  SetUnlessEmpty(metadata.about, "description", recipe.about.description);
+  metadata.hash_input = recipe.hash_input;
+  return metadata;
+}
+
+Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
+  if (distribution.wheel.empty()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds no WHEEL file", distribution.dist_info))
+        .WithHint("install the project from a wheel: 'pip install --prefix' keeps WHEEL in .dist-info");
+  }
+  PTPKG_TRY(const wheel::WheelFile file,
+            wheel::ParseWheelFile(distribution.wheel, distribution.dist_info + "/WHEEL"));
+  std::set<std::string> python;
+  std::set<std::string> abi;
+  std::set<std::string> platform;
+  for (const wheel::Tag& tag : file.tags) {
+    python.insert(tag.python);
+    abi.insert(tag.abi);
+    platform.insert(tag.platform);
+  }
+  return WheelDescription{.tag = {.python = fmt::format("{}", fmt::join(python, ".")),
+                                  .abi = fmt::format("{}", fmt::join(abi, ".")),
+                                  .platform = fmt::format("{}", fmt::join(platform, "."))},
+                          .root_is_purelib = file.root_is_purelib};
+}
+
+Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const Distribution& distribution) {
+  PTPKG_TRY(WheelDescription description, DescribeWheelFile(distribution));
+  PTPKG_TRY(description.metadata,
+            wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
+  PTPKG_TRY(wheel::Version built, wheel::ParseVersion(description.metadata.Get("Version")));
+  PTPKG_TRY(const wheel::Version wanted, wheel::ParseVersion(recipe.version),
+            "while comparing the recipe's version with the built distribution");
+  // One conda version stands for "1.4.0+cpu" and "1.4.0+cu130": there the build string tells them apart.
+  if (wanted.local.empty()) built.local.clear();
+  if (built.str() != wanted.str()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the built distribution calls itself version '{}', the recipe '{}'", built.str(),
+                             wanted.str()))
+        .WithHint("pass the recipe's version to the build (PKG_VERSION), or correct the recipe");
+  }
+  if (!recipe.ptpkg.wheel_name.empty()) description.metadata.Set("Name", recipe.ptpkg.wheel_name);
+  for (const std::string& requirement : recipe.ptpkg.wheel_requires) {
+    description.metadata.Add("Requires-Dist", requirement);
+  }
+  return description;
+}
+
+}  // namespace ptpkg::convert

@@ -1,0 +1,51 @@
+#pragma once
+// Where a Python distribution lies in a prefix and in a wheel, and how one becomes the other.
+// Layer: convert. Sources: PyPA "Recording installed projects"; conda-build post-processing.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "convert/tree_builder.h"
+#include "model/staged_tree.h"
+#include "wheel/entry_points.h"
+
+namespace ptpkg::convert {
+
+/// One installed distribution of a prefix.
+struct Distribution {
+  std::string site_packages;  ///< "lib/python3.11/site-packages", or "site-packages" (noarch).
+  std::string dist_info;      ///< "toytorch-1.0.dist-info"
+  std::string metadata;       ///< Text of METADATA.
+  std::string wheel;          ///< Text of WHEEL.
+  std::string entry_points;   ///< Text of entry_points.txt, "" if none.
+  std::string record;         ///< Text of RECORD, "" if none.
+};
+
+/// The only distribution of the tree, or the one whose normalised name is `name` (when not empty).
+/// Errors: kNotFound with the names there are; kInvalidInput when there are several and no name.
+Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::string_view name);
+
+/// All distributions' folder names, "…/site-packages/x.dist-info".
+std::vector<std::string> DistInfoFolders(const StagedTree& prefix);
+
+/// The path below site-packages of a prefix path; nullopt outside of it.
+std::optional<std::string> BelowSitePackages(std::string_view path);
+
+/// True for files of .dist-info that an installer writes for itself and that never travel:
+/// INSTALLER, REQUESTED, RECORD, RECORD.jws, RECORD.p7s, direct_url.json.
+bool IsInstallerFile(std::string_view name);
+
+/// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also a name that is no file name).
+Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points);
+
+/// The script that conda's own installer writes for an entry point, for the interpreter at
+/// `<prefix>/bin/python`.
+std::string ConsoleScriptText(const wheel::EntryPoint& script, std::string_view prefix);
+
+/// RECORD for one dist-info folder of an installed prefix: rows for every file of `paths`, relative to
+/// `site_packages`, its own row empty.
+std::string InstalledRecord(const StagedTree& prefix, const Distribution& distribution,
+                            const std::vector<std::string>& paths);
+
+}  // namespace ptpkg::convert

@@ -1,0 +1,28 @@
+#pragma once
+// A finished file with the receipt of its making. Layer: model.
+// Digests are those computed while writing: nobody hashes the file again.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/hash.h"
+
+namespace ptpkg {
+
+enum class ArtifactFormat : std::uint8_t { kConda, kTarBz2, kWheel };
+
+/// ".conda", ".tar.bz2", ".whl".
+std::string_view ArtifactExtension(ArtifactFormat format);
+/// "conda", "tar.bz2", "wheel": as recipes, flags and the manifest name it.
+std::string_view ArtifactFormatName(ArtifactFormat format);
+std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name);
+
+struct Artifact {
+  ArtifactFormat format = ArtifactFormat::kConda;
+  AbsPath path = AbsPath::Literal("/nonexistent");
+  Digests digests;  ///< sha256 and md5; blake2b for wheels.
+};
+
+}  // namespace ptpkg

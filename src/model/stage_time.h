@@ -1,0 +1,20 @@
+#pragma once
+// When and why a stage ran, or why it did not. Layer: model.
+
+#include <string>
+
+#include "support/json.h"
+
+namespace ptpkg {
+
+struct StageTime {
+  std::string stage;
+  std::string subject;
+  bool ran = false;
+  std::string reason = {};  ///< Why it ran, or why not.
+  double seconds = 0;
+};
+
+Json StageTimeToJson(const StageTime& time);
+
+}  // namespace ptpkg

@@ -1,0 +1,48 @@
+#pragma once
+// The one tree from which every artifact is written. Layer: model.
+// build/ makes it, elf/ edits copies of it, conda/ and wheel/ pack it.
+
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+#include "support/hash.h"
+
+namespace ptpkg {
+
+struct TreeEntry {
+  RelPath path;
+  FileKind kind = FileKind::kRegular;  ///< kRegular or kSymlink. Folders exist through their members.
+  std::uint32_t mode = 0644;           ///< Regular files: 0644 or 0755, normalised.
+  std::uint64_t size_bytes = 0;        ///< Regular files.
+  Sha256 sha256 = {};                  ///< Regular files: of the content.
+  std::string link_target = {};        ///< Symlinks: the text of the link.
+
+  bool operator==(const TreeEntry&) const = default;
+};
+
+/// Entries sorted by path, byte-wise; no duplicates; no symlink leaves the tree.
+struct StagedTree {
+  AbsPath root = AbsPath::Literal("/nonexistent");
+  std::vector<TreeEntry> entries = {};
+
+  [[nodiscard]] const TreeEntry* Find(std::string_view path) const;
+  [[nodiscard]] std::uint64_t TotalBytes() const;
+};
+
+struct ScanOptions {
+  /// Symlinks may point here too (absolute targets below a host prefix, say).
+  std::vector<AbsPath> allowed_link_roots = {};
+  /// False: digests stay zero, no file is read. For readers that look at a few pages of large files.
+  bool hash = true;
+};
+
+/// Lists and hashes (in parallel, env.jobs) everything below `root`. Executable bit of the owner → 0755,
+/// else 0644. Errors: kInvalidInput for a socket, device or fifo, for a symlink that is absolute or
+/// leaves the tree, and for names that are not valid UTF-8.
+Result<StagedTree> ScanTree(Env& env, const AbsPath& root, const ScanOptions& options = {});
+
+/// Digest over all entries (path, kind, mode, content or target); the root does not enter.
+Sha256 TreeDigest(const StagedTree& tree);
+
+}  // namespace ptpkg

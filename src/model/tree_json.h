@@ -1,0 +1,14 @@
+#pragma once
+// A staged tree's manifest as JSON, so that a stage result survives the process. Layer: model.
+
+#include "model/staged_tree.h"
+#include "support/json.h"
+
+namespace ptpkg {
+
+Json TreeToJson(const StagedTree& tree);
+
+/// The tree rooted at `root`. Errors: kCorrupt naming `where`, for anything TreeToJson does not write.
+Result<StagedTree> TreeFromJson(const Json& json, const AbsPath& root, std::string_view where);
+
+}  // namespace ptpkg

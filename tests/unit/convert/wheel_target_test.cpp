@@ -1,0 +1,63 @@
+#include "convert/wheel_target.h"
+
+#include "support/matchers.h"
+
+namespace ptpkg::convert {
+namespace {
+
+using test::FailsWith;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+wheel::WheelInfo Wheel(const std::vector<std::string>& tags, const std::string& requires_python = "") {
+  wheel::WheelInfo info;
+  for (const std::string& tag : tags) info.tags.push_back(*wheel::ParseTag(tag));
+  if (!requires_python.empty()) info.metadata.Add("Requires-Python", requires_python);
+  return info;
+}
+
+TEST(TargetOf, ExtensionWheel) {
+  const auto target = TargetOf(
+      Wheel({"cp311-cp311-manylinux_2_27_x86_64", "cp311-cp311-manylinux_2_28_x86_64"}, ">=3.11"), "3.9");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_EQ(target->python, "3.11");
+  EXPECT_EQ(target->subdir, "linux-64");
+  EXPECT_EQ(target->site_packages, "lib/python3.11/site-packages");
+  EXPECT_EQ(target->build_prefix, "py311");
+  EXPECT_THAT(target->depends, ElementsAre("python >=3.11,<3.12.0a0", "__glibc >=2.27,<3.0.a0"));
+  EXPECT_EQ(target->markers.find("python_version")->second, "3.11");
+}
+
+TEST(TargetOf, PureWheelIsNoarch) {
+  const auto target = TargetOf(Wheel({"py3-none-any"}, ">=3.9"), "3.11");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_TRUE(target->noarch);
+  EXPECT_EQ(target->subdir, "noarch");
+  EXPECT_THAT(target->depends, ElementsAre("python >=3.9"));
+}
+
+TEST(TargetOf, StableAbiGoesWithTheChosenPython) {
+  const auto target = TargetOf(Wheel({"cp39-abi3-manylinux2014_aarch64"}), "3.12");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_EQ(target->python, "3.12");
+  EXPECT_EQ(target->subdir, "linux-aarch64");
+  EXPECT_THAT(target->depends, Contains("__glibc >=2.17,<3.0.a0"));
+  EXPECT_THAT(TargetOf(Wheel({"cp39-abi3-manylinux2014_aarch64"}), "3.8"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("3.9")));
+}
+
+TEST(TargetOf, RefusesWhatCondaHasNoPlaceFor) {
+  EXPECT_THAT(TargetOf(Wheel({"cp311-cp311-win_amd64"}), "3.11"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("win_amd64")));
+  EXPECT_THAT(TargetOf(Wheel({"pp310-pypy310_pp73-manylinux_2_28_x86_64"}), "3.11"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("CPython")));
+}
+
+TEST(TargetOf, RefusesAPythonThatTheWheelExcludes) {
+  EXPECT_THAT(TargetOf(Wheel({"py3-none-any"}, ">=3.13"), "3.11"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr(">=3.13")));
+}
+
+}  // namespace
+}  // namespace ptpkg::convert
