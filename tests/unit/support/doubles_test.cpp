@@ -4,7 +4,6 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "model/artifact.h"
 #include "support/fake_http.h"
 #include "support/fake_process.h"
 #include "support/fault_fs.h"
@@ -130,12 +129,6 @@ TEST(TestEnv, IsUsableAsAnEnv) {
   EXPECT_OK(plain.fs.Lstat(plain.cwd / "f"));
   env.cancel.Cancel();
   EXPECT_TRUE(plain.cancel.cancelled());
-}
-
-TEST(Artifact, Extensions) {
-  EXPECT_EQ(ArtifactExtension(ArtifactFormat::kConda), ".conda");
-  EXPECT_EQ(ArtifactExtension(ArtifactFormat::kTarBz2), ".tar.bz2");
-  EXPECT_EQ(ArtifactExtension(ArtifactFormat::kWheel), ".whl");
 }
 
 }  // namespace
