@@ -48,7 +48,7 @@ TEST(Profile, RulesAreSortedAndEachIsThereOnce) {
 
 TEST(Profile, PagesNameTheirRules) {
   const std::unique_ptr<Fs> fs = MakeOsFs();
-  const AbsPath repository = test::Repository();
+  const AbsPath repository = ptpkg::test::Repository();
   const std::map<Severity, std::string> words = {
       {Severity::kInfo, "information"}, {Severity::kWarning, "warning"}, {Severity::kError, "error"}};
   for (const SeverityRule& rule : SeverityRules()) {
