@@ -104,7 +104,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                             .clock = *context->clock_,
                             .reporter = *context->reporter_,
                             .cancel = cancel,
-                            .jobs = flags.jobs > 0 ? flags.jobs : UsableCpus(),
+                            .jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : UsableCpus(),
                             .source_date_epoch = epoch,
                             .cache_dir = cache,
                             .cwd = cwd,

@@ -14,10 +14,11 @@
 namespace ptpkg::cli {
 
 struct CommonFlags {
+  bool version = false;
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  int jobs = 0;  ///< 0: all CPUs that this process may use.
+  std::uint64_t jobs = 0;  ///< 0: all CPUs that this process may use.
   std::string color = "auto";
   std::string log_format = "auto";
   std::string cache_dir;

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -20,6 +21,12 @@ void WriteAll(std::FILE* stream, std::string_view text) {
   }
 }
 
+int ColumnsOf(int descriptor) {
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
 }  // namespace
 
 void PrintResult(std::string_view text) { WriteAll(stdout, fmt::format("{}\n", text)); }
@@ -30,10 +37,12 @@ void PrintLogRaw(std::string_view text) { WriteAll(stderr, text); }
 
 bool StderrIsTerminal() { return ::isatty(STDERR_FILENO) == 1; }
 
-int TerminalWidth() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+int TerminalWidth() { return ColumnsOf(STDERR_FILENO); }
+
+std::size_t HelpWidth() {
+  constexpr int kNarrowest = 40;
+  constexpr int kWidest = 100;  // longer lines of prose are hard to follow
+  return static_cast<std::size_t>(std::clamp(ColumnsOf(STDOUT_FILENO), kNarrowest, kWidest));
 }
 
 }  // namespace ptpkg::cli

@@ -2,6 +2,7 @@
 // What reaches the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of
 // the program writes to either.
 
+#include <cstddef>
 #include <string_view>
 
 namespace ptpkg::cli {
@@ -18,5 +19,7 @@ void PrintLogRaw(std::string_view text);
 [[nodiscard]] bool StderrIsTerminal();
 /// Columns of the terminal on stderr; 80 when unknown.
 [[nodiscard]] int TerminalWidth();
+/// Columns for --help: those of the terminal on stdout, at most 100; 80 without one.
+[[nodiscard]] std::size_t HelpWidth();
 
 }  // namespace ptpkg::cli

@@ -1,6 +1,5 @@
 // ptpkg build, conda and wheel. Layer: cli.
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
@@ -51,14 +50,8 @@ Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& na
 
 Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const BuildFlags& flags) {
   pipeline::BuildRequest request;
-  for (const std::string& input : flags.inputs) {
-    PTPKG_TRY(AbsPath path, context.Path(input));
-    request.recipes.push_back(std::move(path));
-  }
-  for (const std::string& file : flags.variant_files) {
-    PTPKG_TRY(AbsPath path, context.Path(file));
-    request.variant_files.push_back(std::move(path));
-  }
+  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.inputs));
+  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   for (const std::string& text : flags.sources) {
     PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
@@ -162,83 +155,109 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   return RunBuild(context, flags);
 }
 
-void AddBuildFlags(CLI::App& verb, BuildFlags& flags) {
-  verb.add_option("--variants", flags.variant_files,
-                  "Variant file; later ones win per key (default: variants.yaml beside the recipe)")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  verb.add_option("--select", flags.select, "Only variants with this value; repeat for more")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  verb.add_option("--format", flags.formats,
-                  "conda, tar.bz2, wheel, comma separated (default: what the recipe names)")
-      ->type_name("LIST")
-      ->allow_extra_args(false);
-  verb.add_option("-o,--output", flags.output,
-                  "Output folder: channel, wheels, logs, manifest (default: dist)")
-      ->type_name("DIR");
-  verb.add_option("--source", flags.sources, "Take the source of package NAME from a folder or archive")
-      ->type_name("NAME=PATH")
-      ->allow_extra_args(false);
-  verb.add_option("--env", flags.host_env, "Where build tools and libraries come from (default: auto)")
-      ->check(CLI::IsMember({"auto", "system", "conda"}));
-  verb.add_flag("--explain", flags.explain, "Say of each stage why it ran or not");
-  verb.add_flag("--keep-work", flags.keep_work, "Keep the folders in which things are built");
-  verb.add_flag("--force", flags.force, "Replace artifacts in the output folder that ptpkg did not make");
-  verb.add_flag("--dry-run", flags.dry_run, "Say which stages would run, and write nothing");
+std::vector<Option> BuildOptions(BuildFlags& flags) {
+  return {
+      {.names = "--variants",
+       .value = "FILE",
+       .help =
+           "Variant file, may be repeated; later ones win per key (default: variants.yaml beside the recipe)",
+       .target = &flags.variant_files},
+      {.names = "--select",
+       .value = "KEY=VALUE",
+       .help = "Only variants with this value; may be repeated",
+       .target = &flags.select},
+      {.names = "--format",
+       .value = "LIST",
+       .help = "conda, tar.bz2, wheel, comma separated (default: what the recipe names)",
+       .target = &flags.formats},
+      {.names = "-o,--output",
+       .value = "DIR",
+       .help = "Output folder: channel, wheels, logs, manifest (default: dist)",
+       .target = &flags.output},
+      {.names = "--source",
+       .value = "NAME=PATH",
+       .help = "Take the source of package NAME from a folder or archive; may be repeated",
+       .target = &flags.sources},
+      {.names = "--env",
+       .help = "Where build tools and libraries come from (default: auto)",
+       .target = &flags.host_env,
+       .choices = {"auto", "system", "conda"}},
+      {.names = "--explain", .help = "Say of each stage why it ran or not", .target = &flags.explain},
+      {.names = "--keep-work",
+       .help = "Keep the folders in which things are built",
+       .target = &flags.keep_work},
+      {.names = "--force",
+       .help = "Replace artifacts in the output folder that ptpkg did not make",
+       .target = &flags.force},
+      {.names = "--dry-run",
+       .help = "Say which stages would run, and write nothing",
+       .target = &flags.dry_run},
+  };
 }
 
-void AddRepackFlags(CLI::App& verb, BuildFlags& flags) {
-  verb.add_option("--layout", flags.layout,
-                  "Built-in search-path layout for a repacked artifact (default: by its name)")
-      ->check(CLI::IsMember(pipeline::LayoutNames()));
+/// Options of `conda X` and `wheel X`: those of build, one for the layout, and `own`.
+std::vector<Option> FamilyOptions(BuildFlags& flags, const char* input, std::vector<Option> own) {
+  std::vector<Option> options = BuildOptions(flags);
+  options.insert(options.begin(), {.names = "INPUT", .help = input, .target = &flags.inputs});
+  options.push_back({.names = "--layout",
+                     .value = "NAME",
+                     .help = "Built-in search-path layout for a repacked artifact (default: by its name)",
+                     .target = &flags.layout,
+                     .choices = pipeline::LayoutNames()});
+  std::move(own.begin(), own.end(), std::back_inserter(options));
+  return options;
 }
 
 }  // namespace
 
-void AddBuildVerbs(CLI::App& app, Action& action) {
+Verb BuildVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
-  CLI::App* build = app.add_subcommand("build", "Build a recipe: every variant, every format it names");
-  build->add_option("RECIPE", flags->inputs, "recipe.yaml, or the folder that holds it")->required();
-  AddBuildFlags(*build, *flags);
-  build->footer(
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg build fixtures/toymagma fixtures/toytorch "
-      "--output dist");
-  build->callback(
-      [&action, flags] { action = [flags](Context& context) { return RunBuild(context, *flags); }; });
+  std::vector<Option> options = BuildOptions(*flags);
+  options.insert(
+      options.begin(),
+      {.names = "RECIPE", .help = "recipe.yaml, or the folder that holds it", .target = &flags->inputs});
+  return {.name = "build",
+          .summary = "Build a recipe: every variant, every format it names",
+          .options = std::move(options),
+          .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist"},
+          .run = [flags](Context& context) { return RunBuild(context, *flags); }};
+}
 
+Verb CondaVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
-  auto conda_flags = std::make_shared<BuildFlags>();
-  CLI::App* conda = app.add_subcommand("conda", "Make conda packages of a recipe or of a wheel");
-  conda->add_option("X", conda_flags->inputs, "Recipe, or a .whl file")->required();
-  AddBuildFlags(*conda, *conda_flags);
-  AddRepackFlags(*conda, *conda_flags);
-  conda->add_option("--build-string", conda_flags->build_string,
-                    "Of a repacked wheel (default: derived, py311_0)");
-  conda->add_option("--build-number", conda_flags->build_number, "Of a repacked wheel (default: 0)");
-  conda->add_option("--python", conda_flags->python, "Version for a wheel that fits several (default: 3.11)");
-  conda->footer(
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg conda "
-      "torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist");
-  conda->callback([&action, conda_flags] {
-    action = [conda_flags](Context& context) { return RunFamily(context, *conda_flags, true); };
-  });
+  auto flags = std::make_shared<BuildFlags>();
+  return {.name = "conda",
+          .summary = "Make conda packages of a recipe or of a wheel",
+          .options = FamilyOptions(*flags, "recipe, or .whl file",
+                                   {{.names = "--build-string",
+                                     .value = "TEXT",
+                                     .help = "Of a repacked wheel (default: derived, py311_0)",
+                                     .target = &flags->build_string},
+                                    {.names = "--build-number",
+                                     .value = "NUMBER",
+                                     .help = "Of a repacked wheel (default: 0)",
+                                     .target = Number{.value = &flags->build_number}},
+                                    {.names = "--python",
+                                     .value = "VERSION",
+                                     .help = "Version for a wheel that fits several (default: 3.11)",
+                                     .target = &flags->python}}),
+          .examples = {"ptpkg conda torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist"},
+          .run = [flags](Context& context) { return RunFamily(context, *flags, true); }};
+}
 
+Verb WheelVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
-  auto wheel_flags = std::make_shared<BuildFlags>();
-  CLI::App* wheel = app.add_subcommand("wheel", "Make wheels of a recipe or of a conda package");
-  wheel->add_option("X", wheel_flags->inputs, "Recipe, or a .conda or .tar.bz2 file")->required();
-  AddBuildFlags(*wheel, *wheel_flags);
-  AddRepackFlags(*wheel, *wheel_flags);
-  wheel->add_option("--distribution", wheel_flags->distribution,
-                    "Which Python distribution of the package to take");
-  wheel->footer(
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg wheel "
-      "dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda --output dist");
-  wheel->callback([&action, wheel_flags] {
-    action = [wheel_flags](Context& context) { return RunFamily(context, *wheel_flags, false); };
-  });
+  auto flags = std::make_shared<BuildFlags>();
+  return {.name = "wheel",
+          .summary = "Make wheels of a recipe or of a conda package",
+          .options = FamilyOptions(*flags, "recipe, or .conda or .tar.bz2 file",
+                                   {{.names = "--distribution",
+                                     .value = "NAME",
+                                     .help = "Which Python distribution of the package to take",
+                                     .target = &flags->distribution}}),
+          .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda"},
+          .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
 }
 
 }  // namespace ptpkg::cli

@@ -1,7 +1,7 @@
 // ptpkg relink. Layer: cli.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <memory>
 
@@ -66,10 +66,7 @@ elf::Verification VerificationOf(const std::string& name) {
 
 Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFlags& flags) {
   pipeline::RelinkRequest request;
-  for (const std::string& path : flags.paths) {
-    PTPKG_TRY(AbsPath resolved, context.Path(path));
-    request.paths.push_back(std::move(resolved));
-  }
+  PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   request.layout = flags.layout;
   if (!flags.recipe.empty()) {
     PTPKG_TRY(request.recipe, context.Path(flags.recipe));
@@ -142,81 +139,116 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   return kDone;
 }
 
-void AddPathFlags(CLI::App& verb, RelinkFlags& flags) {
+std::vector<Option> PathOptions(RelinkFlags& flags) {
   const std::string one_of = "Search path, one of";
-  verb.add_option(
-          "--layout", flags.layout,
-          "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") + "; or one of --recipe")
-      ->type_name("NAME")
-      ->group(one_of);
-  verb.add_option("--set-rpath", flags.set_rpath, "This path; entries separated by ':', '' removes it")
-      ->type_name("PATH")
-      ->group(one_of);
-  verb.add_option("--add-rpath", flags.add_rpath, "Entries to put behind those that are there")
-      ->type_name("PATH")
-      ->group(one_of);
-  verb.add_flag("--remove-rpath", flags.remove_rpath, "No search path")->group(one_of);
-  CLI::Option* shrink = verb.add_flag("--shrink-rpath", flags.shrink_rpath,
-                                      "Drop absolute entries whose folder holds none of the needed libraries")
-                            ->group(one_of);
-  CLI::Option* recipe =
-      verb.add_option("--recipe", flags.recipe, "Take --layout (conda or wheel) from this recipe")
-          ->type_name("RECIPE");
-  verb.add_option("--select", flags.select, "With --recipe: only variants with this value; repeat for more")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->needs(recipe);
-  verb.add_option("--allowed-rpath-prefix", flags.allowed_prefixes,
-                  "With --shrink-rpath: also drop absolute entries that begin otherwise; repeat for more")
-      ->type_name("PREFIX")
-      ->allow_extra_args(false)
-      ->needs(shrink);
-  verb.add_flag("--force-rpath", flags.edits.rpath_tag, "Write DT_RPATH instead of DT_RUNPATH");
-  verb.add_option("--root", flags.root,
-                  "Folder that entries are made relative to, and that layouts see a single file in")
-      ->type_name("DIR");
+  return {
+      {.names = "--layout",
+       .value = "NAME",
+       .help = "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") +
+               "; or one of --recipe",
+       .target = &flags.layout,
+       .group = one_of},
+      {.names = "--set-rpath",
+       .value = "PATH",
+       .help = "This path; entries separated by ':', '' removes it",
+       .target = &flags.set_rpath,
+       .group = one_of},
+      {.names = "--add-rpath",
+       .value = "PATH",
+       .help = "Entries to put behind those that are there",
+       .target = &flags.add_rpath,
+       .group = one_of},
+      {.names = "--remove-rpath", .help = "No search path", .target = &flags.remove_rpath, .group = one_of},
+      {.names = "--shrink-rpath",
+       .help = "Drop absolute entries whose folder holds none of the needed libraries",
+       .target = &flags.shrink_rpath,
+       .group = one_of},
+      {.names = "--recipe",
+       .value = "RECIPE",
+       .help = "Take --layout (conda or wheel) from this recipe",
+       .target = &flags.recipe},
+      {.names = "--select",
+       .value = "KEY=VALUE",
+       .help = "With --recipe: only variants with this value; may be repeated",
+       .target = &flags.select,
+       .needs = "--recipe"},
+      {.names = "--allowed-rpath-prefix",
+       .value = "PREFIX",
+       .help = "With --shrink-rpath: also drop absolute entries that begin otherwise; may be repeated",
+       .target = &flags.allowed_prefixes,
+       .needs = "--shrink-rpath"},
+      {.names = "--force-rpath",
+       .help = "Write DT_RPATH instead of DT_RUNPATH",
+       .target = &flags.edits.rpath_tag},
+      {.names = "--root",
+       .value = "DIR",
+       .help = "Folder that entries are made relative to, and that layouts see a single file in",
+       .target = &flags.root},
+  };
 }
 
-void AddNameFlags(CLI::App& verb, RelinkFlags& flags) {
-  verb.add_option("--set-soname", flags.edits.soname, "SONAME of a library")->type_name("NAME");
-  verb.add_option("--set-interpreter", flags.edits.interpreter, "Loader of a program")->type_name("FILE");
-  verb.add_option("--add-needed", flags.edits.add_needed, "Needed library to put first; repeat for more")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  verb.add_option("--remove-needed", flags.edits.remove_needed,
-                  "Needed library to drop, with its version requirements; repeat for more")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  verb.add_option("--replace-needed", flags.replace_needed,
-                  "Needed library to rename, in version requirements too; repeat for more")
-      ->type_name("OLD=NEW")
-      ->allow_extra_args(false);
-  verb.add_flag("--clear-execstack", flags.clear_execstack, "Ask for a stack that is not executable");
+std::vector<Option> NameOptions(RelinkFlags& flags) {
+  return {
+      {.names = "--set-soname",
+       .value = "NAME",
+       .help = "SONAME of a library",
+       .target = &flags.edits.soname},
+      {.names = "--set-interpreter",
+       .value = "FILE",
+       .help = "Loader of a program",
+       .target = &flags.edits.interpreter},
+      {.names = "--add-needed",
+       .value = "NAME",
+       .help = "Needed library to put first; may be repeated",
+       .target = &flags.edits.add_needed},
+      {.names = "--remove-needed",
+       .value = "NAME",
+       .help = "Needed library to drop, with its version requirements; may be repeated",
+       .target = &flags.edits.remove_needed},
+      {.names = "--replace-needed",
+       .value = "OLD=NEW",
+       .help = "Needed library to rename, in version requirements too; may be repeated",
+       .target = &flags.replace_needed},
+      {.names = "--clear-execstack",
+       .help = "Ask for a stack that is not executable",
+       .target = &flags.clear_execstack},
+  };
+}
+
+std::vector<Option> WriteOptions(RelinkFlags& flags) {
+  return {
+      {.names = "--plan,--dry-run",
+       .help = "Print what would change, and write nothing",
+       .target = &flags.plan},
+      {.names = "--verify",
+       .help = "After writing: quick re-reads; deep has LIEF compare the whole file's symbols, versions and "
+               "notes, and "
+               "the code byte by byte; auto (default): LIEF compares the tables where a file grew",
+       .target = &flags.verify,
+       .choices = {"auto", "quick", "deep"}},
+      {.names = "--keep-mtime",
+       .help = "Leave the time stamps of changed files as they were",
+       .target = &flags.keep_mtime},
+  };
 }
 
 }  // namespace
 
-void AddRelinkVerb(CLI::App& app, Action& action) {
+Verb RelinkVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RelinkFlags>();
-  CLI::App* verb = app.add_subcommand(
-      "relink", "Change search paths and names in ELF files, in place; by default: make paths relative");
-  verb->add_option("PATH", flags->paths, "ELF files, or folders searched for them")->required();
-  AddPathFlags(*verb, *flags);
-  AddNameFlags(*verb, *flags);
-  verb->add_flag("--plan,--dry-run", flags->plan, "Print what would change, and write nothing");
-  verb->add_option("--verify", flags->verify,
-                   "After writing: quick re-reads; deep has LIEF compare the whole file's symbols, versions "
-                   "and notes, and the code byte by byte; auto (default): LIEF compares the tables where a "
-                   "file grew")
-      ->check(CLI::IsMember({"auto", "quick", "deep"}));
-  verb->add_flag("--keep-mtime", flags->keep_mtime, "Leave the time stamps of changed files as they were");
-  verb->footer(
-      "The same program under the name patchelf takes patchelf's command line.\n"
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg relink site-packages --layout "
-      "pytorch-conda --plan");
-  verb->callback(
-      [&action, flags] { action = [flags](Context& context) { return RunRelink(context, *flags); }; });
+  std::vector<Option> options = {
+      {.names = "PATH", .help = "ELF files, or folders searched for them", .target = &flags->paths}};
+  for (std::vector<Option>& part :
+       std::array{PathOptions(*flags), NameOptions(*flags), WriteOptions(*flags)}) {
+    std::move(part.begin(), part.end(), std::back_inserter(options));
+  }
+  return {.name = "relink",
+          .summary = "Change search paths and names in ELF files, in place; by default: make paths relative",
+          .options = std::move(options),
+          .notes = "The same program under the name patchelf takes patchelf's command line.",
+          .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan"},
+          .run = [flags](Context& context) { return RunRelink(context, *flags); }};
 }
 
 }  // namespace ptpkg::cli

@@ -1,6 +1,5 @@
 // ptpkg render. Layer: cli.
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
@@ -19,14 +18,8 @@ struct RenderFlags {
 
 Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   pipeline::RenderRequest request;
-  for (const std::string& recipe : flags.recipes) {
-    PTPKG_TRY(AbsPath path, context.Path(recipe));
-    request.recipes.push_back(std::move(path));
-  }
-  for (const std::string& file : flags.variant_files) {
-    PTPKG_TRY(AbsPath path, context.Path(file));
-    request.variant_files.push_back(std::move(path));
-  }
+  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.recipes));
+  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
   if (context.json()) {
@@ -43,23 +36,24 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
 
 }  // namespace
 
-void AddRenderVerb(CLI::App& app, Action& action) {
+Verb RenderVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RenderFlags>();
-  CLI::App* verb =
-      app.add_subcommand("render", "Show what a recipe evaluates to: names, build strings, hashes");
-  verb->add_option("RECIPE", flags->recipes, "recipe.yaml, or the folder that holds it")->required();
-  verb->add_option("--variants", flags->variant_files, "Variant file; later ones win per key")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  verb->add_option("--select", flags->select, "Only variants with this value; repeat for more")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  verb->footer(
-      "Flags of every verb: see ptpkg --help\n\nExample:\n  ptpkg render fixtures/toytorch --select "
-      "toy_backend=cpu");
-  verb->callback(
-      [&action, flags] { action = [flags](Context& context) { return RunRender(context, *flags); }; });
+  return {.name = "render",
+          .summary = "Show what a recipe evaluates to: names, build strings, hashes",
+          .options = {{.names = "RECIPE",
+                       .help = "recipe.yaml, or the folder that holds it",
+                       .target = &flags->recipes},
+                      {.names = "--variants",
+                       .value = "FILE",
+                       .help = "Variant file, may be repeated; later ones win per key",
+                       .target = &flags->variant_files},
+                      {.names = "--select",
+                       .value = "KEY=VALUE",
+                       .help = "Only variants with this value; may be repeated",
+                       .target = &flags->select}},
+          .examples = {"ptpkg render fixtures/toytorch --select toy_backend=cpu"},
+          .run = [flags](Context& context) { return RunRender(context, *flags); }};
 }
 
 }  // namespace ptpkg::cli

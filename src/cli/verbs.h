@@ -1,31 +1,31 @@
 #pragma once
 // The verbs of the program: each declares its flags and runs one function of pipeline/. Layer: cli.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/context.h"
-#include "cli/exit_code.h"
 #include "model/finding.h"
-
-namespace CLI {
-class App;
-}
 
 namespace ptpkg::cli {
 
-/// Set by the verb that the command line names; run after parsing.
-using Action = std::function<Result<ExitCode>(Context&)>;
+// Each describes one verb; what it runs reads the flags that the parser filled.
+Verb BuildVerb();
+Verb CondaVerb();
+Verb WheelVerb();
+Verb RenderVerb();
+Verb RelinkVerb();
+Verb CheckVerb();
+Verb IndexVerb();
 
-// Each adds one subcommand to `app`; when it is the one given, it stores its action in `action`.
-void AddBuildVerbs(CLI::App& app, Action& action);  ///< build, conda, wheel
-void AddRenderVerb(CLI::App& app, Action& action);
-void AddRelinkVerb(CLI::App& app, Action& action);
-void AddCheckVerb(CLI::App& app, Action& action);
-void AddIndexVerb(CLI::App& app, Action& action);
+/// All verbs, and the options that each takes, which go to `flags`.
+Program MakeProgram(CommonFlags& flags);
+
+/// Users' paths, relative ones from the working directory. Errors: kUsage.
+Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vector<std::string>& texts);
 
 /// "KEY=VALUE" texts, values of equal keys together. Errors: kUsage.
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
+#include <utility>
 
 namespace ptpkg {
 
@@ -120,16 +121,19 @@ std::optional<std::string> NearestMatch(std::string_view word, std::span<const s
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    // One row of the Levenshtein table at a time.
+    // Three rows of the edit distance table; two neighbours in each other's place ("biuld") are one slip.
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
+    std::vector<std::size_t> before;
+    std::vector<std::size_t> before_that;
     for (std::size_t i = 0; i < word.size(); ++i) {
-      std::size_t diagonal = row[0];
+      before_that = std::exchange(before, row);
       row[0] = i + 1;
       for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, substituted});
+        const std::size_t substituted = before[j] + (word[i] == candidate[j] ? 0 : 1);
+        row[j + 1] = std::min({before[j + 1] + 1, row[j] + 1, substituted});
+        const bool swapped = i > 0 && j > 0 && word[i] == candidate[j - 1] && word[i - 1] == candidate[j];
+        if (swapped) row[j + 1] = std::min(row[j + 1], before_that[j - 1] + 1);
       }
     }
     if (row.back() < best_distance) {

@@ -61,6 +61,8 @@ TEST(NearestMatch, FindsSlipsOnly) {
   const std::vector<std::string> keys = {"version", "build", "source", "about"};
   EXPECT_EQ(NearestMatch("versoin", keys), "version");
   EXPECT_EQ(NearestMatch("sorce", keys), "source");
+  EXPECT_EQ(NearestMatch("biuld", keys), "build") << "two neighbours in each other's place";
+  EXPECT_EQ(NearestMatch("bu", keys), std::nullopt);
   EXPECT_EQ(NearestMatch("requirements", keys), std::nullopt);
   EXPECT_EQ(NearestMatch("x", keys), std::nullopt);
   EXPECT_EQ(NearestMatch("version", {}), std::nullopt);

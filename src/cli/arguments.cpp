@@ -1,4 +1,4 @@
-// KEY=VALUE arguments. Layer: cli.
+// Arguments of several verbs: KEY=VALUE, lists of paths. Layer: cli.
 
 #include <fmt/format.h>
 
@@ -21,6 +21,15 @@ Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::v
     select[assignment.first].push_back(std::move(assignment.second));
   }
   return select;
+}
+
+Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vector<std::string>& texts) {
+  std::vector<AbsPath> paths;
+  for (const std::string& text : texts) {
+    PTPKG_TRY(AbsPath path, context.Path(text));
+    paths.push_back(std::move(path));
+  }
+  return paths;
 }
 
 }  // namespace ptpkg::cli

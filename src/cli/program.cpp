@@ -1,0 +1,46 @@
+// The verbs in the order that --help shows, and what all of them take. Layer: cli.
+
+#include "cli/verbs.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+std::vector<Option> CommonOptions(CommonFlags& flags) {
+  constexpr std::uint64_t kMostJobs = 1024;
+  return {
+      {.names = "--json", .help = "Print the result as one JSON document on stdout", .target = &flags.json},
+      {.names = "-q,--quiet", .help = "Print warnings and errors only", .target = &flags.quiet},
+      {.names = "-v,--verbose", .help = "Print the output of build scripts too", .target = &flags.verbose},
+      {.names = "-j,--jobs",
+       .value = "NUMBER",
+       .help = "Threads to use, and CPU_COUNT of build scripts (default: all CPUs)",
+       .target = Number{.value = &flags.jobs, .least = 1, .most = kMostJobs}},
+      {.names = "--color",
+       .help = "Colours on stderr (default: auto; NO_COLOR is honoured)",
+       .target = &flags.color,
+       .choices = {"auto", "always", "never"}},
+      {.names = "--log-format",
+       .help = "How progress is told (default: auto, that is terminal or, without one or with CI set, plain)",
+       .target = &flags.log_format,
+       .choices = {"auto", "terminal", "plain", "json"}},
+      {.names = "--cache-dir",
+       .value = "DIR",
+       .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else ~/.cache/ptpkg)",
+       .target = &flags.cache_dir},
+      {.names = "--version", .help = "Print the version", .target = &flags.version},
+  };
+}
+
+}  // namespace
+
+Program MakeProgram(CommonFlags& flags) {
+  return {
+      .name = "ptpkg",
+      .summary = "Builds conda packages and wheels from one staged tree, checks them, and indexes them.",
+      .common = CommonOptions(flags),
+      .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb()},
+      .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
+}
+
+}  // namespace ptpkg::cli
