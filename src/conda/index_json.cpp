@@ -5,6 +5,7 @@
 
 #include "conda/match_spec.h"
 #include "conda/names.h"
+#include "support/hash.h"
 #include "support/text.h"
 
 namespace ptpkg::conda {
@@ -67,6 +68,13 @@ Result<void> CheckRunExports(const PackageMetadata& metadata) {
   return Ok();
 }
 
+/// Files are bytes, and JSON holds text only: two that are no UTF-8 would look the same in it.
+Json DigestsOf(const std::map<std::string, std::string>& files) {
+  Json digests = Json::object();
+  for (const auto& [name, bytes] : files) digests[name] = HashText(bytes).Hex();
+  return digests;
+}
+
 Result<void> RequireTexts(const Json& index, const std::string& key, std::string_view where) {
   PTPKG_TRY(auto texts, JsonStringsOr(index, key, {}, where));
   static_cast<void>(texts);
@@ -93,8 +101,8 @@ std::string DescribeMetadata(const PackageMetadata& metadata) {
                     {"about", metadata.about},
                     {"hash_input", metadata.hash_input},
                     {"run_exports", metadata.run_exports},
-                    {"recipe_files", metadata.recipe_files},
-                    {"license_files", metadata.license_files}};
+                    {"license_files", DigestsOf(metadata.license_files)},
+                    {"info_files", DigestsOf(metadata.info_files)}};
   return DumpJson(all);
 }
 

@@ -29,6 +29,11 @@ class InfoBuilder {
     }
     return Ok();
   }
+  Result<void> AddFiles(const std::map<std::string, std::string>& files) {
+    for (const auto& [name, text] : files)
+      PTPKG_CHECK(Add(name, text), fmt::format("while adding info/{}", name));
+    return Ok();
+  }
   archive::EntrySet Take() && { return std::move(entries_); }
 
  private:
@@ -92,7 +97,7 @@ Result<archive::EntrySet> MakeInfoFiles(const PackageMetadata& metadata, const s
   if (!run_exports.empty()) PTPKG_CHECK(info.AddJson("run_exports.json", run_exports));
   PTPKG_CHECK(info.AddJson("used_build_tool.json", Json{{"name", "ptpkg"}, {"version", PTPKG_VERSION}}));
   PTPKG_CHECK(info.AddFolder("licenses", metadata.license_files));
-  PTPKG_CHECK(info.AddFolder("recipe", metadata.recipe_files));
+  PTPKG_CHECK(info.AddFiles(metadata.info_files));
   return std::move(info).Take();
 }
 

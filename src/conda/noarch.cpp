@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "support/console_script.h"
 #include "support/text.h"
 
 namespace ptpkg::conda {
@@ -58,14 +59,7 @@ Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const st
   const std::string_view function = Trim(std::string_view(entry_point).substr(colon + 1));
   const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string::npos;
   if (!one_component || module.empty() || function.empty()) return broken;
-  // "module:Class.method" imports Class and calls the whole expression.
-  const std::string_view imported = function.substr(0, function.find('.'));
-  return EntryPointScript{name, fmt::format("#!{}/bin/python\n"
-                                            "import sys\n\n"
-                                            "from {} import {}\n\n"
-                                            "if __name__ == \"__main__\":\n"
-                                            "    sys.exit({}())\n",
-                                            prefix, module, imported, function)};
+  return EntryPointScript{name, ConsoleScriptText({.prefix = prefix, .module = module, .object = function})};
 }
 
 }  // namespace ptpkg::conda

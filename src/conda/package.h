@@ -36,8 +36,10 @@ struct PackageMetadata {
   Json hash_input = Json::object();
   /// "weak", "strong", "noarch", "weak_constrains", "strong_constrains"; lists that are empty are left out.
   std::map<std::string, std::vector<std::string>> run_exports;
-  std::map<std::string, std::string> recipe_files;   ///< Below info/recipe/, name to text.
-  std::map<std::string, std::string> license_files;  ///< Below info/licenses/, name to text.
+  std::map<std::string, std::string> license_files;  ///< Below info/licenses/, name to bytes.
+  /// Further files below info/, name to bytes: "recipe/recipe.yaml", "tests/tests.yaml". A name that the
+  /// writer makes itself ("index.json") is kInvalidInput.
+  std::map<std::string, std::string> info_files;
 
   [[nodiscard]] std::string FileStem() const;  ///< "name-version-build"
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "conda/noarch.h"
 #include "conda/prefix.h"
@@ -21,9 +22,21 @@ struct MappedEntry {
   RelPath path;
 };
 
+/// Prefix paths of the scripts that the installer of a noarch package writes by info/link.json. One that the
+/// build has made too (pip does) would be in its way.
+std::set<std::string> EntryPointScripts(const PackageMetadata& metadata) {
+  std::set<std::string> paths;
+  for (const std::string& entry_point : metadata.entry_points) {
+    paths.insert("bin/" + std::string(Trim(std::string_view(entry_point).substr(0, entry_point.find('=')))));
+  }
+  return paths;
+}
+
 Result<std::vector<MappedEntry>> MapEntries(const PackageInput& input) {
   std::vector<MappedEntry> mapped;
+  const std::set<std::string> scripts = EntryPointScripts(input.metadata);
   for (const TreeEntry& entry : input.tree.entries) {
+    if (scripts.contains(entry.path.str())) continue;
     std::optional<RelPath> path = entry.path;
     if (input.metadata.noarch_python) path = ToNoarch(entry.path);
     if (!path) continue;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "support/console_script.h"
 #include "support/csv.h"
 #include "support/text.h"
 
@@ -25,7 +26,9 @@ Result<std::map<std::string, wheel::EntryPoint>> ScriptsByPath(std::string_view 
 Result<void> AddScripts(TreeBuilder& builder, const std::map<std::string, wheel::EntryPoint>& scripts,
                         std::string_view prefix_placeholder) {
   for (const auto& [path, script] : scripts) {
-    PTPKG_CHECK(builder.AddText(RelPath::Literal(path), ConsoleScriptText(script, prefix_placeholder), 0755));
+    const std::string text =
+        ConsoleScriptText({.prefix = prefix_placeholder, .module = script.module, .object = script.object});
+    PTPKG_CHECK(builder.AddText(RelPath::Literal(path), text, 0755));
   }
   return Ok();
 }

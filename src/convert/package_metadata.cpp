@@ -38,6 +38,19 @@ void SetUnlessEmpty(std::map<std::string, std::string>& about, const char* key, 
   if (!value.empty()) about.emplace(key, value);
 }
 
+/// The kinds have other names in info/run_exports.json than in a recipe (CEP 12, CEP 14).
+void AddRunExports(conda::PackageMetadata& metadata, const recipe::RunExports& exports) {
+  const std::map<std::string, const std::vector<recipe::MatchSpec>*> kinds = {
+      {"weak", &exports.weak},
+      {"strong", &exports.strong},
+      {"noarch", &exports.noarch},
+      {"weak_constrains", &exports.weak_constraints},
+      {"strong_constrains", &exports.strong_constraints}};
+  for (const auto& [kind, specs] : kinds) {
+    for (const recipe::MatchSpec& spec : *specs) metadata.run_exports[kind].push_back(spec.str());
+  }
+}
+
 }  // namespace
 
 conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
@@ -55,9 +68,8 @@ conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
   for (const recipe::MatchSpec& spec : recipe.requirements.run_constraints)
     metadata.constrains.push_back(spec.str());
-  for (const recipe::MatchSpec& spec : recipe.requirements.run_exports_weak) {
-    metadata.run_exports["weak"].push_back(spec.str());
-  }
+  AddRunExports(metadata, recipe.requirements.run_exports);
+  if (recipe.noarch_python) metadata.entry_points = recipe.python_entry_points;
   metadata.license = recipe.about.license;
   metadata.license_family = recipe.about.license_family;
   SetUnlessEmpty(metadata.about, "home", recipe.about.homepage);

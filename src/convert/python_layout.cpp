@@ -100,23 +100,6 @@ Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points) 
   return all;
 }
 
-std::string ConsoleScriptText(const wheel::EntryPoint& script, std::string_view prefix) {
-  const std::string import_name = script.object.substr(0, script.object.find('.'));
-  // A kernel cuts a shebang line at 127 or 255 bytes; conda re-writes it this way for long prefixes too.
-  return fmt::format(
-      "#!{0}/bin/python\n"
-      "# -*- coding: utf-8 -*-\n"
-      "import re\n"
-      "import sys\n"
-      "\n"
-      "from {1} import {2}\n"
-      "\n"
-      "if __name__ == '__main__':\n"
-      "    sys.argv[0] = re.sub(r'(-script\\.pyw?|\\.exe)?$', '', sys.argv[0])\n"
-      "    sys.exit({3}())\n",
-      prefix, script.module, import_name, script.object);
-}
-
 std::string InstalledRecord(const StagedTree& prefix, const Distribution& distribution,
                             const std::vector<std::string>& paths) {
   const std::string own = distribution.dist_info + "/RECORD";

@@ -39,10 +39,6 @@ bool IsInstallerFile(std::string_view name);
 /// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also a name that is no file name).
 Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points);
 
-/// The script that conda's own installer writes for an entry point, for the interpreter at
-/// `<prefix>/bin/python`.
-std::string ConsoleScriptText(const wheel::EntryPoint& script, std::string_view prefix);
-
 /// RECORD for one dist-info folder of an installed prefix: rows for every file of `paths`, relative to
 /// `site_packages`, its own row empty.
 std::string InstalledRecord(const StagedTree& prefix, const Distribution& distribution,

@@ -50,7 +50,7 @@ class Sampler {
                       {"description", "\nfirst line\n  second line\n\nend\n"},
                       {"home", "https://example.org"}};
     metadata.hash_input = {{"target_platform", "linux-64"}};
-    metadata.recipe_files = {{"recipe.yaml", "package: {name: " + name + "}\n"}};
+    metadata.info_files = {{"recipe/recipe.yaml", "package: {name: " + name + "}\n"}};
     return metadata;
   }
 

@@ -101,6 +101,17 @@ TEST(DescribeMetadata, DiffersWithEveryField) {
   EXPECT_EQ(DescribeMetadata(metadata), base);
   metadata.license_files["LICENSE"] = "text";
   EXPECT_NE(DescribeMetadata(metadata), base);
+  metadata = Torch();
+  metadata.info_files["recipe/recipe.yaml"] = "text";
+  EXPECT_NE(DescribeMetadata(metadata), base);
+}
+
+TEST(DescribeMetadata, TellsBytesApartThatAreNoText) {
+  PackageMetadata one = Torch();
+  PackageMetadata other = Torch();
+  one.license_files["LICENSE"] = "Gr\xfc\xdf";
+  other.license_files["LICENSE"] = "Gr\xfc\xe4";
+  EXPECT_NE(DescribeMetadata(one), DescribeMetadata(other));
 }
 
 TEST(CheckIndexSchema, RefusesWrongTypes) {

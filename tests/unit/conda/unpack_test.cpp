@@ -2,6 +2,7 @@
 #include "conda/container.h"
 #include "conda/noarch.h"
 #include "conda/package.h"
+#include "support/console_script.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
 
@@ -186,6 +187,7 @@ TEST_F(UnpackTest, PlacesNoarchPythonForAnInterpreter) {
   metadata.noarch_python = true;
   metadata.entry_points = {"demo = demo.cli:App.main"};
   const StagedTree tree = MakeTree(env_, {{.name = "lib/python3.9/site-packages/demo/cli.py", .content = "1"},
+                                          {.name = "bin/demo", .content = "of pip", .mode = 0755},
                                           {.name = "bin/other", .content = "3", .mode = 0755}});
   ASSERT_OK_AND_ASSIGN(const auto artifacts,
                        WritePackages(env_, {.metadata = metadata, .tree = tree, .prefix_placeholder = ""},
@@ -194,9 +196,9 @@ TEST_F(UnpackTest, PlacesNoarchPythonForAnInterpreter) {
   EXPECT_THAT(Prefix(), ElementsAre("bin/", "bin/demo", "bin/other", "lib/", "lib/python3.12/",
                                     "lib/python3.12/site-packages/", "lib/python3.12/site-packages/demo/",
                                     "lib/python3.12/site-packages/demo/cli.py"));
-  EXPECT_THAT(ReadFile(env_->fs, prefix_ / "bin/demo"),
-              IsOkAndHolds("#!/opt/env/bin/python\nimport sys\n\nfrom demo.cli import App\n\n"
-                           "if __name__ == \"__main__\":\n    sys.exit(App.main())\n"));
+  EXPECT_THAT(
+      ReadFile(env_->fs, prefix_ / "bin/demo"),
+      IsOkAndHolds(ConsoleScriptText({.prefix = "/opt/env", .module = "demo.cli", .object = "App.main"})));
 }
 
 TEST(MakeEntryPoint, RefusesNamesThatLeaveBin) {

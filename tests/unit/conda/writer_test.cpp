@@ -161,12 +161,14 @@ TEST_F(WritePackagesTest, WritesRunExportsRecipeAndLinkFile) {
   metadata.noarch_python = true;
   metadata.entry_points = {"demo = demo.cli:main"};
   metadata.run_exports = {{"weak", {"demo >=1"}}, {"strong", {}}};
-  metadata.recipe_files = {{"recipe.yaml", "a: b\n"}, {"patches/1.patch", "x"}};
+  metadata.license_files = {{"LICENSE", "Gr\xfc\xdf"}};
+  metadata.info_files = {{"recipe/recipe.yaml", "a: b\n"}, {"recipe/patches/1.patch", "x"}};
   metadata.hash_input = {{"python", "3.11"}};
   const StagedTree tree = MakeTree(
       env_,
       {{.name = "lib/python3.11/site-packages/demo/__init__.py", .content = "1"},
        {.name = "lib/python3.11/site-packages/demo/__pycache__/__init__.cpython-311.pyc", .content = "2"},
+       {.name = "bin/demo", .content = "of pip", .mode = 0755},
        {.name = "bin/other", .content = "3", .mode = 0755},
        {.name = "share/x", .content = "4"}});
   ASSERT_OK_AND_ASSIGN(const auto artifacts, Write(metadata, tree, out_));
@@ -175,6 +177,7 @@ TEST_F(WritePackagesTest, WritesRunExportsRecipeAndLinkFile) {
             "python-scripts/other\nshare/x\nsite-packages/demo/__init__.py\n");
   EXPECT_EQ(written.info.run_exports, (Json{{"weak", {"demo >=1"}}}));
   EXPECT_EQ(written.info.info_files.at("recipe/patches/1.patch"), "x");
+  EXPECT_EQ(written.info.info_files.at("licenses/LICENSE"), "Gr\xfc\xdf");
   ASSERT_OK_AND_ASSIGN(const Json link, ParseJson(written.info.info_files.at("link.json"), "x"));
   const Json expected = {{"package_metadata_version", 1},
                          {"noarch", {{"type", "python"}, {"entry_points", {"demo = demo.cli:main"}}}}};
@@ -253,6 +256,11 @@ TEST_F(WritePackagesTest, RefusesBadInput) {
   metadata = DemoMetadata();
   metadata.license_files = {{"../x", "y"}};
   EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("../x")));
+  metadata = DemoMetadata();
+  metadata.info_files = {{"../x", "y"}};
+  EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("../x")));
+  metadata.info_files = {{"index.json", "y"}};
+  EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("index.json")));
   EXPECT_THAT(Write(DemoMetadata(), {}, out_, {.conda = false, .tar_bz2 = false}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("no package format")));
   EXPECT_THAT(env_->fs.ListDir(out_), test::IsOkAndHolds(IsEmpty()));

@@ -25,5 +25,31 @@ TEST(CondaMetadataOf, TakesFeaturesAndRunExports) {
   EXPECT_THAT(metadata.depends, ElementsAre("libdemo >=1.2"));
 }
 
+TEST(CondaMetadataOf, TakesEveryKindOfRunExports) {
+  recipe::Recipe recipe;
+  const auto spec = [](const char* name) {
+    return std::vector<recipe::MatchSpec>{{.name = name, .version = {}, .build = {}}};
+  };
+  recipe.requirements.run_exports = {.weak = spec("a"),
+                                     .strong = spec("b"),
+                                     .noarch = spec("c"),
+                                     .weak_constraints = spec("d"),
+                                     .strong_constraints = spec("e")};
+  const auto exports = CondaMetadataOf(recipe, {}).run_exports;
+  EXPECT_EQ(exports, (std::map<std::string, std::vector<std::string>>{{"weak", {"a"}},
+                                                                      {"strong", {"b"}},
+                                                                      {"noarch", {"c"}},
+                                                                      {"weak_constrains", {"d"}},
+                                                                      {"strong_constrains", {"e"}}}));
+}
+
+TEST(CondaMetadataOf, TakesEntryPointsOfNoarchPythonOnly) {
+  recipe::Recipe recipe;
+  recipe.python_entry_points = {"demo = demo:main"};
+  EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ::testing::IsEmpty());
+  recipe.noarch_python = true;
+  EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ElementsAre("demo = demo:main"));
+}
+
 }  // namespace
 }  // namespace ptpkg::convert
