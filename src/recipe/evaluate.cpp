@@ -26,6 +26,7 @@ class RecipeEvaluator {
   Result<Evaluation> Run() {
     Recipe& recipe = evaluation_.recipe;
     recipe.recipe_dir = path_.Parent();
+    recipe.recipe_file = path_;
     PTPKG_CHECK(CheckSchemaVersion());
     PTPKG_CHECK(ReadContext());
     PTPKG_CHECK(ReadPackage());

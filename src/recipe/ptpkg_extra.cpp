@@ -76,6 +76,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section) {
   if (section == nullptr) return extra;
   if (const Node* formats = section->Find("formats")) {
     PTPKG_TRY(extra.formats, ReadFormats(reader, *formats));
+    extra.formats_given = true;
   }
   if (const Node* layouts = section->Find("layouts")) {
     for (const Entry& entry : layouts->entries) {
@@ -93,6 +94,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section) {
   PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
   PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
   PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));
+  PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
   return extra;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "support/error.h"
@@ -36,12 +37,29 @@ struct MatchSpec {
   bool operator==(const MatchSpec&) const = default;
 };
 
+/// What a package adds to those that are built with it (CEP 12): `weak` when it is in host, `strong` when it
+/// is in build, `noarch` when a noarch package has it in host.
+struct RunExports {
+  std::vector<MatchSpec> weak;
+  std::vector<MatchSpec> strong;
+  std::vector<MatchSpec> noarch;
+  std::vector<MatchSpec> weak_constraints;
+  std::vector<MatchSpec> strong_constraints;
+};
+
+/// Run exports of others that this package does not take over.
+struct IgnoreRunExports {
+  std::vector<std::string> by_name;       ///< Names of what would be added.
+  std::vector<std::string> from_package;  ///< Names of the packages that would add something.
+};
+
 struct Requirements {
   std::vector<MatchSpec> build;
   std::vector<MatchSpec> host;
   std::vector<MatchSpec> run;
   std::vector<MatchSpec> run_constraints;
-  std::vector<MatchSpec> run_exports_weak;
+  RunExports run_exports;
+  IgnoreRunExports ignore_run_exports;
 };
 
 struct BuildScript {
@@ -55,20 +73,38 @@ struct About {
   std::string homepage;
   std::string repository;
   std::string documentation;
-  std::string license;
+  std::string license;  ///< An SPDX expression (spdx.h), or "".
   std::string license_family;
   std::vector<std::string> license_files;  ///< Globs below the source root or the recipe's folder.
   std::string summary;
   std::string description;
 };
 
-/// One test of `tests:`; only the kinds that ptpkg runs.
-struct Test {
-  std::vector<std::string> python_imports;
-  bool pip_check = false;  ///< `pip check` must pass; true for a python test unless it says otherwise.
-  std::vector<std::string> script;
-  std::vector<MatchSpec> requirements_run;  ///< Packages that the script needs besides this one.
+/// `python:` of a test.
+struct PythonTest {
+  std::vector<std::string> imports;
+  bool pip_check = true;  ///< The requirements of the installed distribution must be met.
 };
+
+/// `script:` of a test; a file lies in the recipe's folder.
+struct ScriptTest {
+  BuildScript script;
+  std::vector<MatchSpec> requirements;  ///< Packages that the script needs besides this one.
+};
+
+/// `package_contents:` of a test: globs, each of which must match a file of the package.
+struct ContentsTest {
+  std::vector<std::string> files;          ///< Below the prefix.
+  std::vector<std::string> missing_files;  ///< `files.not_exists`: must match nothing.
+  std::vector<std::string> site_packages;  ///< Modules ("a.b") or paths ("a/b.py") below site-packages.
+  std::vector<std::string> bin;
+  std::vector<std::string> lib;  ///< "z" is libz.so, libz.so.* or libz.a; names with an ending are files.
+  std::vector<std::string> include;
+  bool strict = false;  ///< Every file of the package must be matched by one of the globs.
+};
+
+/// One item of `tests:`; only the kinds that ptpkg runs.
+using Test = std::variant<PythonTest, ScriptTest, ContentsTest>;
 
 enum class RpathTag : std::uint8_t { kRpath, kRunpath };
 
@@ -87,12 +123,14 @@ using Layout = std::vector<LayoutRule>;
 /// extra.ptpkg of the recipe.
 struct PtpkgExtra {
   std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< What this recipe can make.
+  bool formats_given = false;                                        ///< `formats` stands in the recipe.
   std::map<std::string, Layout> layouts;                             ///< Keys: "conda", "wheel".
   std::string wheel_name;                     ///< "" = the name in the staged .dist-info.
   std::vector<std::string> wheel_requires;    ///< Extra Requires-Dist lines.
   std::vector<std::string> wheel_exclude;     ///< Globs of prefix files that stay out of the wheel.
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
+  bool allow_empty = false;                   ///< A script may add nothing to the prefix.
 };
 
 struct Recipe {
@@ -118,6 +156,7 @@ struct Recipe {
   PtpkgExtra ptpkg;
   std::string subdir = "linux-64";  ///< "noarch" for noarch packages.
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
+  AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 
   /// "name-version-build".
   [[nodiscard]] std::string FileStem() const;

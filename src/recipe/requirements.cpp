@@ -1,4 +1,4 @@
-// requirements: Layer: recipe.
+// requirements of a recipe. Layer: recipe.
 
 #include <fmt/format.h>
 
@@ -23,17 +23,7 @@ class RequirementsReader {
  public:
   explicit RequirementsReader(Reader& reader) : reader_(reader) {}
 
-  Result<std::vector<MatchSpec>> List(const Node* node) {
-    std::vector<MatchSpec> specs;
-    if (node == nullptr) return specs;
-    PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
-    for (const Reader::PlacedText& text : texts) {
-      Result<MatchSpec> spec = ParseMatchSpec(text.text);
-      if (!spec) return std::move(spec).error().At(text.node->span);
-      specs.push_back(*std::move(spec));
-    }
-    return specs;
-  }
+  Result<std::vector<MatchSpec>> List(const Node* node) { return ReadSpecs(reader_, node); }
 
   /// A list of build or host, in which the variant decides the version of bare names.
   Result<std::vector<MatchSpec>> VariantList(const Node* node) {
@@ -52,6 +42,35 @@ class RequirementsReader {
       spec = *std::move(with_version);
     }
     return specs;
+  }
+
+  /// A plain list is weak (CEP 14).
+  Result<RunExports> Exports(const Node* node) {
+    RunExports exports;
+    if (node == nullptr || node->kind != Node::Kind::kMapping) {
+      PTPKG_TRY(exports.weak, List(node));
+      return exports;
+    }
+    PTPKG_TRY(exports.weak, List(node->Find("weak")));
+    PTPKG_TRY(exports.strong, List(node->Find("strong")));
+    PTPKG_TRY(exports.noarch, List(node->Find("noarch")));
+    PTPKG_TRY(exports.weak_constraints, List(node->Find("weak_constraints")));
+    PTPKG_TRY(exports.strong_constraints, List(node->Find("strong_constraints")));
+    return exports;
+  }
+
+  Result<std::vector<std::string>> Names(const Node* node) {
+    std::vector<std::string> names;
+    if (node == nullptr) return names;
+    PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
+    for (const Reader::PlacedText& text : texts) {
+      if (!IsPackageName(text.text)) {
+        return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package name", text.text))
+            .At(text.node->span);
+      }
+      names.push_back(text.text);
+    }
+    return names;
   }
 
  private:
@@ -81,6 +100,18 @@ Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::strin
 
 }  // namespace
 
+Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
+  std::vector<MatchSpec> specs;
+  if (node == nullptr) return specs;
+  PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
+  for (const Reader::PlacedText& text : texts) {
+    Result<MatchSpec> spec = ParseMatchSpec(text.text);
+    if (!spec) return std::move(spec).error().At(text.node->span);
+    specs.push_back(*std::move(spec));
+  }
+  return specs;
+}
+
 Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
                                       const std::map<std::string, PinBounds>& run_pins, bool noarch) {
   RequirementsReader lists(reader);
@@ -93,9 +124,10 @@ Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
   PTPKG_TRY(requirements.run, lists.List(FindIn(section, "run")));
   if (!noarch) PTPKG_CHECK(ApplyRunPins(requirements.run, pins.host, run_pins));
   PTPKG_TRY(requirements.run_constraints, lists.List(FindIn(section, "run_constraints")));
-  const Node* exports = FindIn(section, "run_exports");
-  if (exports != nullptr && exports->kind == Node::Kind::kMapping) exports = exports->Find("weak");
-  PTPKG_TRY(requirements.run_exports_weak, lists.List(exports));
+  PTPKG_TRY(requirements.run_exports, lists.Exports(FindIn(section, "run_exports")));
+  const Node* ignore = FindIn(section, "ignore_run_exports");
+  PTPKG_TRY(requirements.ignore_run_exports.by_name, lists.Names(FindIn(ignore, "by_name")));
+  PTPKG_TRY(requirements.ignore_run_exports.from_package, lists.Names(FindIn(ignore, "from_package")));
   return requirements;
 }
 

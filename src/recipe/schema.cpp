@@ -122,13 +122,12 @@ constexpr Rule kBuild[] = {
     {"flags", Shape::kUnsupported, {}, "name variants by 'build.string'"},
 };
 
-constexpr std::string_view kOnlyWeak = "only weak run exports are written; list the packages under 'weak'";
 constexpr Rule kRunExports[] = {
     {"weak", Shape::kTexts},
-    {"strong", Shape::kUnsupported, {}, kOnlyWeak},
-    {"noarch", Shape::kUnsupported, {}, kOnlyWeak},
-    {"weak_constraints", Shape::kUnsupported, {}, kOnlyWeak},
-    {"strong_constraints", Shape::kUnsupported, {}, kOnlyWeak},
+    {"strong", Shape::kTexts},
+    {"noarch", Shape::kTexts},
+    {"weak_constraints", Shape::kTexts},
+    {"strong_constraints", Shape::kTexts},
 };
 
 constexpr Rule kIgnoreRunExports[] = {{"by_name", Shape::kTextList}, {"from_package", Shape::kTextList}};
@@ -155,18 +154,33 @@ constexpr Rule kTestRequirements[] = {
     {"build", Shape::kUnsupported, {}, "list the packages under 'run'"},
 };
 constexpr Rule kTestScript[] = {
+    {"file"},
     {"content", Shape::kTexts},
-    {"file", Shape::kUnsupported, {}, "write the commands under 'content'"},
-    {"interpreter", Shape::kUnsupported, {}, "call the interpreter in 'content'"},
-    {"env", Shape::kUnsupported, {}, "set variables in 'content'"},
+    {"interpreter"},
+    {"env", Shape::kTextMapping},
+    {"secrets", Shape::kUnsupported, {}, "a test gets nothing of the caller's environment; remove the key"},
+    {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
 };
+constexpr Rule kTestFiles[] = {{"exists", Shape::kTexts}, {"not_exists", Shape::kTexts}};
+constexpr Rule kTestContents[] = {
+    {"files", Shape::kTextsOrMapping, kTestFiles},
+    {"site_packages", Shape::kTexts},
+    {"bin", Shape::kTexts},
+    {"lib", Shape::kTexts},
+    {"include", Shape::kTexts},
+    {"strict"},
+};
+constexpr std::string_view kOtherLanguage = "call the interpreter in a 'script' test";
 constexpr Rule kTest[] = {
     {"script", Shape::kTextsOrMapping, kTestScript},
     {"python", Shape::kMapping, kTestPython},
     {"requirements", Shape::kMapping, kTestRequirements},
+    {"package_contents", Shape::kMapping, kTestContents},
     {"files", Shape::kUnsupported, {}, "write what the test needs in 'script'"},
     {"downstream", Shape::kUnsupported, {}, "build the other recipe; remove the test"},
-    {"package_contents", Shape::kUnsupported, {}, "test for the files in a 'script'"},
+    {"perl", Shape::kUnsupported, {}, kOtherLanguage},
+    {"r", Shape::kUnsupported, {}, kOtherLanguage},
+    {"ruby", Shape::kUnsupported, {}, kOtherLanguage},
 };
 
 constexpr Rule kAbout[] = {
@@ -182,7 +196,7 @@ constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Sh
 constexpr Rule kPtpkg[] = {
     {"formats", Shape::kTexts},          {"layouts", Shape::kMapping, kLayouts},
     {"wheel", Shape::kMapping, kWheel},  {"system_packages", Shape::kTexts},
-    {"allow_unresolved", Shape::kTexts},
+    {"allow_unresolved", Shape::kTexts}, {"allow_empty"},
 };
 
 constexpr std::string_view kOneOutput =
@@ -327,7 +341,26 @@ class Checker {
   }
 };
 
+void ListKeys(Schema schema, const std::string& path, std::vector<SchemaKey>& keys) {
+  for (const Rule& rule : schema) {
+    const std::string inner = path.empty() ? std::string(rule.key) : fmt::format("{}.{}", path, rule.key);
+    const bool inside = !rule.schema.empty();
+    // A mapping is carried out through its keys, a value that may also be text or a list by itself too.
+    if (!inside || rule.shape == Shape::kTextsOrMapping) {
+      keys.push_back({.path = inner, .carried_out = rule.shape != Shape::kUnsupported});
+    }
+    ListKeys(rule.schema, inner, keys);
+  }
+}
+
 }  // namespace
+
+std::vector<SchemaKey> SchemaKeys() {
+  std::vector<SchemaKey> keys;
+  ListKeys(kTop, "", keys);
+  ListKeys(kPtpkg, "extra.ptpkg", keys);
+  return keys;
+}
 
 Result<void> CheckKeys(const YamlNode& root) {
   Checker checker;

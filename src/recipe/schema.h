@@ -1,6 +1,9 @@
 #pragma once
 // Which keys a recipe may have, and what kind of value each takes. Layer: recipe. Used by document.cpp.
 
+#include <string>
+#include <vector>
+
 #include "support/yaml.h"
 
 namespace ptpkg::recipe {
@@ -11,5 +14,14 @@ namespace ptpkg::recipe {
 /// Errors: kInvalidInput with a span for an unknown key (hint: the nearest one), a value of the wrong
 /// kind and a key without a value; kUnsupported for keys of the format that ptpkg does not carry out.
 Result<void> CheckKeys(const YamlNode& root);
+
+/// One key that CheckKeys knows.
+struct SchemaKey {
+  std::string path;         ///< "build.script.file"; lists and free keys add nothing to it.
+  bool carried_out = true;  ///< False: CheckKeys refuses it by name.
+};
+
+/// Every key, in the order of the table: what has no consumer is found by walking them.
+std::vector<SchemaKey> SchemaKeys();
 
 }  // namespace ptpkg::recipe

@@ -1,4 +1,4 @@
-// source, build, about and tests of a recipe. Layer: recipe.
+// source and build of a recipe. Layer: recipe.
 
 #include "recipe/sections.h"
 
@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "recipe/match_spec.h"
 #include "support/path.h"
 #include "support/text.h"
 
@@ -236,50 +235,6 @@ Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe) {
       recipe.track_features,
       ReadTrackFeatures(reader, FindIn(FindIn(section, "variant"), "down_prioritize_variant"), recipe.name));
   return Ok();
-}
-
-Result<About> ReadAbout(Reader& reader, const Node* section) {
-  About about;
-  PTPKG_TRY(about.homepage, reader.TextOf(section, "homepage"));
-  PTPKG_TRY(about.repository, reader.TextOf(section, "repository"));
-  PTPKG_TRY(about.documentation, reader.TextOf(section, "documentation"));
-  PTPKG_TRY(about.license, reader.TextOf(section, "license"));
-  PTPKG_TRY(about.license_family, reader.TextOf(section, "license_family"));
-  PTPKG_TRY(about.license_files, reader.TextsOf(section, "license_file"));
-  PTPKG_TRY(about.summary, reader.TextOf(section, "summary"));
-  PTPKG_TRY(about.description, reader.TextOf(section, "description"));
-  return about;
-}
-
-Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
-  std::vector<Test> tests;
-  if (section == nullptr) return tests;
-  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
-  for (const Node* item : items) {
-    Test test;
-    if ((item->Find("python") != nullptr) == (item->Find("script") != nullptr)) {
-      return At(ErrorCode::kInvalidInput, "a test has either 'python' or 'script'", item->span);
-    }
-    if (const Node* python = item->Find("python")) {
-      PTPKG_TRY(test.python_imports, reader.TextsOf(python, "imports"));
-      PTPKG_TRY(test.pip_check, reader.BoolOf(python, "pip_check", true));
-    }
-    const Node* script = item->Find("script");
-    if (script != nullptr && script->kind == Node::Kind::kMapping) script = script->Find("content");
-    if (script != nullptr) {
-      PTPKG_TRY(test.script, reader.ReadTexts(*script));
-    }
-    if (const Node* run = FindIn(item->Find("requirements"), "run")) {
-      PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*run));
-      for (const Reader::PlacedText& text : texts) {
-        Result<MatchSpec> spec = ParseMatchSpec(text.text);
-        if (!spec) return std::move(spec).error().At(text.node->span);
-        test.requirements_run.push_back(*std::move(spec));
-      }
-    }
-    tests.push_back(std::move(test));
-  }
-  return tests;
 }
 
 }  // namespace ptpkg::recipe

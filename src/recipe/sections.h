@@ -28,8 +28,14 @@ Result<BuildScript> ReadScript(Reader& reader, const Node* section);
 Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
                                       const std::map<std::string, PinBounds>& run_pins, bool noarch);
 
+/// Errors: kInvalidInput for a licence that is no SPDX expression.
 Result<About> ReadAbout(Reader& reader, const Node* section);
+
+/// Errors: kInvalidInput for an item that is not of exactly one kind.
 Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section);
+
+/// A list of requirements as they are written; null gives none.
+Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node);
 
 /// extra.ptpkg.
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section);

@@ -2,14 +2,10 @@
 
 #include "variant/render_json.h"
 
+#include "recipe/recipe_json.h"
+
 namespace ptpkg::variant {
 namespace {
-
-Json SpecsToJson(const std::vector<recipe::MatchSpec>& specs) {
-  Json array = Json::array();
-  for (const recipe::MatchSpec& spec : specs) array.push_back(spec.str());
-  return array;
-}
 
 Json SourcesToJson(const std::vector<recipe::Source>& sources) {
   Json array = Json::array();
@@ -45,11 +41,11 @@ Json RenderedToJson(const recipe::Recipe& recipe) {
   json["skip"] = recipe.skip;
   json["variant"] = recipe.variant;
   json["file_stem"] = recipe.skip ? Json(nullptr) : Json(recipe.FileStem());
-  json["requirements"] = {{"build", SpecsToJson(recipe.requirements.build)},
-                          {"host", SpecsToJson(recipe.requirements.host)},
-                          {"run", SpecsToJson(recipe.requirements.run)},
-                          {"run_constraints", SpecsToJson(recipe.requirements.run_constraints)},
-                          {"run_exports", SpecsToJson(recipe.requirements.run_exports_weak)}};
+  json["requirements"] = {{"build", recipe::SpecsToJson(recipe.requirements.build)},
+                          {"host", recipe::SpecsToJson(recipe.requirements.host)},
+                          {"run", recipe::SpecsToJson(recipe.requirements.run)},
+                          {"run_constraints", recipe::SpecsToJson(recipe.requirements.run_constraints)},
+                          {"run_exports", recipe::RunExportsToJson(recipe.requirements.run_exports)}};
   json["sources"] = SourcesToJson(recipe.sources);
   json["license"] = recipe.about.license;
   json["formats"] = recipe.ptpkg.formats;

@@ -164,7 +164,7 @@ TEST_F(EvaluateTest, RequirementsTakeTheVariant) {
   // A compiled package runs with the Python that it was built for.
   EXPECT_THAT(Texts(requirements.run), ElementsAre("python >=3.11,<3.12.0a0", "numpy", "scipy"));
   EXPECT_THAT(Texts(requirements.run_constraints), ElementsAre("other <2"));
-  EXPECT_THAT(Texts(requirements.run_exports_weak), ElementsAre("toy >=1.2.3,<1.3.0a0"));
+  EXPECT_THAT(Texts(requirements.run_exports.weak), ElementsAre("toy >=1.2.3,<1.3.0a0"));
   EXPECT_THAT(variants_.read, ElementsAre("numpy", "python", "zlib"));
 }
 
@@ -175,11 +175,19 @@ TEST_F(EvaluateTest, PinsToTheHostOfTheVariant) {
           "requirements:\n  host: [numpy, blas ==2.1]\n  run:\n"
           "    - ${{ pin_compatible('numpy', upper_bound='x.x') }}\n    - ${{ pin_compatible('blas') }}\n"
           "    - ${{ pin_subpackage('toy', exact=True) }}\n"
-          "  run_exports: {weak: [weak-one]}\n"
-          "  ignore_run_exports: {by_name: [a], from_package: [b]}\n"));
+          "  run_exports: {weak: [weak-one], strong: strong-one, noarch: [any], weak_constraints: [w <1],\n"
+          "    strong_constraints: [s <2]}\n"
+          "  ignore_run_exports: {by_name: [a], from_package: [b, c]}\n"));
+  const RunExports& exports = evaluation.recipe.requirements.run_exports;
+  EXPECT_THAT(Texts(exports.strong), ElementsAre("strong-one"));
+  EXPECT_THAT(Texts(exports.noarch), ElementsAre("any"));
+  EXPECT_THAT(Texts(exports.weak_constraints), ElementsAre("w <1"));
+  EXPECT_THAT(Texts(exports.strong_constraints), ElementsAre("s <2"));
+  EXPECT_THAT(evaluation.recipe.requirements.ignore_run_exports.by_name, ElementsAre("a"));
+  EXPECT_THAT(evaluation.recipe.requirements.ignore_run_exports.from_package, ElementsAre("b", "c"));
   EXPECT_THAT(Texts(evaluation.recipe.requirements.run),
               ElementsAre("numpy >=1.26,<1.27.0a0", "blas >=2.1,<3.0a0", "toy ==1.2.3 py311h1234567_0"));
-  EXPECT_THAT(Texts(evaluation.recipe.requirements.run_exports_weak), ElementsAre("weak-one"));
+  EXPECT_THAT(Texts(evaluation.recipe.requirements.run_exports.weak), ElementsAre("weak-one"));
 }
 
 TEST_F(EvaluateTest, NoarchRunsWithAnyPython) {
@@ -238,9 +246,7 @@ TEST_F(EvaluateTest, AboutAndTests) {
           "about:\n  homepage: https://h\n  repository: https://r\n  documentation: https://d\n  license: "
           "MIT\n"
           "  license_family: MIT\n  license_file: [L1, L2]\n  summary: s ${{ 1 + 1 }}\n  description: |\n    "
-          "d\n"
-          "tests:\n  - python: {imports: [toy, toy.x]}\n  - python: {imports: toy, pip_check: false}\n"
-          "  - script: [a, b]\n    requirements: {run: [pytest >=7]}\n  - script: {content: c}\n"));
+          "d\n"));
   const About& about = evaluation.recipe.about;
   EXPECT_EQ(about.homepage, "https://h");
   EXPECT_EQ(about.repository, "https://r");
@@ -250,15 +256,48 @@ TEST_F(EvaluateTest, AboutAndTests) {
   EXPECT_THAT(about.license_files, ElementsAre("L1", "L2"));
   EXPECT_EQ(about.summary, "s 2");
   EXPECT_EQ(about.description, "d\n");
+}
+
+TEST_F(EvaluateTest, Tests) {
+  ASSERT_OK_AND_ASSIGN(
+      const Evaluation evaluation,
+      EvaluateBody(
+          "tests:\n  - python: {imports: [toy, toy.x]}\n  - python: {imports: toy, pip_check: false}\n"
+          "  - script: [a, \"b ${{ PREFIX }}\"]\n    requirements: {run: [pytest >=7]}\n"
+          "  - script: {file: run_test, interpreter: sh, env: {X: 1}}\n  - script: t.py\n"
+          "  - package_contents: {files: [a/*], lib: toy, bin: [toy], include: [t.h], site_packages: "
+          "[toy.x],\n"
+          "      strict: true}\n"
+          "  - package_contents: {files: {exists: [b], not_exists: [c]}}\n"));
   const std::vector<recipe::Test>& tests = evaluation.recipe.tests;
-  ASSERT_EQ(tests.size(), 4U);
-  EXPECT_THAT(tests[0].python_imports, ElementsAre("toy", "toy.x"));
-  EXPECT_TRUE(tests[0].pip_check);
-  EXPECT_FALSE(tests[1].pip_check);
-  EXPECT_THAT(tests[2].script, ElementsAre("a", "b"));
-  EXPECT_FALSE(tests[2].pip_check);
-  EXPECT_THAT(Texts(tests[2].requirements_run), ElementsAre("pytest >=7"));
-  EXPECT_THAT(tests[3].script, ElementsAre("c"));
+  ASSERT_EQ(tests.size(), 7U);
+  EXPECT_THAT(std::get<PythonTest>(tests[0]).imports, ElementsAre("toy", "toy.x"));
+  EXPECT_TRUE(std::get<PythonTest>(tests[0]).pip_check);
+  EXPECT_FALSE(std::get<PythonTest>(tests[1]).pip_check);
+  EXPECT_THAT(std::get<ScriptTest>(tests[2]).script.lines, ElementsAre("a", "b $PREFIX"));
+  EXPECT_THAT(Texts(std::get<ScriptTest>(tests[2]).requirements), ElementsAre("pytest >=7"));
+  EXPECT_EQ(std::get<ScriptTest>(tests[3]).script.file, "run_test");
+  EXPECT_EQ(std::get<ScriptTest>(tests[3]).script.interpreter, "sh");
+  EXPECT_EQ(std::get<ScriptTest>(tests[3]).script.env.at("X"), "1");
+  EXPECT_EQ(std::get<ScriptTest>(tests[4]).script.interpreter, "python");
+  const ContentsTest& contents = std::get<ContentsTest>(tests[5]);
+  EXPECT_THAT(contents.files, ElementsAre("a/*"));
+  EXPECT_THAT(contents.lib, ElementsAre("toy"));
+  EXPECT_THAT(contents.bin, ElementsAre("toy"));
+  EXPECT_THAT(contents.include, ElementsAre("t.h"));
+  EXPECT_THAT(contents.site_packages, ElementsAre("toy.x"));
+  EXPECT_TRUE(contents.strict);
+  EXPECT_THAT(std::get<ContentsTest>(tests[6]).files, ElementsAre("b"));
+  EXPECT_THAT(std::get<ContentsTest>(tests[6]).missing_files, ElementsAre("c"));
+}
+
+TEST_F(EvaluateTest, RefusesTestsOfNoOrTwoKinds) {
+  for (const char* test : {"{requirements: {run: [a]}}", "{script: a, python: {imports: b}}", "{script: []}",
+                           "{python: {imports: b}, requirements: {run: [a]}}"}) {
+    EXPECT_THAT(EvaluateBody(std::string("tests:\n  - ") + test + "\n"),
+                FailsWith(ErrorCode::kInvalidInput, ::testing::_))
+        << test;
+  }
 }
 
 TEST_F(EvaluateTest, PtpkgExtra) {
@@ -306,7 +345,7 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"about: {summary: \"a ${{ [1] }}\"}", "a list cannot be put into text"},
       {"about: {summary: \"${{ [1] }}\"}", "a list cannot be put into text"},
       {"requirements: {run: [\"${{ [[1]] }}\"]}", "a list cannot be put into text"},
-      {"tests: [{requirements: {run: [a]}}]", "a test has either 'python' or 'script'"},
+      {"tests: [{requirements: {run: [a]}}]", "a test has one of 'python', 'script' and 'package_contents'"},
       {"tests: [{script: x, requirements: {run: [A]}}]",
        "'A' is not a requirement: 'A' is not a package name"},
       {"extra: {ptpkg: {formats: []}}", "'formats' lists nothing, so there is nothing to make"},

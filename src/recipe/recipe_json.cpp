@@ -1,0 +1,178 @@
+#include "recipe/recipe_json.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+/// Collects the members that say something.
+class Members {
+ public:
+  Members& Add(const char* key, Json value) {
+    const bool empty = value.is_null() ||
+                       (value.is_string() && value.get_ref<const std::string&>().empty()) ||
+                       (value.is_structured() && value.empty());
+    if (!empty) json_[key] = std::move(value);
+    return *this;
+  }
+  Members& AddIf(bool given, const char* key) {
+    if (given) json_[key] = true;
+    return *this;
+  }
+  [[nodiscard]] Json Take() { return std::move(json_); }
+
+ private:
+  Json json_ = Json::object();
+};
+
+Json SourceToJson(const Source& source) {
+  Members members;
+  members.Add("url", source.urls).Add("path", source.path).Add("file_name", source.file_name);
+  members.Add("target_directory", source.target_directory).Add("patches", source.patches);
+  if (source.sha256) members.Add("sha256", source.sha256->Hex());
+  return members.Take();
+}
+
+Json ScriptToJson(const BuildScript& script) {
+  if (script.lines.empty() && script.file.empty()) return Json();
+  Members members;
+  members.Add("content", script.lines).Add("file", script.file).Add("env", script.env);
+  members.Add("interpreter", script.interpreter);
+  return members.Take();
+}
+
+Json BuildToJson(const Recipe& recipe) {
+  Members members;
+  members.Add("number", recipe.build_number).Add("string", recipe.build_string);
+  if (recipe.subdir == "noarch") members.Add("noarch", recipe.noarch_python ? "python" : "generic");
+  members.Add("script", ScriptToJson(recipe.script));
+  members.Add("files",
+              Members().Add("include", recipe.files_include).Add("exclude", recipe.files_exclude).Take());
+  members.Add("python", Members().Add("entry_points", recipe.python_entry_points).Take());
+  members.Add("prefix_detection",
+              Members().AddIf(recipe.prefix_detection_ignore_binary, "ignore_binary_files").Take());
+  if (!recipe.track_features.empty()) {
+    members.Add("variant", Json{{"down_prioritize_variant", recipe.track_features.size()}});
+  }
+  return members.Take();
+}
+
+Json RequirementsToJson(const Requirements& requirements) {
+  const IgnoreRunExports& ignore = requirements.ignore_run_exports;
+  return Members()
+      .Add("build", SpecsToJson(requirements.build))
+      .Add("host", SpecsToJson(requirements.host))
+      .Add("run", SpecsToJson(requirements.run))
+      .Add("run_constraints", SpecsToJson(requirements.run_constraints))
+      .Add("run_exports", RunExportsToJson(requirements.run_exports))
+      .Add("ignore_run_exports",
+           Members().Add("by_name", ignore.by_name).Add("from_package", ignore.from_package).Take())
+      .Take();
+}
+
+Json AboutToJson(const About& about) {
+  return Members()
+      .Add("homepage", about.homepage)
+      .Add("repository", about.repository)
+      .Add("documentation", about.documentation)
+      .Add("license", about.license)
+      .Add("license_family", about.license_family)
+      .Add("license_file", about.license_files)
+      .Add("summary", about.summary)
+      .Add("description", about.description)
+      .Take();
+}
+
+Json LayoutToJson(const Layout& layout) {
+  Json rules = Json::array();
+  for (const LayoutRule& rule : layout) {
+    rules.push_back({{"files", rule.files},
+                     {"rpath", rule.rpath},
+                     {"tag", rule.tag == RpathTag::kRpath ? "rpath" : "runpath"}});
+  }
+  return rules;
+}
+
+Json PtpkgToJson(const PtpkgExtra& extra) {
+  Members layouts;
+  for (const auto& [family, layout] : extra.layouts) layouts.Add(family.c_str(), LayoutToJson(layout));
+  Members members;
+  if (extra.formats_given) members.Add("formats", extra.formats);
+  return members.Add("layouts", layouts.Take())
+      .Add("wheel", Members()
+                        .Add("name", extra.wheel_name)
+                        .Add("requires", extra.wheel_requires)
+                        .Add("exclude", extra.wheel_exclude)
+                        .Take())
+      .Add("system_packages", extra.system_packages)
+      .Add("allow_unresolved", extra.allow_unresolved)
+      .AddIf(extra.allow_empty, "allow_empty")
+      .Take();
+}
+
+Json TestToJson(const PythonTest& test) {
+  Json python = {{"pip_check", test.pip_check}};
+  if (!test.imports.empty()) python["imports"] = test.imports;
+  return {{"python", std::move(python)}};
+}
+
+Json TestToJson(const ScriptTest& test) {
+  Members members;
+  members.Add("script", ScriptToJson(test.script));
+  members.Add("requirements", Members().Add("run", SpecsToJson(test.requirements)).Take());
+  return members.Take();
+}
+
+Json TestToJson(const ContentsTest& test) {
+  Json contents =
+      Members()
+          .Add("files", Members().Add("exists", test.files).Add("not_exists", test.missing_files).Take())
+          .Add("site_packages", test.site_packages)
+          .Add("bin", test.bin)
+          .Add("lib", test.lib)
+          .Add("include", test.include)
+          .AddIf(test.strict, "strict")
+          .Take();
+  return {{"package_contents", std::move(contents)}};
+}
+
+}  // namespace
+
+Json SpecsToJson(const std::vector<MatchSpec>& specs) {
+  Json array = Json::array();
+  for (const MatchSpec& spec : specs) array.push_back(spec.str());
+  return array;
+}
+
+Json RunExportsToJson(const RunExports& exports) {
+  return Members()
+      .Add("weak", SpecsToJson(exports.weak))
+      .Add("strong", SpecsToJson(exports.strong))
+      .Add("noarch", SpecsToJson(exports.noarch))
+      .Add("weak_constraints", SpecsToJson(exports.weak_constraints))
+      .Add("strong_constraints", SpecsToJson(exports.strong_constraints))
+      .Take();
+}
+
+Json TestsToJson(const std::vector<Test>& tests) {
+  Json array = Json::array();
+  for (const Test& test : tests) {
+    array.push_back(std::visit([](const auto& kind) { return TestToJson(kind); }, test));
+  }
+  return array;
+}
+
+Json RecipeToJson(const Recipe& recipe) {
+  Json sources = Json::array();
+  for (const Source& source : recipe.sources) sources.push_back(SourceToJson(source));
+  return Members()
+      .Add("schema_version", 1)
+      .Add("package", Json{{"name", recipe.name}, {"version", recipe.version}})
+      .Add("source", std::move(sources))
+      .Add("build", BuildToJson(recipe))
+      .Add("requirements", RequirementsToJson(recipe.requirements))
+      .Add("tests", TestsToJson(recipe.tests))
+      .Add("about", AboutToJson(recipe.about))
+      .Add("extra", Members().Add("ptpkg", PtpkgToJson(recipe.ptpkg)).Take())
+      .Take();
+}
+
+}  // namespace ptpkg::recipe

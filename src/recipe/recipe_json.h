@@ -1,0 +1,22 @@
+#pragma once
+// The evaluated recipe in the form of a recipe: format v1 with nothing left to evaluate. Layer: recipe.
+
+#include <vector>
+
+#include "recipe/recipe.h"
+
+namespace ptpkg::recipe {
+
+/// Every key that has a value, as a recipe of format v1 would say it.
+Json RecipeToJson(const Recipe& recipe);
+
+/// The items of `tests:`.
+Json TestsToJson(const std::vector<Test>& tests);
+
+/// The specs as text.
+Json SpecsToJson(const std::vector<MatchSpec>& specs);
+
+/// The kinds that are not empty, by their keys in a recipe.
+Json RunExportsToJson(const RunExports& exports);
+
+}  // namespace ptpkg::recipe

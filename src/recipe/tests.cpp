@@ -1,0 +1,83 @@
+// tests of a recipe. Layer: recipe.
+
+#include <algorithm>
+#include <array>
+
+#include "recipe/sections.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKinds = {"python", "script", "package_contents"};
+
+Error Invalid(std::string message, const SourceSpan& span) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
+}
+
+/// The one key of `item` that says what kind of test it is.
+Result<std::string_view> KindOf(const Node& item) {
+  const auto given = [&](std::string_view key) { return item.Find(key) != nullptr; };
+  if (std::count_if(kKinds.begin(), kKinds.end(), given) != 1) {
+    return Invalid("a test has one of 'python', 'script' and 'package_contents'", item.span);
+  }
+  return *std::find_if(kKinds.begin(), kKinds.end(), given);
+}
+
+Result<PythonTest> ReadPythonTest(Reader& reader, const Node& node) {
+  PythonTest test;
+  PTPKG_TRY(test.imports, reader.TextsOf(&node, "imports"));
+  PTPKG_TRY(test.pip_check, reader.BoolOf(&node, "pip_check", true));
+  return test;
+}
+
+Result<ScriptTest> ReadScriptTest(Reader& reader, const Node& item) {
+  ScriptTest test;
+  const Node& script = *item.Find("script");
+  PTPKG_TRY(test.script, ReadScript(reader, &script));
+  if (test.script.file.empty() && test.script.lines.empty()) {
+    return Invalid("the script of a test is empty", script.span);
+  }
+  PTPKG_TRY(test.requirements, ReadSpecs(reader, FindIn(item.Find("requirements"), "run")));
+  return test;
+}
+
+Result<ContentsTest> ReadContentsTest(Reader& reader, const Node& node) {
+  ContentsTest test;
+  const Node* files = node.Find("files");
+  if (files != nullptr && files->kind != Node::Kind::kMapping) {
+    PTPKG_TRY(test.files, reader.ReadTexts(*files));
+  } else {
+    PTPKG_TRY(test.files, reader.TextsOf(files, "exists"));
+    PTPKG_TRY(test.missing_files, reader.TextsOf(files, "not_exists"));
+  }
+  PTPKG_TRY(test.site_packages, reader.TextsOf(&node, "site_packages"));
+  PTPKG_TRY(test.bin, reader.TextsOf(&node, "bin"));
+  PTPKG_TRY(test.lib, reader.TextsOf(&node, "lib"));
+  PTPKG_TRY(test.include, reader.TextsOf(&node, "include"));
+  PTPKG_TRY(test.strict, reader.BoolOf(&node, "strict", false));
+  return test;
+}
+
+}  // namespace
+
+Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
+  std::vector<Test> tests;
+  if (section == nullptr) return tests;
+  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
+  for (const Node* item : items) {
+    PTPKG_TRY(const std::string_view kind, KindOf(*item));
+    if (kind != "script" && item->Find("requirements") != nullptr) {
+      return Invalid("'requirements' stands beside a 'script' only", item->Find("requirements")->span);
+    }
+    if (kind == "python") {
+      PTPKG_TRY(tests.emplace_back(), ReadPythonTest(reader, *item->Find("python")));
+    } else if (kind == "script") {
+      PTPKG_TRY(tests.emplace_back(), ReadScriptTest(reader, *item));
+    } else {
+      PTPKG_TRY(tests.emplace_back(), ReadContentsTest(reader, *item->Find("package_contents")));
+    }
+  }
+  return tests;
+}
+
+}  // namespace ptpkg::recipe

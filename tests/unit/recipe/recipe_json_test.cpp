@@ -1,0 +1,94 @@
+#include "recipe/recipe_json.h"
+
+#include <gtest/gtest.h>
+
+#include "recipe/evaluate.h"
+#include "recipe/yaml_text.h"
+#include "support/matchers.h"
+#include "support/yaml.h"
+#include "unit/recipe/fake_variants.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr const char* kRecipe = R"(package: {name: toy, version: "1.0"}
+source:
+  - {path: src, target_directory: a, patches: [p.patch]}
+build:
+  number: 3
+  noarch: python
+  script: {content: [a, "b: c"], env: {X: "1"}}
+  files: {include: [x/**], exclude: [y]}
+  python: {entry_points: ["t = a:b"]}
+  prefix_detection: {ignore_binary_files: true}
+  variant: {down_prioritize_variant: 1}
+requirements:
+  host: [python]
+  run: [python >=3.9, "other 1.* *_0"]
+  run_exports: {strong: [s]}
+  ignore_run_exports: {by_name: [i]}
+tests:
+  - python: {imports: [toy], pip_check: false}
+  - script: toy --version
+    requirements: {run: [pytest]}
+  - package_contents: {lib: [toy]}
+about: {license: MIT, summary: "yes"}
+extra: {ptpkg: {formats: [wheel], allow_empty: true, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
+)";
+
+class RecipeJsonTest : public ::testing::Test {
+ protected:
+  Result<Recipe> Read(const std::string& text) {
+    PTPKG_TRY(const Document document, ParseDocument(text, AbsPath::Literal("/r/recipe.yaml")));
+    PTPKG_TRY(Evaluation evaluation,
+              Evaluate(document, {"linux-64", variants_, environment_, "1234567", "", {}}));
+    return std::move(evaluation.recipe);
+  }
+
+  test::FakeVariants variants_;
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(RecipeJsonTest, IsARecipeThatSaysTheSame) {
+  ASSERT_OK_AND_ASSIGN(const Recipe recipe, Read(kRecipe));
+  const std::string rendered = YamlText(RecipeToJson(recipe));
+  SCOPED_TRACE(rendered);
+  ASSERT_OK_AND_ASSIGN(const Recipe again, Read(rendered));
+  EXPECT_EQ(RecipeToJson(again), RecipeToJson(recipe));
+  EXPECT_EQ(again.script.lines, recipe.script.lines);
+  EXPECT_EQ(again.requirements.run, recipe.requirements.run);
+  EXPECT_EQ(again.about.summary, "yes");
+}
+
+/// A reader's view of YAML as JSON; every scalar is text.
+Json Texts(const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kScalar) return node.scalar;
+  Json json = node.kind == YamlNode::Kind::kSequence ? Json::array() : Json::object();
+  for (const YamlNode& item : node.items) json.push_back(Texts(item));
+  for (const YamlEntry& entry : node.entries) json[entry.key] = Texts(entry.value);
+  return json;
+}
+
+TEST(YamlText, IsReadBackAsItWas) {
+  const Json value = {
+      {"a",
+       {{"b",
+         {"x", "y: z", "- q", "#", "", "  lead", "trail ", "line\nbreak", "\xc3\xbc", "\"", "'", "{", "~"}},
+        {"empty", "no"}}},
+      {"list", {{{"k", "1"}, {"l", {"m", "n"}}}, {"nested", "list"}, {{"only", {{"deep", "er"}}}}}},
+      {"key with: colon", "C:\\path"}};
+  const std::string text = YamlText(value);
+  SCOPED_TRACE(text);
+  ASSERT_OK_AND_ASSIGN(const YamlNode node, ParseYaml(text, "test"));
+  EXPECT_EQ(Texts(node), value);
+}
+
+TEST(YamlText, QuotesWhatOtherReadersTakeForNumbersAndBooleans) {
+  EXPECT_EQ(YamlText(Json{
+                {"a", "1.0"}, {"b", "yes"}, {"c", "No"}, {"d", true}, {"e", 2}, {"f", "python >=3.9,<4"}}),
+            "a: \"1.0\"\nb: \"yes\"\nc: \"No\"\nd: true\ne: 2\nf: python >=3.9,<4\n");
+  EXPECT_EQ(YamlText(Json::array()), "[]\n");
+}
+
+}  // namespace
+}  // namespace ptpkg::recipe
