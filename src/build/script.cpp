@@ -101,7 +101,7 @@ Result<void> RunScript(Env& env, const ScriptInput& input) {
   PTPKG_TRY(const ExitStatus status, env.process.Run(command),
             fmt::format("while running the build script; log: '{}'", input.build.log_file.str()));
   if (!status.ok()) return ScriptError(input, status);
-  task.Done(fmt::format("{} s", status.elapsed.count() / 1000));
+  task.Done();
   return Ok();
 }
 

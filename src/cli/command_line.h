@@ -37,7 +37,7 @@ struct Option {
   std::string names;       ///< "-o,--output"; a positional argument has a name without dashes: "RECIPE".
   std::string value = {};  ///< What help calls the value. DIR completes folders; FILE, PATH, RECIPE, INPUT
                            ///< and ARTIFACT complete files.
-  std::string help;  ///< Ends without a period.
+  std::string help;        ///< Ends without a period.
   Target target;
   std::vector<std::string> choices = {};  ///< Values allowed; empty: any.
   std::string group = {};                 ///< Heading in --help; "" = "Options".

@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "cli/json_log.h"
+
 namespace ptpkg::cli {
 
 namespace {
@@ -89,15 +91,19 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   context->process_ = MakeOsProcess();
   context->http_ = MakeCurlHttp();
   context->clock_ = MakeOsClock();
+  context->start_ = context->clock_->Now();
   const std::string ci = Variable(variables, "CI");
   const bool no_color = !Variable(variables, "NO_COLOR").empty();
-  context->reporter_ = MakeReporter(
-      *context->clock_,
-      {.format = ParseLogFormat(flags.log_format),
-       .quiet = flags.quiet,
-       .verbose = flags.verbose,
-       .color = flags.color == "always" || (flags.color == "auto" && StderrIsTerminal() && !no_color),
-       .in_ci = !ci.empty() && ci != "0" && ci != "false"});
+  context->reporter_ =
+      MakeReporter(*context->clock_, StderrSink(),
+                   {.format = ParseLogFormat(flags.log_format),
+                    .quiet = flags.quiet,
+                    .verbose = flags.verbose,
+                    .color = flags.color == "always" ||
+                             (flags.color == "auto" && StderrSink().Width().has_value() && !no_color),
+                    .in_ci = !ci.empty() && ci != "0" && ci != "false"});
+  // A program that says nothing needs no clock; patchelf is started thousands of times.
+  if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
   context->env_.emplace(Env{.fs = *context->fs_,
                             .process = *context->process_,
                             .http = *context->http_,
@@ -117,5 +123,32 @@ Result<AbsPath> Context::Path(const std::string& text) const {
   if (!path) return Error(ErrorCode::kUsage, path.error().message());
   return path;
 }
+
+std::string Context::Shown(std::string_view path) const {
+  const std::string below = env_->cwd.str() + "/";
+  if (path.size() > below.size() && path.starts_with(below)) path.remove_prefix(below.size());
+  return std::string(path);
+}
+
+void Context::Print(std::string_view text) {
+  reporter_->Settle();
+  PrintResult(text);
+}
+
+void Context::Log(std::string_view line) {
+  if (!flags_.quiet) LogAlways(line);
+}
+
+void Context::LogAlways(std::string_view line) {
+  if (logs_json()) return LogEvent({{"event", "note"}, {"message", line}});
+  reporter_->Settle();
+  PrintLog(line);
+}
+
+void Context::LogEvent(const Json& event) {
+  if (logs_json()) StderrSink().Write(JsonLine(event));
+}
+
+double Context::SecondsSoFar() const { return std::chrono::duration<double>(clock_->Now() - start_).count(); }
 
 }  // namespace ptpkg::cli

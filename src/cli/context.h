@@ -1,6 +1,7 @@
 #pragma once
 // What every verb gets: the flags that all share, and the Env made from them. Layer: cli.
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "cli/output.h"
 #include "cli/reporters.h"
+#include "cli/ticker.h"
 #include "support/env.h"
 #include "support/json.h"
 
@@ -36,6 +38,24 @@ class Context {
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;
 
+  /// The path for people: relative where it lies below the working directory.
+  [[nodiscard]] std::string Shown(std::string_view path) const;
+
+  /// One result line, or a JSON document, on stdout; the progress line is out of the way.
+  void Print(std::string_view text);
+  /// One line for people on stderr; an event "note" of the JSON log. Not with --quiet.
+  void Log(std::string_view line);
+  /// The same, with --quiet too.
+  void LogAlways(std::string_view line);
+  /// One event of the JSON log; nothing with another format.
+  void LogEvent(const Json& event);
+  [[nodiscard]] bool logs_json() const { return flags_.log_format == "json"; }
+  [[nodiscard]] bool verbose() const { return flags_.verbose; }
+  /// Columns that a line of log may have; nullopt: any.
+  [[nodiscard]] std::optional<std::size_t> LogWidth() const { return StderrSink().Width(); }
+  /// Since the start of the program.
+  [[nodiscard]] double SecondsSoFar() const;
+
  private:
   explicit Context(const CommonFlags& flags) : flags_(flags) {}
 
@@ -44,7 +64,9 @@ class Context {
   std::unique_ptr<Process> process_;
   std::unique_ptr<Http> http_;
   std::unique_ptr<Clock> clock_;
-  std::unique_ptr<Reporter> reporter_;
+  std::chrono::steady_clock::time_point start_;
+  std::unique_ptr<ProgressReporter> reporter_;
+  std::optional<Ticker> ticker_;  // behind the reporter: it ends first
   std::optional<Env> env_;
 };
 

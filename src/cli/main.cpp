@@ -1,6 +1,5 @@
 // The program: parse, run one verb, turn errors into text and exit code. Layer: cli.
 
-#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
+#include "cli/json_log.h"
 #include "cli/output.h"
 #include "cli/patchelf.h"
 #include "cli/verbs.h"
@@ -26,29 +26,43 @@ void OnSignal(int signal_number) {
   static_cast<void>(std::signal(signal_number, SIG_DFL));
 }
 
-void PrintError(const Error& error, bool json) {
-  PrintLog(FormatError(error));
-  if (!json) return;
-  Json document = {{"error",
-                    {{"code", ErrorCodeName(error.code())},
-                     {"message", error.message()},
-                     {"context", error.context()},
-                     {"hint", error.hint()}}}};
-  if (error.span()) {
-    document["error"]["file"] = error.span()->file;
-    document["error"]["line"] = error.span()->line;
-    document["error"]["column"] = error.span()->column;
+/// How the user wants to be told of an error.
+struct ErrorForm {
+  bool json = false;      ///< A document on stdout, besides.
+  bool json_log = false;  ///< An event of the JSON log, instead of text.
+};
+
+/// Read from the words themselves: flags may be wrong, or not read yet.
+ErrorForm FormOf(const std::vector<std::string>& words) {
+  ErrorForm form;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    form.json = form.json || words[i] == "--json";
+    form.json_log = form.json_log || words[i] == "--log-format=json" ||
+                    (words[i] == "--log-format" && i + 1 < words.size() && words[i + 1] == "json");
   }
-  PrintResult(document.dump(2));
+  return form;
+}
+
+void PrintError(const Error& error, const ErrorForm& form) {
+  const Json description = ErrorToJson(error);
+  if (form.json_log) {
+    Json event = description;
+    event["event"] = "error";
+    StderrSink().Write(JsonLine(event));
+  } else {
+    PrintLog(FormatError(error));
+  }
+  if (form.json)
+    PrintResult(Json({{"error", description}}).dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 int Run(const std::vector<std::string>& words) {
   CommonFlags flags;
   const Program program = MakeProgram(flags);
   const auto parsed = ParseCommandLine(program, words);
+  const ErrorForm form = FormOf(words);
   if (!parsed) {
-    // The flags are not read yet.
-    PrintError(parsed.error(), std::find(words.begin(), words.end(), "--json") != words.end());
+    PrintError(parsed.error(), form);
     return kUsageError;
   }
   if (parsed->help) {
@@ -65,13 +79,13 @@ int Run(const std::vector<std::string>& words) {
   }
   auto context = Context::Create(flags, cancel_token, environ);
   if (!context) {
-    PrintError(context.error(), flags.json);
+    PrintError(context.error(), form);
     return ExitCodeOf(context.error().code());
   }
   const auto result = parsed->verb->run(**context);
   if (result) return *result;
   context->reset();  // ends the progress line before the diagnostic
-  PrintError(result.error(), flags.json);
+  PrintError(result.error(), form);
   return ExitCodeOf(result.error().code());
 }
 
@@ -82,7 +96,7 @@ int RunAsPatchelf(const std::vector<std::string>& words) {
   flags.cache_dir = "/nonexistent";  // it caches nothing, and shall work where HOME is not set
   auto context = Context::Create(flags, cancel_token, environ);
   if (!context) {
-    PrintError(context.error(), /*json=*/false);
+    PrintError(context.error(), {});
     return 1;
   }
   return RunPatchelf((*context)->env(), words);
@@ -100,12 +114,14 @@ int main(int argc, char** argv) {
     static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
   }
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   try {
-    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return as_patchelf ? ptpkg::cli::RunAsPatchelf(words) : ptpkg::cli::Run(words);
   } catch (const std::exception& failure) {
-    ptpkg::cli::PrintLog(fmt::format(
-        "internal error: {}\nplease report it, with the command line and the input", failure.what()));
+    ptpkg::cli::PrintError(
+        ptpkg::Error(ptpkg::ErrorCode::kInternal, fmt::format("internal error: {}", failure.what()))
+            .WithHint("please report it, with the command line and the input"),
+        as_patchelf ? ptpkg::cli::ErrorForm{} : ptpkg::cli::FormOf(words));
     return ptpkg::cli::kInternalError;
   }
 }

@@ -21,11 +21,23 @@ void WriteAll(std::FILE* stream, std::string_view text) {
   }
 }
 
+constexpr int kUnknownColumns = 80;
+
 int ColumnsOf(int descriptor) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+  return kUnknownColumns;
 }
+
+class Stderr final : public LogSink {
+ public:
+  void Write(std::string_view text) override { WriteAll(stderr, text); }
+  // Asked anew each time: the window may have another size by now.
+  std::optional<std::size_t> Width() override {
+    if (::isatty(STDERR_FILENO) != 1) return std::nullopt;
+    return static_cast<std::size_t>(ColumnsOf(STDERR_FILENO));
+  }
+};
 
 }  // namespace
 
@@ -33,11 +45,10 @@ void PrintResult(std::string_view text) { WriteAll(stdout, fmt::format("{}\n", t
 
 void PrintLog(std::string_view line) { WriteAll(stderr, fmt::format("{}\n", line)); }
 
-void PrintLogRaw(std::string_view text) { WriteAll(stderr, text); }
-
-bool StderrIsTerminal() { return ::isatty(STDERR_FILENO) == 1; }
-
-int TerminalWidth() { return ColumnsOf(STDERR_FILENO); }
+LogSink& StderrSink() {
+  static Stderr sink;
+  return sink;
+}
 
 std::size_t HelpWidth() {
   constexpr int kNarrowest = 40;

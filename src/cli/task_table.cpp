@@ -3,8 +3,6 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "support/text.h"
-
 namespace ptpkg::cli {
 
 TaskId TaskTable::Start(const TaskInfo& info) {
@@ -29,21 +27,6 @@ std::optional<RunningTask> TaskTable::Finish(TaskId id) {
 
 double TaskTable::SecondsSince(std::chrono::steady_clock::time_point start) const {
   return std::chrono::duration<double>(clock_.Now() - start).count();
-}
-
-std::string TaskTable::Progress(const RunningTask& task) const {
-  if (task.done_bytes == 0) return "";
-  const std::uint64_t total = task.info.total_bytes;
-  std::string text = HumanBytes(task.done_bytes);
-  if (total > 0) text += " of " + HumanBytes(total);
-  const double elapsed = SecondsSince(task.start);
-  if (elapsed < 0.5) return text;  // A rate over less than that jumps about.
-  const double rate = static_cast<double>(task.done_bytes) / elapsed;
-  text += fmt::format(", {}/s", HumanBytes(static_cast<std::uint64_t>(rate)));
-  if (total > task.done_bytes && rate > 0) {
-    text += fmt::format(", {} left", FormatSeconds(static_cast<double>(total - task.done_bytes) / rate));
-  }
-  return text;
 }
 
 std::string FormatSeconds(double seconds) {

@@ -1,5 +1,5 @@
 #pragma once
-// The running tasks of a reporter: names, bytes, rate and time left. Layer: cli. Not locked: the
+// The running tasks of a reporter: names, bytes, times. Layer: cli. Not locked: the
 // reporter that owns it locks.
 
 #include <chrono>
@@ -16,7 +16,8 @@ struct RunningTask {
   TaskInfo info;
   std::uint64_t done_bytes = 0;
   std::chrono::steady_clock::time_point start;
-  std::chrono::steady_clock::time_point last_line;  ///< When the plain reporter last wrote of it.
+  std::chrono::steady_clock::time_point last_line;  ///< When a reporter last wrote of it; set by that.
+  std::string child_line = {};                      ///< What its child process printed last.
 };
 
 class TaskTable {
@@ -27,10 +28,8 @@ class TaskTable {
   /// Null for an id that is not running.
   RunningTask* Find(TaskId id);
   std::optional<RunningTask> Finish(TaskId id);
-  [[nodiscard]] const std::map<TaskId, RunningTask>& running() const { return running_; }
-
-  /// "412.3 MB of 1.1 GB, 35.0 MB/s, 20 s left"; "" before there is anything to say.
-  [[nodiscard]] std::string Progress(const RunningTask& task) const;
+  /// By start.
+  [[nodiscard]] std::map<TaskId, RunningTask>& running() { return running_; }
   [[nodiscard]] double SecondsSince(std::chrono::steady_clock::time_point start) const;
 
  private:

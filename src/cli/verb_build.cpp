@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "cli/build_summary.h"
+#include "cli/findings.h"
 #include "cli/verbs.h"
 #include "pipeline/build.h"
 #include "pipeline/relink.h"
@@ -84,27 +86,27 @@ Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output)
 }
 
 void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
-                  bool explain) {
-  if (explain) {
-    for (const StageTime& stage : summary.stages) {
-      PrintLog(fmt::format("{:>8}  {}: {} ({})", stage.stage, stage.subject, stage.ran ? "ran" : "skipped",
-                           stage.reason));
-    }
+                  const BuildFlags& flags) {
+  if (flags.explain) {
+    for (const std::string& line : ExplainLines(summary)) context.Log(line);
   }
   for (const std::string& skipped : summary.skipped) {
     context.env().reporter.Note(fmt::format("'{}' is skipped: its recipe says so for this variant", skipped));
   }
-  PrintFindings(summary.reports);
-  for (const ArtifactRecord& record : summary.artifacts) PrintResult(output.str() + "/" + record.path);
+  PrintFindings(context, summary.reports);
+  for (const ArtifactRecord& record : summary.artifacts) context.Print(output.str() + "/" + record.path);
+  context.Log(SummaryLine(
+      summary,
+      {.output = context.Shown(output.str()), .seconds = context.SecondsSoFar(), .dry_run = flags.dry_run}));
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
   if (context.json()) {
-    PrintResult(SummaryToJson(summary, request.output).dump(2));
+    context.Print(SummaryToJson(summary, request.output).dump(2));
   } else {
-    PrintSummary(context, summary, request.output, flags.explain);
+    PrintSummary(context, summary, request.output, flags);
   }
   return kDone;
 }
@@ -131,9 +133,9 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags, RepackFunc
   if (context.json()) {
     Json document = SummaryToJson(summary.build, request.output);
     document["unknown_requirements"] = summary.unknown_requirements;
-    PrintResult(document.dump(2));
+    context.Print(document.dump(2));
   } else {
-    PrintSummary(context, summary.build, request.output, flags.explain);
+    PrintSummary(context, summary.build, request.output, flags);
   }
   return kDone;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "cli/findings.h"
 #include "cli/verbs.h"
 #include "pipeline/check.h"
 
@@ -35,13 +36,14 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
-    PrintResult(ToJson(outcomes).dump(2));
+    context.Print(ToJson(outcomes).dump(2));
   } else {
     for (const pipeline::CheckOutcome& outcome : outcomes) {
-      PrintFindings({outcome.report});
-      PrintResult(
-          fmt::format("{}: {}", outcome.report.subject, outcome.report.HasErrors() ? "errors" : "ok"));
-      if (!outcome.floor.empty()) PrintResult(fmt::format("  {}", outcome.floor));
+      Report shown = outcome.report;
+      shown.subject = context.Shown(shown.subject);
+      PrintFindings(context, {shown});
+      context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
+      if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
     }
   }
   const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
@@ -55,10 +57,10 @@ Result<ExitCode> RunIndex(Context& context, const std::string& text) {
   if (context.json()) {
     Json written = Json::array();
     for (const AbsPath& path : outcome.written) written.push_back(path.str());
-    PrintResult(Json({{"packages", outcome.packages}, {"written", written}}).dump(2));
+    context.Print(Json({{"packages", outcome.packages}, {"written", written}}).dump(2));
     return kDone;
   }
-  for (const AbsPath& path : outcome.written) PrintResult(path.str());
+  for (const AbsPath& path : outcome.written) context.Print(path.str());
   context.env().reporter.Note(
       fmt::format("{} packages, {} index files written", outcome.packages, outcome.written.size()));
   return kDone;

@@ -118,7 +118,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   PTPKG_TRY(const pipeline::RelinkRequest request, RequestOf(context, flags));
   PTPKG_TRY(const std::vector<pipeline::RelinkItem> items, pipeline::Relink(context.env(), request));
   if (context.json()) {
-    PrintResult(ItemsToJson(items).dump(2));
+    context.Print(ItemsToJson(items).dump(2));
     return kDone;
   }
   std::uint64_t bytes = 0;
@@ -127,12 +127,12 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
     bytes += item.bytes_to_write;
     if (item.tier == "nothing") continue;
     ++changed;
-    PrintResult(item.file.str());
+    context.Print(item.file.str());
     for (const std::string& line : pipeline::DescribeChanges(item.before, item.after)) {
-      PrintResult(fmt::format("  {}", line));
+      context.Print(fmt::format("  {}", line));
     }
-    PrintResult(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
-                            item.bytes_grown));
+    context.Print(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
+                              item.bytes_grown));
   }
   context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
                                           flags.plan ? "would change" : "changed", bytes));

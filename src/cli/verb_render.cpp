@@ -23,13 +23,13 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
   if (context.json()) {
-    PrintResult(pipeline::RecipesToJson(recipes).dump(2));
+    context.Print(pipeline::RecipesToJson(recipes).dump(2));
     return kDone;
   }
   for (const recipe::Recipe& recipe : recipes) {
     std::string variant;
     for (const auto& [key, value] : recipe.variant) variant += fmt::format(" {}={}", key, value);
-    PrintResult(fmt::format("{}{}{}", recipe.FileStem(), recipe.skip ? " (skipped)" : "", variant));
+    context.Print(fmt::format("{}{}{}", recipe.FileStem(), recipe.skip ? " (skipped)" : "", variant));
   }
   return kDone;
 }

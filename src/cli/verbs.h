@@ -8,7 +8,6 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
-#include "model/finding.h"
 
 namespace ptpkg::cli {
 
@@ -31,9 +30,5 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);
 /// Errors: kUsage naming `flag`.
 Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text);
-
-/// Findings as text on stderr, worst first.
-void PrintFindings(const std::vector<Report>& reports);
-Json FindingsToJson(const std::vector<Report>& reports);
 
 }  // namespace ptpkg::cli

@@ -243,6 +243,7 @@ class PackageWriter {
       PTPKG_CHECK(WriteTar(env_, *info_sink, {&info}));
       PTPKG_CHECK(conda_->End());
     }
+    unpacked_bytes_ = payload.TotalBytes();
     task.Done(fmt::format("{} files", payload.size()));
     return Ok();
   }
@@ -251,7 +252,10 @@ class PackageWriter {
     for (const Target& target : targets_) {
       const bool conda = target.format == ArtifactFormat::kConda;
       PTPKG_TRY(const Digests digests, conda ? conda_->Finish() : tar_bz2_->Finish());
-      artifacts_.push_back({.format = target.format, .path = target.path, .digests = digests});
+      artifacts_.push_back({.format = target.format,
+                            .path = target.path,
+                            .digests = digests,
+                            .unpacked_bytes = unpacked_bytes_});
     }
     return Ok();
   }
@@ -286,6 +290,7 @@ class PackageWriter {
   std::unique_ptr<CondaFile> conda_;
   std::unique_ptr<TarBz2File> tar_bz2_;
   std::vector<Artifact> artifacts_;
+  std::uint64_t unpacked_bytes_ = 0;
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name);
 struct Artifact {
   ArtifactFormat format = ArtifactFormat::kConda;
   AbsPath path = AbsPath::Literal("/nonexistent");
-  Digests digests;  ///< sha256 and md5; blake2b for wheels.
+  Digests digests;                   ///< sha256 and md5; blake2b for wheels.
+  std::uint64_t unpacked_bytes = 0;  ///< Of the files in it, metadata of conda packages aside.
 };
 
 }  // namespace ptpkg

@@ -16,6 +16,7 @@ struct ArtifactRecord {
   std::string sha256 = {};
   std::string md5 = {};
   std::uint64_t size_bytes = 0;
+  std::uint64_t unpacked_bytes = 0;  ///< As of Artifact; 0 in records of versions that did not tell.
   std::map<std::string, std::string> inputs = {};  ///< Input name → digest.
 };
 

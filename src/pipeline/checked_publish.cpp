@@ -55,6 +55,7 @@ Result<std::vector<ArtifactRecord>> CheckAndPublish(Env& env, publish::OutputFol
                        .sha256 = artifact.digests.sha256.Hex(),
                        .md5 = artifact.digests.md5.Hex(),
                        .size_bytes = artifact.digests.size_bytes,
+                       .unpacked_bytes = artifact.unpacked_bytes,
                        .inputs = request.inputs});
   }
   summary.artifacts.insert(summary.artifacts.end(), records.begin(), records.end());

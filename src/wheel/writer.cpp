@@ -198,7 +198,10 @@ Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& fo
               fmt::format("while packing '{}'", name.str()));
   PTPKG_TRY(const Digests digests, file.Finish());
   PTPKG_CHECK(std::move(out).Commit(options.on_existing));
-  return Artifact{ArtifactFormat::kWheel, target, digests};
+  return Artifact{.format = ArtifactFormat::kWheel,
+                  .path = target,
+                  .digests = digests,
+                  .unpacked_bytes = entries.TotalBytes()};
 }
 
 }  // namespace ptpkg::wheel

@@ -1,0 +1,63 @@
+#include "cli/build_summary.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "cli/findings.h"
+#include "cli/task_table.h"
+#include "support/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+std::string Counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+bool WouldRun(const StageTime& stage) { return !stage.ran && stage.reason.starts_with("would run"); }
+
+/// "3.1 MB, 28% of 11.2 MB unpacked"
+std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
+  std::uint64_t packed = 0;
+  std::uint64_t unpacked = 0;
+  bool known = true;
+  for (const ArtifactRecord& record : artifacts) {
+    packed += record.size_bytes;
+    unpacked += record.unpacked_bytes;
+    known = known && record.unpacked_bytes > 0;
+  }
+  if (!known) return HumanBytes(packed);
+  const double percent = 100 * static_cast<double>(packed) / static_cast<double>(unpacked);
+  return fmt::format("{}, {:.0f}% of {} unpacked", HumanBytes(packed), percent, HumanBytes(unpacked));
+}
+
+}  // namespace
+
+std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary) {
+  std::vector<std::string> lines;
+  for (const StageTime& stage : summary.stages) {
+    std::string reason = stage.reason;
+    if (stage.ran) reason = reason.empty() ? "ran" : "ran: " + reason;
+    lines.push_back(fmt::format("{:>8}  {}: {}", stage.stage, stage.subject, reason));
+  }
+  return lines;
+}
+
+std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts) {
+  const std::vector<StageTime>& stages = summary.stages;
+  if (facts.dry_run) {
+    const auto would_run = static_cast<std::size_t>(std::count_if(stages.begin(), stages.end(), WouldRun));
+    return fmt::format("dry run: {} would run, {} unchanged; nothing was written",
+                       Counted(would_run, "stage"), stages.size() - would_run);
+  }
+  std::string line = fmt::format("{} in '{}'", Counted(summary.artifacts.size(), "artifact"), facts.output);
+  if (!summary.artifacts.empty()) line += ": " + Sizes(summary.artifacts);
+  const bool idle =
+      std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
+  line +=
+      idle && !summary.artifacts.empty() ? "; all of it was there" : "; " + CountFindings(summary.reports);
+  return line + "; " + FormatSeconds(facts.seconds);
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,22 @@
+#include "cli/json_log.h"
+
+namespace ptpkg::cli {
+
+std::string JsonLine(const Json& event) {
+  return event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json ErrorToJson(const Error& error) {
+  Json object = {{"code", ErrorCodeName(error.code())},
+                 {"message", error.message()},
+                 {"context", error.context()},
+                 {"hint", error.hint()}};
+  if (error.span()) {
+    object["file"] = error.span()->file;
+    object["line"] = error.span()->line;
+    object["column"] = error.span()->column;
+  }
+  return object;
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,50 @@
+// Progress for logs: lines only. Layer: cli.
+
+#include <fmt/format.h>
+
+#include "cli/text_layout.h"
+#include "cli/text_reporter.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+constexpr double kSecondsBetweenLines = 30;
+
+/// A line at the end of each task, and one every 30 s while it lasts.
+class PlainReporter final : public TextReporter {
+ public:
+  PlainReporter(Clock& clock, LogSink& sink, const ReporterOptions& options)
+      : TextReporter(clock, sink, options) {}
+  ~PlainReporter() override { WriteHeldBack(); }
+
+ private:
+  void OnTick() override {
+    if (options_.quiet) return;
+    for (auto& [id, task] : tasks_.running()) {
+      if (tasks_.SecondsSince(task.last_line) < kSecondsBetweenLines) continue;
+      task.last_line = clock_.Now();
+      WriteRunning(
+          {.task = &task, .seconds = tasks_.SecondsSince(task.start), .child_line = task.child_line});
+    }
+    const double idle = tasks_.SecondsSince(last_line_);
+    if (!tasks_.running().empty() || idle < kSecondsBetweenLines) return;
+    WriteRunning({.seconds = idle});
+  }
+
+  void WriteRunning(const RunningText& text) {
+    Style style = CurrentStyle();
+    constexpr std::size_t kColumnsOfALog = 120;  // a compiler's command line has hundreds
+    if (!style.width) style.width = kColumnsOfALog;
+    WriteLine(RunningLine(style, text));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ProgressReporter> MakePlainReporter(Clock& clock, LogSink& sink,
+                                                    const ReporterOptions& options) {
+  return std::make_unique<PlainReporter>(clock, sink, options);
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,47 @@
+#pragma once
+// The words of a progress report, fitted to a width: pure functions of values. Layer: cli.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/task_table.h"
+
+namespace ptpkg::cli {
+
+struct Style {
+  bool color = false;
+  /// No line has more columns; nullopt: no limit. Names are shortened in the middle, then text is cut at its
+  /// end.
+  std::optional<std::size_t> width = {};
+
+  /// `code`: parameters of the escape sequence, "31" for red.
+  [[nodiscard]] std::string Paint(std::string_view code, std::string_view text) const;
+};
+
+struct FinishedTask {
+  std::string stage;
+  std::string subject;
+  TaskOutcome outcome = TaskOutcome::kDone;
+  std::string detail;
+  double seconds = 0;
+  std::uint64_t done_bytes = 0;
+};
+
+/// "   conda  toytorch-1.0-0: done in 1.2 s, 3.4 MB, 3 files changed"
+[[nodiscard]] std::string FinishedLine(const Style& style, const FinishedTask& task);
+
+/// "          14 stages: inputs unchanged"
+[[nodiscard]] std::string FoldedLine(const Style& style, std::size_t count, std::string_view detail);
+
+/// What still runs: "   build  toytorch-1.0-0  1 m 05 s  [12/80] Building CXX object a.o".
+struct RunningText {
+  const RunningTask* task = nullptr;  ///< Null: no stage is running, the program works between two.
+  double seconds = 0;
+  std::size_t others = 0;            ///< Tasks that run besides.
+  std::string_view child_line = {};  ///< What the child process printed last.
+};
+[[nodiscard]] std::string RunningLine(const Style& style, const RunningText& text);
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,50 @@
+#include "cli/build_summary.h"
+
+#include <gmock/gmock.h>
+
+namespace ptpkg::cli {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(SummaryLine, SaysSizesRatioFolderFindingsAndTime) {
+  pipeline::BuildSummary summary;
+  summary.artifacts = {{.path = "a", .size_bytes = 1'000'000, .unpacked_bytes = 3'000'000},
+                       {.path = "b", .size_bytes = 500'000, .unpacked_bytes = 3'000'000}};
+  summary.stages = {{.stage = "conda", .subject = "a", .ran = true}};
+  summary.reports = {
+      {.subject = "a",
+       .findings = {{.id = "x", .severity = Severity::kWarning, .file = "", .message = "m", .fix = ""}}}};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 12}),
+            "2 artifacts in '/x/dist': 1.5 MB, 25% of 6.0 MB unpacked; 1 warning; 12 s");
+  summary.artifacts.pop_back();
+  summary.artifacts.front().unpacked_bytes = 0;
+  summary.reports.clear();
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),
+            "1 artifact in '/x/dist': 1.0 MB; no findings; 1.0 s");
+  summary.stages.front().ran = false;
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),
+            "1 artifact in '/x/dist': 1.0 MB; all of it was there; 1.0 s");
+}
+
+TEST(SummaryLine, ADryRunCountsWhatWouldRun) {
+  pipeline::BuildSummary summary;
+  summary.stages = {{.stage = "build", .subject = "a", .reason = "would run: tools changed"},
+                    {.stage = "build", .subject = "b", .reason = "inputs unchanged"}};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x", .dry_run = true}),
+            "dry run: 1 stage would run, 1 unchanged; nothing was written");
+}
+
+TEST(ExplainLines, DoNotContradictThemselves) {
+  pipeline::BuildSummary summary;
+  summary.stages = {{.stage = "build", .subject = "a", .ran = true, .reason = "tools changed"},
+                    {.stage = "unpack", .subject = "b", .ran = true},
+                    {.stage = "conda", .subject = "a", .reason = "inputs unchanged"},
+                    {.stage = "wheel", .subject = "a", .reason = "would run: layout changed"}};
+  EXPECT_THAT(ExplainLines(summary),
+              ElementsAre("   build  a: ran: tools changed", "  unpack  b: ran",
+                          "   conda  a: inputs unchanged", "   wheel  a: would run: layout changed"));
+}
+
+}  // namespace
+}  // namespace ptpkg::cli
