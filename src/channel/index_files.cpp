@@ -3,7 +3,7 @@
 #include "channel/index_files.h"
 
 #include "archive/codec.h"
-#include "support/atomic_file.h"
+#include "support/scratch.h"
 
 namespace ptpkg::channel {
 namespace {
@@ -52,7 +52,7 @@ Result<void> IndexFiles::RemoveIfThere(const AbsPath& path) {
 Result<void> IndexFiles::Prepare(const AbsPath& folder) {
   if (prepared_.contains(folder)) return Ok();
   PTPKG_CHECK(env_.fs.MakeDirs(folder));
-  PTPKG_CHECK(RemoveStaleTemps(env_.fs, folder));
+  PTPKG_CHECK(RemoveAbandoned(env_, folder));
   prepared_.insert(folder);
   return Ok();
 }

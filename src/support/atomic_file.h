@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "support/fs.h"
+#include "support/scratch.h"
 
 namespace ptpkg {
 
@@ -16,7 +17,8 @@ enum class OnExisting : std::uint8_t {
 
 class AtomicFile {
  public:
-  /// Makes "<folder>/.<name>.<pid>-<n>.ptpkg-tmp"; the folder must exist.
+  /// Makes a scratch file (scratch.h) beside the target, locked until it has its name or is gone; the folder
+  /// must exist.
   static Result<AtomicFile> Create(Fs& fs, AbsPath target);
 
   AtomicFile(AtomicFile&&) noexcept;
@@ -31,39 +33,20 @@ class AtomicFile {
   Result<void> Commit(OnExisting on_existing) &&;
 
  private:
-  AtomicFile(Fs& fs, AbsPath target, AbsPath temp, std::unique_ptr<File> file);
+  AtomicFile(Fs& fs, AbsPath target, AbsPath temp, std::unique_ptr<File> file, std::unique_ptr<File> lock);
 
   Fs* fs_;
   AbsPath target_;
   AbsPath temp_;
   std::unique_ptr<File> file_;
+  // A handle of its own: file_ is closed before the rename, because close(2) may report a write error.
+  std::unique_ptr<File> lock_;
 };
 
-/// Removes temp files of AtomicFile directly in `folder` whose process no longer lives: what a
-/// killed run left behind. Missing folder is no error.
-Result<void> RemoveStaleTemps(Fs& fs, const AbsPath& folder);
-
-/// A scratch folder "<parent>/<prefix>-<pid>-<n>", removed with its content on destruction unless
-/// released.
-class TempDir {
- public:
-  static Result<TempDir> Create(Fs& fs, const AbsPath& parent, std::string_view prefix);
-
-  TempDir(TempDir&&) noexcept;
-  TempDir& operator=(TempDir&&) = delete;
-  ~TempDir();
-
-  [[nodiscard]] const AbsPath& path() const { return path_; }
-  /// Keeps the folder; the caller owns it from here (usually to rename it to its final name).
-  AbsPath Release() &&;
-
- private:
-  TempDir(Fs& fs, AbsPath path) : fs_(&fs), path_(std::move(path)) {}
-  Fs* fs_;  // null once released or moved from
-  AbsPath path_;
-};
-
-/// Removes folders of TempDir with this `prefix` in `parent` whose process no longer lives.
-Result<void> RemoveStaleTempDirs(Fs& fs, const AbsPath& parent, std::string_view prefix);
+// The names of RemoveAbandoned before it knew every kind of scratch.
+inline Result<void> RemoveStaleTemps(Fs& fs, const AbsPath& folder) { return RemoveAbandoned(fs, folder); }
+inline Result<void> RemoveStaleTempDirs(Fs& fs, const AbsPath& parent, std::string_view /*prefix*/) {
+  return RemoveAbandoned(fs, parent);
+}
 
 }  // namespace ptpkg

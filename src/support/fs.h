@@ -33,6 +33,14 @@ enum class OpenMode : std::uint8_t {
   kCreateNew,  ///< Fails with kAlreadyExists if anything of that name exists. Mode 0666 & ~umask.
 };
 
+enum class LockKind : std::uint8_t { kShared, kExclusive };
+
+enum class LockOutcome : std::uint8_t {
+  kHeld,         ///< The lock is this handle's until Close.
+  kBusy,         ///< Another handle, of this process or another, holds one that excludes it.
+  kUnsupported,  ///< The file system has no locks, or none for a handle opened like this one (NFS).
+};
+
 /// One open file. Reads and writes are positional, so one handle serves many threads.
 class File {
  public:
@@ -43,9 +51,12 @@ class File {
   virtual Result<FileStat> Stat() = 0;
   virtual Result<void> Truncate(std::uint64_t size_bytes) = 0;
   virtual Result<void> Sync() = 0;
-  /// Waits until no other process holds the lock of this file (flock(2)); held until Close. A file system
-  /// without locks, and doubles without other processes, grant it at once. Errors: kIo.
+  /// Waits until no other handle holds a lock of this file (flock(2)), then holds it exclusively until
+  /// Close. A file system without locks grants it at once. Errors: kIo.
   virtual Result<void> Lock() { return Ok(); }
+  /// Takes the lock without waiting. A lock belongs to the open file: it ends with Close or with the
+  /// process, however that ends, and is not passed on to child processes. Errors: kIo.
+  virtual Result<LockOutcome> TryLock(LockKind /*kind*/) { return LockOutcome::kUnsupported; }
   /// Errors of close(2) are reported only here; the destructor closes silently.
   virtual Result<void> Close() = 0;
 };

@@ -97,6 +97,9 @@ class Fd {
 class OsFile final : public File {
  public:
   OsFile(Fd fd, AbsPath path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  OsFile(OsFile&&) = delete;
+  OsFile& operator=(OsFile&&) = delete;
+  ~OsFile() override { Unlock(); }
 
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
     std::size_t done = 0;
@@ -144,12 +147,26 @@ class OsFile final : public File {
   }
 
   Result<void> Lock() override {
-    if (RetryOnSignal([&] { return ::flock(fd_.get(), LOCK_EX); }) == 0) return Ok();
-    if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP) return Ok();
+    if (RetryOnSignal([&] { return ::flock(fd_.get(), LOCK_EX); }) != 0) {
+      return HasNoLocks(errno) ? Ok() : PathError(errno, "lock", path_);
+    }
+    locked_ = true;
+    return Ok();
+  }
+
+  Result<LockOutcome> TryLock(LockKind kind) override {
+    const int operation = (kind == LockKind::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+    if (RetryOnSignal([&] { return ::flock(fd_.get(), operation); }) == 0) {
+      locked_ = true;
+      return LockOutcome::kHeld;
+    }
+    if (errno == EWOULDBLOCK) return LockOutcome::kBusy;
+    if (HasNoLocks(errno)) return LockOutcome::kUnsupported;
     return PathError(errno, "lock", path_);
   }
 
   Result<void> Close() override {
+    Unlock();
     const int fd = fd_.Release();
     if (fd < 0) return Ok();
     // Linux has released the descriptor even when close(2) says EINTR; a second call could close
@@ -159,8 +176,21 @@ class OsFile final : public File {
   }
 
  private:
+  /// ENOLCK, ENOSYS, EOPNOTSUPP: no locks at all. EBADF: NFS turns flock into fcntl locks, which ask for a
+  /// handle that may write.
+  static bool HasNoLocks(int sys_errno) {
+    return sys_errno == ENOLCK || sys_errno == ENOSYS || sys_errno == EOPNOTSUPP || sys_errno == EBADF;
+  }
+  /// Closing is not enough: a process that another thread is just forking holds a copy of the descriptor for
+  /// a moment, and with it the lock.
+  void Unlock() {
+    if (locked_) ::flock(fd_.get(), LOCK_UN);
+    locked_ = false;
+  }
+
   Fd fd_;
   AbsPath path_;
+  bool locked_ = false;
 };
 
 Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {

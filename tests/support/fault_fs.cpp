@@ -39,6 +39,14 @@ class FaultFs::Handle final : public File {
     PTPKG_CHECK(fs_.Pass(kMutates, "sync", path_));
     return inner_->Sync();
   }
+  Result<void> Lock() override {
+    PTPKG_CHECK(fs_.Pass(kReads, "lock", path_));
+    return inner_->Lock();
+  }
+  Result<LockOutcome> TryLock(LockKind kind) override {
+    PTPKG_CHECK(fs_.Pass(kReads, "lock", path_));
+    return inner_->TryLock(kind);
+  }
   Result<void> Close() override {
     PTPKG_CHECK(inner_->Close());  // close(2) releases the descriptor even when it fails
     return fs_.Pass(writable_, "close", path_);
@@ -69,6 +77,7 @@ std::size_t FaultFs::TornSize(std::uint64_t offset, std::size_t size) const {
 }
 
 Result<void> FaultFs::Pass(bool mutating, std::string_view operation, const std::string& path) {
+  if (++all_ == other_at_) other_();
   const bool dead = plan_.after == FaultAfter::kDead && fired_;
   const bool in_scope = plan_.scope == FaultScope::kAny || (plan_.scope == FaultScope::kMutating) == mutating;
   if (!dead && (!in_scope || ++count_ != plan_.number)) return Ok();

@@ -59,6 +59,13 @@ class FaultFs final : public Fs {
   Result<void> SyncDir(const AbsPath& path) override;
   Result<std::uint64_t> FreeBytes(const AbsPath& path) override;
 
+  /// Calls `other` once, just before the operation of this number, of any scope, counted from 1: what another
+  /// process does between two steps of this one.
+  void Before(std::uint64_t number, std::function<void()> other) {
+    other_at_ = number;
+    other_ = std::move(other);
+  }
+
   /// Operations in scope so far.
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] bool fired() const { return fired_; }
@@ -75,6 +82,9 @@ class FaultFs final : public Fs {
   FaultPlan plan_;
   std::atomic<std::uint64_t> count_{0};
   std::atomic<bool> fired_{false};
+  std::atomic<std::uint64_t> all_{0};
+  std::uint64_t other_at_ = 0;
+  std::function<void()> other_;
 };
 
 struct FaultLoop {

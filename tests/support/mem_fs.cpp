@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 #include <stdexcept>
 
 #include "support/temp_dir.h"
@@ -46,6 +47,8 @@ struct MemFs::Node {
   std::string content;                      // regular files
   std::string target;                       // symlinks
   std::map<std::string, NodePtr> children;  // folders
+  std::set<const Handle*> locked_by;        // files
+  bool locked_exclusively = false;          // then by one
 
   [[nodiscard]] bool IsDir() const { return stat.kind == FileKind::kDirectory; }
   [[nodiscard]] bool May(std::uint32_t bits) const { return (stat.mode & bits) == bits; }
@@ -110,14 +113,42 @@ class MemFs::Handle final : public File {
     return Ok();
   }
 
+  Result<void> Lock() override {
+    std::unique_lock lock(fs_.mutex_);
+    PTPKG_CHECK(CheckOpen("lock"));
+    if (!fs_.has_locks_) return Ok();
+    fs_.unlocked_.wait(lock, [&] { return MayLock(LockKind::kExclusive); });
+    TakeLock(LockKind::kExclusive);
+    return Ok();
+  }
+
+  Result<LockOutcome> TryLock(LockKind kind) override {
+    const std::lock_guard lock(fs_.mutex_);
+    PTPKG_CHECK(CheckOpen("lock"));
+    if (!fs_.has_locks_) return LockOutcome::kUnsupported;
+    if (!MayLock(kind)) return LockOutcome::kBusy;
+    TakeLock(kind);
+    return LockOutcome::kHeld;
+  }
+
   Result<void> Close() override {
     const std::lock_guard lock(fs_.mutex_);
     if (open_) --fs_.open_files_;
     open_ = false;
+    if (node_->locked_by.erase(this) != 0) fs_.unlocked_.notify_all();
     return Ok();
   }
 
  private:
+  [[nodiscard]] bool MayLock(LockKind kind) const {
+    const std::size_t others = node_->locked_by.size() - node_->locked_by.count(this);
+    return others == 0 || (kind == LockKind::kShared && !node_->locked_exclusively);
+  }
+  void TakeLock(LockKind kind) {
+    node_->locked_by.insert(this);
+    node_->locked_exclusively = kind == LockKind::kExclusive;
+    fs_.unlocked_.notify_all();  // an exclusive lock may have become a shared one
+  }
   [[nodiscard]] Result<void> CheckOpen(std::string_view what) const {
     if (!open_) return PathError(EBADF, what, path_);
     return Ok();
@@ -489,6 +520,11 @@ std::vector<std::string> MemFs::List(std::string_view root) {
 void MemFs::LimitBytes(std::uint64_t limit_bytes) {
   const std::lock_guard lock(mutex_);
   limit_bytes_ = limit_bytes;
+}
+
+void MemFs::DisableLocks() {
+  const std::lock_guard lock(mutex_);
+  has_locks_ = false;
 }
 
 std::vector<FsCall> MemFs::calls() const {

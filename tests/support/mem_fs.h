@@ -1,8 +1,9 @@
 #pragma once
 // An Fs in memory, with symlinks, hard links, modes and times. Enforces permission bits as for an
 // ordinary user (tests often run as root, where the real file system does not), and counts what is
-// read and written, so that tests can assert access patterns. Thread-safe.
+// read and written, so that tests can assert access patterns. Locks work between handles. Thread-safe.
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,9 @@ class MemFs final : public Fs {
   /// Writes beyond so many bytes in all files together fail with ENOSPC.
   void LimitBytes(std::uint64_t limit_bytes);
 
+  /// From now on as a file system without locks.
+  void DisableLocks();
+
   [[nodiscard]] std::vector<FsCall> calls() const;
   void ClearCalls();
   /// Bytes that ReadAt and CopyFile took from this path's file, counted by the path it was opened by.
@@ -85,6 +89,8 @@ class MemFs final : public Fs {
   void Touch(Node& node);
 
   mutable std::mutex mutex_;
+  std::condition_variable unlocked_;
+  bool has_locks_ = true;
   NodePtr root_;
   std::uint64_t next_inode_ = 1;
   std::int64_t now_ns_;

@@ -5,7 +5,6 @@
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
-#include "support/dead_pid.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "unit/conda/package_builder.h"
@@ -220,7 +219,7 @@ TEST_F(CondaIndexTest, TakesRunExportsThatAreAList) {
 TEST_F(CondaIndexTest, RemovesWhatAKilledRunLeft) {
   Write(DemoMetadata());
   ASSERT_OK(IndexConda(env_, root_));
-  const std::string temp = fmt::format(".repodata.json.{}-3.ptpkg-tmp", test::DeadPid());
+  const std::string temp = ".repodata.json.0123456789ab.ptpkg-tmp";
   for (const char* folder :
        {"channel/", "channel/noarch/", "channel/linux-64/", "channel/linux-64/.cache/"}) {
     env_.dir().WriteFile(folder + temp, "half");

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/dead_pid.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -38,8 +37,7 @@ TEST(AtomicFile, AppearsOnlyAtCommit) {
   fs.AddDir("/out");
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(fs, Target()));
   ASSERT_OK(file.file().WriteAt(0, AsBytes("data")));
-  EXPECT_THAT(fs.List("/out"),
-              ElementsAre(MatchesRegex(fmt::format("\\.pkg\\.conda\\.{}-[0-9]+\\.ptpkg-tmp", ::getpid()))));
+  EXPECT_THAT(fs.List("/out"), ElementsAre(MatchesRegex("\\.pkg\\.conda\\.[0-9a-f]+\\.ptpkg-tmp")));
   ASSERT_OK(std::move(file).Commit(OnExisting::kRefuse));
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
   EXPECT_EQ(fs.Content("/out/pkg.conda"), "data");
@@ -52,7 +50,8 @@ TEST(AtomicFile, SyncsTheFileBeforeTheRenameAndTheFolderAfter) {
   ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kReplace));
   std::vector<std::string> operations;
   for (const FsCall& call : fs.calls()) operations.push_back(call.operation);
-  EXPECT_THAT(operations, ElementsAre("OpenCreateNew", "Sync", "Rename", "SyncDir"));
+  EXPECT_THAT(operations,
+              ElementsAre("OpenCreateNew", "OpenReadWrite", "Lstat", "Sync", "Rename", "SyncDir"));
 }
 
 TEST(AtomicFile, WithoutCommitNothingStays) {
@@ -132,7 +131,8 @@ TEST(AtomicFile, EveryFaultLeavesOldOrNewAndNoTemp) {
                               EXPECT_THAT(left, AnyOf(IsEmpty(), ElementsAre("pkg.conda")));
                             }
                           }});
-    EXPECT_EQ(faults, 6);  // create, write, sync, close, rename, sync of the folder
+    // create; open, lock and two looks at the lock; write, sync, close, rename, sync of the folder
+    EXPECT_EQ(faults, 10);
   }
 }
 
@@ -148,7 +148,7 @@ TEST(AtomicFile, CrashAnywhereLeavesTheTargetWholeAndAtMostATemp) {
                             EXPECT_THAT(name, AnyOf("pkg.conda", ::testing::EndsWith(".ptpkg-tmp")));
                           }
                         }});
-  EXPECT_EQ(faults, 6);
+  EXPECT_EQ(faults, 10);
 }
 
 TEST(AtomicFile, KilledProcessLeavesATempThatTheNextRunRemoves) {
@@ -163,86 +163,31 @@ TEST(AtomicFile, KilledProcessLeavesATempThatTheNextRunRemoves) {
   int status = 0;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_THAT(dir.List(), ElementsAre(HasSubstr(fmt::format(".f.{}-", pid))));
-  ASSERT_OK(RemoveStaleTemps(*fs, dir.path()));
+  EXPECT_THAT(dir.List(), ElementsAre(HasSubstr(".ptpkg-tmp")));
+  ASSERT_OK(RemoveAbandoned(*fs, dir.path()));
   EXPECT_THAT(dir.List(), IsEmpty());
 }
 
-TEST(RemoveStaleTemps, KeepsLiveOnesAndForeignNames) {
-  const pid_t dead = test::DeadPid();
-  MemFs fs;
-  const std::vector<std::string> kept = {
-      fmt::format(".a.{}-0.ptpkg-tmp", ::getpid()),  // ours
-      ".a.1-0.ptpkg-tmp",                            // alive, though not ours to signal
-      fmt::format("a.{}-0.ptpkg-tmp", dead),         // not hidden: not one of ours
-      fmt::format(".a.{}-0.tmp", dead),
-      fmt::format(".a.{}-x.ptpkg-tmp", dead),
-      fmt::format(".{}-0.ptpkg-tmp", dead),
-      ".a.0-0.ptpkg-tmp",  // kill(0, …) would ask about our own group
-      ".a.-5-0.ptpkg-tmp",
-      ".a.99999999999999999999-0.ptpkg-tmp",
-      ".ptpkg-tmp",
-  };
-  for (const std::string& name : kept) fs.AddFile("/d/" + name, "");
-  fs.AddFile(fmt::format("/d/.pkg.conda.{}-0.ptpkg-tmp", dead), "");
-  fs.AddFile(fmt::format("/d/.we-ird.name.{}-17.ptpkg-tmp", dead), "");
-  fs.AddFile(fmt::format("/d/sub/.x.{}-0.ptpkg-tmp", dead), "");  // not directly in the folder
-  ASSERT_OK(RemoveStaleTemps(fs, AbsPath::Literal("/d")));
-  ASSERT_OK_AND_ASSIGN(const auto left, fs.ListDir(AbsPath::Literal("/d")));
-  std::vector<std::string> expected = kept;
-  expected.emplace_back("sub");
-  EXPECT_THAT(left, ::testing::UnorderedElementsAreArray(expected));
-  EXPECT_THAT(fs.List("/d/sub"), SizeIs(1));
-}
-
-TEST(RemoveStaleTemps, MissingFolderIsNoErrorOthersAre) {
-  MemFs fs;
-  fs.AddFile("/file", "");
-  EXPECT_OK(RemoveStaleTemps(fs, AbsPath::Literal("/none")));
-  EXPECT_THAT(RemoveStaleTemps(fs, AbsPath::Literal("/file")),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("/file")));
-  const pid_t dead = test::DeadPid();
-  fs.AddFile(fmt::format("/d/.f.{}-0.ptpkg-tmp", dead), "");
-  fs.AddDir("/d", 0555);
-  EXPECT_THAT(RemoveStaleTemps(fs, AbsPath::Literal("/d")), FailsWith(ErrorCode::kIo, HasSubstr("/d/.f.")));
-}
-
-TEST(TempDirOfSupport, IsRemovedUnlessReleased) {
-  MemFs fs;
-  AbsPath kept = AbsPath::Literal("/");
-  {
-    ASSERT_OK_AND_ASSIGN(ptpkg::TempDir first, ptpkg::TempDir::Create(fs, AbsPath::Literal("/w/x"), "build"));
-    ASSERT_OK_AND_ASSIGN(ptpkg::TempDir second,
-                         ptpkg::TempDir::Create(fs, AbsPath::Literal("/w/x"), "build"));
-    EXPECT_NE(first.path(), second.path());
-    EXPECT_THAT(first.path().str(), HasSubstr(fmt::format("/w/x/build-{}-", ::getpid())));
-    fs.AddFile(first.path().str() + "/deep/f", "x");
-    fs.AddFile(second.path().str() + "/f", "x");
-    ptpkg::TempDir moved = std::move(second);
-    kept = std::move(moved).Release();
+TEST(AtomicFile, WhoCleansAtAnyMomentLeavesItAlone) {
+  // Create looks at its file 5 times, Commit has 4 operations; the rest is the write.
+  for (std::uint64_t number = 1; number <= 10; ++number) {
+    SCOPED_TRACE(number);
+    MemFs mem;
+    mem.AddDir("/out");
+    FaultFs fs(mem, {});
+    fs.Before(number, [&] { ASSERT_OK(RemoveAbandoned(mem, AbsPath::Literal("/out"))); });
+    ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kRefuse));
+    EXPECT_THAT(mem.List("/out"), ElementsAre("pkg.conda"));
+    EXPECT_EQ(mem.Content("/out/pkg.conda"), "data");
   }
-  EXPECT_THAT(fs.List("/w/x"), ElementsAre(std::string(kept.Name()) + "/", std::string(kept.Name()) + "/f"));
 }
 
-TEST(TempDirOfSupport, NeverAdoptsAnExistingFolder) {
+TEST(AtomicFile, WorksWithoutLocks) {
   MemFs fs;
-  // Leftovers of an earlier process with our id, on all the numbers that come next.
-  ASSERT_OK_AND_ASSIGN(ptpkg::TempDir probe, ptpkg::TempDir::Create(fs, AbsPath::Literal("/w"), "t"));
-  const std::string name(probe.path().Name());
-  const int number = std::stoi(name.substr(name.rfind('-') + 1));
-  for (int i = 1; i <= 5; ++i) fs.AddFile(fmt::format("/w/t-{}-{}/foreign", ::getpid(), number + i), "");
-  ASSERT_OK_AND_ASSIGN(const ptpkg::TempDir fresh, ptpkg::TempDir::Create(fs, AbsPath::Literal("/w"), "t"));
-  EXPECT_THAT(fs.List(fresh.path().str()), IsEmpty());
-}
-
-TEST(TempDirOfSupport, FailsWhereItCannotBeMade) {
-  MemFs fs;
-  fs.AddDir("/w", 0555);
-  EXPECT_THAT(ptpkg::TempDir::Create(fs, AbsPath::Literal("/w"), "t"),
-              FailsWith(ErrorCode::kIo, HasSubstr("/w/t-")));
-  fs.AddFile("/f", "");
-  EXPECT_THAT(ptpkg::TempDir::Create(fs, AbsPath::Literal("/f"), "t"),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("/f")));
+  fs.AddDir("/out");
+  fs.DisableLocks();
+  ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kReplace));
+  EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
 }
 
 }  // namespace
