@@ -261,7 +261,7 @@ class Running {
       case detail::NoticeKind::kExecFailed:
         start_error_ = ExecError(notice.value);
         break;
-      case detail::NoticeKind::kGroupEnded:
+      case detail::NoticeKind::kEnded:
         ended_ = true;
         if (WIFSIGNALED(notice.value)) {
           status_.signal = WTERMSIG(notice.value);

@@ -43,9 +43,10 @@ class Process {
  public:
   virtual ~Process() = default;
   /// Runs to the end, in a process group of its own, stdin from /dev/null. On timeout or cancellation
-  /// the group gets SIGTERM, after 5 s SIGKILL; no process of the group survives the call, nor the
-  /// death of ptpkg itself, SIGKILL included. Background processes that the child leaves behind in
-  /// its group are killed as soon as it ends. Signals ignored by ptpkg are not ignored by the child.
+  /// the group gets SIGTERM, after 5 s SIGKILL. As soon as the child ends, what it has left behind is
+  /// killed: the rest of its group, and descendants that have left that (setsid, daemons). None survives
+  /// the call, nor the death of ptpkg itself, SIGKILL included; only what a service manager was asked to
+  /// start is not theirs (descendants.h). Signals ignored by ptpkg are not ignored by the child.
   /// A non-zero exit is a value, not an error.
   /// Errors: kNotFound (program, interpreter or cwd), kInvalidInput (empty argv, relative program
   /// path, NUL bytes), kIo (fork, log file), kCancelled.

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "support/descendants.h"
+
 namespace ptpkg::detail {
 namespace {
 
@@ -136,7 +138,9 @@ int WaitForGroup(pid_t child) {
   // Only the group shall hold the output pipe: its end is then the end of the output.
   ::dup2(STDIN_FILENO, STDOUT_FILENO);
   ::dup2(STDIN_FILENO, STDERR_FILENO);
-  Send(NoticeKind::kGroupEnded, WaitForGroup(child));
+  const int status = WaitForGroup(child);
+  EndDescendants();
+  Send(NoticeKind::kEnded, status);
   ::_exit(0);
 }
 

@@ -4,9 +4,9 @@
 //
 // Linux can tie one process to the death of its parent (PR_SET_PDEATHSIG), but not a whole group:
 // were ptpkg killed by SIGKILL, a build's make and compilers would run on. The supervisor is told of
-// ptpkg's death, kills the group and ends. As a subreaper it also inherits the orphans of the group,
-// so it knows when the last one is gone. It is a fork without exec and calls only
-// async-signal-safe functions.
+// ptpkg's death, kills all and ends. As a subreaper it inherits every orphan among the child's
+// descendants, also those that have left the group, so it can end them and knows when the last one is
+// gone. It is a fork without exec and calls only async-signal-safe functions.
 
 #include <cstdint>
 #include <sys/types.h>
@@ -26,9 +26,9 @@ struct SpawnRequest {
 
 enum class NoticeKind : std::int32_t {
   kForkFailed,   ///< value: errno. Nothing ran.
-  kChdirFailed,  ///< value: errno. kGroupEnded follows.
-  kExecFailed,   ///< value: errno. kGroupEnded follows.
-  kGroupEnded,   ///< value: wait status of the child. No process of its group is left. The last notice.
+  kChdirFailed,  ///< value: errno. kEnded follows.
+  kExecFailed,   ///< value: errno. kEnded follows.
+  kEnded,        ///< value: wait status of the child. None of its descendants is left. The last notice.
 };
 
 struct Notice {
@@ -43,7 +43,7 @@ class Supervisor {
 
   Supervisor(Supervisor&& other) noexcept;
   Supervisor& operator=(Supervisor&&) = delete;
-  /// Kills the group if it still runs, and waits for its end.
+  /// Kills the child and its descendants if they still run, and waits for their end.
   ~Supervisor();
 
   /// Read end of the child's stdout and stderr, non-blocking.
