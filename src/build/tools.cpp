@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "build/tool_table.h"
-#include "recipe/version.h"
+#include "spec/version_spec.h"
 #include "support/text.h"
 
 namespace ptpkg::build {
@@ -139,9 +139,10 @@ class Finder {
   }
 
   static Result<bool> Fits(const std::string& text, const std::string& constraint) {
-    const auto version = recipe::Version::Parse(text);
+    const auto version = spec::Version::Parse(text);
     if (!version) return false;
-    return recipe::MatchesConstraint(*version, constraint);
+    PTPKG_TRY(const spec::VersionSpec allowed, spec::VersionSpec::Parse(constraint));
+    return allowed.Matches(*version);
   }
 
   Result<void> FindHeader(const recipe::MatchSpec& spec, const Provider& provider) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "conda/names.h"
-#include "conda/version_order.h"
+#include "spec/version.h"
 
 namespace ptpkg::channel {
 namespace {
@@ -56,7 +56,7 @@ std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
 
 bool IsNewer(const Json& row, const Json& entry) {
   const auto order =
-      conda::CompareVersions(Text(row, "version"), entry.contains("version") ? Text(entry, "version") : "0");
+      spec::CompareVersions(Text(row, "version"), entry.contains("version") ? Text(entry, "version") : "0");
   if (order != std::strong_ordering::equal) return order == std::strong_ordering::greater;
   return Seconds(Integer(row, "timestamp")) > Integer(entry, "timestamp");
 }

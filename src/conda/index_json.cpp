@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "conda/match_spec.h"
 #include "conda/names.h"
+#include "spec/build_string.h"
+#include "spec/match_spec.h"
+#include "spec/names.h"
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -62,7 +64,8 @@ Result<void> CheckRunExports(const PackageMetadata& metadata) {
     const bool known = kind == "weak" || kind == "strong" || kind == "noarch" || kind == "weak_constrains" ||
                        kind == "strong_constrains";
     if (!known) return Invalid(fmt::format("run_exports has no kind '{}'", kind));
-    PTPKG_TRY(auto normal, NormalizeMatchSpecs(specs), fmt::format("while reading the {} run_exports", kind));
+    PTPKG_TRY(auto normal, spec::NormalizeMatchSpecs(specs),
+              fmt::format("while reading the {} run_exports", kind));
     static_cast<void>(normal);
   }
   return Ok();
@@ -107,9 +110,9 @@ std::string DescribeMetadata(const PackageMetadata& metadata) {
 }
 
 Result<void> CheckMetadata(const PackageMetadata& metadata) {
-  PTPKG_CHECK(CheckPackageName(metadata.name));
-  PTPKG_CHECK(CheckVersion(metadata.version));
-  PTPKG_CHECK(CheckBuildString(metadata.build_string));
+  PTPKG_CHECK(spec::CheckPackageName(metadata.name));
+  PTPKG_CHECK(spec::CheckVersion(metadata.version));
+  PTPKG_CHECK(spec::CheckBuildString(metadata.build_string));
   PTPKG_CHECK(CheckSubdir(metadata.subdir));
   // The longer of the two extensions: a name must fit for either format.
   if (metadata.FileStem().size() + ArtifactExtension(ArtifactFormat::kTarBz2).size() > kMaxFileName) {
@@ -126,8 +129,8 @@ Result<void> CheckMetadata(const PackageMetadata& metadata) {
 }
 
 Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timestamp_ms) {
-  PTPKG_TRY(const auto depends, NormalizeMatchSpecs(metadata.depends));
-  PTPKG_TRY(const auto constrains, NormalizeMatchSpecs(metadata.constrains));
+  PTPKG_TRY(const auto depends, spec::NormalizeMatchSpecs(metadata.depends));
+  PTPKG_TRY(const auto constrains, spec::NormalizeMatchSpecs(metadata.constrains));
   Json index = Json::object();
   index["name"] = metadata.name;
   index["version"] = metadata.version;

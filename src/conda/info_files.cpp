@@ -5,7 +5,7 @@
 
 #include "conda/about_json.h"
 #include "conda/index_json.h"
-#include "conda/match_spec.h"
+#include "spec/match_spec.h"
 
 #ifndef PTPKG_VERSION
 #error "the build passes PTPKG_VERSION, the version of the project"
@@ -66,7 +66,7 @@ std::string HasPrefixText(const std::vector<PathsEntry>& paths) {
 Result<Json> RunExportsJson(const PackageMetadata& metadata) {
   Json exports = Json::object();
   for (const auto& [kind, specs] : metadata.run_exports) {
-    PTPKG_TRY(const auto normal, NormalizeMatchSpecs(specs));
+    PTPKG_TRY(const auto normal, spec::NormalizeMatchSpecs(specs));
     if (!normal.empty()) exports[kind] = normal;
   }
   return exports;

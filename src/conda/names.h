@@ -1,6 +1,6 @@
 #pragma once
-// Names of the conda world: what they may hold, and how a file name splits. Layer: conda.
-// Source: CEP 26 "Identifying packages and channels"; versions also CEP 33.
+// Folders and file names of a channel: what they may hold, and how a file name splits. Layer: conda.
+// Source: CEP 26 "Identifying packages and channels". Names, versions and build strings: spec/names.h.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,7 @@
 
 namespace ptpkg::conda {
 
-/// All of these: kInvalidInput naming the text and the rule that it breaks.
-Result<void> CheckPackageName(std::string_view name);
-Result<void> CheckVersion(std::string_view version);
-Result<void> CheckBuildString(std::string_view build);
-/// "noarch" or "<os>-<arch>".
+/// "noarch" or "<os>-<arch>". Errors: kInvalidInput naming the text and the rule that it breaks.
 Result<void> CheckSubdir(std::string_view subdir);
 
 /// True for a folder name that CheckSubdir accepts.

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "conda/version_spec.h"
 #include "convert/requirement_map.h"
+#include "spec/version_spec.h"
 #include "support/text.h"
 #include "wheel/requirement.h"
 
@@ -84,7 +84,7 @@ Result<std::string> ChoosePython(const wheel::WheelInfo& info, const std::string
     return *version;
   }
   if (const auto floor = CpythonVersion(first.python)) {
-    PTPKG_TRY(const bool fits, conda::VersionMatches(wanted, ">=" + *floor));
+    PTPKG_TRY(const bool fits, spec::VersionMatches(wanted, ">=" + *floor));
     if (!fits) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the wheel needs Python {} or later, --python is {}", *floor, wanted));
@@ -106,7 +106,7 @@ Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& py
   if (!requires_python.empty()) {
     PTPKG_TRY(const wheel::Requirement parsed, wheel::ParseRequirement("python" + requires_python));
     constraint = CondaConstraint(parsed.specifiers);
-    PTPKG_TRY(const bool fits, conda::VersionMatches(target.python, constraint));
+    PTPKG_TRY(const bool fits, spec::VersionMatches(target.python, constraint));
     if (!fits) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the wheel requires Python '{}', which {} does not satisfy", requires_python,

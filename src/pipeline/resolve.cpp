@@ -5,11 +5,10 @@
 #include <map>
 #include <set>
 
-#include "conda/match_spec.h"
 #include "conda/names.h"
 #include "conda/package.h"
-#include "conda/version_order.h"
-#include "conda/version_spec.h"
+#include "spec/build_string.h"
+#include "spec/version_spec.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
@@ -49,7 +48,7 @@ long BuildNumberOf(const std::string& build) {
 }
 
 bool IsNewer(const Candidate& left, const Candidate& right) {
-  const auto order = conda::CompareVersions(left.dist.version, right.dist.version);
+  const auto order = spec::CompareVersions(left.dist.version, right.dist.version);
   if (order != 0) return order > 0;
   const long left_number = BuildNumberOf(left.dist.build);
   const long right_number = BuildNumberOf(right.dist.build);
@@ -63,8 +62,9 @@ Result<const Candidate*> BestOf(const std::vector<Candidate>& candidates, const 
   std::set<std::string> seen;
   for (const Candidate& candidate : candidates) {
     seen.insert(candidate.dist.Stem());
-    PTPKG_TRY(const bool version, conda::VersionMatches(candidate.dist.version, spec.version));
-    if (!version || !conda::BuildMatches(candidate.dist.build, spec.build)) continue;
+    PTPKG_TRY(const bool version, spec::VersionMatches(candidate.dist.version, spec.version));
+    if (!version || !spec::WildcardMatches(candidate.dist.build, spec.build.empty() ? "*" : spec.build))
+      continue;
     if (best == nullptr || IsNewer(candidate, *best)) best = &candidate;
   }
   if (best == nullptr) {

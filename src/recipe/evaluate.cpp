@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "recipe/match_spec.h"
 #include "recipe/reader.h"
 #include "recipe/sections.h"
-#include "recipe/version.h"
+#include "spec/names.h"
+#include "spec/version.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
@@ -105,15 +105,12 @@ class RecipeEvaluator {
     const Node* package = root_.Find("package");
     PTPKG_TRY(const Node* name, Required(package, "name"));
     PTPKG_TRY(recipe.name, reader_.ReadText(*name));
-    if (!IsPackageName(recipe.name)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package name", recipe.name))
-          .At(name->span)
-          .WithHint("names hold lower-case letters, digits, '.', '_' and '-'");
-    }
+    if (auto checked = spec::CheckPackageName(recipe.name); !checked)
+      return std::move(checked).error().At(name->span);
     PTPKG_TRY(const Node* version, Required(package, "version"));
     PTPKG_CHECK(RefuseReal(*version, "package.version"));
     PTPKG_TRY(recipe.version, reader_.ReadText(*version));
-    const Result<Version> parsed = Version::Parse(recipe.version);
+    const Result<spec::Version> parsed = spec::Version::Parse(recipe.version);
     if (!parsed) return Error(parsed.error()).At(version->span);
     if (recipe.version.find('-') != std::string::npos) {
       return Error(ErrorCode::kInvalidInput, fmt::format("version '{}' holds a '-'", recipe.version))

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "recipe/document.h"
-#include "recipe/pin.h"
 #include "recipe/recipe.h"
+#include "spec/pin.h"
 
 namespace ptpkg::recipe {
 
@@ -20,7 +20,7 @@ struct EvaluationInput {
   std::string hash;
   std::string string_prefix;  ///< "py311" of the default build string.
   /// Packages whose version in the host environment bounds a bare requirement of the same name in `run`.
-  std::map<std::string, PinBounds> run_pins;
+  std::map<std::string, spec::PinBounds> run_pins;
 };
 
 struct Evaluation {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "recipe/functions.h"
+#include "spec/build_string.h"
 #include "support/assert.h"
 #include "support/text.h"
 
@@ -220,10 +221,8 @@ Result<Value> Unique(const Arguments& arguments) {
 
 /// "3.11.2" → "311": the first two segments, as build strings show versions.
 Result<Value> VersionToBuildString(const Arguments& arguments) {
-  PTPKG_TRY(std::string text, arguments[0].ToText());
-  text = text.substr(0, text.find(' '));
-  const std::vector<std::string> parts = Split(text, '.');
-  return Value(parts[0] + (parts.size() > 1 ? parts[1] : ""));
+  PTPKG_TRY(const std::string text, arguments[0].ToText());
+  return Value(spec::VersionDigits(text, 2));
 }
 
 struct FilterEntry {

@@ -6,8 +6,8 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "recipe/pin.h"
-#include "recipe/version.h"
+#include "spec/pin.h"
+#include "spec/version_spec.h"
 #include "support/assert.h"
 #include "support/text.h"
 
@@ -117,14 +117,14 @@ Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
   text = text.substr(0, text.find(' '));
   while (text.ends_with(".*")) text.resize(text.size() - 2);
   while (text.ends_with('*')) text.pop_back();
-  PTPKG_TRY(const Version version, Version::Parse(text));
-  PTPKG_TRY(const bool matches, MatchesConstraint(version, constraint));
-  return Value(matches);
+  PTPKG_TRY(const spec::Version version, spec::Version::Parse(text));
+  PTPKG_TRY(const spec::VersionSpec allowed, spec::VersionSpec::Parse(constraint));
+  return Value(allowed.Matches(version));
 }
 
 struct PinArguments {
   std::string package;
-  PinBounds bounds;
+  spec::PinBounds bounds;
   bool exact = false;
   std::string build;
 };
@@ -163,7 +163,7 @@ Result<PinArguments> ReadPin(const std::string& function, const CallArguments& a
 
 Result<Value> MakePin(const PinArguments& pin, const std::string& version, const std::string& build_string) {
   if (pin.exact) return Value(fmt::format("{} =={} {}", pin.package, version, build_string));
-  PTPKG_TRY(std::string constraint, PinConstraint(version, pin.bounds));
+  PTPKG_TRY(std::string constraint, spec::PinConstraint(version, pin.bounds));
   if (constraint.empty() && !pin.build.empty()) constraint = "*";
   return Value(std::string(Trim(fmt::format("{} {} {}", pin.package, constraint, pin.build))));
 }

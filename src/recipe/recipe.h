@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "spec/match_spec.h"
 #include "support/error.h"
 #include "support/hash.h"
 #include "support/json.h"
@@ -27,15 +28,7 @@ struct Source {
   SourceSpan span;
 };
 
-/// One requirement: a MatchSpec in the three-field form "name [version [build]]".
-struct MatchSpec {
-  std::string name;
-  std::string version = {};  ///< "" = any.
-  std::string build = {};    ///< "" = any.
-
-  [[nodiscard]] std::string str() const;
-  bool operator==(const MatchSpec&) const = default;
-};
+using spec::MatchSpec;  // a requirement is one
 
 /// What a package adds to those that are built with it (CEP 12): `weak` when it is in host, `strong` when it
 /// is in build, `noarch` when a noarch package has it in host.

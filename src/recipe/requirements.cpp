@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "recipe/match_spec.h"
 #include "recipe/sections.h"
+#include "spec/names.h"
+#include "spec/version_spec.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -13,7 +14,7 @@ bool IsBare(const MatchSpec& spec) { return spec.version.empty() && spec.build.e
 /// "3.11.* *_cpython" of a variant is a version and a build; "3.11" allows every 3.11.x.
 Result<MatchSpec> SpecOfVariant(const std::string& name, const Value& value) {
   PTPKG_TRY(const std::string text, value.ToText());
-  PTPKG_TRY(MatchSpec spec, ParseMatchSpec(name + " " + text));
+  PTPKG_TRY(MatchSpec spec, MatchSpec::Parse(name + " " + text));
   const bool plain = spec.version.find_first_of("<>=!~*,|") == std::string::npos;
   if (plain && !spec.version.empty() && spec.build.empty()) spec.version += ".*";
   return spec;
@@ -64,7 +65,7 @@ class RequirementsReader {
     if (node == nullptr) return names;
     PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
     for (const Reader::PlacedText& text : texts) {
-      if (!IsPackageName(text.text)) {
+      if (!spec::CheckSpecName(text.text)) {
         return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package name", text.text))
             .At(text.node->span);
       }
@@ -81,19 +82,19 @@ class RequirementsReader {
 std::map<std::string, std::string> KnownVersions(const std::vector<MatchSpec>& specs) {
   std::map<std::string, std::string> versions;
   for (const MatchSpec& spec : specs) {
-    std::string version = SingleVersion(spec.version);
+    std::string version = spec::SingleVersion(spec.version);
     if (!version.empty()) versions.emplace(spec.name, std::move(version));
   }
   return versions;
 }
 
 Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::string, std::string>& host,
-                          const std::map<std::string, PinBounds>& run_pins) {
+                          const std::map<std::string, spec::PinBounds>& run_pins) {
   for (MatchSpec& spec : run) {
     const auto bounds = run_pins.find(spec.name);
     const auto version = host.find(spec.name);
     if (!IsBare(spec) || bounds == run_pins.end() || version == host.end()) continue;
-    PTPKG_TRY(spec.version, PinConstraint(version->second, bounds->second));
+    PTPKG_TRY(spec.version, spec::PinConstraint(version->second, bounds->second));
   }
   return Ok();
 }
@@ -105,7 +106,7 @@ Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
   if (node == nullptr) return specs;
   PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
   for (const Reader::PlacedText& text : texts) {
-    Result<MatchSpec> spec = ParseMatchSpec(text.text);
+    Result<MatchSpec> spec = MatchSpec::Parse(text.text);
     if (!spec) return std::move(spec).error().At(text.node->span);
     specs.push_back(*std::move(spec));
   }
@@ -113,7 +114,7 @@ Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
 }
 
 Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
-                                      const std::map<std::string, PinBounds>& run_pins, bool noarch) {
+                                      const std::map<std::string, spec::PinBounds>& run_pins, bool noarch) {
   RequirementsReader lists(reader);
   Requirements requirements;
   PTPKG_TRY(requirements.build, lists.VariantList(FindIn(section, "build")));

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "recipe/pin.h"
 #include "recipe/reader.h"
 #include "recipe/recipe.h"
+#include "spec/pin.h"
 
 namespace ptpkg::recipe {
 
@@ -26,7 +26,7 @@ Result<BuildScript> ReadScript(Reader& reader, const Node* section);
 /// Bare names of build and host take the version of the variant; then bare names of run take bounds by
 /// `run_pins` from the host, unless the package is noarch.
 Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
-                                      const std::map<std::string, PinBounds>& run_pins, bool noarch);
+                                      const std::map<std::string, spec::PinBounds>& run_pins, bool noarch);
 
 /// Errors: kInvalidInput for a licence that is no SPDX expression.
 Result<About> ReadAbout(Reader& reader, const Node* section);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "spec/build_string.h"
 #include "support/assert.h"
 #include "support/hash.h"
 #include "support/text.h"
@@ -24,13 +25,6 @@ constexpr PrefixRule kRules[] = {
     {"lua", "lua", 2},  {"r", "r", 2},       {"r", "r_base", 2},
 };
 
-std::string FirstSegments(const std::string& version, std::size_t count) {
-  std::string result;
-  const std::vector<std::string> segments = Split(version, '.');
-  for (std::size_t i = 0; i < std::min(count, segments.size()); ++i) result += segments[i];
-  return result;
-}
-
 }  // namespace
 
 std::string BuildHash(const Json& input) {
@@ -48,8 +42,7 @@ std::string BuildStringPrefix(const std::map<std::string, recipe::Value>& used, 
     if (rule.key == "r" && used.contains("r_base")) continue;
     const Result<std::string> version = found->second.ToText();
     PTPKG_ASSERT(version.has_value());  // Variant values are never lists.
-    result += fmt::format("{}{}", rule.prefix,
-                          FirstSegments(version->substr(0, version->find(' ')), rule.segments));
+    result += fmt::format("{}{}", rule.prefix, spec::VersionDigits(*version, rule.segments));
   }
   return result;
 }

@@ -189,7 +189,7 @@ class ConfigReader {
             fmt::format("expected a mapping for '{}', found {}", entry.key, entry.value.KindName()),
             entry.value.span);
       }
-      recipe::PinBounds bounds{"", ""};
+      spec::PinBounds bounds{"", ""};
       for (const recipe::Entry& bound : entry.value.entries) {
         const bool lower = bound.key == "min_pin";
         if ((!lower && bound.key != "max_pin") || bound.value.kind != Node::Kind::kScalar) {
@@ -199,7 +199,7 @@ class ConfigReader {
         PTPKG_TRY((lower ? bounds.lower : bounds.upper), reader_.ReadText(bound.value));
       }
       // Refuses a bound of the wrong form here, where its place is known.
-      const Result<std::string> tried = recipe::PinConstraint("1.0", bounds);
+      const Result<std::string> tried = spec::PinConstraint("1.0", bounds);
       if (!tried) return Error(tried.error()).At(entry.value.span);
       config_.run_pins[entry.key] = bounds;
     }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "recipe/pin.h"
 #include "recipe/value.h"
+#include "spec/pin.h"
 #include "support/fs.h"
 
 namespace ptpkg::variant {
@@ -25,7 +25,7 @@ struct Axis {
 
 struct VariantConfig {
   std::vector<Axis> axes;  ///< In the order in which the files name their first key.
-  std::map<std::string, recipe::PinBounds>
+  std::map<std::string, spec::PinBounds>
       run_pins;  ///< pin_run_as_build; has python (x.x, x.x) unless a file replaces it.
 };
 

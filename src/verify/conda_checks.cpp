@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "conda/match_spec.h"
 #include "conda/names.h"
 #include "conda/paths_json.h"
 #include "conda/prefix.h"
 #include "conda/reader.h"
 #include "conda/tree_writer.h"
+#include "spec/match_spec.h"
 #include "support/json.h"
 #include "support/text.h"
 #include "verify/conda_container_checks.h"
@@ -211,7 +211,7 @@ class CondaChecks {
     const auto specs = JsonStringsOr(info.index, "depends", {}, "info/index.json");
     if (!specs) return names;
     for (const std::string& text : *specs) {
-      if (const auto spec = conda::NormalizeMatchSpec(text)) names.emplace_back(conda::MatchSpecName(*spec));
+      if (const auto spec = spec::NormalizeMatchSpec(text)) names.emplace_back(spec::MatchSpecName(*spec));
     }
     return names;
   }

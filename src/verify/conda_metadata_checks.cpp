@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "conda/match_spec.h"
 #include "conda/names.h"
+#include "spec/build_string.h"
+#include "spec/match_spec.h"
+#include "spec/names.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -68,9 +70,9 @@ class MetadataChecks {
   }
 
   void CheckNames() {
-    CheckName(conda::CheckPackageName(Text(info_.index, "name")));
-    CheckName(conda::CheckVersion(Text(info_.index, "version")));
-    CheckName(conda::CheckBuildString(Text(info_.index, "build")));
+    CheckName(spec::CheckPackageName(Text(info_.index, "name")));
+    CheckName(spec::CheckVersion(Text(info_.index, "version")));
+    CheckName(spec::CheckBuildString(Text(info_.index, "build")));
     // Old packages leave the subdir out; the folder of the channel then decides.
     if (info_.index.contains("subdir")) CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
   }
@@ -91,7 +93,7 @@ class MetadataChecks {
       if (specs == info_.index.end() || !specs->is_array()) continue;
       for (const Json& spec : *specs) {
         const auto normal =
-            conda::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
+            spec::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
         if (normal) continue;
         Add("conda-dependency", Severity::kError, kIndex,
             fmt::format("{}: {}", key, normal.error().message()),

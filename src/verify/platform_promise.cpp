@@ -4,8 +4,8 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "conda/match_spec.h"
-#include "conda/version_spec.h"
+#include "spec/match_spec.h"
+#include "spec/version_spec.h"
 #include "support/json.h"
 #include "support/text.h"
 #include "wheel/wheel_file.h"
@@ -20,7 +20,7 @@ constexpr unsigned kHighestMinor = 99;  // no release plan reaches it: an end fo
 std::optional<GlibcVersion> OldestAdmitted(std::string_view spec) {
   for (unsigned minor = 0; minor <= kHighestMinor; ++minor) {
     const GlibcVersion version{2, minor};
-    const auto admitted = conda::VersionMatches(version.str(), spec);
+    const auto admitted = spec::VersionMatches(version.str(), spec);
     if (!admitted) return std::nullopt;  // the check of dependencies reports it
     if (!*admitted) continue;
     if (minor == 0) return std::nullopt;
@@ -43,7 +43,7 @@ elf::IsaLevel OldestLevelAdmitted(std::string_view spec) {
   constexpr std::array<elf::IsaLevel, 4> kLevels = {elf::IsaLevel::kBaseline, elf::IsaLevel::kV2,
                                                     elf::IsaLevel::kV3, elf::IsaLevel::kV4};
   for (const elf::IsaLevel level : kLevels) {
-    const auto admitted = conda::VersionMatches(fmt::format("{}", static_cast<int>(level)), spec);
+    const auto admitted = spec::VersionMatches(fmt::format("{}", static_cast<int>(level)), spec);
     if (admitted && *admitted) return level;
   }
   return elf::IsaLevel::kBaseline;
@@ -120,9 +120,9 @@ PlatformPromise PromiseOfTags(const PlatformPolicies& policies, const std::vecto
 PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std::string& subdir) {
   PlatformPromise promise{.kind = PromiseKind::kConda, .words = {}, .glibc = {}, .machines = {}};
   for (const std::string& text : specs) {
-    const auto spec = conda::NormalizeMatchSpec(text);
+    const auto spec = spec::NormalizeMatchSpec(text);
     if (!spec) continue;  // the check of dependencies reports it
-    const std::string name(conda::MatchSpecName(*spec));
+    const std::string name(spec::MatchSpecName(*spec));
     const std::vector<std::string> fields = Split(*spec, ' ');
     const std::string version = fields.size() > 1 ? fields[1] : "";
     if (name == "__glibc") {

@@ -81,7 +81,7 @@ TEST(CheckMetadata, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(broken([](auto& m) {
                 m.run_exports = {{"weak", {"A"}}};
               }),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("dependency 'A'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'A' is not a requirement")));
 }
 
 TEST(CheckMetadata, RefusesEntryPointsThatAreNoScripts) {

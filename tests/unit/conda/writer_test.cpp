@@ -252,7 +252,7 @@ TEST_F(WritePackagesTest, RefusesBadInput) {
   metadata = DemoMetadata();
   metadata.depends = {"Numpy"};
   EXPECT_THAT(Write(metadata, {}, out_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("dependency 'Numpy'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'Numpy' is not a requirement")));
   metadata = DemoMetadata();
   metadata.license_files = {{"../x", "y"}};
   EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("../x")));

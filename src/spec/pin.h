@@ -1,12 +1,12 @@
 #pragma once
-// pin_subpackage() and pin_compatible(): version ranges derived from a version. Layer: recipe.
+// pin_subpackage() and pin_compatible(): version ranges derived from a version. Layer: spec.
 // Source: CEP 39 (run exports and pins); numbers agree with rattler-build's.
 
 #include <string>
 
 #include "support/result.h"
 
-namespace ptpkg::recipe {
+namespace ptpkg::spec {
 
 struct PinBounds {
   /// "x.x.x" keeps that many segments; digits are a version of their own; "" is no bound.
@@ -19,4 +19,4 @@ struct PinBounds {
 /// Errors: kInvalidInput for a bound of another form, or a version that cannot be counted up.
 Result<std::string> PinConstraint(const std::string& version, const PinBounds& bounds);
 
-}  // namespace ptpkg::recipe
+}  // namespace ptpkg::spec

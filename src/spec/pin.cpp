@@ -1,17 +1,15 @@
-// Version ranges of pins. Layer: recipe.
-
-#include "recipe/pin.h"
+#include "spec/pin.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <span>
 #include <vector>
 
-#include "recipe/value.h"
-#include "recipe/version.h"
+#include "spec/version.h"
 #include "support/text.h"
 
-namespace ptpkg::recipe {
+namespace ptpkg::spec {
 namespace {
 
 /// Number of segments of a bound "x.x.x", 0 if it is not of that form.
@@ -35,13 +33,17 @@ Error BadBound(const std::string& bound) {
 /// "9d" → "10a", "4" → "5.0a0": the next segment, marked so that its own pre-releases stay outside.
 Result<std::string> CountUp(const std::string& segment, const std::string& version) {
   const std::size_t digits = std::min(segment.find_first_not_of("0123456789"), segment.size());
-  const std::optional<std::int64_t> number = ParseInteger(segment.substr(0, digits));
-  if (!number) {
+  std::uint32_t number = 0;
+  const auto read = std::from_chars(segment.data(), segment.data() + digits, number);
+  // Dates are the longest numbers in use (20251231); a longer one would be no version of CEP 33 when counted
+  // up.
+  constexpr std::uint32_t kMost = 0x7FFFFFFE;
+  if (digits == 0 || read.ec != std::errc() || number > kMost) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("segment '{}' of version '{}' cannot be counted up", segment, version))
         .WithHint("give upper_bound as a version, or upper_bound=none");
   }
-  return fmt::format("{}{}", *number + 1, digits == segment.size() ? ".0a0" : "a");
+  return fmt::format("{}{}", number + 1, digits == segment.size() ? ".0a0" : "a");
 }
 
 }  // namespace
@@ -81,4 +83,4 @@ Result<std::string> PinConstraint(const std::string& version, const PinBounds& b
   return Join(clauses, ",");
 }
 
-}  // namespace ptpkg::recipe
+}  // namespace ptpkg::spec

@@ -1,0 +1,62 @@
+#pragma once
+// What match specs admit, alone and together. Layer: spec.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "spec/build_string.h"
+#include "spec/match_spec.h"
+#include "spec/version_spec.h"
+
+namespace ptpkg::spec {
+
+/// A package of the name in question, as far as a match spec can see it.
+struct Choice {
+  Version version;
+  std::string build;
+};
+
+/// A match spec, parsed once.
+class Constraint {
+ public:
+  /// Errors: those of VersionSpec::Parse and BuildPattern::Parse. As in conda, the version of a match spec is
+  /// not quite a VersionSpec: "=1.2" beside a build is "==1.2" ("numpy=1.2=py311_0" names one package), and
+  /// "==1.2.*" without a build is "1.2.*".
+  static Result<Constraint> Of(const MatchSpec& spec);
+
+  [[nodiscard]] bool Admits(const Choice& choice) const {
+    return version_.Matches(choice.version) && build_.Matches(choice.build);
+  }
+  [[nodiscard]] const VersionSpec& version() const { return version_; }
+  [[nodiscard]] const BuildPattern& build() const { return build_; }
+
+ private:
+  VersionSpec version_;
+  BuildPattern build_;
+};
+
+/// Which of `choices` all `constraints` admit: their intersection, in the given order.
+std::vector<std::size_t> Intersection(std::span<const Constraint> constraints,
+                                      std::span<const Choice> choices);
+
+/// Two constraints that together admit none of `choices`; `first` == `second` when that one alone admits
+/// none.
+struct Collision {
+  std::size_t first = 0;
+  std::size_t second = 0;
+};
+/// The first collision by `second`, then `first`. nullopt when there is none in pairs: three constraints can
+/// exclude everything although each two of them agree on something.
+std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
+                                       std::span<const Choice> choices);
+
+/// Whether some version and some build satisfy all `constraints`, when it is not known which there are. False
+/// is certain; true is not for builds that are patterns and for versions with a star inside.
+bool CanMeet(std::span<const Constraint> constraints);
+
+/// The first two, by `second`, then `first`, that cannot meet.
+std::optional<Collision> FindCollision(std::span<const Constraint> constraints);
+
+}  // namespace ptpkg::spec
