@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/edit.h"
 #include "fuzz/fuzz.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <random>
 #include <string_view>
 

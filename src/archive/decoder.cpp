@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <bzlib.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 #include <zstd.h>
 

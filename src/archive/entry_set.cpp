@@ -1,7 +1,7 @@
 #include "archive/entry_set.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <numeric>
 
 namespace ptpkg::archive {

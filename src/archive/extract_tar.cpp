@@ -5,7 +5,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "archive/entry_set.h"
 #include "archive/extract_tree.h"

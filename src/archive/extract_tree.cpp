@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "archive/entry_set.h"
 #include "support/text.h"

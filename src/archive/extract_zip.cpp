@@ -1,6 +1,6 @@
 // Unpacks zips: names and structure through our own reader, content through libzip, members in parallel.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <mutex>
 
 #include "archive/entry_set.h"

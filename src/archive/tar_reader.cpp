@@ -4,7 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <clocale>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 
 namespace ptpkg::archive {

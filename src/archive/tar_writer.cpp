@@ -4,7 +4,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::archive {
 namespace {

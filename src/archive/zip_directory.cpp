@@ -1,7 +1,7 @@
 #include "archive/zip_directory.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 
 #include "archive/entry_set.h"

@@ -1,7 +1,7 @@
 #include "archive/zip_handle.h"
 
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 #include <optional>
 

@@ -1,7 +1,7 @@
 // The parallel half of the zip writer: reads, hashes and deflates chunks, writes them in order.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <mutex>
 
 #include "archive/deflate_chunk.h"

@@ -1,6 +1,6 @@
 // Single members of a zip, by name. Layer: archive.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "archive/entry_set.h"

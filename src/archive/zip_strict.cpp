@@ -1,6 +1,6 @@
 #include "archive/zip_strict.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <set>
 

@@ -1,6 +1,6 @@
 // One zstd frame, compressed by libzstd's own threads.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 #include <zstd.h>
 #include <zstd_errors.h>

@@ -1,6 +1,6 @@
 #include "build/build.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/conda_client.h"
 #include "build/environment.h"
@@ -8,6 +8,7 @@
 #include "build/prefix_diff.h"
 #include "build/script.h"
 #include "build/tools.h"
+#include "conda/package_info.h"
 
 namespace ptpkg::build {
 

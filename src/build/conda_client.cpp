@@ -1,6 +1,6 @@
 #include "build/conda_client.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 

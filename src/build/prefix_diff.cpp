@@ -1,7 +1,7 @@
 #include "build/prefix_diff.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "source/walk.h"
 

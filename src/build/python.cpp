@@ -1,6 +1,6 @@
 #include "build/python.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/json.h"
 #include "support/text.h"

@@ -1,7 +1,7 @@
 #include "build/replace_path.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 
 namespace ptpkg::build {

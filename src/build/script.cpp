@@ -1,6 +1,6 @@
 #include "build/script.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/reporter.h"
 #include "support/text.h"

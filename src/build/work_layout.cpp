@@ -1,6 +1,6 @@
 #include "build/work_layout.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 

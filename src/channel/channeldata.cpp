@@ -6,6 +6,7 @@
 
 #include "conda/names.h"
 #include "spec/version.h"
+#include "support/json.h"
 
 namespace ptpkg::channel {
 namespace {

@@ -1,12 +1,13 @@
 // Index files of a conda channel. Layer: channel. Source: CEP 36; conda-index 0.13 index_subdir.
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "conda/names.h"
+#include "support/json.h"
 #include "support/parallel.h"
 
 namespace ptpkg::channel {

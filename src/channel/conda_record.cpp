@@ -2,10 +2,12 @@
 #include "channel/conda_record.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/names.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::channel {

@@ -2,7 +2,7 @@
 #include "channel/index.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/names.h"
 

@@ -1,7 +1,7 @@
 #include "channel/wheel_index.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <optional>
 #include <set>

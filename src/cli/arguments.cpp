@@ -1,6 +1,6 @@
 // Arguments of several verbs: KEY=VALUE, lists of paths. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/verbs.h"
 

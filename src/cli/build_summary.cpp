@@ -1,7 +1,7 @@
 #include "cli/build_summary.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/findings.h"
 #include "cli/task_table.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 

@@ -3,11 +3,12 @@
 #include <array>
 #include <charconv>
 #include <climits>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "cli/json_log.h"
+#include "support/json.h"
 
 namespace ptpkg::cli {
 

@@ -11,7 +11,6 @@
 #include "cli/reporters.h"
 #include "cli/ticker.h"
 #include "support/env.h"
-#include "support/json.h"
 
 namespace ptpkg::cli {
 

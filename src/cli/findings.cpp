@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text_layout.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {

@@ -1,7 +1,7 @@
 #include "cli/help.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text_layout.h"
 #include "support/text.h"

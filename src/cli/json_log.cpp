@@ -1,5 +1,7 @@
 #include "cli/json_log.h"
 
+#include "support/json.h"
+
 namespace ptpkg::cli {
 
 std::string JsonLine(const Json& event) {

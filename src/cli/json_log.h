@@ -4,7 +4,7 @@
 #include <string>
 
 #include "support/error.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::cli {
 

@@ -5,6 +5,7 @@
 #include "cli/json_log.h"
 #include "cli/task_table.h"
 #include "cli/text_reporter.h"
+#include "support/json.h"
 
 namespace ptpkg::cli {
 

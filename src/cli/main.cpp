@@ -2,7 +2,7 @@
 
 #include <csignal>
 #include <exception>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "cli/context.h"
@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/patchelf.h"
 #include "cli/verbs.h"
+#include "support/json.h"
 
 namespace ptpkg::cli {
 

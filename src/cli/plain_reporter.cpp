@@ -1,6 +1,6 @@
 // Progress for logs: lines only. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text_layout.h"
 #include "cli/text_reporter.h"

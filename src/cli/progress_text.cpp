@@ -1,7 +1,7 @@
 #include "cli/progress_text.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 
 #include "cli/text_layout.h"

@@ -1,7 +1,7 @@
 #include "cli/task_table.h"
 
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::cli {
 

@@ -1,6 +1,6 @@
 // Progress for a terminal: finished tasks scroll by, the last line moves. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text_reporter.h"
 

@@ -1,6 +1,6 @@
 #include "cli/text_reporter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/text_layout.h"
 

@@ -1,6 +1,6 @@
 // ptpkg build, conda and wheel. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "cli/build_summary.h"
@@ -9,6 +9,7 @@
 #include "pipeline/build.h"
 #include "pipeline/relink.h"
 #include "pipeline/repack.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {

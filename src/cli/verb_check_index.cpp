@@ -1,12 +1,13 @@
 // ptpkg check and index. Layer: cli.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "cli/findings.h"
 #include "cli/verbs.h"
 #include "pipeline/check.h"
+#include "support/json.h"
 
 namespace ptpkg::cli {
 
@@ -21,7 +22,7 @@ struct CheckFlags {
 Json ToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
   Json list = Json::array();
   for (const pipeline::CheckOutcome& outcome : outcomes) {
-    Json item = outcome.facts;
+    Json item = *outcome.facts;
     item["subject"] = outcome.report.subject;
     item["profile"] = outcome.profile;
     item["ok"] = !outcome.report.HasErrors();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "cli/verbs.h"
 #include "pipeline/relink.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {

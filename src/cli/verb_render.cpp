@@ -1,6 +1,6 @@
 // ptpkg render. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "cli/verbs.h"

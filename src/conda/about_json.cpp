@@ -1,6 +1,8 @@
 // info/about.json. Layer: conda.
 #include "conda/about_json.h"
 
+#include "support/json.h"
+
 namespace ptpkg::conda {
 
 std::string WithoutCredentials(std::string_view url) {

@@ -1,13 +1,14 @@
 // info/index.json. Layer: conda.
 #include "conda/index_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/names.h"
 #include "spec/build_string.h"
 #include "spec/match_spec.h"
 #include "spec/names.h"
 #include "support/hash.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::conda {
@@ -102,7 +103,7 @@ std::string DescribeMetadata(const PackageMetadata& metadata) {
                     {"license", metadata.license},
                     {"license_family", metadata.license_family},
                     {"about", metadata.about},
-                    {"hash_input", metadata.hash_input},
+                    {"hash_input", *metadata.hash_input},
                     {"run_exports", metadata.run_exports},
                     {"license_files", DigestsOf(metadata.license_files)},
                     {"info_files", DigestsOf(metadata.info_files)}};

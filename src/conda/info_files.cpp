@@ -1,11 +1,12 @@
 // Texts below info/. Layer: conda.
 #include "conda/info_files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/about_json.h"
 #include "conda/index_json.h"
 #include "spec/match_spec.h"
+#include "support/json.h"
 
 #ifndef PTPKG_VERSION
 #error "the build passes PTPKG_VERSION, the version of the project"
@@ -91,7 +92,7 @@ Result<archive::EntrySet> MakeInfoFiles(const PackageMetadata& metadata, const s
   PTPKG_CHECK(info.Add("files", FilesText(paths)));
   if (std::string text = HasPrefixText(paths); !text.empty())
     PTPKG_CHECK(info.Add("has_prefix", std::move(text)));
-  PTPKG_CHECK(info.AddJson("hash_input.json", metadata.hash_input));
+  PTPKG_CHECK(info.AddJson("hash_input.json", *metadata.hash_input));
   if (metadata.noarch_python) PTPKG_CHECK(info.AddJson("link.json", LinkJson(metadata)));
   PTPKG_TRY(const Json run_exports, RunExportsJson(metadata));
   if (!run_exports.empty()) PTPKG_CHECK(info.AddJson("run_exports.json", run_exports));

@@ -2,7 +2,7 @@
 #include "conda/names.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 

@@ -1,7 +1,7 @@
 // noarch python paths. Layer: conda.
 #include "conda/noarch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/console_script.h"
 #include "support/text.h"

@@ -13,7 +13,7 @@
 #include "model/staged_tree.h"
 #include "support/atomic_file.h"
 #include "support/env.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::conda {
 
@@ -32,8 +32,8 @@ struct PackageMetadata {
   std::string license;
   std::string license_family;
   std::map<std::string, std::string>
-      about;  ///< home, summary, description, dev_url, doc_url; empty ones are left out.
-  Json hash_input = Json::object();
+      about;           ///< home, summary, description, dev_url, doc_url; empty ones are left out.
+  JsonBox hash_input;  ///< An object.
   /// "weak", "strong", "noarch", "weak_constrains", "strong_constrains"; lists that are empty are left out.
   std::map<std::string, std::vector<std::string>> run_exports;
   std::map<std::string, std::string> license_files;  ///< Below info/licenses/, name to bytes.
@@ -78,16 +78,8 @@ struct WriteOptions {
 Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input, const AbsPath& folder,
                                             const WriteOptions& options);
 
-/// The info part of a package, read without unpacking the payload.
-// NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
-struct PackageInfo {
-  ArtifactFormat format = ArtifactFormat::kConda;
-  Json index;
-  Json about;
-  Json paths;
-  Json run_exports;                               ///< Null when absent.
-  std::map<std::string, std::string> info_files;  ///< All files below info/, by their name below it.
-};
+struct PackageInfo;  // conda/package_info.h
+
 /// Takes the format from the content. Of a .conda only the info part is read; of a .tar.bz2 everything
 /// up to the end of info/. `about` and `paths` are empty objects when their files are missing.
 /// Errors: kCorrupt, kInvalidInput (info/index.json missing or against its schema), kNotFound.

@@ -1,9 +1,10 @@
 // info/paths.json. Layer: conda.
 #include "conda/paths_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::conda {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/staged_tree.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::conda {
 

@@ -2,7 +2,7 @@
 #include "conda/payload.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "conda/noarch.h"

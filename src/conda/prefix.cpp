@@ -2,7 +2,7 @@
 #include "conda/prefix.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/byte_search.h"
 #include "support/text.h"

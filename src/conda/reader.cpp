@@ -1,9 +1,11 @@
 // The info part of a package. Layer: conda.
 #include "conda/reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/index_json.h"
+#include "conda/package_info.h"
+#include "support/json.h"
 
 namespace ptpkg::conda {
 namespace {

@@ -1,7 +1,7 @@
 // Safe creation of unpacked members. Layer: conda.
 #include "conda/tree_writer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::conda {
 namespace {

@@ -1,12 +1,14 @@
 // Installs the payload of a package into a prefix. Layer: conda.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/noarch.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "conda/paths_json.h"
 #include "conda/prefix.h"
 #include "conda/reader.h"
 #include "conda/tree_writer.h"
+#include "support/json.h"
 
 namespace ptpkg::conda {
 namespace {

@@ -1,5 +1,5 @@
 // .conda and .tar.bz2 from one pass over the payload. Layer: conda. Source: CEP 35; docs/formats/conda.md.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <libdeflate.h>
 
 #include "archive/codec.h"

@@ -1,6 +1,6 @@
 #include "convert/conda_tree.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <set>
 

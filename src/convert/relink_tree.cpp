@@ -1,7 +1,7 @@
 #include "convert/relink_tree.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::convert {
 

@@ -1,7 +1,7 @@
 #include "convert/requirement_map.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "convert/conda_names_yaml.h"  // generated from data/conda_names.yaml

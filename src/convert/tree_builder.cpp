@@ -1,7 +1,7 @@
 #include "convert/tree_builder.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::convert {
 

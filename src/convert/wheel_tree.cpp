@@ -1,7 +1,7 @@
 #include "convert/wheel_tree.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "support/text.h"

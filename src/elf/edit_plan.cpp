@@ -1,7 +1,7 @@
 // PlanEdit: decides the tier, and lists the writes of an edit in place (declared in elf/edit.h).
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"

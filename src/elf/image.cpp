@@ -1,7 +1,7 @@
 #include "elf/image.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tuple>
 
 namespace ptpkg::elf {

@@ -1,7 +1,7 @@
 // The strings and version records behind the dynamic section (declared in elf/image.h).
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/image.h"
 

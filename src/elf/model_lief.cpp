@@ -4,7 +4,7 @@
 #include <LIEF/ELF.hpp>
 #include <LIEF/logging.hpp>
 #include <exception>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/model.h"
 #include "elf/name_tables.h"

@@ -1,7 +1,7 @@
 #include "elf/relink.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/search_path.h"
 #include "support/parallel.h"

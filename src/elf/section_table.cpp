@@ -2,7 +2,7 @@
 
 #include "elf/section_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::elf {
 namespace {

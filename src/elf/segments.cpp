@@ -1,7 +1,7 @@
 // CheckSegments (declared in elf/edit.h).
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/edit.h"
 

@@ -1,7 +1,7 @@
 #include "elf/shrink.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::elf {
 namespace {

@@ -1,7 +1,7 @@
 #include "elf/string_scan.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 namespace ptpkg::elf {

@@ -1,7 +1,7 @@
 #include "elf/string_slots.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::elf {
 namespace {

@@ -1,7 +1,7 @@
 #include "elf/undo.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/blake2b.h"
 #include "support/hash.h"

@@ -5,6 +5,7 @@
 
 #include "support/atomic_file.h"
 #include "support/hash.h"
+#include "support/json.h"
 
 namespace ptpkg::graph {
 

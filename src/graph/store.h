@@ -12,7 +12,7 @@
 #include <string>
 
 #include "support/env.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::graph {
 

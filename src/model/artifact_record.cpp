@@ -1,5 +1,6 @@
 #include "model/artifact_record.h"
 
+#include "support/json.h"
 #include "support/path.h"
 
 namespace ptpkg {

@@ -6,7 +6,8 @@
 #include <map>
 #include <string>
 
-#include "support/json.h"
+#include "support/json_fwd.h"
+#include "support/result.h"
 
 namespace ptpkg {
 

@@ -1,5 +1,7 @@
 #include "model/stage_time.h"
 
+#include "support/json.h"
+
 namespace ptpkg {
 
 Json StageTimeToJson(const StageTime& time) {

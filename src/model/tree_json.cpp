@@ -1,6 +1,8 @@
 #include "model/tree_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include "support/json.h"
 
 namespace ptpkg {
 

@@ -1,11 +1,12 @@
 #include "pipeline/build.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "graph/store.h"
 #include "pipeline/family.h"
 #include "pipeline/render.h"
@@ -14,6 +15,7 @@
 #include "pipeline/staged_result.h"
 #include "pipeline/work_folder.h"
 #include "source/prepare.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {

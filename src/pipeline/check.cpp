@@ -1,8 +1,9 @@
 #include "pipeline/check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "channel/index.h"
+#include "support/json.h"
 #include "support/text.h"
 #include "verify/check.h"
 

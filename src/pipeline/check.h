@@ -7,7 +7,7 @@
 
 #include "model/finding.h"
 #include "support/env.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::pipeline {
 
@@ -25,7 +25,7 @@ struct CheckOutcome {
   Report report;
   std::string profile;
   std::string floor;  ///< One line for people: "needs glibc 2.17 …"; "" when no file requires a version.
-  Json facts;         ///< {"floor": …, "files": […]}: docs/cli/check.md explains the fields.
+  JsonBox facts;      ///< {"floor": …, "files": […]}: docs/cli/check.md explains the fields.
 };
 
 /// One outcome for each path. Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is

@@ -1,6 +1,6 @@
 #include "pipeline/checked_publish.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pipeline/stage_timer.h"
 

@@ -1,7 +1,7 @@
 #include "pipeline/family.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 
 #include "conda/package.h"
@@ -13,6 +13,7 @@
 #include "pipeline/checked_publish.h"
 #include "pipeline/stage_timer.h"
 #include "pipeline/work_folder.h"
+#include "support/json.h"
 
 namespace ptpkg::pipeline {
 

@@ -1,6 +1,6 @@
 #include "pipeline/patch_elf.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/section_table.h"
 #include "support/atomic_file.h"

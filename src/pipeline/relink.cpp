@@ -1,7 +1,7 @@
 #include "pipeline/relink.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "convert/layout_rules.h"
@@ -10,6 +10,7 @@
 #include "elf/relink.h"
 #include "model/staged_tree.h"
 #include "pipeline/render.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {

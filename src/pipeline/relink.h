@@ -8,7 +8,7 @@
 
 #include "elf/edit_request.h"
 #include "support/env.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::pipeline {
 

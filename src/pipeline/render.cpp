@@ -1,8 +1,9 @@
 #include "pipeline/render.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <iterator>
 
+#include "support/json.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
 

@@ -7,7 +7,7 @@
 
 #include "recipe/recipe.h"
 #include "support/env.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::pipeline {
 

@@ -1,9 +1,10 @@
 // A wheel of a conda package. Layer: pipeline.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "convert/package_metadata.h"
 #include "convert/relink_tree.h"
 #include "convert/wheel_tree.h"
@@ -12,6 +13,7 @@
 #include "pipeline/repack.h"
 #include "pipeline/stage_timer.h"
 #include "pipeline/work_folder.h"
+#include "support/json.h"
 #include "wheel/requirement.h"
 
 namespace ptpkg::pipeline {

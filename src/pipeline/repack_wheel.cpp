@@ -1,7 +1,7 @@
 // Conda packages of a wheel. Layer: pipeline.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "channel/index.h"
 #include "conda/package.h"

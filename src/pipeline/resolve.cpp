@@ -7,8 +7,10 @@
 
 #include "conda/names.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "spec/build_string.h"
 #include "spec/version_spec.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {

@@ -1,6 +1,6 @@
 #include "pipeline/staged_result.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "convert/tree_builder.h"
 #include "model/tree_json.h"

@@ -1,6 +1,8 @@
 #include "publish/output_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include "support/json.h"
 
 namespace ptpkg::publish {
 

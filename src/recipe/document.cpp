@@ -3,7 +3,7 @@
 #include "recipe/document.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "recipe/schema.h"
 #include "support/text.h"

@@ -3,7 +3,7 @@
 #include "recipe/evaluate.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "recipe/reader.h"
 #include "recipe/sections.h"

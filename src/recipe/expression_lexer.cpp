@@ -3,7 +3,7 @@
 #include "recipe/expression_lexer.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::recipe {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "spec/pin.h"
 #include "spec/version_spec.h"

@@ -2,7 +2,7 @@
 
 #include "recipe/reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/assert.h"
 

@@ -2,7 +2,7 @@
 
 #include "recipe/recipe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::recipe {
 

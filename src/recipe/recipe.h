@@ -13,7 +13,7 @@
 #include "spec/match_spec.h"
 #include "support/error.h"
 #include "support/hash.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::recipe {
 
@@ -132,7 +132,7 @@ struct Recipe {
   std::uint64_t build_number = 0;
   std::string build_string;
   std::string hash;                            ///< Seven hex digits, without the leading h.
-  Json hash_input;                             ///< The object that was hashed.
+  JsonBox hash_input;                          ///< The object that was hashed.
   std::map<std::string, std::string> variant;  ///< Used keys only, with their values.
   bool noarch_python = false;
   bool skip = false;

@@ -1,5 +1,7 @@
 #include "recipe/recipe_json.h"
 
+#include "support/json.h"
+
 namespace ptpkg::recipe {
 namespace {
 

@@ -1,6 +1,6 @@
 // requirements of a recipe. Layer: recipe.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "recipe/sections.h"
 #include "spec/names.h"

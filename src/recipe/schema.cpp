@@ -4,7 +4,7 @@
 #include "recipe/schema.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <span>
 #include <string_view>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/path.h"
 #include "support/text.h"

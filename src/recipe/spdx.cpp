@@ -1,6 +1,6 @@
 #include "recipe/spdx.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <vector>
 

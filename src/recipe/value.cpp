@@ -3,9 +3,10 @@
 #include "recipe/value.h"
 
 #include <charconv>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/assert.h"
+#include "support/json.h"
 
 namespace ptpkg::recipe {
 

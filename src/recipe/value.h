@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "support/json.h"
+#include "support/json_fwd.h"
 #include "support/result.h"
 
 namespace ptpkg::recipe {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::recipe {
 

@@ -1,6 +1,6 @@
 #include "source/download.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/atomic_file.h"
 #include "support/hash.h"

@@ -1,7 +1,7 @@
 #include "source/local_tree.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "source/walk.h"
 #include "support/parallel.h"

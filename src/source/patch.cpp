@@ -1,6 +1,6 @@
 #include "source/patch.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "source/patch_text.h"
 #include "support/text.h"

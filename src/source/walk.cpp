@@ -1,7 +1,7 @@
 #include "source/walk.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::source {
 

@@ -1,6 +1,6 @@
 #include "support/assert.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdexcept>
 
 namespace ptpkg::detail {

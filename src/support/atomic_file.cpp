@@ -2,7 +2,7 @@
 
 #include "support/atomic_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 #include "support/held_file.h"

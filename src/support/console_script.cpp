@@ -1,6 +1,6 @@
 #include "support/console_script.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/atomic_file.h"
 

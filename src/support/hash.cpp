@@ -2,7 +2,7 @@
 
 #include "support/hash.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 
 #include "support/blake2b.h"

@@ -3,7 +3,7 @@
 #include "support/http.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 #include <mutex>
 #include <optional>

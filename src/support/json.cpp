@@ -7,6 +7,16 @@
 
 namespace ptpkg {
 
+JsonBox::JsonBox() : value_(std::make_unique<Json>(Json::object())) {}
+JsonBox::JsonBox(Json value) : value_(std::make_unique<Json>(std::move(value))) {}
+JsonBox::JsonBox(const JsonBox& other) : value_(std::make_unique<Json>(*other)) {}
+JsonBox::JsonBox(JsonBox&& other) noexcept = default;
+JsonBox& JsonBox::operator=(JsonBox other) noexcept {
+  value_ = std::move(other.value_);
+  return *this;
+}
+JsonBox::~JsonBox() = default;
+
 namespace {
 
 /// nlohmann keeps the last of equal keys without a word; a callback sees each key as it comes.

@@ -6,12 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "support/json_fwd.h"
 #include "support/result.h"
 
 namespace ptpkg {
-
-/// Keys in byte order: output never depends on insertion order.
-using Json = nlohmann::json;
 
 /// Errors: kInvalidInput at `name`:line:col; duplicate keys too.
 Result<Json> ParseJson(std::string_view text, std::string_view name);

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/env.h"
 #include "support/held_file.h"

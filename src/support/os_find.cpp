@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 #include <mutex>
 #include <sys/stat.h>

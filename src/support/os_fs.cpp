@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,7 @@
 #include "support/path.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

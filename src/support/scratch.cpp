@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/random.h>
 #include <utility>
 

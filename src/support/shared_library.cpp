@@ -1,7 +1,7 @@
 #include "support/shared_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg {
 

@@ -5,7 +5,7 @@
 #include "support/yaml.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sstream>
 #include <utility>
 #include <yaml-cpp/anchor.h>

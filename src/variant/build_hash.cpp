@@ -3,11 +3,12 @@
 #include "variant/build_hash.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "spec/build_string.h"
 #include "support/assert.h"
 #include "support/hash.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::variant {

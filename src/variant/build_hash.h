@@ -7,7 +7,7 @@
 #include <string>
 
 #include "recipe/value.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::variant {
 

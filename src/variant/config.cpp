@@ -3,7 +3,7 @@
 #include "variant/config.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 #include <set>
 

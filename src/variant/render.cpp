@@ -4,10 +4,11 @@
 #include "variant/render.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "recipe/evaluate.h"
+#include "support/json.h"
 #include "support/text.h"
 #include "variant/build_hash.h"
 #include "variant/config.h"

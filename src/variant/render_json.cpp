@@ -3,6 +3,7 @@
 #include "variant/render_json.h"
 
 #include "recipe/recipe_json.h"
+#include "support/json.h"
 
 namespace ptpkg::variant {
 namespace {
@@ -33,7 +34,7 @@ Json RenderedToJson(const recipe::Recipe& recipe) {
   json["build_number"] = recipe.build_number;
   json["build_string"] = recipe.build_string;
   json["hash"] = recipe.hash;
-  json["hash_input"] = recipe.hash_input;
+  json["hash_input"] = *recipe.hash_input;
   json["subdir"] = recipe.subdir;
   json["noarch"] = recipe.noarch_python        ? Json("python")
                    : recipe.subdir == "noarch" ? Json("generic")

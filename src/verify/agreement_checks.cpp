@@ -1,7 +1,7 @@
 #include "verify/agreement_checks.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 #include <tuple>
 

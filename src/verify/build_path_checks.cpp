@@ -1,7 +1,7 @@
 #include "verify/build_path_checks.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/byte_search.h"
 #include "support/parallel.h"

@@ -1,7 +1,7 @@
 #include "verify/check.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tuple>
 
 #include "archive/extract.h"

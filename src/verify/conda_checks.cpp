@@ -2,10 +2,11 @@
 #include "verify/conda_checks.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "conda/names.h"
+#include "conda/package_info.h"
 #include "conda/paths_json.h"
 #include "conda/prefix.h"
 #include "conda/reader.h"

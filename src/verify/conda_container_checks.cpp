@@ -1,7 +1,7 @@
 // Container checks. Layer: verify.
 #include "verify/conda_container_checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "archive/zip_strict.h"

@@ -1,12 +1,14 @@
 // Metadata checks of conda packages. Layer: verify.
 #include "verify/conda_metadata_checks.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/names.h"
+#include "conda/package_info.h"
 #include "spec/build_string.h"
 #include "spec/match_spec.h"
 #include "spec/names.h"
+#include "support/json.h"
 
 namespace ptpkg::verify {
 namespace {

@@ -1,7 +1,7 @@
 #include "verify/dlopen_checks.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "verify/elf_tables.h"

@@ -1,7 +1,7 @@
 #include "verify/dlopen_table.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 #include "support/yaml.h"

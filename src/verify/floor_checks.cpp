@@ -1,7 +1,7 @@
 #include "verify/floor_checks.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tuple>
 
 #include "support/text.h"

@@ -1,7 +1,7 @@
 #include "wheel/core_metadata.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 #include "wheel/header_block.h"

@@ -1,7 +1,7 @@
 #include "wheel/digesting_file.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::wheel {
 

@@ -1,7 +1,7 @@
 #include "wheel/file_name.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 #include "wheel/core_metadata.h"

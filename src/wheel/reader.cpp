@@ -1,6 +1,6 @@
 // ReadWheelInfo and UnpackWheel. Everything in a wheel is taken for hostile until it is checked.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <set>
 

@@ -1,7 +1,7 @@
 #include "wheel/tag.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/json.h"
 #include "support/text.h"

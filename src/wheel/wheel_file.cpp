@@ -1,6 +1,6 @@
 #include "wheel/wheel_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/text.h"
 #include "wheel/header_block.h"

@@ -6,6 +6,7 @@
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "support/json.h"
 #include "support/test_env.h"
 
 namespace ptpkg {
@@ -49,7 +50,7 @@ class Sampler {
     metadata.about = {{"summary", "a sample"},
                       {"description", "\nfirst line\n  second line\n\nend\n"},
                       {"home", "https://example.org"}};
-    metadata.hash_input = {{"target_platform", "linux-64"}};
+    metadata.hash_input = Json{{"target_platform", "linux-64"}};
     metadata.info_files = {{"recipe/recipe.yaml", "package: {name: " + name + "}\n"}};
     return metadata;
   }

@@ -1,7 +1,7 @@
 #include "support/fake_http.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Child processes that a test scripts.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <mutex>
 #include <vector>

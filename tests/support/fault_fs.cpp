@@ -1,6 +1,6 @@
 #include "support/fault_fs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace ptpkg::test {

@@ -1,10 +1,11 @@
 // IndexConda and IndexFolder: records, incremental runs, failure paths.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "archive/decoder.h"
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "unit/conda/package_builder.h"

@@ -1,6 +1,6 @@
 #include "channel/wheel_index.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 #include "conda/about_json.h"
 #include "conda/index_json.h"
 #include "conda/paths_json.h"
+#include "support/json.h"
 #include "support/matchers.h"
 
 namespace ptpkg::conda {

@@ -1,12 +1,13 @@
 #include "unit/conda/package_builder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <libdeflate.h>
 #include <stdexcept>
 
 #include "archive/codec.h"
 #include "archive/zip_writer.h"
 #include "conda/paths_json.h"
+#include "support/json.h"
 
 namespace ptpkg::test {
 namespace {

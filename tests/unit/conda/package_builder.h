@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "conda/package.h"
-#include "support/json.h"
+#include "support/json_fwd.h"
 #include "support/test_env.h"
 
 namespace ptpkg::test {

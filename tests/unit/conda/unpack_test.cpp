@@ -2,6 +2,7 @@
 #include "conda/container.h"
 #include "conda/noarch.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "support/console_script.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"

@@ -5,7 +5,9 @@
 #include "archive/zip_strict.h"
 #include "conda/container.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "support/fault_fs.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
 
@@ -163,7 +165,7 @@ TEST_F(WritePackagesTest, WritesRunExportsRecipeAndLinkFile) {
   metadata.run_exports = {{"weak", {"demo >=1"}}, {"strong", {}}};
   metadata.license_files = {{"LICENSE", "Gr\xfc\xdf"}};
   metadata.info_files = {{"recipe/recipe.yaml", "a: b\n"}, {"recipe/patches/1.patch", "x"}};
-  metadata.hash_input = {{"python", "3.11"}};
+  metadata.hash_input = Json{{"python", "3.11"}};
   const StagedTree tree = MakeTree(
       env_,
       {{.name = "lib/python3.11/site-packages/demo/__init__.py", .content = "1"},
@@ -183,7 +185,7 @@ TEST_F(WritePackagesTest, WritesRunExportsRecipeAndLinkFile) {
                          {"noarch", {{"type", "python"}, {"entry_points", {"demo = demo.cli:main"}}}}};
   EXPECT_EQ(link, expected);
   ASSERT_OK_AND_ASSIGN(const Json hash, ParseJson(written.info.info_files.at("hash_input.json"), "x"));
-  EXPECT_EQ(hash, metadata.hash_input);
+  EXPECT_EQ(hash, *metadata.hash_input);
 }
 
 TEST_F(WritePackagesTest, LeavesBinariesAloneWhenTheRecipeSaysSo) {

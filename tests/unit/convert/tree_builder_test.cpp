@@ -1,6 +1,7 @@
 #include "convert/tree_builder.h"
 
 #include "model/tree_json.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

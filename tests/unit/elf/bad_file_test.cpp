@@ -1,6 +1,6 @@
 // Files that cannot be edited: one clear error, and the file is as it was, byte for byte and in its times.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

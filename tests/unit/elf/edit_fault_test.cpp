@@ -2,7 +2,7 @@
 // there afterwards is the old file or the new one, or a record beside it lets the next call restore the old
 // one.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Edits of assembled images: classes and byte orders that no linker here makes, files without section
 // headers, tables without room, faults of the file system.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include "graph/store.h"
 
 #include "support/fault_fs.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "unit/elf/synthetic_elf.h"
@@ -46,7 +47,7 @@ TEST(Check, OneOutcomePerPathInOrder) {
   EXPECT_EQ(outcomes[1].profile, "tree");
   EXPECT_FALSE(outcomes[1].report.HasErrors());
   EXPECT_EQ(outcomes[1].floor, "");
-  EXPECT_EQ(outcomes[1].facts, (Json{{"floor", nullptr}, {"files", Json::array()}}));
+  EXPECT_EQ(*outcomes[1].facts, (Json{{"floor", nullptr}, {"files", Json::array()}}));
 }
 
 TEST(Check, FactsAndTheLineForPeople) {
@@ -55,7 +56,7 @@ TEST(Check, FactsAndTheLineForPeople) {
   env.dir().WriteFile("tree/b.so", Library("libstdc++.so.6", "GLIBCXX_3.4.30"));
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {env.dir() / "tree"}}));
   EXPECT_EQ(outcomes[0].floor, "needs any glibc, fits manylinux_2_35_x86_64 (b.so: used@GLIBCXX_3.4.30)");
-  const Json& facts = outcomes[0].facts;
+  const Json& facts = *outcomes[0].facts;
   EXPECT_EQ(facts["files"].size(), 2U);
   EXPECT_EQ(facts["files"][0]["glibc"], "2.14");
   EXPECT_EQ(facts["files"][0]["policy"], "manylinux_2_17_x86_64");

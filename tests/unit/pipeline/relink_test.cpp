@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "elf/image.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "unit/elf/linked_toys.h"
 

@@ -1,5 +1,6 @@
 #include "publish/output_folder.h"
 
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "recipe/functions.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "unit/recipe/fake_variants.h"
 

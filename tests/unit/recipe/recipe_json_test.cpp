@@ -4,6 +4,7 @@
 
 #include "recipe/evaluate.h"
 #include "recipe/yaml_text.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/yaml.h"
 #include "unit/recipe/fake_variants.h"

@@ -1,7 +1,7 @@
 #include "support/atomic_file.h"
 
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

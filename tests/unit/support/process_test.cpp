@@ -2,7 +2,7 @@
 
 #include "support/process.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>

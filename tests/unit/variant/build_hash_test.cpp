@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/json.h"
+
 namespace ptpkg::variant {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/paths.h"

@@ -1,10 +1,11 @@
 // The hash depends on the variant, never on the order in which files or recipes name its keys.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "support/json.h"
 #include "support/mem_fs.h"
 #include "variant/build_hash.h"
 #include "variant/render.h"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "variant/render_json.h"
@@ -44,7 +45,7 @@ TEST_F(RenderTest, OneRecipeWithoutVariants) {
   ASSERT_OK_AND_ASSIGN(const auto recipes, RenderBody(""));
   ASSERT_EQ(recipes.size(), 1U);
   EXPECT_EQ(recipes[0].hash, "b0f4dca");
-  EXPECT_EQ(recipes[0].hash_input, Json({{"target_platform", "linux-64"}}));
+  EXPECT_EQ(*recipes[0].hash_input, Json({{"target_platform", "linux-64"}}));
   EXPECT_EQ(recipes[0].FileStem(), "toy-1.0-hb0f4dca_0");
 }
 

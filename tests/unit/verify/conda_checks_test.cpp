@@ -1,4 +1,5 @@
 // One wrong package per finding, and right ones without any.
+#include "support/json.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
 #include "unit/elf/synthetic_elf.h"

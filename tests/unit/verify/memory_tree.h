@@ -1,7 +1,7 @@
 #pragma once
 // A tree of synthetic ELF files in memory, and its findings.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
