@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "model/finding.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::cli {
 
