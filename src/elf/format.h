@@ -19,6 +19,7 @@ inline constexpr std::uint16_t kTypeDyn = 3;
 
 /// e_machine, where the code depends on it.
 inline constexpr std::uint16_t kMachineMips = 8;
+inline constexpr std::uint16_t kMachineX8664 = 62;
 
 /// p_type.
 inline constexpr std::uint32_t kSegmentNull = 0;

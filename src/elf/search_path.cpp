@@ -22,7 +22,49 @@ std::string OriginEntry(const std::string& file_folder, const std::string& targe
   return relative == "." ? "$ORIGIN" : "$ORIGIN/" + relative;
 }
 
+bool IsIdentifier(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// How many characters behind a '$' spell `name`, braces included; 0 if they do not.
+std::size_t TokenLength(std::string_view behind, std::string_view name) {
+  const bool braces = behind.starts_with('{');
+  const std::string_view rest = behind.substr(braces ? 1 : 0);
+  if (!rest.starts_with(name)) return 0;
+  const char next = rest.size() > name.size() ? rest[name.size()] : '\0';
+  if (braces) return next == '}' ? name.size() + 2 : 0;
+  return IsIdentifier(next) ? 0 : name.size();
+}
+
 }  // namespace
+
+std::string ExpandTokens(std::string_view text, const TokenValues& values) {
+  const std::array<std::pair<std::string_view, const std::string*>, 3> tokens = {
+      {{"ORIGIN", &values.origin}, {"LIB", &values.lib}, {"PLATFORM", &values.platform}}};
+  std::string out;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t length = 0;
+    if (text[at] == '$') {
+      for (const auto& [name, value] : tokens) {
+        length = TokenLength(text.substr(at + 1), name);
+        if (length == 0) continue;
+        out += *value;
+        break;
+      }
+    }
+    if (length == 0) out += text[at];
+    at += 1 + length;
+  }
+  return out;
+}
+
+bool UsesToken(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    if (TokenLength(text.substr(at + 1), name) != 0) return true;
+  }
+  return false;
+}
 
 std::vector<std::string> SplitSearchPath(std::string_view text) {
   if (text.empty()) return {};

@@ -20,6 +20,19 @@ std::string JoinSearchPath(const std::vector<std::string>& entries);
 /// nullopt when the entry does not begin with that token.
 std::optional<std::string> AfterOrigin(std::string_view entry);
 
+/// What ld.so puts in place of the dynamic string tokens, for one file on one machine.
+struct TokenValues {
+  std::string origin;    ///< $ORIGIN: the folder through which the file was opened.
+  std::string lib;       ///< $LIB: "lib64", "lib", "lib/x86_64-linux-gnu", as the distribution was built.
+  std::string platform;  ///< $PLATFORM: the processor, "x86_64", "haswell".
+};
+
+/// `text` with every token, plain or in braces, replaced. A token ends before the first character that no
+/// identifier can hold; what is no token stays, '$' included. Source: glibc elf/dl-load.c, is_dst.
+std::string ExpandTokens(std::string_view text, const TokenValues& values);
+/// Whether ExpandTokens would replace $`name` in `text`; `name`: "ORIGIN", "LIB", "PLATFORM".
+bool UsesToken(std::string_view text, std::string_view name);
+
 /// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`
 /// become $ORIGIN-relative (the prefix stands for the tree's root), $ORIGIN entries stay, all others
 /// (absolute elsewhere, relative to the working folder, empty) are dropped, and so are repetitions.

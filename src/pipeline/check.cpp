@@ -28,6 +28,7 @@ Json FileFacts(const verify::FileNeeds& file) {
           {"policy", TextOrNull(file.PolicyTag())},
           {"set_by", set_by},
           {"symbols", file.symbols},
+          {"needed", file.needed},
           {"isa", stated ? Json(elf::IsaLevelName(file.isa)) : Json(nullptr)}};
 }
 

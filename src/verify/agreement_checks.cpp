@@ -8,7 +8,6 @@
 #include "support/text.h"
 #include "verify/elf_tables.h"
 #include "verify/file_findings.h"
-#include "verify/library_resolver.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -54,24 +53,23 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
                "pack the library that the file was linked with");
 }
 
-void CheckProviders(Env& env, const ElfTree& tree, std::vector<Finding>& list) {
-  std::map<std::string, const ElfMember*, std::less<>> by_path;
-  for (const ElfMember& member : tree.members) by_path[member.path.str()] = &member;
-  LibraryResolver resolver(env, tree);
+void CheckProviders(const ElfTree& tree, const Loads& loads, std::vector<Finding>& list) {
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const ElfMember& member = tree.members[i];
     for (const std::string& name :
          std::set<std::string>(member.facts.needed.begin(), member.facts.needed.end())) {
-      const auto found = resolver.Resolve(i, name);
-      const auto library = found ? by_path.find(*found) : by_path.end();
-      if (library == by_path.end()) continue;
-      CheckVersions(member, name, *library->second, FileFindings(list, member));
-      const auto& soname = library->second->facts.soname;
-      if (!soname || *soname == name) continue;
-      FileFindings(list, member)
-          .Add("elf-soname-mismatch", Severity::kInfo,
-               fmt::format("needs '{}', but the library there calls itself '{}'", name, *soname),
-               "set the SONAME when a library is renamed, or it may be loaded twice");
+      for (const std::string& path : loads.Of(i, name).found) {
+        const auto index = tree.FindMember(path);
+        if (!index) continue;
+        const ElfMember& library = tree.members[*index];
+        CheckVersions(member, name, library, FileFindings(list, member));
+        const auto& soname = library.facts.soname;
+        if (!soname || *soname == name) continue;
+        FileFindings(list, member)
+            .Add("elf-soname-mismatch", Severity::kInfo,
+                 fmt::format("needs '{}', but the library there calls itself '{}'", name, *soname),
+                 "set the SONAME when a library is renamed, or it may be loaded twice");
+      }
     }
   }
 }
@@ -114,12 +112,12 @@ void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
 
 }  // namespace
 
-void CheckAgreement(Env& env, const ElfTree& tree, std::vector<Finding>& findings) {
+void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
   for (const ElfMember& member : tree.members) {
     CheckVersionFiles(member, FileFindings(findings, member));
     CheckRepeatedNeeds(member, FileFindings(findings, member));
   }
-  CheckProviders(env, tree, findings);
+  CheckProviders(tree, loads, findings);
   CheckRepeatedSonames(tree, findings);
   CheckOpenMp(tree, findings);
 }

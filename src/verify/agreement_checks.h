@@ -5,17 +5,16 @@
 #include <vector>
 
 #include "model/finding.h"
-#include "support/env.h"
 #include "verify/elf_tree.h"
+#include "verify/loads.h"
 
 namespace ptpkg::verify {
-
 /// Findings: elf-version-requirement, elf-version-missing, elf-soname-mismatch, elf-duplicate-needed,
 /// elf-duplicate-soname, elf-duplicate-openmp.
-void CheckAgreement(Env& env, const ElfTree& tree, std::vector<Finding>& findings);
+void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings);
 
-/// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations, elf-executable-stack,
-/// elf-driver-library.
+/// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations,
+/// elf-executable-stack, elf-driver-library.
 void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

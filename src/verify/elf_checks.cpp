@@ -7,7 +7,6 @@
 #include "support/text.h"
 #include "verify/elf_tables.h"
 #include "verify/file_findings.h"
-#include "verify/library_resolver.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -26,31 +25,96 @@ bool IsWheelTree(const ElfTree& tree) {
   });
 }
 
-struct NeededContext {
-  const ElfTree& tree;
-  const CheckOptions& options;
-  const std::vector<std::string>& dependencies;
+/// One NEEDED of one file.
+struct Need {
+  const ElfMember& member;
+  const std::string& name;
+  const NeedOutcome& outcome;
 };
 
-void CheckUnresolved(const NeededContext& context, const std::string& name, FileFindings findings) {
-  if (MatchesAny(context.options.allow_unresolved, name)) return;
-  if (MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name)) return;
-  const Provided provided = FindProvider(context.dependencies, name);
-  if (provided.known) return;
-  if (const auto same = context.tree.by_name.find(name); same != context.tree.by_name.end()) {
-    findings.Add("elf-unreachable-needed", Severity::kError,
-                 fmt::format("needs '{}', which is at '{}', but the search path does not lead there", name,
-                             same->second.front()),
-                 "add the folder to the search path, relative to $ORIGIN");
-    return;
+class NeededChecks {
+ public:
+  NeededChecks(const ElfTree& tree, const CheckOptions& options, const std::vector<std::string>& dependencies)
+      : tree_(tree), options_(options), dependencies_(dependencies) {}
+
+  void Check(const Need& need, FileFindings findings) const {
+    const auto& [member, name, outcome] = need;
+    if (name.find('/') != std::string::npos && !elf::AfterOrigin(name)) {
+      findings.Add("elf-needed-path", Severity::kError,
+                   fmt::format("needs '{}' by path, so it is found on one machine only", name),
+                   "link against a library that has a SONAME");
+      return;
+    }
+    if (outcome.refused) {
+      findings.Add(
+          "elf-shadowed-needed", Severity::kError,
+          fmt::format("needs '{}', and the search path leads to '{}' first, where ld.so ends with '{}'", name,
+                      outcome.refused->path, outcome.refused->reason),
+          "remove that file, or put the library's folder before its own");
+      return;
+    }
+    if (!outcome.missing && outcome.missing_where.empty()) return;
+    if (FromElsewhere(name)) return;
+    if (outcome.missing) {
+      AddMissing(need, findings);
+    } else {
+      findings.Add("elf-conditional-needed", Severity::kWarning,
+                   fmt::format("needs '{}', which ld.so does not find {}", name, outcome.missing_where),
+                   "pack a library for all machines into a folder of the search path");
+    }
   }
-  findings.Add(
-      "elf-unresolved-needed", provided.possible ? Severity::kWarning : Severity::kError,
-      provided.possible
-          ? fmt::format("needs '{}', which is not in the tree; one of the dependencies has to bring it", name)
-          : fmt::format("needs '{}', which neither the tree, a dependency nor the system brings", name),
-      "pack the library, depend on the package that has it, or allow the name");
-}
+
+ private:
+  [[nodiscard]] bool FromElsewhere(const std::string& name) const {
+    return MatchesAny(options_.allow_unresolved, name) || MatchesAny(SystemLibraries(), name) ||
+           MatchesAny(DriverLibraries(), name) || FindProvider(dependencies_, name).known;
+  }
+
+  void AddMissing(const Need& need, FileFindings& findings) const {
+    if (const auto place = PlaceInTree(need)) {
+      const std::string when = need.outcome.missing_from
+                                   ? fmt::format(" when '{}' is loaded first",
+                                                 tree_.members[*need.outcome.missing_from].path.str())
+                                   : "";
+      findings.Add("elf-unreachable-needed", Severity::kError,
+                   fmt::format("needs '{}', which is at '{}', but the search path does not lead there{}",
+                               need.name, *place, when),
+                   "add the folder to the search path, relative to $ORIGIN");
+      return;
+    }
+    if (!need.outcome.passed_over.empty()) {
+      findings.Add("elf-unreachable-needed", Severity::kError,
+                   fmt::format("needs '{}', but '{}' is for another processor: ld.so passes over it",
+                               need.name, *need.outcome.passed_over.begin()),
+                   "pack the library for the processor of the file");
+      return;
+    }
+    const bool possible = FindProvider(dependencies_, need.name).possible;
+    findings.Add(
+        "elf-unresolved-needed", possible ? Severity::kWarning : Severity::kError,
+        possible
+            ? fmt::format("needs '{}', which is not in the tree; one of the dependencies has to bring it",
+                          need.name)
+            : fmt::format("needs '{}', which neither the tree, a dependency nor the system brings",
+                          need.name),
+        "pack the library, depend on the package that has it, or allow the name");
+  }
+
+  /// Where the tree holds a file of the needed name that the processor can take.
+  [[nodiscard]] std::optional<std::string> PlaceInTree(const Need& need) const {
+    const auto same = tree_.by_name.find(need.name);
+    if (same == tree_.by_name.end()) return std::nullopt;
+    for (const std::string& path : same->second) {
+      const auto member = tree_.FindMember(tree_.map.Follow("", path).path);
+      if (member && HostOf(tree_.members[*member]) == HostOf(need.member)) return path;
+    }
+    return std::nullopt;
+  }
+
+  const ElfTree& tree_;
+  const CheckOptions& options_;
+  const std::vector<std::string>& dependencies_;
+};
 
 std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
   std::size_t depth = member.path.Components().size() - 1;
@@ -106,6 +170,17 @@ void CheckEntry(const PathEntry& entry, FileFindings findings) {
                    "remove the superfluous ':'");
       return;
   }
+}
+
+/// All that the tokens of a search path may stand for.
+std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member) {
+  const auto& path = member.facts.Effective();
+  if (!path || (!elf::UsesToken(path->text, "LIB") && !elf::UsesToken(path->text, "PLATFORM"))) return {{}};
+  std::vector<elf::TokenValues> tokens;
+  for (LoaderMachine& machine : MachinesFor(tree, HostOf(member), elf::IsaLevel::kV4)) {
+    tokens.push_back({.origin = {}, .lib = std::move(machine.lib), .platform = std::move(machine.platform)});
+  }
+  return tokens;
 }
 
 /// One finding per file: a layout for several companions has many entries that only some installs fill.
@@ -181,26 +256,20 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
   return names;
 }
 
-void CheckNeeded(Env& env, const ElfTree& tree, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, std::vector<Finding>& findings) {
-  LibraryResolver resolver(env, tree);
-  const NeededContext context{.tree = tree, .options = options, .dependencies = dependencies};
+void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
+                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 std::vector<Finding>& findings) {
+  const NeededChecks checks(tree, options, dependencies);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
-    for (const std::string& name : tree.members[i].facts.needed) {
-      FileFindings here(findings, tree.members[i]);
-      if (name.find('/') != std::string::npos) {
-        here.Add("elf-needed-path", Severity::kError,
-                 fmt::format("needs '{}' by path, so it is found on one machine only", name),
-                 "link against a library that has a SONAME");
-      } else if (!resolver.Resolve(i, name)) {
-        CheckUnresolved(context, name, here);
-      }
+    const ElfMember& member = tree.members[i];
+    for (const std::string& name : member.facts.needed) {
+      checks.Check({.member = member, .name = name, .outcome = loads.Of(i, name)},
+                   FileFindings(findings, member));
     }
   }
 }
 
-void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options,
-                      std::vector<Finding>& findings) {
+void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vector<Finding>& findings) {
   const bool wheel = IsWheelTree(tree);
   for (const ElfMember& member : tree.members) {
     FileFindings here(findings, member);
@@ -208,7 +277,7 @@ void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options
       here.Add("elf-search-path-two-tags", Severity::kWarning,
                "has both DT_RPATH and DT_RUNPATH; ld.so ignores the first", "keep one of the two");
     }
-    const std::vector<PathEntry> entries = ExplainSearchPath(env, tree, member);
+    const std::vector<PathEntry> entries = ExplainSearchPath(tree, member, TokensOf(tree, member));
     CheckDeadEntries(entries, wheel, here);
     CheckEscapes(member, entries, wheel, here);
     for (const PathEntry& entry : entries) {

@@ -10,6 +10,7 @@
 #include "support/env.h"
 #include "verify/check.h"
 #include "verify/elf_tree.h"
+#include "verify/loads.h"
 
 namespace ptpkg::verify {
 
@@ -17,15 +18,16 @@ namespace ptpkg::verify {
 /// normalised; empty when it declares none or is neither. Errors: kIo.
 Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& tree);
 
-/// Each NEEDED resolves: in the tree through the file's own search path (or, without DT_RUNPATH, through
-/// DT_RPATH of a file that needs it), by options.allow_unresolved, by the system's list, or by a
-/// declared dependency. Findings: elf-unresolved-needed, elf-unreachable-needed, elf-needed-path.
-void CheckNeeded(Env& env, const ElfTree& tree, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, std::vector<Finding>& findings);
+/// Each NEEDED is found as ld.so finds it, in every process that loads the file; or it is allowed by the
+/// options or the package itself, part of every system, or brought by a declared dependency. Findings:
+/// elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed, elf-conditional-needed,
+/// elf-needed-path.
+void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
+                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 std::vector<Finding>& findings);
 
 /// No forbidden text, pad, absolute, empty, relative, escaping, stubs or dead entry. Findings:
 /// elf-search-path-*.
-void CheckSearchPaths(Env& env, const ElfTree& tree, const CheckOptions& options,
-                      std::vector<Finding>& findings);
+void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

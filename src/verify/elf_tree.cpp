@@ -4,34 +4,11 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "elf/search_path.h"
 #include "elf/string_scan.h"
 #include "support/parallel.h"
 
 namespace ptpkg::verify {
 namespace {
-
-constexpr int kMaxDepth = 128;  // deeper trees are a trap, not a package
-
-Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth, ElfTree& tree) {
-  PTPKG_CHECK(env.cancel.Check());
-  if (depth > kMaxDepth) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("folders are nested more than {} deep", kMaxDepth));
-  }
-  PTPKG_TRY(const AbsPath here, AbsPath::Resolve(root, folder.empty() ? "." : folder));
-  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(here));
-  for (const std::string& name : names) {
-    const std::string text = folder.empty() ? name : folder + "/" + name;
-    PTPKG_TRY(const RelPath path, RelPath::Parse(text));
-    PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
-    if (stat.kind == FileKind::kDirectory) {
-      PTPKG_CHECK(List(env, root, text, depth + 1, tree));
-    } else if (stat.kind != FileKind::kOther) {
-      tree.files.push_back(path);
-    }
-  }
-  return Ok();
-}
 
 /// "libx.so", "libx.so.1.2"; not "x.so.txt".
 bool IsLibraryName(std::string_view name) {
@@ -110,11 +87,10 @@ Finding Damaged(const RelPath& path, const Error& error) {
           fmt::format("the ELF file is damaged: {}", error.message()), "build or fetch the file again"};
 }
 
-bool IsFolder(Env& env, const AbsPath& root, const std::string& folder) {
-  const auto path = AbsPath::Resolve(root, folder.empty() ? "." : folder);
-  if (!path) return false;
-  const auto stat = env.fs.Stat(*path);
-  return stat && stat->kind == FileKind::kDirectory;
+/// Where an entry that begins with $ORIGIN leads.
+EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::string& below) {
+  if (!ResolveInTree(folder, below)) return EntryKind::kOutside;
+  return tree.map.FollowToFolder(folder, below) ? EntryKind::kInTree : EntryKind::kDead;
 }
 
 }  // namespace
@@ -123,8 +99,12 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
                             std::vector<Finding>& findings) {
   ElfTree tree;
   tree.root = root;
-  PTPKG_CHECK(List(env, root, "", 0, tree));
-  std::sort(tree.files.begin(), tree.files.end());
+  PTPKG_TRY(tree.map, TreeMap::Read(env, root));
+  for (const auto& [path, node] : tree.map.nodes()) {
+    if (node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink) {
+      tree.files.push_back(RelPath::Literal(path));
+    }
+  }
   std::vector<std::optional<ElfMember>> members(tree.files.size());
   std::vector<std::optional<Finding>> found(tree.files.size());
   PTPKG_CHECK(ParallelFor(env.jobs, tree.files.size(), [&](std::size_t i) -> Result<void> {
@@ -147,40 +127,34 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
   return tree;
 }
 
-std::vector<PathEntry> ExplainSearchPath(Env& env, const ElfTree& tree, const ElfMember& member) {
+std::optional<std::size_t> ElfTree::FindMember(std::string_view path) const {
+  const auto it = std::lower_bound(
+      members.begin(), members.end(), path,
+      [](const ElfMember& member, std::string_view text) { return member.path.str() < text; });
+  if (it == members.end() || it->path.str() != path) return std::nullopt;
+  return static_cast<std::size_t>(it - members.begin());
+}
+
+std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& member,
+                                         const std::vector<elf::TokenValues>& tokens) {
   std::vector<PathEntry> entries;
   const auto& path = member.facts.Effective();
   if (!path) return entries;
   for (std::string& text : elf::SplitSearchPath(path->text)) {
-    PathEntry entry{.text = std::move(text), .kind = EntryKind::kRelative, .folder = {}};
+    PathEntry entry{.text = std::move(text), .kind = EntryKind::kRelative};
     if (entry.text.empty()) {
       entry.kind = EntryKind::kEmpty;
     } else if (entry.text.front() == '/') {
       entry.kind = EntryKind::kAbsolute;
     } else if (const auto below = elf::AfterOrigin(entry.text)) {
-      const auto folder = ResolveInTree(member.path.ParentText(), *below);
-      entry.folder = folder.value_or("");
-      entry.kind = !folder                                  ? EntryKind::kOutside
-                   : IsFolder(env, tree.root, entry.folder) ? EntryKind::kInTree
-                                                            : EntryKind::kDead;
+      for (const elf::TokenValues& values : tokens) {
+        const EntryKind kind = KindOf(tree, member.path.ParentText(), elf::ExpandTokens(*below, values));
+        entry.kind = std::min(entry.kind, kind);
+      }
     }
     entries.push_back(std::move(entry));
   }
   return entries;
-}
-
-std::optional<std::string> FindLibrary(Env& env, const ElfTree& tree, const std::vector<PathEntry>& entries,
-                                       std::string_view name) {
-  for (const PathEntry& entry : entries) {
-    if (entry.kind != EntryKind::kInTree) continue;
-    const std::string text =
-        entry.folder.empty() ? std::string(name) : fmt::format("{}/{}", entry.folder, name);
-    const auto path = AbsPath::Resolve(tree.root, text);
-    if (!path) continue;
-    const auto stat = env.fs.Stat(*path);
-    if (stat && stat->kind == FileKind::kRegular) return text;
-  }
-  return std::nullopt;
 }
 
 }  // namespace ptpkg::verify

@@ -1,6 +1,5 @@
 #pragma once
-// The dynamic ELF files of a tree and how their names resolve inside it. Layer: verify.
-// Source: ld.so(8): DT_RPATH of the file and of its loaders unless it has DT_RUNPATH, then DT_RUNPATH.
+// The dynamic ELF files of a tree and what their search paths say. Layer: verify. Source: ld.so(8).
 
 #include <map>
 #include <optional>
@@ -8,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "elf/host_fit.h"
 #include "elf/image.h"
 #include "elf/isa_level.h"
+#include "elf/search_path.h"
 #include "elf/symbol_versions.h"
 #include "model/finding.h"
 #include "support/env.h"
 #include "verify/dlopen_table.h"
+#include "verify/tree_map.h"
 
 namespace ptpkg::verify {
 
@@ -31,6 +33,11 @@ struct ElfMember {
   std::vector<std::string> mentions = {};  ///< Names of the table of opened libraries, sorted.
 };
 
+/// The processes that can load the file.
+inline elf::Host HostOf(const ElfMember& member) {
+  return {.elf_class = member.elf_class, .order = member.order, .machine = member.machine};
+}
+
 /// A search-path entry seen from the file's folder.
 enum class EntryKind : std::uint8_t {
   kInTree,   ///< A folder of the tree.
@@ -44,14 +51,17 @@ enum class EntryKind : std::uint8_t {
 struct PathEntry {
   std::string text;
   EntryKind kind = EntryKind::kInTree;
-  std::string folder;  ///< Tree-relative, "" for the root; for kInTree and kDead.
 };
 
 struct ElfTree {
   AbsPath root = AbsPath::Literal("/nonexistent");
+  TreeMap map;
   std::vector<ElfMember> members;                                        ///< Sorted by path.
   std::vector<RelPath> files;                                            ///< All files and symlinks, sorted.
   std::map<std::string, std::vector<std::string>, std::less<>> by_name;  ///< File name → tree paths.
+
+  /// Index in `members` of the file at `path`.
+  [[nodiscard]] std::optional<std::size_t> FindMember(std::string_view path) const;
 };
 
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an
@@ -61,11 +71,9 @@ struct ElfTree {
 Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
                             std::vector<Finding>& findings);
 
-/// The effective search path of `member`.
-std::vector<PathEntry> ExplainSearchPath(Env& env, const ElfTree& tree, const ElfMember& member);
-
-/// The tree path of library `name` as `entries` lead to it; nullopt if none does.
-std::optional<std::string> FindLibrary(Env& env, const ElfTree& tree, const std::vector<PathEntry>& entries,
-                                       std::string_view name);
+/// The effective search path of `member`, $ORIGIN being its own folder. An entry with $LIB or $PLATFORM is
+/// judged by `tokens`, all the values that they have: the kind that comes first in EntryKind counts.
+std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& member,
+                                         const std::vector<elf::TokenValues>& tokens);
 
 }  // namespace ptpkg::verify

@@ -1,7 +1,9 @@
 #pragma once
 // What one ELF file asks of the machine it runs on. Layer: verify.
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,9 @@ struct FileNeeds {
   std::vector<elf::RequiredVersion>
       set_by;                        ///< The versions that set `policy`, or `glibc` where no policy applies.
   std::vector<std::string> symbols;  ///< "memcpy@GLIBC_2.14", some of those bound to `set_by`.
+
+  /// NEEDED → the files of the tree that serve it, by path; none when it comes from elsewhere or is missing.
+  std::map<std::string, std::set<std::string>> needed = {};
 
   /// "manylinux_2_17_x86_64"; "" when no policy admits it or none is known for the machine.
   [[nodiscard]] std::string PolicyTag() const;

@@ -17,19 +17,26 @@ Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& op
   PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
   for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
 
-  CheckNeeded(env, tree, options, dependencies, findings);
-  CheckSearchPaths(env, tree, options, findings);
-  CheckAgreement(env, tree, findings);
-  CheckFlags(tree, findings);
-  CheckOpened(tree, opened, options, dependencies, findings);
-
   PlatformPromise promised;
   if (promise) {
     promised = *promise;
   } else {
     PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
   }
+  PTPKG_TRY(const Loads loads, Loads::Play(env, tree, promised.isa));
+
+  CheckNeeded(tree, options, dependencies, loads, findings);
+  CheckSearchPaths(tree, options, findings);
+  CheckAgreement(tree, loads, findings);
+  CheckFlags(tree, findings);
+  CheckOpened(tree, opened, options, dependencies, findings);
+
   examination.files = MeasureNeeds(tree, policies);
+  for (std::size_t i = 0; i < tree.members.size(); ++i) {
+    for (const std::string& name : tree.members[i].facts.needed) {
+      examination.files[i].needed[name] = loads.Of(i, name).found;
+    }
+  }
   PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promised},
                           examination.files, findings));
   examination.highest = HighestNeeds(examination.files);

@@ -25,6 +25,20 @@ TEST(AfterOrigin, KnowsBothForms) {
   EXPECT_EQ(AfterOrigin("$LIB"), std::nullopt);
 }
 
+TEST(ExpandTokens, ReplacesWhatLdSoReplaces) {
+  const TokenValues values{.origin = "/t/lib", .lib = "lib64", .platform = "haswell"};
+  EXPECT_EQ(ExpandTokens("$ORIGIN/../$LIB/${PLATFORM}", values), "/t/lib/../lib64/haswell");
+  EXPECT_EQ(ExpandTokens("/x$ORIGIN", values), "/x/t/lib");
+  EXPECT_EQ(ExpandTokens("$LIB-own", values), "lib64-own");
+  EXPECT_EQ(ExpandTokens("$LIB_own$LIB2", values), "$LIB_own$LIB2");
+  EXPECT_EQ(ExpandTokens("${LIB", values), "${LIB");
+  EXPECT_EQ(ExpandTokens("${LIB}x$", values), "lib64x$");
+  EXPECT_EQ(ExpandTokens("$$LIB$HOME", values), "$lib64$HOME");
+  EXPECT_TRUE(UsesToken("a:$ORIGIN/$LIB", "LIB"));
+  EXPECT_TRUE(UsesToken("${LIB}", "LIB"));
+  EXPECT_FALSE(UsesToken("$LIBS:LIB", "LIB"));
+}
+
 TEST(RelocatableEntries, KeepsRelatesAndDrops) {
   const RelPath file = RelPath::Literal("lib/python3.11/site-packages/torch/lib/libtorch.so");
   EXPECT_THAT(

@@ -63,6 +63,7 @@ TEST(Check, FactsAndTheLineForPeople) {
   EXPECT_EQ(facts["files"][0]["set_by"],
             Json::parse(R"([{"library": "libc.so.6", "version": "GLIBC_2.14"}])"));
   EXPECT_EQ(facts["files"][0]["isa"], nullptr);
+  EXPECT_EQ(facts["files"][0]["needed"], Json::parse(R"({"libc.so.6": []})"));
   EXPECT_EQ(facts["floor"], facts["files"][1]);
   EXPECT_EQ(facts["floor"]["glibc"], nullptr);
   EXPECT_EQ(facts["floor"]["symbols"], Json::array({"used@GLIBCXX_3.4.30"}));

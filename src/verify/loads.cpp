@@ -1,0 +1,251 @@
+#include "verify/loads.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "elf/search_path.h"
+#include "support/text.h"
+#include "verify/platform_policies.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// How the C libraries of Debian and Ubuntu call the folder of a machine.
+std::string Multiarch(std::string_view machine) {
+  if (machine == "i686") return "i386-linux-gnu";
+  if (machine == "armv7l") return "arm-linux-gnueabihf";
+  if (machine == "ppc64le") return "powerpc64le-linux-gnu";
+  return fmt::format("{}-linux-gnu", machine);
+}
+
+/// Fedora, SUSE and the upstream default; Arch; Debian and Ubuntu.
+std::vector<std::string> LibValues(const elf::Host& host) {
+  const std::string_view machine = MachineName(host.machine, host.order);
+  std::vector<std::string> values = {"lib"};
+  if (host.elf_class == elf::ElfClass::k64) values.insert(values.begin(), "lib64");
+  if (!machine.empty()) values.push_back("lib/" + Multiarch(machine));
+  return values;
+}
+
+/// glibc sysdeps/x86/cpu-features.c names two families of x86-64 processors; otherwise the kernel's word.
+std::vector<std::string> PlatformValues(const elf::Host& host) {
+  const std::string machine(MachineName(host.machine, host.order));
+  if (machine == "x86_64") return {machine, "haswell", "xeon_phi"};
+  if (machine == "i686") return {"i686", "i586", "haswell", "xeon_phi"};
+  return {machine};
+}
+
+std::string_view LastComponent(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool SaysToken(const ElfTree& tree, std::string_view name) {
+  return std::any_of(tree.members.begin(), tree.members.end(), [&](const ElfMember& member) {
+    const auto& path = member.facts.Effective();
+    const auto& needed = member.facts.needed;
+    return (path && elf::UsesToken(path->text, name)) ||
+           std::any_of(needed.begin(), needed.end(),
+                       [&](const std::string& text) { return elf::UsesToken(text, name); });
+  });
+}
+
+bool HasLevels(const ElfTree& tree) {
+  const auto& nodes = tree.map.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    return node.second.kind != FileKind::kRegular && LastComponent(node.first) == "glibc-hwcaps";
+  });
+}
+
+/// "where $LIB is 'lib64'": what sets `machine` apart in a tree that tells `all` apart.
+std::string InWords(const LoaderMachine& machine, const std::vector<LoaderMachine>& all) {
+  const LoaderMachine& other = all.back();
+  std::vector<std::string> words;
+  if (all.front().lib != other.lib) words.push_back(fmt::format("$LIB is '{}'", machine.lib));
+  if (all.front().platform != other.platform) {
+    words.push_back(fmt::format("$PLATFORM is '{}'", machine.platform));
+  }
+  if (all.front().isa != other.isa) {
+    words.push_back(fmt::format("the processor is of level {}", elf::IsaLevelName(machine.isa)));
+  }
+  return "where " + Join(words, " and ");
+}
+
+bool IsProgram(const ElfMember& member) {
+  return !member.position_independent || member.facts.interpreter.has_value() ||
+         (member.facts.flags_1 & elf::kFlag1Pie) != 0;
+}
+
+/// What Python imports, and what programs open by path.
+bool IsModule(const ElfMember& member) {
+  const std::string_view name = member.path.Name();
+  return name.ends_with(".so") && !name.starts_with("lib");
+}
+
+class Player {
+ public:
+  Player(Env& env, const ElfTree& tree, elf::IsaLevel least)
+      : tree_(tree), least_(least), loader_(env, tree), loaded_(tree.members.size()) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> first;
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      const TreeNode& node = tree_.map.nodes().find(tree_.members[i].path.str())->second;
+      first_twin_.push_back(first.try_emplace({node.device, node.inode}, i).first->second);
+    }
+  }
+
+  Result<void> PlayAll() {
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (IsProgram(tree_.members[i]) || IsModule(tree_.members[i])) PTPKG_CHECK(Begin(i));
+    }
+    const std::set<std::size_t> wanted = Wanted();
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (!IsLoaded(i) && !wanted.contains(i)) PTPKG_CHECK(Begin(i));
+    }
+    // Circles, and libraries whose users do not find them.
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (!IsLoaded(i)) PTPKG_CHECK(Begin(i));
+    }
+    return Ok();
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& first_twin() const { return first_twin_; }
+
+  std::map<std::pair<std::size_t, std::string>, NeedOutcome> Outcomes() && {
+    for (auto& [need, seen] : seen_) Conclude(need.first, seen);
+    std::map<std::pair<std::size_t, std::string>, NeedOutcome> outcomes;
+    for (auto& [need, seen] : seen_) outcomes.emplace(need, std::move(seen.outcome));
+    return outcomes;
+  }
+
+ private:
+  struct OnMachine {
+    bool found = false;
+    std::optional<std::size_t> missing_from;
+  };
+  struct Seen {
+    NeedOutcome outcome;
+    std::map<LoaderMachine, OnMachine> machines;
+  };
+
+  const std::vector<LoaderMachine>& Machines(const ElfMember& member) {
+    const elf::Host host = HostOf(member);
+    const auto [place, fresh] = machines_.try_emplace(host);
+    if (fresh) place->second = MachinesFor(tree_, host, least_);
+    return place->second;
+  }
+
+  Result<void> Begin(std::size_t entry) {
+    loaded_[first_twin_[entry]] = true;
+    for (const LoaderMachine& machine : Machines(tree_.members[entry])) {
+      PTPKG_TRY(const std::vector<Load> loads, loader_.Run(entry, machine));
+      for (const Load& load : loads) Note(entry, machine, load);
+    }
+    return Ok();
+  }
+
+  void Note(std::size_t entry, const LoaderMachine& machine, const Load& load) {
+    Seen& seen = seen_[{first_twin_[load.needed_by], load.name}];
+    OnMachine& here = seen.machines[machine];
+    seen.outcome.passed_over.insert(load.passed_over.begin(), load.passed_over.end());
+    switch (load.end) {
+      case LoadEnd::kFound:
+        here.found = true;
+        seen.outcome.found.insert(load.path);
+        MarkLoaded(load.path);
+        break;
+      case LoadEnd::kMissing:
+        if (!here.missing_from) here.missing_from = entry;
+        break;
+      case LoadEnd::kRefused:
+        if (!seen.outcome.refused) seen.outcome.refused = {.path = load.path, .reason = load.reason};
+        break;
+    }
+  }
+
+  /// Hard links are one file to ld.so, whichever it opened.
+  void MarkLoaded(const std::string& path) {
+    const auto member = tree_.FindMember(path);
+    if (member) loaded_[first_twin_[*member]] = true;
+  }
+
+  [[nodiscard]] bool IsLoaded(std::size_t member) const { return loaded_[first_twin_[member]]; }
+
+  void Conclude(std::size_t member, Seen& seen) {
+    NeedOutcome& outcome = seen.outcome;
+    const auto missing = [](const auto& entry) { return entry.second.missing_from.has_value(); };
+    outcome.missing = std::all_of(seen.machines.begin(), seen.machines.end(), missing);
+    const auto first = std::find_if(seen.machines.begin(), seen.machines.end(), missing);
+    if (first == seen.machines.end()) return;
+    if (!outcome.missing) {
+      outcome.missing_where = InWords(first->first, Machines(tree_.members[member]));
+    } else if (first->second.found) {
+      outcome.missing_from = first->second.missing_from;
+    }
+  }
+
+  /// Members that another one of the same processor asks for by one of their names.
+  std::set<std::size_t> Wanted() const {
+    std::map<std::string, std::set<std::size_t>, std::less<>> by_name;
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      by_name[std::string(tree_.members[i].path.Name())].insert(i);
+      if (const auto& soname = tree_.members[i].facts.soname) by_name[*soname].insert(i);
+    }
+    for (const auto& [path, node] : tree_.map.nodes()) {
+      if (node.kind != FileKind::kSymlink) continue;
+      const Walk walk = tree_.map.Follow("", path);
+      const auto member = tree_.FindMember(walk.path);
+      if (member) by_name[std::string(LastComponent(path))].insert(*member);
+    }
+    std::set<std::size_t> wanted;
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      for (const std::string& name : tree_.members[i].facts.needed) {
+        const auto named = by_name.find(name);
+        if (named == by_name.end()) continue;
+        for (const std::size_t member : named->second) {
+          if (member != i && HostOf(tree_.members[member]) == HostOf(tree_.members[i])) wanted.insert(member);
+        }
+      }
+    }
+    return wanted;
+  }
+
+  const ElfTree& tree_;
+  const elf::IsaLevel least_;
+  Loader loader_;
+  std::vector<bool> loaded_;
+  std::vector<std::size_t> first_twin_;  ///< By member: itself, but for the later ones of hard links.
+  std::map<elf::Host, std::vector<LoaderMachine>> machines_;
+  std::map<std::pair<std::size_t, std::string>, Seen> seen_;
+};
+
+}  // namespace
+
+std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& host, elf::IsaLevel least) {
+  const std::vector<std::string> libs =
+      SaysToken(tree, "LIB") ? LibValues(host) : std::vector<std::string>{""};
+  const std::vector<std::string> platforms =
+      SaysToken(tree, "PLATFORM") ? PlatformValues(host) : std::vector<std::string>{""};
+  std::vector<elf::IsaLevel> levels;
+  for (const elf::IsaLevel level :
+       {elf::IsaLevel::kBaseline, elf::IsaLevel::kV2, elf::IsaLevel::kV3, elf::IsaLevel::kV4}) {
+    if (level >= least) levels.push_back(level);
+  }
+  if (host.machine != elf::kMachineX8664 || !HasLevels(tree)) levels.resize(1);
+  std::vector<LoaderMachine> machines;
+  for (const std::string& lib : libs) {
+    for (const std::string& platform : platforms) {
+      for (const elf::IsaLevel level : levels) {
+        machines.push_back({.lib = lib, .platform = platform, .isa = level});
+      }
+    }
+  }
+  return machines;
+}
+
+Result<Loads> Loads::Play(Env& env, const ElfTree& tree, elf::IsaLevel least) {
+  Player player(env, tree, least);
+  PTPKG_CHECK(player.PlayAll());
+  Loads loads;
+  loads.first_twin_ = player.first_twin();
+  loads.outcomes_ = std::move(player).Outcomes();
+  return loads;
+}
+
+}  // namespace ptpkg::verify

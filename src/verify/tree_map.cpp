@@ -1,0 +1,103 @@
+#include "verify/tree_map.h"
+
+#include <deque>
+#include <fmt/format.h>
+
+#include "support/text.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr int kMaxDepth = 128;  // deeper trees are a trap, not a package
+constexpr int kMaxLinks = 40;   // as the kernel follows
+
+std::string Child(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
+}
+
+/// `path` below `root`, both absolute; nullopt if it lies elsewhere.
+std::optional<std::string> Below(std::string_view path, std::string_view root) {
+  if (!path.starts_with(root)) return std::nullopt;
+  path.remove_prefix(root.size());
+  if (!path.empty() && path.front() != '/') return std::nullopt;
+  return std::string(path);
+}
+
+}  // namespace
+
+TreeMap::TreeMap() { nodes_[""] = {.kind = FileKind::kDirectory}; }
+
+Result<TreeMap> TreeMap::Read(Env& env, const AbsPath& root) {
+  TreeMap map;
+  map.root_ = root.str() == "/" ? "" : root.str();
+  PTPKG_CHECK(map.List(env, root, "", 0));
+  return map;
+}
+
+Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& folder, int depth) {
+  PTPKG_CHECK(env.cancel.Check());
+  if (depth > kMaxDepth) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("folders are nested more than {} deep", kMaxDepth));
+  }
+  PTPKG_TRY(const AbsPath here, AbsPath::Resolve(root, folder.empty() ? "." : folder));
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(here));
+  for (const std::string& name : names) {
+    PTPKG_TRY(const RelPath path, RelPath::Parse(Child(folder, name)));
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
+    TreeNode node{.kind = stat.kind, .target = {}, .device = stat.device, .inode = stat.inode};
+    if (stat.kind == FileKind::kSymlink) {
+      PTPKG_TRY(node.target, env.fs.ReadLink(root / path));
+    }
+    nodes_.insert_or_assign(path.str(), std::move(node));
+    if (stat.kind == FileKind::kDirectory) PTPKG_CHECK(List(env, root, path.str(), depth + 1));
+  }
+  return Ok();
+}
+
+Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
+  std::string at(folder);
+  const std::vector<std::string> parts = Split(text, '/');
+  std::deque<std::string> ahead(parts.begin(), parts.end());
+  int links = 0;
+  while (!ahead.empty()) {
+    const std::string part = std::move(ahead.front());
+    ahead.pop_front();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (at.empty()) return {.end = WalkEnd::kOutside};
+      const std::size_t slash = at.rfind('/');
+      at.resize(slash == std::string::npos ? 0 : slash);
+      continue;
+    }
+    const std::string child = Child(at, part);
+    const auto found = nodes_.find(child);
+    if (found == nodes_.end()) return {.end = WalkEnd::kMissing};
+    const TreeNode& node = found->second;
+    if (node.kind == FileKind::kDirectory) {
+      at = child;
+    } else if (node.kind == FileKind::kSymlink) {
+      if (++links > kMaxLinks) return {.end = WalkEnd::kLoop};
+      std::string target = node.target;
+      if (target.starts_with('/')) {
+        const auto below = Below(target, root_);
+        if (!below) return {.end = WalkEnd::kOutside};
+        target = *below;
+        at.clear();
+      }
+      const std::vector<std::string> more = Split(target, '/');
+      ahead.insert(ahead.begin(), more.begin(), more.end());
+    } else {
+      if (!ahead.empty()) return {.end = WalkEnd::kMissing};
+      return {.end = WalkEnd::kFound, .path = child, .node = &node};
+    }
+  }
+  return {.end = WalkEnd::kFound, .path = at, .node = &nodes_.find(at)->second};
+}
+
+std::optional<std::string> TreeMap::FollowToFolder(std::string_view folder, std::string_view text) const {
+  Walk walk = Follow(folder, text);
+  if (walk.end != WalkEnd::kFound || walk.node->kind != FileKind::kDirectory) return std::nullopt;
+  return std::move(walk.path);
+}
+
+}  // namespace ptpkg::verify
