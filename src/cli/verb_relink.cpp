@@ -29,7 +29,9 @@ struct RelinkFlags {
   bool clear_execstack = false;
   elf::EditRequest edits;
   std::string verify = "auto";
+  std::string writer = "own";
   bool keep_mtime = false;
+  bool allow_strip_hazard = false;
   bool plan = false;
 };
 
@@ -98,7 +100,10 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
     PTPKG_TRY(request.root, context.Path(flags.root));
   }
   request.plan_only = flags.plan;
-  request.apply = {.keep_mtime = flags.keep_mtime, .verification = VerificationOf(flags.verify)};
+  request.allow_strip_hazard = flags.allow_strip_hazard;
+  request.apply = {.keep_mtime = flags.keep_mtime,
+                   .verification = VerificationOf(flags.verify),
+                   .writer = flags.writer == "lief" ? elf::Writer::kLief : elf::Writer::kOwn};
   return request;
 }
 
@@ -227,6 +232,15 @@ std::vector<Option> WriteOptions(RelinkFlags& flags) {
                "the code byte by byte; auto (default): LIEF compares the tables where a file grew",
        .target = &flags.verify,
        .choices = {"auto", "quick", "deep"}},
+      {.names = "--writer",
+       .help = "Who writes: own (default) changes names and moves tables only; lief has LIEF write the file "
+               "anew, which may move every address in it, and then compares as --verify deep does",
+       .target = &flags.writer,
+       .choices = {"own", "lief"}},
+      {.names = "--allow-strip-hazard",
+       .help = "Also make a file grow whose program headers have to move for it, so that strip would destroy it "
+               "afterwards",
+       .target = &flags.allow_strip_hazard},
       {.names = "--keep-mtime",
        .help = "Leave the time stamps of changed files as they were",
        .target = &flags.keep_mtime},

@@ -8,12 +8,20 @@ namespace ptpkg::convert {
 Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& options,
                         const std::string& subject) {
   Task task(env.reporter, {.stage = "relink", .subject = subject, .total_bytes = 0});
-  PTPKG_TRY(const std::vector<elf::FileChange> plan, elf::PlanRelink(env, tree, options));
+  // Stripping comes before this stage, never after it (docs/formats/elf-search-path.md).
+  elf::RelinkOptions allowed = options;
+  allowed.allow_strip_hazard = true;
+  PTPKG_TRY(const std::vector<elf::FileChange> plan, elf::PlanRelink(env, tree, allowed));
   PTPKG_CHECK(elf::ApplyRelink(env, tree, plan, {.verification = elf::Verification::kDeepIfGrown}));
   const auto changed = std::count_if(plan.begin(), plan.end(), [](const elf::FileChange& change) {
     return change.tier != elf::WriteTier::kNothing;
   });
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
+  for (const elf::FileChange& change : plan) {
+    if (!change.strip_hazard) continue;
+    env.reporter.Warn(fmt::format("'{}' must not be stripped any more: its program headers had to move",
+                                  change.file.str()));
+  }
   return Ok();
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <functional>
 
 #include "elf/byte_diff.h"
 #include "elf/edit.h"
@@ -105,58 +106,91 @@ bool IsSingleAtomicWrite(const EditPlan& plan) {
 }
 
 /// Says in `error` that the old content could not be restored either.
-Error StillPending(Error error, const AbsPath& undo_path) {
+Error StillPending(Error error) {
   return std::move(error).WithHint(
-      fmt::format("the old content is in '{}'; the next edit of the file restores it", undo_path.str()));
+      "the file ends with a record of its old content; the next edit of the file restores it");
+}
+
+/// Ends with a file that was closed without an error, and has no record.
+Result<void> WriteInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, const UndoRecord& undo,
+                          Verification verification) {
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
+  const bool keeps_record = !IsSingleAtomicWrite(plan);
+  if (keeps_record) PTPKG_CHECK(AppendUndo(*file, undo));
+  PTPKG_CHECK(WriteAndVerify(*file, path, plan, verification));
+  if (keeps_record) PTPKG_CHECK(file->Truncate(plan.new_size));
+  return file->Close();
 }
 
 Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
-  // Held until the record is gone: who waits for it must not find the record of a finished edit.
-  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kRead));
+  // Locked until all is done: who waits for it must not find the record of a finished edit. Writable, to roll
+  // back what another descriptor failed to write or close.
+  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_CHECK(guard->Lock());
-  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
-  PTPKG_TRY(const FileStat now, file->Stat());
+  PTPKG_TRY(const FileStat now, guard->Stat());
   if (!plan.IsFor(now)) return ChangedByAnother();
-  PTPKG_TRY(const UndoRecord undo, MakeUndo(*file, plan));
-  const bool keeps_record = !IsSingleAtomicWrite(plan);
-  const AbsPath undo_path = UndoPath(path);
-  if (keeps_record) PTPKG_CHECK(WriteUndo(fs, undo_path, undo));
-  if (auto edited = WriteAndVerify(*file, path, plan, verification); !edited) {
-    if (auto restored = RollBack(*file, undo); !restored)
-      return StillPending(std::move(edited).error(), undo_path);
-    if (keeps_record) static_cast<void>(fs.Remove(undo_path));  // stale but true: a later edit removes it
-    return std::move(edited).error();
-  }
-  PTPKG_CHECK(file->Close());
-  if (keeps_record) PTPKG_CHECK(fs.Remove(undo_path));
-  return Ok();
+  PTPKG_TRY(const UndoRecord undo, MakeUndo(*guard, plan));
+  auto edited = WriteInPlace(fs, path, plan, undo, verification);
+  if (edited) return edited;
+  if (auto restored = RollBack(*guard, undo); !restored) return StillPending(std::move(edited).error());
+  return edited;
 }
 
-/// The owner and mode of `original`, which is at `path`. Without its owner a set-user-ID bit would give away
-/// another user's rights.
+/// The owner, attributes and mode of `original`, which is at `path`. Without its owner a set-user-ID bit
+/// would give away another user's rights.
 Result<void> TakeOverRights(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
   constexpr std::uint32_t kPlainBits = 0777;
   const bool same_owner = fs.CopyOwner(path, copy).has_value();
+  // Before the mode: who may not write a file may not give it attributes either.
+  PTPKG_CHECK(fs.CopyAttributes(path, copy));
   return fs.SetMode(copy, same_owner ? original.mode : original.mode & kPlainBits);
 }
 
-/// Edits a copy and renames it over the name: splits hard links, works on read-only files.
-Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, Verification verification) {
+Error NeedsFolder(Error error, const AbsPath& path) {
+  if (error.sys_errno() != EACCES && error.sys_errno() != EPERM) return error;
+  return std::move(error).WithHint(fmt::format(
+      "'{}' has other hard links, is read-only or is running, so it is replaced by an edited copy, and that "
+      "needs a folder that you may write to",
+      path.str()));
+}
+
+/// Fills `copy`, a new file, with the edited content of `path`.
+using MakeCopy = std::function<Result<void>(const AbsPath& copy)>;
+
+/// Makes an edited copy and renames it over the name: splits hard links, works on read-only files.
+Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, const MakeCopy& make) {
   PTPKG_TRY(const auto source, fs.Open(path, OpenMode::kRead));
   PTPKG_CHECK(source->Lock());
-  PTPKG_TRY(TempDir scratch, TempDir::Create(fs, path.Parent(), ".ptpkg-edit"));
-  const AbsPath copy = scratch.path() / path.Name();
+  auto scratch = TempDir::Create(fs, path.Parent(), kEditFolderPrefix);
+  if (!scratch) return NeedsFolder(std::move(scratch).error(), path);
+  const AbsPath copy = scratch->path() / path.Name();
   PTPKG_CHECK(fs.CopyFile(path, copy));
   PTPKG_TRY(const FileStat original, fs.Lstat(path));
   if (!plan.IsFor(original)) return ChangedByAnother();
   PTPKG_CHECK(fs.SetMode(copy, (original.mode & 0777) | kOwnerWrite));
-  {
-    PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
-    PTPKG_CHECK(WriteAndVerify(*file, copy, plan, verification));
-    PTPKG_CHECK(file->Close());
-  }
+  PTPKG_CHECK(make(copy));
   PTPKG_CHECK(TakeOverRights(fs, path, original, copy));
   return fs.Rename(copy, path);
+}
+
+Result<void> WriteCopy(Fs& fs, const AbsPath& copy, const EditPlan& plan, Verification verification) {
+  PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
+  PTPKG_CHECK(WriteAndVerify(*file, copy, plan, verification));
+  return file->Close();
+}
+
+/// `copy` has the old content, and gets the one that LIEF makes of it.
+Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
+  PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
+  PTPKG_TRY(const DeepState before, ReadDeepState(*file, copy, plan, Depth::kWhole));
+  PTPKG_TRY(const std::vector<std::uint8_t> bytes, RewriteByLief(copy, plan.before, plan.after));
+  PTPKG_CHECK(file->WriteAt(0, std::as_bytes(std::span(bytes))));
+  PTPKG_CHECK(file->Truncate(bytes.size()));
+  PTPKG_CHECK(Verify(*file, plan));
+  PTPKG_TRY(const DeepState after, ReadDeepState(*file, copy, plan, Depth::kWhole));
+  if (after.code != before.code) return Error(ErrorCode::kInternal, "deep verification: the code changed");
+  PTPKG_CHECK(CompareModels(before.model, after.model, plan.after, Addresses::kMayMove));
+  return file->Close();
 }
 
 bool IsBusyProgram(const Result<void>& result) { return !result && result.error().sys_errno() == ETXTBSY; }
@@ -170,11 +204,16 @@ Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const 
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
         .WithHint("name the file itself, not a link to it");
   }
-  const bool needs_copy = stat.link_count > 1 || (stat.mode & kOwnerWrite) == 0;
+  const MakeCopy make = [&](const AbsPath& copy) {
+    if (options.writer == Writer::kLief) return WriteCopyByLief(fs, copy, plan);
+    return WriteCopy(fs, copy, plan, options.verification);
+  };
+  const bool needs_copy =
+      stat.link_count > 1 || (stat.mode & kOwnerWrite) == 0 || options.writer == Writer::kLief;
   if (needs_copy) {
-    PTPKG_CHECK(EditCopy(fs, path, plan, options.verification));
+    PTPKG_CHECK(EditCopy(fs, path, plan, make));
   } else if (auto edited = EditInPlace(fs, path, plan, options.verification); IsBusyProgram(edited)) {
-    PTPKG_CHECK(EditCopy(fs, path, plan, options.verification));
+    PTPKG_CHECK(EditCopy(fs, path, plan, make));
   } else if (!edited) {
     return edited;
   }

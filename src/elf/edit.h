@@ -12,6 +12,7 @@
 //            left, so that the next edit is in place.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ struct Edits {
   std::optional<bool> executable_stack;    ///< PT_GNU_STACK is added if the file has none.
   bool no_default_libraries = false;       ///< Sets DF_1_NODEFLIB: the system's folders are not searched.
   bool add_debug_entry = false;            ///< Adds DT_DEBUG if the file has none.
+
+  /// Whether the file may grow in a way that strip, objcopy and their like do not understand: they would
+  /// destroy it afterwards without a word (EditPlan::strip_hazard). Else that is kUnsupported.
+  bool allow_strip_hazard = false;
 
   /// What is put over a superseded string that nobody uses. NUL keeps the room for later strings.
   char blank = '\0';
@@ -71,6 +76,9 @@ struct EditPlan {
   LinkFacts before;
   LinkFacts after;  ///< What a re-read must find; checked after the write.
   FileStat seen;    ///< The file as planned; ApplyEdit refuses another one.
+  /// The program headers leave the front of the file, where strip expects them: what stands behind them
+  /// cannot move, and no slot is free.
+  bool strip_hazard = false;
 
   /// Whether `now` is still that file with that content.
   [[nodiscard]] bool IsFor(const FileStat& now) const;
@@ -80,9 +88,9 @@ struct EditPlan {
 };
 
 /// Plans `edits` of the open `file`, whose headers are `image`; reads only.
-/// Errors: kRefused (changed since its headers were read), kUnsupported (static file, no interpreter to
-/// change, 32-bit file that would pass 4 GiB), kCorrupt (strings or segments contradict each other),
-/// kInvalidInput (a NUL in a text), kIo.
+/// Errors: kRefused (changed since its headers were read), kUnsupported (static file, strip hazard, no
+/// interpreter to change, 32-bit file that would pass 4 GiB), kCorrupt (strings or segments contradict each
+/// other), kInvalidInput (a NUL in a text), kIo.
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits);
 
 enum class Verification : std::uint8_t {
@@ -97,33 +105,52 @@ enum class Verification : std::uint8_t {
   kDeepIfGrown,
 };
 
+/// How the scratch folder of an edit by copy begins; it is made beside the file.
+inline constexpr std::string_view kEditFolderPrefix = ".ptpkg-edit";
+
+enum class Writer : std::uint8_t {
+  kOwn,
+  /// LIEF writes the whole file anew, and may move what is in it (docs/decisions/0006-lief-writer.md); the
+  /// plan's writes are not used, its `after` is. Always verified as by kDeep, but that addresses may move,
+  /// all by the same distance.
+  kLief,
+};
+
 struct ApplyOptions {
   bool keep_mtime = false;  ///< By default a changed file gets a new mtime, as by any editor.
   Verification verification = Verification::kQuick;
+  Writer writer = Writer::kOwn;
 };
 
 /// Carries out a plan on `path`.
 /// A file with other hard links, without write permission, or running as a program is copied beside
-/// itself, edited and renamed over the name (mode and owner kept, or without the owner no set-ID bits; the
-/// other links keep the old content). Otherwise the writes go to the file itself; unless one write inside one
-/// page does it all, an undo record "<folder>/.<name>.ptpkg-undo" stands beside the file for the duration, so
-/// that after a kill RecoverEdit restores the old file. Afterwards the file is re-read: it must say
-/// plan.after, and its segments must be sound; if not, or if a write fails, the old content is restored. The
-/// file is locked (flock) meanwhile, so that other processes of ptpkg wait for their turn. Nothing is synced:
-/// this survives the death of the process, not of the machine. Errors: kInvalidInput (symlink, not a regular
-/// file), kRefused (changed since planned), kIo, kInternal (verification failed).
+/// itself, edited and renamed over the name: mode, owner, extended attributes and access list are kept
+/// (without the owner no set-ID bits); the other links keep the old content. It needs a folder that may be
+/// written. Otherwise the writes go to the file itself, whatever its folder allows; unless one write inside
+/// one page does it all, an undo record stands behind the file's end for the duration (elf/undo.h), so that
+/// after a kill RecoverEdit restores the old file. Afterwards the file is re-read: it must say plan.after,
+/// and its segments must be sound; if not, or if a write fails, the old content is restored. The file is
+/// locked (flock) meanwhile, so that other processes of ptpkg wait for their turn. Nothing is synced: this
+/// survives the death of the process, not of the machine. File capabilities (security.capability) go either
+/// way, as the kernel takes them away at any write. Errors: kInvalidInput (symlink, not a regular file),
+/// kRefused (changed since planned), kIo, kInternal (verification failed).
 Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const ApplyOptions& options = {});
 
 /// RecoverEdit, ReadImage, PlanEdit and ApplyEdit in one. Errors: theirs; kUnsupported if not ELF.
 Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options = {});
 
-/// If an interrupted edit left an undo record beside `path`, puts the old bytes back and removes it.
-/// Returns whether it did. An unfinished record means that the edit had not begun: it is removed.
-/// Errors: kRefused when the record belongs to another file than the one that stands there now, kIo.
+/// If an edit of `path` was interrupted, puts the old bytes back and removes its record. Returns whether it
+/// did. Waits for an edit that is under way. Errors: kRefused when the file was written since by something
+/// else, kCorrupt when the record itself was, kIo.
 Result<bool> RecoverEdit(Fs& fs, const AbsPath& path);
 
-/// The undo record's name for `path`.
-AbsPath UndoPath(const AbsPath& path);
+struct RecoveredFile {
+  std::unique_ptr<File> file;  ///< Read only.
+  bool interrupted = false;    ///< RecoverEdit has something to do.
+};
+
+/// The file as RecoverEdit would leave it; writes nothing. Errors: those of RecoverEdit.
+Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path);
 
 /// What the loader insists on: PT_LOADs in ascending order, without overlap, addresses congruent to
 /// offsets modulo p_align; PT_DYNAMIC and PT_PHDR inside a PT_LOAD. Errors: kCorrupt.

@@ -109,6 +109,16 @@ bool FitsInPlace(const Image& image, const DesiredState& state, const Placement&
   return VersionNeedsSize(needs) <= state.needs_range.size_bytes;
 }
 
+Error StripHazard() {
+  return Error(
+             ErrorCode::kUnsupported,
+             "the file would have to move its program headers to its end, and strip or objcopy would destroy "
+             "it afterwards without a word")
+      .WithHint(
+          "strip it first, if at all, and allow the edit with --allow-strip-hazard; or link it with room "
+          "for the path");
+}
+
 }  // namespace
 
 std::string_view WriteTierName(WriteTier tier) {
@@ -151,6 +161,7 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
       plan.tier = longer ? WriteTier::kSpareEntry : WriteTier::kInPlace;
     } else {
       PTPKG_TRY(plan, PlanTail(file, image, state));
+      if (plan.strip_hazard && !edits.allow_strip_hazard) return StripHazard();
     }
   }
   plan.before = state.before;

@@ -54,6 +54,7 @@ Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& imag
   edits.executable_stack = request.executable_stack;
   edits.no_default_libraries = request.no_default_libraries;
   edits.add_debug_entry = request.add_debug_entry;
+  edits.allow_strip_hazard = request.allow_strip_hazard;
   return edits;
 }
 

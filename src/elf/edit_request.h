@@ -27,7 +27,8 @@ struct EditRequest {
   std::optional<bool> executable_stack = {};
   bool no_default_libraries = false;
   bool add_debug_entry = false;
-  char blank = '\0';  ///< Edits::blank.
+  bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard.
+  char blank = '\0';                ///< Edits::blank.
 };
 
 /// The edits that `request` means for the file behind `image` and `facts`. kShrink looks for the needed

@@ -8,25 +8,11 @@
 namespace ptpkg::elf {
 namespace {
 
-// Of most libraries this is .gnu.hash and .dynsym whole; more would make the file grow by more than it is
-// worth.
-constexpr std::uint64_t kMaxBlockBytes = 48U << 10U;
-
-/// Whether `section` is what .dynamic names as its hash table or symbol table.
-bool IsTable(const Image& image, const Section& section) {
-  const auto is_at = [&](std::uint64_t tag) {
-    return image.dynamic && image.dynamic->Find(tag) == section.addr;
-  };
-  return (section.type == kSectionHash && is_at(kDtHash)) ||
-         (section.type == kSectionGnuHash && is_at(kDtGnuHash)) ||
-         (section.type == kSectionDynsym && is_at(kDtSymtab));
-}
-
 bool IsMovable(const Image& image, const Section& section) {
   const Segment* interpreter = image.FindSegment(kSegmentInterp);
   const bool names_interpreter =
       interpreter != nullptr && section.type == kSectionProgbits && section.addr == interpreter->vaddr;
-  return section.type == kSectionNote || names_interpreter || IsTable(image, section);
+  return section.type == kSectionNote || names_interpreter || IsLookupTable(image, section);
 }
 
 bool IsMovable(const Segment& segment) {
@@ -50,11 +36,12 @@ class RoomFinder {
     }
     const std::uint64_t section_headers = image_.sections.size() * image_.codec.SectionSize();
     if (Touches(image_.header.section_headers_offset, section_headers)) return std::nullopt;
-    if (room_.end - room_.begin > kMaxBlockBytes || !FindAddress()) return std::nullopt;
+    if (!FindAddress()) return std::nullopt;
     if (image_.dynamic && !AllPointersFollow()) return std::nullopt;
-    room_.has_tables = std::any_of(
-        image_.sections.begin(), image_.sections.end(),
-        [&](const Section& section) { return IsTable(image_, section) && room_.Holds(image_, section); });
+    room_.has_tables =
+        std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+          return IsLookupTable(image_, section) && room_.Holds(image_, section);
+        });
     return room_;
   }
 
@@ -82,7 +69,8 @@ class RoomFinder {
   /// Makes the block hold all of what it touches. False if that cannot move.
   bool Take(std::uint64_t offset, std::uint64_t size, bool is_movable) {
     if (!Touches(offset, size)) return true;
-    if (!is_movable || offset < room_.begin || size > kMaxBlockBytes) return false;
+    const bool is_in_file = offset <= image_.file_size && size <= image_.file_size - offset;
+    if (!is_movable || offset < room_.begin || !is_in_file) return false;
     room_.end = std::max(room_.end, offset + size);
     return true;
   }
@@ -104,7 +92,7 @@ class RoomFinder {
           const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), e.tag) != kAddresses.end();
           if (!is_address || e.value < headers || e.value - headers >= room_.end) return true;
           return std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-            return section.addr == e.value && IsTable(image_, section) && room_.Holds(image_, section);
+            return section.addr == e.value && IsLookupTable(image_, section) && room_.Holds(image_, section);
           });
         });
   }
@@ -136,6 +124,20 @@ bool HeaderRoom::Holds(const Image& image, const Section& section) const {
 bool HeaderRoom::Holds(const Segment& segment) const {
   return segment.file_size != 0 && IsMovable(segment) && segment.offset >= begin &&
          segment.offset + segment.file_size <= end;
+}
+
+bool IsLookupTable(const Image& image, const Section& section) {
+  const auto is_at = [&](std::uint64_t tag) {
+    return image.dynamic && image.dynamic->Find(tag) == section.addr;
+  };
+  return (section.type == kSectionHash && is_at(kDtHash)) ||
+         (section.type == kSectionGnuHash && is_at(kDtGnuHash)) ||
+         (section.type == kSectionDynsym && is_at(kDtSymtab));
+}
+
+bool CanSparePhdr(const Image& image) {
+  return image.header.type == kTypeDyn && image.dynamic && image.FindSegment(kSegmentInterp) == nullptr &&
+         !IsStaticPie(image) && image.FindSegment(kSegmentPhdr) != nullptr;
 }
 
 std::optional<HeaderRoom> FindHeaderRoom(const Image& image, std::size_t slots) {

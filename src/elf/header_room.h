@@ -25,7 +25,15 @@ struct HeaderRoom {
 /// The block whose move makes room for `slots` program headers. nullopt when something else stands there,
 /// when there are no section headers to tell, or when the table would not end in the first page, which one
 /// write switches. A table that stays is what strip expects, and what Linux before 5.18 computes AT_PHDR
-/// from.
+/// from. Its size is that of the tables that stand there: of 20,000 symbols 640 KiB.
 std::optional<HeaderRoom> FindHeaderRoom(const Image& image, std::size_t slots);
+
+/// Whether the file can do without its PT_PHDR, whose slot another segment may take: only the dynamic loader
+/// itself, of the program that it starts, reads it. gold, lld and mold give one to every library, GNU ld to
+/// none.
+bool CanSparePhdr(const Image& image);
+
+/// Whether section `section` is .hash, .gnu.hash or .dynsym, as .dynamic names it.
+bool IsLookupTable(const Image& image, const Section& section);
 
 }  // namespace ptpkg::elf

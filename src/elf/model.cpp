@@ -42,13 +42,24 @@ Error Differs(std::string what) {
       .WithHint("the old content was restored; please report the file");
 }
 
-Result<void> CompareSymbols(const Model& before, const Model& after, bool versions) {
+/// How far the first symbol moved that did.
+std::uint64_t FirstMove(const Model& before, const Model& after) {
+  for (std::size_t i = 0; i < before.symbols.size(); ++i) {
+    if (after.symbols[i].value != before.symbols[i].value)
+      return after.symbols[i].value - before.symbols[i].value;
+  }
+  return 0;
+}
+
+Result<void> CompareSymbols(const Model& before, const Model& after, bool versions, Addresses addresses) {
   if (before.symbols.size() != after.symbols.size()) {
     return Differs(fmt::format("{} dynamic symbols became {}", before.symbols.size(), after.symbols.size()));
   }
+  const std::uint64_t move = addresses == Addresses::kMayMove ? FirstMove(before, after) : 0;
   for (std::size_t i = 0; i < before.symbols.size(); ++i) {
     ModelSymbol now = after.symbols[i];
     if (!versions) now.version = before.symbols[i].version;
+    if (now.value == before.symbols[i].value + move) now.value = before.symbols[i].value;
     if (now != before.symbols[i])
       return Differs(fmt::format("the symbol '{}' changed", before.symbols[i].name));
   }
@@ -87,14 +98,15 @@ Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan) {
   return Ok();
 }
 
-Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected) {
+Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected,
+                           Addresses addresses) {
   LinkFacts facts = after.facts;
   facts.stack = expected.stack;  // not read through LIEF
   facts.flags_1 = expected.flags_1;
   facts.has_debug_entry = expected.has_debug_entry;
   if (facts != expected) return Differs("names or search path differ from the plan");
-  PTPKG_CHECK(
-      CompareSymbols(before, after, before.facts.version_files.size() == after.facts.version_files.size()));
+  PTPKG_CHECK(CompareSymbols(
+      before, after, before.facts.version_files.size() == after.facts.version_files.size(), addresses));
   if (before.notes != after.notes) return Differs("a note, such as the build id, changed");
   return Ok();
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The independent judge: what LIEF, which shares no code with the editor, reads from a file. Layer: elf.
-// Used by deep verification only: LIEF 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB.
+// Used by deep verification: LIEF 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB; and as the other
+// writer, where somebody asks for it (docs/decisions/0006-lief-writer.md).
 
 #include <string>
 #include <vector>
@@ -44,9 +45,21 @@ Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan);
 /// names may lie in the same segment.
 Result<Sha256> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing);
 
+enum class Addresses : std::uint8_t {
+  kKept,
+  kMayMove,  ///< Symbols may have another value, all that do by the same distance.
+};
+
 /// Compares what an edit had to change and what it must not touch: the link facts equal `expected`,
 /// symbols and notes equal those before. A version is compared only while its requirement is kept.
 /// Errors: kInternal naming the first difference.
-Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected);
+Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected,
+                           Addresses addresses = Addresses::kKept);
+
+/// `path` as LIEF's own writer writes it with the names and paths of `after` instead of those of `before`.
+/// Errors: kUnsupported for what LIEF 0.12 has no edit for (stack and loader flags, a version requirement
+/// that goes), kCorrupt, kInternal. Cost: memory of several times the file's size.
+Result<std::vector<std::uint8_t>> RewriteByLief(const AbsPath& path, const LinkFacts& before,
+                                                const LinkFacts& after);
 
 }  // namespace ptpkg::elf

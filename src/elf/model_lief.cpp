@@ -1,5 +1,6 @@
-// The only file that includes LIEF. Written against the API that 0.12 and later versions share: no tag or
-// note enumerators, which 0.15 renamed; subclasses are told apart by their type.
+// The only file that includes LIEF: the judge, and the other writer. Written against the API that 0.12 and
+// later versions share: no tag or note enumerators, which 0.15 renamed; subclasses are told apart by their
+// type.
 
 #include <LIEF/ELF.hpp>
 #include <LIEF/logging.hpp>
@@ -78,6 +79,68 @@ Result<Model> Judge(std::string_view what, Parse parse) {
   }
 }
 
+/// Removes the entry of class `Entry`, if there is one.
+template <class Entry>
+void Remove(LIEF::ELF::Binary& binary) {
+  for (const LIEF::ELF::DynamicEntry& entry : binary.dynamic_entries()) {
+    if (dynamic_cast<const Entry*>(&entry) == nullptr) continue;
+    binary.remove(entry);
+    return;
+  }
+}
+
+void EditPath(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFacts& after) {
+  if (before.rpath != after.rpath) {
+    Remove<LIEF::ELF::DynamicEntryRpath>(binary);
+    if (after.rpath) binary.add(LIEF::ELF::DynamicEntryRpath(after.rpath->text));
+  }
+  if (before.runpath != after.runpath) {
+    Remove<LIEF::ELF::DynamicEntryRunPath>(binary);
+    if (after.runpath) binary.add(LIEF::ELF::DynamicEntryRunPath(after.runpath->text));
+  }
+}
+
+void EditSoname(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFacts& after) {
+  if (before.soname == after.soname || !after.soname) return;
+  Remove<LIEF::ELF::DynamicSharedObject>(binary);
+  binary.add(LIEF::ELF::DynamicSharedObject(*after.soname));
+}
+
+/// As many libraries as before: they were renamed where they stand. Else all are taken out and put in again,
+/// the last one first, because LIEF puts each before the others.
+void EditNeeded(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFacts& after) {
+  if (before.needed == after.needed) return;
+  if (before.needed.size() == after.needed.size()) {
+    auto name = after.needed.begin();
+    for (LIEF::ELF::DynamicEntry& entry : binary.dynamic_entries()) {
+      if (auto* library = dynamic_cast<LIEF::ELF::DynamicEntryLibrary*>(&entry)) library->name(*name++);
+    }
+    return;
+  }
+  for (const std::string& name : before.needed) binary.remove_library(name);
+  for (auto name = after.needed.rbegin(); name != after.needed.rend(); ++name) binary.add_library(*name);
+}
+
+void EditNames(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFacts& after) {
+  EditPath(binary, before, after);
+  EditNeeded(binary, before, after);
+  EditSoname(binary, before, after);
+  auto file = after.version_files.begin();
+  for (LIEF::ELF::SymbolVersionRequirement& need : binary.symbols_version_requirement()) need.name(*file++);
+  if (before.interpreter != after.interpreter && after.interpreter) binary.interpreter(*after.interpreter);
+}
+
+/// What EditNames does not do, or LIEF does not.
+Result<void> CheckOffered(const LinkFacts& before, const LinkFacts& after) {
+  const bool flags = before.stack != after.stack || before.flags_1 != after.flags_1 ||
+                     before.has_debug_entry != after.has_debug_entry;
+  if (!flags && before.version_files.size() == after.version_files.size()) return Ok();
+  return Error(ErrorCode::kUnsupported,
+               flags ? "LIEF's writer is not used for flags of the stack and the loader"
+                     : "LIEF's writer does not take out the version requirements of a removed library")
+      .WithHint("leave out --writer lief");
+}
+
 /// The number of symbols from the section header: LIEF's guess refuses more than 3,000 without relocations.
 std::unique_ptr<LIEF::ELF::Binary> ParseTables(const std::vector<std::uint8_t>& tables) {
 #if __has_include(<LIEF/ELF/ParserConfig.hpp>)
@@ -93,6 +156,22 @@ std::unique_ptr<LIEF::ELF::Binary> ParseTables(const std::vector<std::uint8_t>& 
 
 Result<Model> ReadModel(const AbsPath& path) {
   return Judge(fmt::format("'{}'", path.str()), [&] { return LIEF::ELF::Parser::parse(path.str()); });
+}
+
+Result<std::vector<std::uint8_t>> RewriteByLief(const AbsPath& path, const LinkFacts& before,
+                                                const LinkFacts& after) {
+  PTPKG_CHECK(CheckOffered(before, after));
+  Silence();
+  try {
+    const auto binary = LIEF::ELF::Parser::parse(path.str());
+    if (binary == nullptr) {
+      return Error(ErrorCode::kCorrupt, fmt::format("LIEF cannot read '{}'", path.str()));
+    }
+    EditNames(*binary, before, after);
+    return binary->raw();
+  } catch (const std::exception& failure) {
+    return Error(ErrorCode::kInternal, fmt::format("LIEF failed on '{}': {}", path.str(), failure.what()));
+  }
 }
 
 Result<Model> ReadModelOfTables(File& file, const Image& image) {

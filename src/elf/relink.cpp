@@ -55,14 +55,16 @@ Edits EditsFor(const std::vector<std::string>& path, PathTag tag) {
 struct DynamicFile {
   std::unique_ptr<File> file;
   Image image;
+  bool interrupted = false;
 };
 
 Result<std::optional<DynamicFile>> OpenDynamic(Fs& fs, const AbsPath& path) {
-  PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(auto image, ReadImage(*file));
+  PTPKG_TRY(auto opened, OpenRecovered(fs, path));
+  PTPKG_TRY(auto image, ReadImage(*opened.file));
   if (!image || !image->dynamic || IsStaticPie(*image)) return std::optional<DynamicFile>();
   if (image->header.type != kTypeDyn && image->header.type != kTypeExec) return std::optional<DynamicFile>();
-  return std::optional<DynamicFile>(DynamicFile{.file = std::move(file), .image = *std::move(image)});
+  return std::optional<DynamicFile>(DynamicFile{
+      .file = std::move(opened.file), .image = *std::move(image), .interrupted = opened.interrupted});
 }
 
 class TreePlanner {
@@ -78,12 +80,13 @@ class TreePlanner {
     if (entry.kind != FileKind::kRegular || entry.size_bytes < kSmallestElf)
       return std::optional<FileChange>();
     const AbsPath path = tree_.root / entry.path;
-    PTPKG_CHECK(RecoverEdit(env_.fs, path));
     PTPKG_TRY(auto opened, OpenDynamic(env_.fs, path));
     if (!opened) return std::optional<FileChange>();
     PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*opened->file, opened->image));
     PTPKG_TRY(std::optional<Edits> edits, EditsOf(entry.path, opened->image, facts));
-    if (!edits) return std::optional<FileChange>();
+    if (!edits && !opened->interrupted) return std::optional<FileChange>();
+    if (!edits) edits = Edits();
+    edits->allow_strip_hazard = options_.allow_strip_hazard;
     PTPKG_TRY(EditPlan plan, PlanEdit(*opened->file, opened->image, *edits));
     return std::optional<FileChange>({.file = entry.path,
                                       .edits = *std::move(edits),
@@ -91,7 +94,9 @@ class TreePlanner {
                                       .after = std::move(plan.after),
                                       .tier = plan.tier,
                                       .bytes_to_write = plan.BytesToWrite(),
-                                      .bytes_grown = plan.BytesGrown()});
+                                      .bytes_grown = plan.BytesGrown(),
+                                      .strip_hazard = plan.strip_hazard,
+                                      .interrupted = opened->interrupted});
   }
 
  private:
@@ -122,6 +127,7 @@ class TreePlanner {
 
 Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, const ApplyOptions& options) {
   PTPKG_CHECK(env.cancel.Check());
+  PTPKG_CHECK(RecoverEdit(env.fs, path));
   PTPKG_TRY(const auto opened, OpenDynamic(env.fs, path));
   if (!opened) {
     return Error(ErrorCode::kRefused, fmt::format("'{}' is no dynamic ELF file any more", change.file.str()));
@@ -138,7 +144,7 @@ Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, c
 std::vector<std::size_t> Writing(const std::vector<FileChange>& plan) {
   std::vector<std::size_t> writing;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (plan[i].tier != WriteTier::kNothing) writing.push_back(i);
+    if (plan[i].tier != WriteTier::kNothing || plan[i].interrupted) writing.push_back(i);
   }
   return writing;
 }

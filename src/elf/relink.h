@@ -32,6 +32,8 @@ struct FileChange {
   WriteTier tier = WriteTier::kNothing;
   std::uint64_t bytes_to_write = 0;
   std::uint64_t bytes_grown = 0;
+  bool strip_hazard = false;  ///< EditPlan::strip_hazard.
+  bool interrupted = false;   ///< An edit of it was killed: ApplyRelink undoes that first (RecoverEdit).
 };
 
 struct RelinkOptions {
@@ -40,14 +42,15 @@ struct RelinkOptions {
   std::string build_prefix = {};  ///< Absolute entries below it are made relative; "" = the tree's root.
   /// The same for every file, instead of rules and relative entries. REQUIRES: no `rules`.
   std::optional<EditRequest> edits = {};
+  bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard, for all files.
 };
 
 /// What ApplyRelink would do, in parallel (env.jobs), sorted by path: one item per dynamic ELF file that a
 /// rule matches, and per other dynamic ELF file whose search path cannot stay: entries below the build prefix
 /// become $ORIGIN-relative, other absolute, relative and empty ones are dropped. With `edits`: one item per
 /// dynamic ELF file. Symlinks, static
-/// programs, objects and what is no ELF file are passed over. Writes nothing, except that an edit
-/// interrupted by a kill is undone first (RecoverEdit).
+/// programs, objects and what is no ELF file are passed over. A file whose edit was interrupted by a kill is
+/// planned as it was before, and is always an item. Writes nothing.
 /// Errors: kInvalidInput (rule with an empty entry or one that holds ':'), kCorrupt, kUnsupported,
 /// kIo, kCancelled; with the file.
 Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <map>
 
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"
 #include "elf/header_room.h"
+#include "elf/symbol_table.h"
 #include "support/assert.h"
 
 namespace ptpkg::elf {
@@ -15,7 +17,10 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLargestPage = 64U << 10U;  // of arm64 and ppc64 kernels
 constexpr std::uint64_t kBlockAlign = 16;           // notes ask for 4 or 8
-constexpr std::uint64_t kSpareStringBytes = 2048;   // at least; rounded up to the end of a page
+// In front of a new segment's first part: llvm-objcopy 14 takes a PT_INTERP or PT_NOTE that begins where the
+// PT_LOAD does for the one that contains it, and aligns the PT_LOAD to a byte.
+constexpr std::uint64_t kLead = kBlockAlign;
+constexpr std::uint64_t kSpareStringBytes = 2048;  // at least; rounded up to the end of a page
 constexpr std::size_t kSpareEntries = 16;
 constexpr std::size_t kMaxSegments = 0xffff;  // PN_XNUM, the escape value
 // Linux before 5.18 computes a program's AT_PHDR from the first segment's bias, so a moved program
@@ -146,7 +151,7 @@ class TailPlanner {
 
   /// Gives every part its offset, then computes the new headers and tables.
   Result<void> Build() {
-    std::uint64_t at = layout_.begin;
+    std::uint64_t at = layout_.begin + (layout_.extends ? 0 : kLead);
     layout_.strings = image_.strings.offset;
     if (layout_.strings_mode == StringsMode::kContinue) at += StringGrowth(at);
     const auto place = [&at](bool wanted, std::uint64_t size) -> std::uint64_t {
@@ -188,18 +193,26 @@ class TailPlanner {
     return AlignUp(at + least, kPage) - at;
   }
 
+  /// Where the program headers come to stand. In front, if there is any way: strip, eu-strip, llvm-strip and
+  /// objcopy put them there without looking at what they overwrite.
   Result<void> PlanSegmentSlots() {
     const bool adds_stack = state_.executable_stack && image_.FindSegment(kSegmentGnuStack) == nullptr;
     const std::size_t wanted = (layout_.extends ? 0U : 1U) + (adds_stack ? 1U : 0U);
-    const auto free =
+    auto free =
         static_cast<std::size_t>(std::count_if(image_.segments.begin(), image_.segments.end(),
                                                [](const Segment& s) { return s.type == kSegmentNull; }));
+    spares_phdr_ = wanted > free && CanSparePhdr(image_);
+    if (spares_phdr_) ++free;
     segment_slots_ = std::max(image_.segments.size(), image_.segments.size() - free + wanted);
     if (wanted > free) {
       room_ = FindHeaderRoom(image_, segment_slots_);
+      // Of a damaged file: the chain of requirements may lead anywhere.
+      const MappedRange& needs = state_.needs_range;
+      if (room_ && needs.offset < room_->end && room_->begin < needs.offset + needs.size_bytes) room_.reset();
       layout_.moves_headers = !room_;
       if (room_) {
-        PTPKG_TRY(block_bytes_, ReadExact(file_, room_->begin, room_->end - room_->begin, "the notes"));
+        PTPKG_TRY(block_bytes_, ReadExact(file_, room_->begin, room_->end - room_->begin,
+                                          "what follows the program headers"));
       }
     } else {
       // The switch is one write, so it has to lie in one page.
@@ -212,7 +225,9 @@ class TailPlanner {
 
   void BuildSegments() {
     segments_ = image_.segments;
-    std::erase_if(segments_, [](const Segment& s) { return s.type == kSegmentNull; });
+    std::erase_if(segments_, [&](const Segment& s) {
+      return s.type == kSegmentNull || (s.type == kSegmentPhdr && spares_phdr_);
+    });
     const std::size_t last = LastLoad(segments_);
     std::uint32_t flags = kFlagRead | (layout_.moves_dynamic ? kFlagWrite : 0U);
     if (layout_.extends) {
@@ -319,6 +334,8 @@ class TailPlanner {
     plan.tier = WriteTier::kAppend;
     plan.old_size = image_.file_size;
     plan.new_size = layout_.end;
+    const bool were_in_front = image_.header.program_headers_offset == codec_.FileHeaderSize();
+    plan.strip_hazard = layout_.moves_headers && were_in_front && !image_.sections.empty();
     writes_ = &plan.writes;
     AppendTail();
     PTPKG_TRY(std::vector<PlannedWrite> versions, PlanVersionIndices(file_, image_, state_));
@@ -329,6 +346,8 @@ class TailPlanner {
       if (write) plan.writes.push_back(std::move(*write));
     }
     PTPKG_CHECK(UpdateSections());
+    PTPKG_TRY(auto symbols, PlanSymbolValues(file_, image_, moved_));
+    std::move(symbols.begin(), symbols.end(), std::back_inserter(plan.writes));
     if (image_.dynamic) PTPKG_CHECK(BlankOldStrings());
     return plan;
   }
@@ -432,8 +451,19 @@ class TailPlanner {
       section.offset = layout_.block + (section.offset - room_->begin);
       section.addr = layout_.AddressOf(section.offset);
       PTPKG_CHECK(PutSection(i, section));
+      if (IsLookupTable(image_, image_.sections[i])) BlankOldTable(image_.sections[i]);
     }
     return Ok();
+  }
+
+  /// What is read nowhere any more shall not be in every package twice. Notes stay: they are small, and
+  /// linker scripts give names to their bytes.
+  void BlankOldTable(const Section& section) {
+    const std::uint64_t headers_end =
+        image_.header.program_headers_offset + segment_slots_ * codec_.SegmentSize();
+    const std::uint64_t begin = std::max(section.offset, headers_end);
+    const std::uint64_t end = section.offset + section.size;
+    if (begin < end) Literal(begin, std::vector<std::byte>(end - begin));
   }
 
   Result<void> MoveSection(std::uint32_t type, std::uint64_t old_address, std::uint64_t offset,
@@ -449,6 +479,7 @@ class TailPlanner {
   }
 
   Result<void> PutSection(std::size_t index, const Section& section) {
+    moved_[index] = section.addr - image_.sections[index].addr;
     std::vector<std::byte> bytes(codec_.SectionSize());
     codec_.EncodeSection(section, bytes);
     const std::uint64_t at = image_.header.section_headers_offset + index * bytes.size();
@@ -503,7 +534,9 @@ class TailPlanner {
   Placement placement_;
   Layout layout_;
   std::size_t segment_slots_ = 0;
-  std::optional<HeaderRoom> room_;  ///< Set when the program headers lengthen in place.
+  bool spares_phdr_ = false;                    ///< The slot of PT_PHDR is taken.
+  std::map<std::size_t, std::uint64_t> moved_;  ///< Section index → growth of its address.
+  std::optional<HeaderRoom> room_;              ///< Set when the program headers lengthen in place.
   std::vector<std::byte> block_bytes_;
   std::vector<Segment> segments_;
   std::vector<std::byte> dynamic_;

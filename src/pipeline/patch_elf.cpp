@@ -8,6 +8,8 @@
 namespace ptpkg::pipeline {
 namespace {
 
+constexpr std::uint32_t kOwnerWrite = 0200;
+
 struct Opened {
   std::unique_ptr<File> file;
   elf::Image image;
@@ -15,11 +17,11 @@ struct Opened {
 };
 
 Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
-  PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(auto image, elf::ReadImage(*file));
+  PTPKG_TRY(elf::RecoveredFile opened, elf::OpenRecovered(fs, path));
+  PTPKG_TRY(auto image, elf::ReadImage(*opened.file));
   if (!image) return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
-  PTPKG_TRY(elf::LinkFacts facts, elf::ReadLinkFacts(*file, *image));
-  return Opened{.file = std::move(file), .image = *std::move(image), .facts = std::move(facts)};
+  PTPKG_TRY(elf::LinkFacts facts, elf::ReadLinkFacts(*opened.file, *image));
+  return Opened{.file = std::move(opened.file), .image = *std::move(image), .facts = std::move(facts)};
 }
 
 /// Edits a copy beside `output` and renames it over the name.
@@ -30,27 +32,32 @@ Result<void> PatchCopy(Env& env, const AbsPath& input, AbsPath output, const elf
     PTPKG_TRY(output, env.fs.RealPath(output.str()));
     PTPKG_TRY(const FileStat stat, env.fs.Stat(output));
     if (stat.kind == FileKind::kOther) return Ok();
-    // What an interrupted edit of the file before left has nothing to do with the new one.
-    PTPKG_CHECK(elf::RecoverEdit(env.fs, output));
   }
-  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, output.Parent(), ".ptpkg-edit"));
+  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, output.Parent(), elf::kEditFolderPrefix));
   const AbsPath copy = scratch.path() / "copy";
   PTPKG_CHECK(env.fs.CopyFile(input, copy));
+  PTPKG_TRY(const FileStat original, env.fs.Lstat(copy));
+  PTPKG_CHECK(env.fs.SetMode(copy, original.mode | kOwnerWrite));
+  PTPKG_CHECK(env.fs.CopyAttributes(input, copy));
+  PTPKG_CHECK(elf::RecoverEdit(env.fs, copy));
   if (!plan.writes.empty()) {
     PTPKG_TRY(const elf::EditPlan edited, elf::EditFile(env.fs, copy, edits));
   }
+  PTPKG_CHECK(env.fs.SetMode(copy, original.mode));
   return env.fs.Rename(copy, output);
 }
 
 }  // namespace
 
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
-  PTPKG_CHECK(elf::RecoverEdit(env.fs, file));
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, file));
   ElfSummary summary;
   PTPKG_TRY(summary.warnings, elf::CheckSectionTable(*opened.file, opened.image));
+  const std::uint16_t type = opened.image.header.type;
+  summary.is_linked = type == elf::kTypeExec || type == elf::kTypeDyn;
   summary.has_dynamic = opened.image.dynamic.has_value();
-  summary.is_library = opened.image.header.type == elf::kTypeDyn;
+  summary.has_dynamic_segment = opened.image.FindSegment(elf::kSegmentDynamic) != nullptr;
+  summary.is_library = type == elf::kTypeDyn;
   summary.interpreter = opened.facts.interpreter;
   summary.soname = opened.facts.soname;
   if (const auto& path = opened.facts.Effective()) summary.search_path = path->text;
@@ -62,7 +69,7 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
 
 Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
-  PTPKG_CHECK(elf::RecoverEdit(env.fs, input));
+  if (!request.output) PTPKG_CHECK(elf::RecoverEdit(env.fs, input));
   PTPKG_TRY(const Opened opened, OpenElf(env.fs, input));
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(env.fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));

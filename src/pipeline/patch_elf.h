@@ -13,8 +13,10 @@ namespace ptpkg::pipeline {
 
 /// What the --print options tell.
 struct ElfSummary {
+  bool is_linked = false;  ///< A program or library; not an object file, not a core.
   bool has_dynamic = false;
-  bool is_library = false;  ///< ET_DYN.
+  bool has_dynamic_segment = false;  ///< Of debug companions too, which have no dynamic section to read.
+  bool is_library = false;           ///< ET_DYN.
   std::optional<std::string> interpreter;
   std::optional<std::string> soname;
   std::optional<std::string> search_path;  ///< DT_RUNPATH, else DT_RPATH.
@@ -23,7 +25,7 @@ struct ElfSummary {
   std::vector<std::string> warnings;  ///< Of elf::CheckSectionTable.
 };
 
-/// An edit of it that a kill interrupted is undone first (elf::RecoverEdit).
+/// Of a file whose edit was interrupted by a kill: what it said before (elf::OpenRecovered). Writes nothing.
 /// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
 /// elf/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);

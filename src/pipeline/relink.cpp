@@ -76,6 +76,8 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   }
   elf::RelinkOptions options;
   options.edits = request.edits;
+  // What our own writer cannot do well is nothing to LIEF's.
+  options.allow_strip_hazard = request.allow_strip_hazard || request.apply.writer == elf::Writer::kLief;
   if (request.root) options.build_prefix = request.root->str();
   if (request.recipe) {
     PTPKG_TRY(options.rules, RecipeRules(env, request));
@@ -133,6 +135,33 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
   return planned;
 }
 
+RelinkItem ItemOf(const PlannedPath& planned, const elf::FileChange& change, elf::Writer writer) {
+  RelinkItem item{.file = planned.tree.root / change.file,
+                  .before = change.before,
+                  .after = change.after,
+                  .tier = std::string(elf::WriteTierName(change.tier)),
+                  .bytes_to_write = change.bytes_to_write,
+                  .bytes_grown = change.bytes_grown};
+  if (writer == elf::Writer::kLief && change.tier != elf::WriteTier::kNothing) {
+    const TreeEntry* entry = planned.tree.Find(change.file.str());
+    item.tier = "rewrite";
+    item.bytes_to_write = entry == nullptr ? 0 : entry->size_bytes;
+    item.bytes_grown = 0;
+  }
+  return item;
+}
+
+/// The sizes of rewritten files, which only the writer knows.
+void CountRewritten(std::vector<RelinkItem>& items, const StagedTree& tree) {
+  for (RelinkItem& item : items) {
+    const auto name = item.file.RelativeTo(tree.root);
+    const TreeEntry* entry = name ? tree.Find(name->str()) : nullptr;
+    if (item.tier != "rewrite" || entry == nullptr) continue;
+    item.bytes_grown = entry->size_bytes - std::min(entry->size_bytes, item.bytes_to_write);
+    item.bytes_to_write = entry->size_bytes;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
@@ -148,12 +177,7 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
                      fmt::format("'{}' is named twice", (planned.tree.root / change.file).str()))
             .WithHint("a folder stands for all files below it");
       }
-      items.push_back({.file = planned.tree.root / change.file,
-                       .before = change.before,
-                       .after = change.after,
-                       .tier = std::string(elf::WriteTierName(change.tier)),
-                       .bytes_to_write = change.bytes_to_write,
-                       .bytes_grown = change.bytes_grown});
+      items.push_back(ItemOf(planned, change, request.apply.writer));
     }
     all.push_back(std::move(planned));
   }
@@ -161,6 +185,7 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Task task(env.reporter, {.stage = "relink", .subject = std::string(request.paths[i].Name())});
     PTPKG_CHECK(elf::ApplyRelink(env, all[i].tree, all[i].plan, request.apply));
+    CountRewritten(items, all[i].tree);
     task.Done();
   }
   return items;

@@ -25,6 +25,7 @@ struct RelinkRequest {
   /// folder itself; for a named file, its own folder.
   std::optional<AbsPath> root = {};
   bool plan_only = false;
+  bool allow_strip_hazard = false;  ///< elf::Edits::allow_strip_hazard.
   elf::ApplyOptions apply = {.verification = elf::Verification::kDeepIfGrown};
 };
 
@@ -33,9 +34,9 @@ struct RelinkItem {
   AbsPath file = AbsPath::Literal("/nonexistent");
   elf::LinkFacts before;
   elf::LinkFacts after;
-  std::string tier;  ///< "nothing", "in place", "spare entry", "append"
+  std::string tier;  ///< "nothing", "in place", "spare entry", "append"; "rewrite" by LIEF
   std::uint64_t bytes_to_write = 0;
-  std::uint64_t bytes_grown = 0;
+  std::uint64_t bytes_grown = 0;  ///< Of a rewrite 0 until it is done; a file that shrank counts as 0.
 };
 
 /// Plans, and unless `plan_only` applies; items in order of paths. All paths are planned before the first is

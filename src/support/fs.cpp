@@ -36,6 +36,8 @@ Result<std::optional<FileStat>> LstatIfExists(Fs& fs, const AbsPath& path) {
 
 Result<void> Fs::CopyOwner(const AbsPath& /*from*/, const AbsPath& /*to*/) { return Ok(); }
 
+Result<void> Fs::CopyAttributes(const AbsPath& /*from*/, const AbsPath& /*to*/) { return Ok(); }
+
 Result<AbsPath> Fs::RealPath(const std::string& text) {
   constexpr int kMaxLinks = 40;  // as the kernel follows
   PTPKG_TRY(AbsPath path, AbsPath::Parse(text));

@@ -97,6 +97,11 @@ class Fs {
   /// Gives `to` the owner and group of `from`. Errors: kIo (only root may give files away). A file system
   /// without owners has nothing to do.
   virtual Result<void> CopyOwner(const AbsPath& from, const AbsPath& to);
+  /// Gives `to` the extended attributes and the access list of `from`, and takes away an access list that it
+  /// got from its folder. Left out: file capabilities and signatures of the content, which end with a change;
+  /// and of the attributes that only privileged processes set, those that this one may not. REQUIRES: both
+  /// may be written. Errors: kIo. A file system without attributes has nothing to do.
+  virtual Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to);
   /// The file that `text`, an absolute path as a user wrote it, leads to: symlinks followed and ".." taken as
   /// the kernel takes them, so not below a link's own folder but its target's. Errors: kNotFound, kIo.
   virtual Result<AbsPath> RealPath(const std::string& text);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "support/fs.h"
+#include "support/os_attributes.h"
 #include "support/os_find.h"
 
 namespace ptpkg {
@@ -412,6 +413,10 @@ class OsFs final : public Fs, public MagicFinder {
     if (::lchown(to.c_str(), original.st_uid, original.st_gid) != 0)
       return PathError(errno, "give an owner to", to);
     return Ok();
+  }
+
+  Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to) override {
+    return CopyAttributesOnDisk(from, to);
   }
 
   Result<AbsPath> RealPath(const std::string& text) override {

@@ -68,7 +68,7 @@ def artifacts(output: pathlib.Path) -> dict[str, str]:
 
 def leftovers(*folders: pathlib.Path) -> list[str]:
     """Temporary files and work folders that nobody removed."""
-    marks = (".ptpkg-tmp", ".ptpkg-pack", ".ptpkg-undo", "attempt-", "tree-")
+    marks = (".ptpkg-tmp", ".ptpkg-pack", "attempt-", "tree-")
     found = []
     for folder in folders:
         for path in folder.rglob("*"):

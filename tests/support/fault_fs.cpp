@@ -163,6 +163,13 @@ Result<void> FaultFs::CopyFile(const AbsPath& from, const AbsPath& to) {
   return inner_.CopyFile(from, to);
 }
 
+Result<void> FaultFs::CopyOwner(const AbsPath& from, const AbsPath& to) { return inner_.CopyOwner(from, to); }
+
+Result<void> FaultFs::CopyAttributes(const AbsPath& from, const AbsPath& to) {
+  PTPKG_CHECK(Pass(kMutates, "copy the attributes of", from.str()));
+  return inner_.CopyAttributes(from, to);
+}
+
 Result<void> FaultFs::SyncDir(const AbsPath& path) {
   PTPKG_CHECK(Pass(kMutates, "sync folder", path.str()));
   return inner_.SyncDir(path);

@@ -120,6 +120,7 @@ TEST_P(EditFlavour, AllTablesMoveTogether) {
   edits.executable_stack = false;
   edits.replace_needed = {{"libdeep.so.1", "libdeep-0123456789.so.1"}};
   edits.soname = "libanswer-renamed.so";
+  edits.allow_strip_hazard = true;  // the program headers too
   ASSERT_OK_AND_ASSIGN(const EditPlan plan, stage.Edit(edits));
   EXPECT_EQ(plan.tier, WriteTier::kAppend);
   const LinkFacts facts = stage.Facts();
@@ -434,23 +435,14 @@ TEST(EditFaults, FailedWriteRestoresTheOldContent) {
   for (const Edits& edits : FaultyEdits()) {
     SyntheticElf subject = FaultySubject();
     const std::string before = subject.Build();
-    const int faults = RunFaultLoop({.scope = FaultScope::kMutating,
-                                     .setup = [&](MemFs& fs) { fs.AddFile(kFile.str(), before); },
-                                     .run = [&](Fs& fs) -> Result<void> {
-                                       PTPKG_TRY(const EditPlan plan, EditFile(fs, kFile, edits));
-                                       return Ok();
-                                     },
-                                     .check =
-                                         [&](MemFs& fs, const Error&) {
-                                           // Only the removal of the record may fail after the edit is
-                                           // complete and verified.
-                                           const bool done = fs.Content(kFile.str()) != before;
-                                           if (done) {
-                                             EXPECT_TRUE(*Exists(fs, UndoPath(kFile)));
-                                           } else {
-                                             EXPECT_EQ(fs.Content(kFile.str()), before);
-                                           }
-                                         }});
+    const int faults =
+        RunFaultLoop({.scope = FaultScope::kMutating,
+                      .setup = [&](MemFs& fs) { fs.AddFile(kFile.str(), before); },
+                      .run = [&](Fs& fs) -> Result<void> {
+                        PTPKG_TRY(const EditPlan plan, EditFile(fs, kFile, edits));
+                        return Ok();
+                      },
+                      .check = [&](MemFs& fs, const Error&) { EXPECT_EQ(fs.Content(kFile.str()), before); }});
     EXPECT_GE(faults, 3);
   }
 }
@@ -485,7 +477,7 @@ TEST(EditFaults, DeathAtAnyWriteIsUndoneByTheNextCall) {
       FaultFs faulty(
           fs, {.number = number, .sys_errno = 5, .scope = FaultScope::kMutating, .after = FaultAfter::kDead});
       survived = EditFile(faulty, kFile, edits).has_value();
-      if (!*Exists(fs, UndoPath(kFile))) {
+      if (!OpenRecovered(fs, kFile)->interrupted) {
         EXPECT_THAT(fs.Content(kFile.str()), ::testing::AnyOf(before, after))
             << "no record, so one of the two";
       }
@@ -524,28 +516,88 @@ TEST(EditFaults, FullDiskRestoresTheOldSize) {
   EXPECT_THAT(fs.List("/tree"), ElementsAre("libanswer.so"));
 }
 
-TEST(RecoverEdit, RefusesTheRecordOfAnotherFile) {
-  Stage stage(FaultySubject());
-  FaultFs faulty(stage.fs,
-                 {.number = 5, .sys_errno = 5, .scope = FaultScope::kMutating, .after = FaultAfter::kDead});
-  ASSERT_THAT(EditFile(faulty, kFile, SetPath("$ORIGIN/" + std::string(500, 'g'))), Not(ptpkg::test::IsOk()));
-  ASSERT_TRUE(*Exists(stage.fs, UndoPath(kFile)));
-  ASSERT_OK(stage.fs.Remove(kFile));
-  stage.fs.AddFile(kFile.str(), SyntheticElf().Build());
-  EXPECT_THAT(RecoverEdit(stage.fs, kFile),
-              AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("does not belong")),
-                    HasHint(HasSubstr("delete the undo record"))));
+/// A file whose edit was killed with its record complete, some bytes new and some old.
+struct KilledEdit {
+  KilledEdit() : stage(FaultySubject()), before(stage.Content()) {
+    FaultFs faulty(stage.fs,
+                   {.number = 6, .sys_errno = 5, .scope = FaultScope::kMutating, .after = FaultAfter::kDead});
+    EXPECT_THAT(EditFile(faulty, kFile, SetPath("$ORIGIN/" + std::string(500, 'g'))),
+                Not(ptpkg::test::IsOk()));
+    killed = stage.Content();
+    EXPECT_GT(killed.size(), before.size());
+  }
+  void Put(const std::string& content) { stage.fs.AddFile(kFile.str(), content); }
+
+  Stage stage;
+  std::string before;
+  std::string killed;
+};
+
+TEST(RecoverEdit, PutsTheOldFileBack) {
+  KilledEdit edit;
+  EXPECT_THAT(RecoverEdit(edit.stage.fs, kFile), ptpkg::test::IsOkAndHolds(true));
+  EXPECT_EQ(edit.stage.Content(), edit.before);
+  EXPECT_THAT(RecoverEdit(edit.stage.fs, kFile), ptpkg::test::IsOkAndHolds(false));
 }
 
-TEST(RecoverEdit, UnfinishedRecordIsRemoved) {
-  Stage stage(FaultySubject());
-  const std::string before = stage.Content();
-  for (const char* text : {"", "ptpkg-undo 1\n12", "something else"}) {
-    stage.fs.AddFile(UndoPath(kFile).str(), text);
-    EXPECT_THAT(RecoverEdit(stage.fs, kFile), ptpkg::test::IsOkAndHolds(false));
-    EXPECT_FALSE(*Exists(stage.fs, UndoPath(kFile)));
+TEST(RecoverEdit, RefusesAFileThatWasWrittenSince) {
+  KilledEdit edit;
+  std::string other = edit.killed;
+  other.replace(0, edit.before.size(), std::string(edit.before.size(), '\x5a'));
+  edit.Put(other);
+  const auto refused = AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("something else wrote the file since")),
+                             HasHint(HasSubstr("fetch or build the file again")));
+  EXPECT_THAT(RecoverEdit(edit.stage.fs, kFile), refused);
+  EXPECT_EQ(OpenRecovered(edit.stage.fs, kFile).error().code(), ErrorCode::kRefused);
+  EXPECT_EQ(edit.stage.Content(), other);
+}
+
+TEST(RecoverEdit, DamagedRecordIsAnError) {
+  const KilledEdit edit;
+  const std::size_t block = edit.killed.rfind("ptpkg-undo 3");
+  ASSERT_EQ(block % 4096, 0U);
+  const std::size_t ranges = edit.killed.find_last_not_of('\0', block - 1);
+  for (const std::size_t at : {block + 14, block + 100, ranges - 1}) {
+    SCOPED_TRACE(at);
+    KilledEdit damaged;
+    std::string content = edit.killed;
+    content[at] = content[at] == '1' ? '2' : '1';
+    damaged.Put(content);
+    EXPECT_THAT(RecoverEdit(damaged.stage.fs, kFile),
+                FailsWith(ErrorCode::kCorrupt, HasSubstr("undo record at the end of the file is damaged")));
+    EXPECT_EQ(damaged.stage.Content(), content);
   }
-  EXPECT_EQ(stage.Content(), before);
+}
+
+TEST(RecoverEdit, WhatOnlyLooksLikeARecordIsNone) {
+  KilledEdit edit;
+  for (const std::string& content :
+       {edit.before, std::string(), edit.killed + "x", edit.killed.substr(0, edit.killed.size() - 257),
+        std::string(4096, 'a') + "ptpkg-undo 2\n" + std::string(499, '\0')}) {
+    edit.Put(content);
+    EXPECT_THAT(RecoverEdit(edit.stage.fs, kFile), ptpkg::test::IsOkAndHolds(false));
+    EXPECT_EQ(edit.stage.Content(), content);
+  }
+}
+
+TEST(OpenRecovered, ReadsTheOldFileAndWritesNothing) {
+  KilledEdit edit;
+  ASSERT_OK_AND_ASSIGN(const RecoveredFile seen, OpenRecovered(edit.stage.fs, kFile));
+  EXPECT_TRUE(seen.interrupted);
+  EXPECT_EQ(seen.file->Stat()->size_bytes, edit.before.size());
+  for (const std::size_t piece : {1U, 7U, 4096U, 1U << 20U}) {
+    std::string read;
+    std::string buffer(piece, '\0');
+    for (std::size_t got = 1; got != 0; read += buffer.substr(0, got)) {
+      ASSERT_OK_AND_ASSIGN(got, seen.file->ReadAt(read.size(), std::as_writable_bytes(std::span(buffer))));
+    }
+    EXPECT_TRUE(read == edit.before) << piece;
+  }
+  EXPECT_THAT(seen.file->WriteAt(0, AsBytes("x")), FailsWith(ErrorCode::kInternal, _));
+  EXPECT_THAT(seen.file->Truncate(0), FailsWith(ErrorCode::kInternal, _));
+  EXPECT_THAT(seen.file->Sync(), FailsWith(ErrorCode::kInternal, _));
+  EXPECT_OK(seen.file->Close());
+  EXPECT_TRUE(edit.stage.Content() == edit.killed);
 }
 
 }  // namespace

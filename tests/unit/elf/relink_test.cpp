@@ -6,6 +6,7 @@
 
 #include "elf/layouts.h"
 #include "elf/search_path.h"
+#include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"
@@ -166,20 +167,34 @@ TEST_F(Relink, HardLinkedCopiesStayWhatTheyWere) {
   EXPECT_NE(fs_.Content("/tree/liba.so"), original);
 }
 
-TEST_F(Relink, InterruptedEditIsUndoneBeforePlanning) {
+TEST_F(Relink, InterruptedEditIsPlannedAsBeforeAndUndoneByApplying) {
   Add("liba.so", "/tree/lib/some/where");
-  const std::string before = fs_.Content("/tree/liba.so");
+  Add("libb.so", "$ORIGIN");  // nothing to do but to undo
   StagedTree tree = Scan();
+  const std::vector<std::string> names = {"/tree/liba.so", "/tree/libb.so"};
+  std::vector<std::string> before;
+  for (const std::string& name : names) {
+    before.push_back(fs_.Content(name));
+    ptpkg::test::FaultFs faulty(
+        fs_,
+        {.number = 6, .scope = ptpkg::test::FaultScope::kMutating, .after = ptpkg::test::FaultAfter::kDead});
+    Edits edits;
+    edits.search_path = SearchPath{.text = std::string(700, 'x')};
+    ASSERT_FALSE(EditFile(faulty, AbsPath::Literal(name), edits));
+    ASSERT_NE(fs_.Content(name), before.back());
+  }
+  const std::vector<std::string> killed = {fs_.Content(names[0]), fs_.Content(names[1])};
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, {}));
-  const auto file = fs_.Open(AbsPath::Literal("/tree/liba.so"), OpenMode::kRead);
+  ASSERT_THAT(plan, SizeIs(2));
+  EXPECT_TRUE(plan[0].interrupted);
+  EXPECT_EQ(plan[0].before.Effective()->text, "/tree/lib/some/where");
+  EXPECT_EQ(plan[1].tier, WriteTier::kNothing);
+  EXPECT_TRUE(fs_.Content(names[0]) == killed[0] && fs_.Content(names[1]) == killed[1]) << "a plan writes";
   ASSERT_OK(ApplyRelink(env_, tree, plan));
-  const std::string after = fs_.Content("/tree/liba.so");
-  // A rerun on the finished file, with a torn record beside it, plans from what the file says.
-  fs_.AddFile("/tree/.liba.so.ptpkg-undo", "torn");
+  EXPECT_TRUE(fs_.Content(names[1]) == before[1]);
   ASSERT_OK_AND_ASSIGN(const auto again, PlanRelink(env_, tree, {}));
   EXPECT_THAT(again, IsEmpty());
-  EXPECT_EQ(fs_.Content("/tree/liba.so"), after);
-  EXPECT_THAT(fs_.List("/tree"), ElementsAre("liba.so"));
+  EXPECT_EQ(tree.entries[1].size_bytes, before[1].size());
 }
 
 TEST_F(Relink, StalePlanIsRefused) {

@@ -90,7 +90,8 @@ std::string SyntheticElf::Build() {
   for (std::size_t i = 0; i < symbol_names.size(); ++i) {
     PokeU32(out.image, c, places.symbols + i * c.SymbolSize(), static_cast<std::uint32_t>(symbol_names[i]));
   }
-  places.hash = out.Reserve(8 + 4 * (1 + symbol_names.size()));
+  const std::uint64_t hash_size = 8 + 4 * (1 + symbol_names.size());
+  places.hash = out.Reserve(hash_size);
   PokeU32(out.image, c, places.hash, 1);
   PokeU32(out.image, c, places.hash + 4, static_cast<std::uint32_t>(symbol_names.size()));
   const std::uint64_t versym = out.Reserve(2 * symbol_names.size());
@@ -149,7 +150,7 @@ std::string SyntheticElf::Build() {
 
   std::uint16_t section_count = 0;
   if (sections) {
-    const std::string names("\0.shstrtab\0.dynsym\0.dynstr\0.dynamic\0.gnu.version_r\0", 52);
+    const std::string names("\0.shstrtab\0.dynsym\0.dynstr\0.dynamic\0.gnu.version_r\0.hash\0", 58);
     const std::uint64_t names_at = out.Text(names);
     std::vector<Section> list(1);
     list.push_back({1, kSectionStrtab, 0, 0, names_at, names.size(), 0, 0, 1, 0});
@@ -159,6 +160,7 @@ std::string SyntheticElf::Build() {
     list.push_back({27, kSectionDynamic, 3, places.dynamic, places.dynamic, dynamic_size, 3, 0, 8,
                     c.DynamicEntrySize()});
     if (versions) list.push_back({36, kSectionGnuVerneed, 2, places.needs, places.needs, 32, 3, 1, 8, 0});
+    list.push_back({51, kSectionHash, 2, places.hash, places.hash, hash_size, 2, 0, 4, 4});
     places.section_headers = out.Reserve(list.size() * c.SectionSize());
     section_count = static_cast<std::uint16_t>(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {

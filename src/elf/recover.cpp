@@ -1,0 +1,67 @@
+// RecoverEdit and OpenRecovered (declared in elf/edit.h).
+
+#include <fmt/format.h>
+
+#include "elf/edit.h"
+#include "elf/undo.h"
+
+namespace ptpkg::elf {
+namespace {
+
+Error WrittenSince(const AbsPath& path) {
+  return Error(ErrorCode::kRefused,
+               fmt::format("an edit of '{}' was interrupted, and something else wrote the file since",
+                           path.str()))
+      .WithHint("its old content cannot be told any more: fetch or build the file again");
+}
+
+/// The record at the end of `file`, if there is one that can be carried out. REQUIRES: the lock, for an edit
+/// that is under way has a record too.
+Result<std::optional<UndoRecord>> ReadOwnUndo(File& file, const AbsPath& path) {
+  PTPKG_TRY(auto record, ReadUndo(file),
+            fmt::format("while looking for an interrupted edit of '{}'", path.str()));
+  if (!record) return record;
+  PTPKG_TRY(const bool ours, IsUndoable(file, *record));
+  if (!ours) return WrittenSince(path);
+  return record;
+}
+
+/// Whether `file` ends with something that the lock has to be waited for: a record, or one that is just being
+/// written.
+Result<bool> MayHaveUndo(File& file) {
+  const auto record = ReadUndo(file);
+  if (record) return record->has_value();
+  if (record.error().code() == ErrorCode::kCorrupt) return true;
+  return record.error();
+}
+
+}  // namespace
+
+Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
+  {
+    PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
+    PTPKG_TRY(const bool pending, MayHaveUndo(*file));
+    if (!pending) return false;
+  }
+  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
+  PTPKG_CHECK(file->Lock());
+  PTPKG_TRY(const auto record, ReadOwnUndo(*file, path));
+  if (!record) return false;
+  PTPKG_CHECK(RollBack(*file, *record));
+  PTPKG_CHECK(file->Close());
+  return true;
+}
+
+Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path) {
+  PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
+  PTPKG_TRY(const bool pending, MayHaveUndo(*file));
+  if (!pending) return RecoveredFile{.file = std::move(file)};
+  // A descriptor of its own: the caller's must not hold the lock against the edit that follows.
+  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kRead));
+  PTPKG_CHECK(guard->Lock());
+  PTPKG_TRY(auto record, ReadOwnUndo(*file, path));
+  if (!record) return RecoveredFile{.file = std::move(file)};
+  return RecoveredFile{.file = ViewAsBefore(std::move(file), *std::move(record)), .interrupted = true};
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,183 @@
+// What others do to a file after it grew: strip, eu-strip, objcopy, llvm-strip, eu-elflint.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "elf/edit.h"
+#include "support/matchers.h"
+#include "support/process.h"
+#include "support/text.h"
+#include "unit/elf/linked_toys.h"
+
+namespace ptpkg::elf::test {
+namespace {
+
+using ptpkg::test::FailsWith;
+using ptpkg::test::HasHint;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Argv = std::vector<std::string>;
+
+Edits Path(const std::string& text) {
+  Edits edits;
+  edits.search_path = SearchPath{.text = text};
+  return edits;
+}
+
+Edits LongPath() { return Path("$ORIGIN/deps:$ORIGIN:/" + std::string(700, 'g')); }
+
+bool IsInstalled(const std::string& program) {
+  return FindProgram(program, "/usr/local/bin:/usr/bin:/bin").has_value();
+}
+
+/// Programs that take a linked file apart and put it together again, in place.
+std::vector<Argv> InstalledStrippers() {
+  const std::vector<Argv> all = {{"strip"},
+                                 {"strip", "--strip-debug"},
+                                 {"objcopy"},
+                                 {"objcopy", "--strip-unneeded"},
+                                 {"eu-strip"},
+                                 {"llvm-strip"},
+                                 {"llvm-objcopy", "--strip-unneeded"}};
+  std::vector<Argv> installed;
+  for (const Argv& tool : all) {
+    if (IsInstalled(tool.front())) installed.push_back(tool);
+  }
+  return installed;
+}
+
+/// What eu-elflint says about the file; "" where it is not installed.
+std::vector<std::string> Complaints(LinkedToys& toys, const std::string& name) {
+  if (!IsInstalled("eu-elflint")) return {};
+  return Split(toys.Output({"sh", "-c", "eu-elflint --gnu-ld \"$1\" || true", "sh", name}), '\n');
+}
+
+/// A file, or several, that grow in each way and are then given to each tool.
+void ExpectSurvival(LinkedToys& toys, const std::string& name, const std::function<void()>& use,
+                    const Edits& edits = LongPath()) {
+  const AbsPath file = toys.Path(name);
+  const AbsPath original = toys.Path("original");
+  const AbsPath grown = toys.Path("grown");
+  const std::size_t complaints = Complaints(toys, name).size();
+  ASSERT_OK(toys.fs().Rename(file, original));
+  ASSERT_OK(toys.fs().CopyFile(original, file));
+  ASSERT_OK_AND_ASSIGN(const EditPlan plan,
+                       EditFile(toys.fs(), file, edits, {.verification = Verification::kDeep}));
+  ASSERT_EQ(plan.tier, WriteTier::kAppend);
+  EXPECT_FALSE(plan.strip_hazard);
+  EXPECT_LE(Complaints(toys, name).size(), complaints) << Join(Complaints(toys, name), "\n");
+  use();
+  ASSERT_OK(toys.fs().Rename(file, grown));
+  for (const Argv& tool : InstalledStrippers()) {
+    SCOPED_TRACE(Join(tool, " "));
+    ASSERT_OK(toys.fs().CopyFile(grown, file));
+    Argv command = tool;
+    command.push_back(name);
+    toys.Output(command);
+    use();
+    // And it can be edited again.
+    ASSERT_OK(EditFile(toys.fs(), file, Path("$ORIGIN/deps:$ORIGIN:/" + std::string(9000, 'h'))));
+    use();
+    ASSERT_OK(toys.fs().Remove(file));
+  }
+  ASSERT_OK(toys.fs().Rename(grown, file));
+  ASSERT_OK(toys.fs().Remove(original));
+}
+
+class Stripped : public ::testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Linkers, Stripped, ::testing::ValuesIn(InstalledLinkers()),
+                         [](const auto& tested) { return tested.param; });
+
+TEST_P(Stripped, LibraryAndProgramsThatGrewStillRun) {
+  LinkedToys toys(GetParam());
+  ExpectSurvival(toys, "libanswer.so", [&] { ASSERT_EQ(toys.Load(toys.Path("libanswer.so")), 42); });
+  for (const char* name : {"app", "app_fixed"}) {
+    ExpectSurvival(toys, name, [&] { ASSERT_EQ(toys.Run(toys.Path(name)), 42); });
+  }
+}
+
+TEST_P(Stripped, ProgramWithALongerInterpreterStillRuns) {
+  LinkedToys toys(GetParam());
+  const std::string said =
+      toys.Output({"sh", "-c", "readelf -l app | sed -n 's/.*interpreter: //p' | tr -d ]"});
+  const std::string loader(Trim(said));
+  Edits edits;
+  edits.interpreter = toys.Path("loader-" + std::string(120, 'x')).str();
+  ASSERT_OK(toys.fs().CreateSymlink(loader, AbsPath::Literal(*edits.interpreter)));
+  for (const char* name : {"app", "app_fixed"}) {
+    ExpectSurvival(
+        toys, name,
+        [&] {
+          toys.Output({"sh", "-c", fmt::format("LD_LIBRARY_PATH=.:deps ./{}; test $? = 42", name)});
+        },
+        edits);
+  }
+}
+
+TEST_P(Stripped, LibraryOf20000SymbolsThatGrewStillLoads) {
+  LinkedToys toys(GetParam());
+  std::string source = "int answer(void) { return 42; }\n";
+  for (int i = 0; i < 20'000; ++i) source += fmt::format("int a_name_of_usual_length_number_{};\n", i);
+  ASSERT_OK(WriteFile(toys.fs(), toys.Path("big.c"), source));
+  toys.Output({"gcc", "-g0", "-O0", "-shared", "-fPIC", "-fuse-ld=" + GetParam(), "big.c", "-o", "big.so"});
+  ExpectSurvival(toys, "big.so", [&] { ASSERT_EQ(toys.Load(toys.Path("big.so")), 42); });
+}
+
+/// Real libraries of many symbols, where they are installed.
+class StrippedReal : public ::testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Libraries, StrippedReal,
+    ::testing::Values(std::pair("libcxx", "/usr/lib/llvm-14/lib/libc++.so.1.0"),
+                      std::pair("libgnat", "/usr/lib/x86_64-linux-gnu/libgnat-12.so"),
+                      std::pair("tsan",
+                                "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.tsan-x86_64.so")),
+    [](const auto& tested) { return tested.param.first; });
+
+TEST_P(StrippedReal, StillResolvesAllItsSymbols) {
+  LinkedToys toys("bfd");
+  const AbsPath installed = AbsPath::Literal(GetParam().second);
+  if (!*Exists(toys.fs(), installed)) GTEST_SKIP() << installed.str() << " is not installed";
+  ASSERT_OK(toys.fs().CopyFile(installed, toys.Path("library.so")));
+  // ld.so relocates all of it and says which symbols it does not find; the initialisers do not run.
+  const auto resolve = [&] {
+    const std::string said = toys.Output({"ldd", "-r", "./library.so"});
+    std::vector<std::string> lines;
+    for (const std::string& line : Split(said, '\n')) lines.push_back(line.substr(0, line.rfind(" (0x")));
+    return lines;
+  };
+  const auto before = resolve();
+  ExpectSurvival(toys, "library.so", [&] { ASSERT_EQ(resolve(), before); });
+}
+
+TEST(StripHazard, IsRefusedUnlessAllowed) {
+  LinkedToys toys("bfd");
+  ASSERT_OK(WriteFile(toys.fs(), toys.Path("data.c"),
+                      "__attribute__((section(\".first\"))) const int first[100] = {1};\n"
+                      "int answer(void) { return 42; }\n"));
+  // Data directly behind the headers, and no note or PT_PHDR that could give way.
+  toys.Output({"sh", "-c",
+               "ld -shared --verbose | sed -n '/^=====/,/^=====/p' | grep -v ^===== | "
+               "sed 's/^  \\.note.gnu.build-id.*/  .first : { *(.first) }/' > script; "
+               "gcc -shared -fPIC data.c -o data.so -fuse-ld=bfd -Wl,--build-id=none -Wl,-T,script "
+               "-Wa,-mx86-used-note=no -fcf-protection=none"});
+  const std::string before = toys.Bytes("data.so");
+  EXPECT_THAT(EditFile(toys.fs(), toys.Path("data.so"), LongPath()),
+              AllOf(FailsWith(ErrorCode::kUnsupported, HasSubstr("strip or objcopy would destroy it")),
+                    HasHint(HasSubstr("--allow-strip-hazard"))));
+  EXPECT_EQ(toys.Bytes("data.so"), before);
+  Edits allowed = LongPath();
+  allowed.allow_strip_hazard = true;
+  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys.fs(), toys.Path("data.so"), allowed));
+  EXPECT_TRUE(plan.strip_hazard);
+  EXPECT_EQ(toys.Load(toys.Path("data.so")), 42);
+  // Once it has happened there is nothing left to refuse.
+  ASSERT_OK(EditFile(toys.fs(), toys.Path("data.so"), Path("/" + std::string(9000, 'x'))));
+  EXPECT_EQ(toys.Load(toys.Path("data.so")), 42);
+}
+
+}  // namespace
+}  // namespace ptpkg::elf::test
