@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <functional>
 #include <map>
+#include <system_error>
 
 #include "cli/output.h"
 #include "support/text.h"
@@ -16,6 +17,7 @@ using elf::PathAction;
 using pipeline::ElfSummary;
 
 constexpr std::uint64_t kMaxArgumentBytes = 1U << 20U;
+constexpr std::string_view kNoHeader = "missing ELF header";
 
 constexpr std::string_view kHelp = R"(syntax: patchelf
   [--set-interpreter FILENAME]
@@ -252,9 +254,12 @@ class Parser {
 struct Wording {
   std::string_view ours;
   std::string_view patchelf;
+  bool is_all = false;  ///< Our own message adds nothing.
 };
 
-constexpr std::array<Wording, 4> kWordings = {{
+constexpr std::array<Wording, 6> kWordings = {{
+    {"is not an ELF file", "not an ELF executable", true},
+    {"the ELF header is cut short", kNoHeader, true},
     {"the program header table needs", "program header table out of bounds"},
     {"section headers of", "section headers have wrong size"},
     {"of a string table of", "string table index out of bounds"},
@@ -262,24 +267,53 @@ constexpr std::array<Wording, 4> kWordings = {{
 }};
 
 Error Reworded(const Error& error) {
-  if (error.code() == ErrorCode::kUnsupported && error.message().ends_with("is not an ELF file")) {
-    return Error(error.code(), "not an ELF executable");
-  }
   const auto wording = std::find_if(kWordings.begin(), kWordings.end(), [&](const Wording& candidate) {
     return error.message().find(candidate.ours) != std::string::npos;
   });
   if (wording == kWordings.end()) return error;
+  if (wording->is_all) return Error(error.code(), std::string(wording->patchelf));
   return Error(error.code(), fmt::format("{}: {}", wording->patchelf, error.message()));
 }
 
-Result<void> Print(const PatchelfCommand& command, const ElfSummary& summary) {
-  constexpr std::string_view kStatic = "The input file is most likely statically linked";
-  if (command.print_interpreter) {
-    if (!summary.interpreter) {
-      return Error(ErrorCode::kUnsupported, fmt::format("cannot find section '.interp'. {}", kStatic));
-    }
-    PrintResult(*summary.interpreter);
+/// "what 'name': text of the errno", as patchelf tells about system calls.
+Error SystemError(const Error& error, std::string_view what, std::string_view name) {
+  if (error.sys_errno() == 0) return Reworded(error);
+  return Error(error.code(),
+               fmt::format("{} '{}': {}", what, name, std::generic_category().message(error.sys_errno())));
+}
+
+/// What is no file, or too short to be one of ELF.
+Result<void> CheckFile(const FileStat& stat, std::string_view name) {
+  constexpr std::uint64_t kSmallestHeader = 52;  // of a 32-bit file
+  if (stat.kind == FileKind::kDirectory) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("reading '{}': Is a directory", name));
   }
+  if (stat.kind != FileKind::kRegular || stat.size_bytes < kSmallestHeader)
+    return Error(ErrorCode::kUnsupported, std::string(kNoHeader));
+  return Ok();
+}
+
+/// Refuses what patchelf refuses: files that are not linked, and options about a section that is not there.
+Result<void> CheckSections(const PatchelfCommand& command, const ElfSummary& summary) {
+  const auto missing = [](std::string_view section) {
+    return Error(
+        ErrorCode::kUnsupported,
+        fmt::format("cannot find section '{}'. The input file is most likely statically linked", section));
+  };
+  if (!summary.is_linked) return Error(ErrorCode::kUnsupported, "wrong ELF type");
+  const elf::EditRequest& edits = command.edits;
+  const bool wants_interpreter = command.print_interpreter || edits.interpreter;
+  if (wants_interpreter && !summary.interpreter) return missing(".interp");
+  const bool wants_dynamic = command.print_search_path || command.print_needed ||
+                             edits.path_action != PathAction::kKeep || !edits.add_needed.empty() ||
+                             !edits.remove_needed.empty() || !edits.replace_needed.empty() ||
+                             edits.no_default_libraries || edits.add_debug_entry;
+  if (wants_dynamic && !summary.has_dynamic_segment) return missing(".dynamic");
+  return Ok();
+}
+
+void Print(const PatchelfCommand& command, const ElfSummary& summary) {
+  if (command.print_interpreter) PrintResult(summary.interpreter.value_or(""));
   if (command.print_soname && summary.is_library && summary.soname && !summary.soname->empty()) {
     PrintResult(*summary.soname);
   }
@@ -288,26 +322,25 @@ Result<void> Print(const PatchelfCommand& command, const ElfSummary& summary) {
   if (command.print_needed) {
     for (const std::string& name : summary.needed) PrintResult(name);
   }
-  return Ok();
 }
 
 Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::string& name) {
   const auto file = env.fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", env.cwd.str(), name));
-  if (!file && file.error().code() == ErrorCode::kNotFound) {
-    return Error(ErrorCode::kNotFound,
-                 fmt::format("getting info about '{}': No such file or directory", name));
-  }
-  if (!file) return file.error();
+  if (!file) return SystemError(file.error(), "getting info about", name);
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(*file));
+  PTPKG_CHECK(CheckFile(stat, name));
   const auto summary = pipeline::SummarizeElf(env, *file);
-  if (!summary) return Reworded(summary.error());
+  if (!summary) return SystemError(summary.error(), "opening", name);
   for (const std::string& warning : summary->warnings) PrintLog(fmt::format("warning: {}", warning));
+  PTPKG_CHECK(CheckSections(command, *summary));
   if (!command.unsupported.empty()) {
     return Error(ErrorCode::kUnsupported,
                  fmt::format("{} is not supported by ptpkg's patchelf", command.unsupported));
   }
-  PTPKG_CHECK(Print(command, *summary));
+  Print(command, *summary);
   elf::EditRequest edits = command.edits;
-  edits.blank = 'X';  // what scripts that look for leftovers expect
+  edits.blank = 'X';                // what scripts that look for leftovers expect
+  edits.allow_strip_hazard = true;  // as patchelf, which says nothing either
   auto patched =
       pipeline::PatchElf(env, {.file = *file, .output = command.output, .edits = std::move(edits)});
   if (!patched) return Reworded(patched.error());
