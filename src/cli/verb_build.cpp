@@ -1,6 +1,6 @@
 // ptpkg build, conda and wheel. Layer: cli.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 
 #include "cli/build_summary.h"
@@ -9,7 +9,6 @@
 #include "pipeline/build.h"
 #include "pipeline/relink.h"
 #include "pipeline/repack.h"
-#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -112,9 +111,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
   return kDone;
 }
 
-using RepackFunction = Result<pipeline::RepackSummary> (*)(Env&, const pipeline::RepackRequest&);
-
-Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags, RepackFunction repack) {
+Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   if (flags.inputs.size() != 1) return Error(ErrorCode::kUsage, "give one artifact at a time");
   pipeline::RepackRequest request;
   PTPKG_TRY(request.input, context.Path(flags.inputs.front()));
@@ -126,17 +123,19 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags, RepackFunc
   request.distribution = flags.distribution;
   request.python = flags.python;
   request.force = flags.force;
-  PTPKG_TRY(const pipeline::RepackSummary summary, repack(context.env(), request));
+  request.keep_work = flags.keep_work;
+  request.dry_run = flags.dry_run;
+  PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Repack(context.env(), request));
   for (const std::string& unknown : summary.unknown_requirements) {
     context.env().reporter.Warn(
         fmt::format("requirement '{}' is not in the table of conda names: kept under its own name", unknown));
   }
   if (context.json()) {
-    Json document = SummaryToJson(summary.build, request.output);
+    Json document = SummaryToJson(summary, request.output);
     document["unknown_requirements"] = summary.unknown_requirements;
     context.Print(document.dump(2));
   } else {
-    PrintSummary(context, summary.build, request.output, flags);
+    PrintSummary(context, summary, request.output, flags);
   }
   return kDone;
 }
@@ -146,8 +145,8 @@ bool IsPackage(const std::string& path) { return path.ends_with(".conda") || pat
 /// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
 Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   const std::string& first = flags.inputs.front();
-  if (conda && first.ends_with(".whl")) return RunRepack(context, flags, pipeline::WheelToConda);
-  if (!conda && IsPackage(first)) return RunRepack(context, flags, pipeline::CondaToWheel);
+  if (conda && first.ends_with(".whl")) return RunRepack(context, flags);
+  if (!conda && IsPackage(first)) return RunRepack(context, flags);
   if (first.ends_with(".whl") || IsPackage(first)) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is of this family already", first))
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");

@@ -1,128 +1,130 @@
 #include "graph/store.h"
 
+#include <algorithm>
 #include <fmt/format.h>
-#include <vector>
 
+#include "model/tree_json.h"
 #include "support/atomic_file.h"
 #include "support/hash.h"
-#include "support/json.h"
 
 namespace ptpkg::graph {
-
-StageInputs::StageInputs(std::string stage, std::string subject, int version)
-    : stage_(std::move(stage)), subject_(std::move(subject)) {
-  Add("ptpkg", std::to_string(version));
-}
-
-StageInputs& StageInputs::Add(const std::string& name, std::string_view value) {
-  const bool is_new = digests_.emplace(name, HashText(value).Hex()).second;
-  PTPKG_ASSERT(is_new);
-  return *this;
-}
-
-std::string StageInputs::Key() const {
-  KeyHasher hasher;
-  hasher.Add("stage", stage_);
-  for (const auto& [name, digest] : digests_) hasher.Add(name, digest);
-  return hasher.Finish().Hex();
-}
 
 namespace {
 
 constexpr std::string_view kAttempt = "attempt";
 
-/// Calls `clean` for each folder in `parent`, which may be missing.
-Result<void> ForEachFolder(Fs& fs, const AbsPath& parent,
-                           const std::function<Result<void>(const AbsPath&)>& clean) {
-  PTPKG_TRY(const bool there, Exists(fs, parent));
-  if (!there) return Ok();
-  PTPKG_TRY(const std::vector<std::string> names, fs.ListDir(parent));
-  for (const std::string& name : names) PTPKG_CHECK(clean(parent / name));
-  return Ok();
+Error Damaged(const AbsPath& folder, std::string_view what) {
+  return {ErrorCode::kCorrupt, fmt::format("the kept result '{}' is damaged: {}", folder.str(), what)};
+}
+
+/// The first difference between what was put and what lies there now; "" if there is none.
+std::string FirstDifference(const StagedTree& recorded, const StagedTree& found) {
+  const std::size_t common = std::min(recorded.entries.size(), found.entries.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    const TreeEntry& before = recorded.entries[i];
+    const TreeEntry& now = found.entries[i];
+    if (before.path != now.path) {
+      return before.path < now.path ? fmt::format("'{}' is missing", before.path.str())
+                                    : fmt::format("'{}' was added", now.path.str());
+    }
+    if (!(before == now)) return fmt::format("'{}' has changed", before.path.str());
+  }
+  if (recorded.entries.size() > common) return fmt::format("'{}' is missing", recorded.entries[common].path.str());
+  if (found.entries.size() > common) return fmt::format("'{}' was added", found.entries[common].path.str());
+  return "";
 }
 
 }  // namespace
 
-Result<StageStore> StageStore::Open(Env& env, const AbsPath& root) {
-  PTPKG_CHECK(ForEachFolder(env.fs, root / "results", [&](const AbsPath& stage) {
-    return RemoveStaleTempDirs(env.fs, stage, kAttempt);
-  }));
-  PTPKG_CHECK(ForEachFolder(env.fs, root / "records",
-                            [&](const AbsPath& subject) { return RemoveStaleTemps(env.fs, subject); }));
-  return StageStore(env, root);
+AbsPath Store::ResultPath(const std::string& stage, const std::string& key) const {
+  return root_ / "results" / stage / key;
 }
 
-AbsPath StageStore::ResultPath(const StageInputs& inputs) const {
-  return root_ / "results" / inputs.stage() / inputs.Key();
+Result<bool> Store::Holds(const std::string& stage, const std::string& key) {
+  return Exists(env_->fs, ResultPath(stage, key) / "result.json");
 }
 
-AbsPath StageStore::RecordPath(const StageInputs& inputs) const {
-  return root_ / "records" / inputs.subject() / (inputs.stage() + ".json");
+Result<bool> Store::Hold(const AbsPath& folder, const AbsPath& name) {
+  PTPKG_TRY(std::optional<Lease> lease, TakeShared(*env_, folder));
+  if (!lease) return false;
+  const std::lock_guard lock(mutex_);
+  held_.emplace(name.str(), *std::move(lease));
+  return true;
 }
 
-Result<std::optional<AbsPath>> StageStore::Find(const StageInputs& inputs) {
-  const AbsPath path = ResultPath(inputs);
-  PTPKG_TRY(const bool there, Exists(env_.fs, path));
-  return there ? std::optional(path) : std::nullopt;
-}
-
-Result<AbsPath> StageStore::Put(const StageInputs& inputs,
-                                const std::function<Result<void>(const AbsPath&)>& make) {
-  const AbsPath final_path = ResultPath(inputs);
-  PTPKG_CHECK(env_.fs.MakeDirs(final_path.Parent()));
-  PTPKG_TRY(TempDir attempt, TempDir::Create(env_.fs, final_path.Parent(), kAttempt));
-  PTPKG_CHECK(make(attempt.path()));
-  auto renamed = env_.fs.Rename(attempt.path(), final_path);
-  if (renamed) {
-    static_cast<void>(std::move(attempt).Release());
-    return final_path;
+Result<NodeResult> Store::Read(const AbsPath& folder) {
+  const AbsPath path = folder / "result.json";
+  PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
+  const auto json = ParseJson(text, path.str());
+  if (!json || !json->is_object() || !json->contains("body") || !json->contains("digest")) {
+    return Damaged(folder, "result.json cannot be read");
   }
-  // Another run was faster: equal key means equal content, so its result serves as well.
-  if (renamed.error().code() == ErrorCode::kAlreadyExists) return final_path;
-  return std::move(renamed).error();
+  const Json& body = (*json)["body"];
+  if ((*json)["digest"] != HashText(body.dump()).Hex() || !body.contains("value") || !body.contains("files")) {
+    return Damaged(folder, "result.json has changed");
+  }
+  NodeResult result{.value = body["value"], .key = std::string(folder.Name())};
+  PTPKG_TRY(result.files, TreeFromJson(body["files"], folder / "files", path.str()));
+  PTPKG_TRY(const StagedTree found, ScanTree(*env_, result.files.root));
+  const std::string difference = FirstDifference(result.files, found);
+  if (!difference.empty()) return Damaged(folder, difference);
+  return result;
 }
 
-Result<std::optional<Json>> StageStore::ReadRecord(const StageInputs& inputs) {
-  const AbsPath path = RecordPath(inputs);
-  PTPKG_TRY(const bool there, Exists(env_.fs, path));
-  if (!there) return std::optional<Json>();
-  PTPKG_TRY(const std::string text, ReadFile(env_.fs, path));
-  auto record = ParseJson(text, path.str());
-  // A damaged record costs one run of the stage; it is no reason to stop.
-  if (!record || !record->is_object() || !record->contains("inputs") || !(*record)["inputs"].is_object()) {
-    return std::optional<Json>();
-  }
-  return std::optional(*std::move(record));
+Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const std::string& key) {
+  const AbsPath folder = ResultPath(stage, key);
+  PTPKG_TRY(const bool there, Exists(env_->fs, folder));
+  if (!there) return std::optional<NodeResult>();
+  PTPKG_TRY(const bool held, Hold(folder, folder));
+  if (!held) return std::optional<NodeResult>();
+  Result<NodeResult> result = Read(folder);
+  if (result) return std::optional(*std::move(result));
+  if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
+  // A disk that cannot give a file back is no reason to stop either: the node can be run.
+  env_->reporter.Warn(fmt::format("{}; it is made again", result.error().message()));
+  PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
+  return std::optional<NodeResult>();
 }
 
-Result<std::string> StageStore::WhyChanged(const StageInputs& inputs) {
-  PTPKG_TRY(const std::optional<Json> record, ReadRecord(inputs));
-  if (!record) return std::string("first run");
-  const Json& before = (*record)["inputs"];
-  std::vector<std::string> changed;
-  for (const auto& [name, digest] : inputs.digests()) {
-    if (!before.contains(name) || before[name] != digest) changed.push_back("'" + name + "'");
+Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
+                              const std::function<Result<NodeResult>(const AbsPath&)>& make) {
+  const AbsPath final_path = ResultPath(stage, key);
+  PTPKG_CHECK(env_->fs.MakeDirs(final_path.Parent()), "while preparing the store");
+  PTPKG_TRY(TempDir attempt, TempDir::Create(env_->fs, final_path.Parent(), kAttempt));
+  const AbsPath files = attempt.path() / "files";
+  PTPKG_CHECK(env_->fs.MakeDir(files));
+  PTPKG_TRY(NodeResult result, make(files));
+  PTPKG_ASSERT(result.files.entries.empty() || result.files.root == files);
+  const Json body = {{"value", result.value}, {"files", TreeToJson(result.files)}};
+  PTPKG_CHECK(WriteFile(env_->fs, attempt.path() / "result.json",
+                        DumpJson({{"digest", HashText(body.dump()).Hex()}, {"body", body}})));
+  // Held before it has its name, so that nobody who cleans the store can come between.
+  PTPKG_TRY([[maybe_unused]] const bool held, Hold(attempt.path(), final_path));
+  auto renamed = env_->fs.Rename(attempt.path(), final_path);
+  if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
+    // Another run was faster: equal key means equal content, so its result serves as well, unless it is damaged.
+    PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
+    if (other) return *std::move(other);
+    renamed = env_->fs.Rename(attempt.path(), final_path);
   }
-  for (const auto& [name, digest] : before.items()) {
-    if (!inputs.digests().contains(name)) changed.push_back("'" + name + "'");
-  }
-  if (changed.empty()) return std::string("inputs unchanged, result missing");
-  return fmt::format("{} changed", fmt::join(changed, ", "));
+  if (!renamed) return std::move(renamed).error().WithContext("while keeping a result");
+  PTPKG_CHECK(env_->fs.SyncDir(final_path.Parent()));
+  result.files.root = final_path / "files";
+  result.key = key;
+  return result;
 }
 
-Result<void> StageStore::Record(const StageInputs& inputs, const Json& outcome) {
-  const AbsPath path = RecordPath(inputs);
-  PTPKG_CHECK(env_.fs.MakeDirs(path.Parent()));
-  const Json record = {{"key", inputs.Key()}, {"inputs", inputs.digests()}, {"outcome", outcome}};
-  return WriteFile(env_.fs, path, DumpJson(record));
-}
-
-Result<std::optional<Json>> StageStore::Recall(const StageInputs& inputs) {
-  PTPKG_TRY(const std::optional<Json> record, ReadRecord(inputs));
-  if (!record || record->value("key", "") != inputs.Key() || !record->contains("outcome")) {
-    return std::optional<Json>();
+Result<void> Store::Drop(const std::string& stage, const std::string& key) {
+  const AbsPath folder = ResultPath(stage, key);
+  {
+    const std::lock_guard lock(mutex_);
+    held_.erase(folder.str());
   }
-  return std::optional<Json>((*record)["outcome"]);
+  PTPKG_TRY(const bool there, Exists(env_->fs, folder));
+  if (!there) return Ok();
+  PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));
+  if (!lease) return Ok();
+  return (*std::move(lease)).Remove();
 }
 
 }  // namespace ptpkg::graph

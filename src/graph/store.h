@@ -1,65 +1,59 @@
 #pragma once
-// Results of stages, kept by content key across runs, and the memory of why a stage ran. Layer: graph.
+// Results of nodes, kept by key across runs. Layer: graph.
 //
-//   <root>/results/<stage>/<key>/        what the stage made; appears by rename, so it is whole
-//   <root>/records/<subject>/<stage>.json  the inputs of the last run for this subject
+//   <root>/results/<stage>/<key>/result.json   the value, and path, mode, size and digest of every file
+//   <root>/results/<stage>/<key>/files/…       the files
+//   <root>/results/<stage>/<key>/.lease        held while somebody reads the result; its time is the last use
 //
-// Two runs at once are harmless: both make the same result, the second rename finds it there.
+// A result appears by rename, so it is whole when it is there, and it is compared with its digests each time it is
+// taken: what a failing disk or a stray writer changed is made again, never shipped. Two runs at once are harmless:
+// both make the same result, and the second finds it there.
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
-#include "support/env.h"
-#include "support/json_fwd.h"
+#include "graph/stage.h"
+#include "support/lease.h"
 
 namespace ptpkg::graph {
 
-/// The named inputs of one stage for one subject. Equal inputs, equal result.
-class StageInputs {
+class Store {
  public:
-  /// `version`: raised whenever the code of the stage changes what it makes.
-  StageInputs(std::string stage, std::string subject, int version);
-  StageInputs& Add(const std::string& name, std::string_view value);
+  /// Writes nothing; `root` is made by the first Put.
+  Store(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
 
-  [[nodiscard]] const std::string& stage() const { return stage_; }
-  [[nodiscard]] const std::string& subject() const { return subject_; }
-  [[nodiscard]] const std::map<std::string, std::string>& digests() const { return digests_; }
-  [[nodiscard]] std::string Key() const;  ///< 64 hex digits.
+  /// True if there is a result, whole or damaged. Reads no file of it.
+  Result<bool> Holds(const std::string& stage, const std::string& key);
+
+  /// The result, each file of it compared with its digest; it is held (lease.h) until this Store goes. nullopt when
+  /// there is none, and when it is damaged: then it is removed, with a warning, so that it is made again.
+  /// Errors: kIo when the damaged result cannot be removed; kCancelled.
+  Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
+
+  /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files with
+  /// `files.root` in that folder; on an error nothing stays. What is returned lies in the store.
+  /// Errors: those of `make`, kIo.
+  Result<NodeResult> Put(const std::string& stage, const std::string& key,
+                         const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
+
+  /// Forgets a result, if it is there and nobody else reads it. Errors: kIo.
+  Result<void> Drop(const std::string& stage, const std::string& key);
+
+  [[nodiscard]] const AbsPath& root() const { return root_; }
 
  private:
-  std::string stage_;
-  std::string subject_;
-  std::map<std::string, std::string> digests_;  // input name → digest of its value
-};
+  [[nodiscard]] AbsPath ResultPath(const std::string& stage, const std::string& key) const;
+  Result<NodeResult> Read(const AbsPath& folder);
+  /// Takes the lease of `folder`, which is or will be called `name`. False: it is being removed by somebody else.
+  Result<bool> Hold(const AbsPath& folder, const AbsPath& name);
 
-class StageStore {
- public:
-  /// Removes what killed runs left half-made. Errors: kIo.
-  static Result<StageStore> Open(Env& env, const AbsPath& root);
-
-  /// The folder of a finished result, if there is one.
-  Result<std::optional<AbsPath>> Find(const StageInputs& inputs);
-  /// Calls `make` with an empty folder and keeps what it leaves there. Returns the final folder.
-  Result<AbsPath> Put(const StageInputs& inputs, const std::function<Result<void>(const AbsPath&)>& make);
-
-  /// Why the stage has to run for this subject, against its last record: "first run",
-  /// "'source' and 'script' changed", or "inputs unchanged, result missing".
-  Result<std::string> WhyChanged(const StageInputs& inputs);
-  /// Remembers the inputs, with `outcome` for stages whose result lies elsewhere (an artifact).
-  Result<void> Record(const StageInputs& inputs, const Json& outcome);
-  /// The outcome of the last record if its key equals that of `inputs`.
-  Result<std::optional<Json>> Recall(const StageInputs& inputs);
-
- private:
-  StageStore(Env& env, AbsPath root) : env_(env), root_(std::move(root)) {}
-  [[nodiscard]] AbsPath ResultPath(const StageInputs& inputs) const;
-  [[nodiscard]] AbsPath RecordPath(const StageInputs& inputs) const;
-  Result<std::optional<Json>> ReadRecord(const StageInputs& inputs);
-
-  Env& env_;
+  Env* env_;
   AbsPath root_;
+  std::mutex mutex_;  // of held_: nodes run side by side
+  std::map<std::string, Lease> held_;  // by the result's path
 };
 
 }  // namespace ptpkg::graph

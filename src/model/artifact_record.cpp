@@ -1,6 +1,5 @@
 #include "model/artifact_record.h"
 
-#include "support/json.h"
 #include "support/path.h"
 
 namespace ptpkg {
@@ -18,6 +17,16 @@ Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view
     PTPKG_TRY(const std::int64_t unpacked, JsonInteger(json, "unpacked_size", where));
     record.unpacked_bytes = static_cast<std::uint64_t>(unpacked);
   }
+  PTPKG_TRY(record.key, JsonStringOr(json, "key", "", where));
+  PTPKG_TRY(record.checks, JsonStringsOr(json, "checks", {}, where));
+  PTPKG_TRY(record.publication, JsonStringOr(json, "publication", "", where));
+  if (json.contains("publication_size")) {
+    PTPKG_TRY(const std::int64_t count, JsonInteger(json, "publication_size", where));
+    record.publication_size = static_cast<std::uint64_t>(count);
+  }
+  if (json.contains("mtime_ns")) {
+    PTPKG_TRY(record.mtime_ns, JsonInteger(json, "mtime_ns", where));
+  }
   if (json.contains("inputs") && json["inputs"].is_object()) {
     for (const auto& [name, digest] : json["inputs"].items()) {
       if (digest.is_string()) record.inputs.emplace(name, digest.get<std::string>());
@@ -27,9 +36,17 @@ Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view
 }
 
 Json ArtifactRecordToJson(const ArtifactRecord& record) {
-  return {{"path", record.path},    {"format", record.format},   {"sha256", record.sha256},
-          {"md5", record.md5},      {"size", record.size_bytes}, {"unpacked_size", record.unpacked_bytes},
-          {"inputs", record.inputs}};
+  Json json = {{"path", record.path}, {"format", record.format},   {"sha256", record.sha256},
+               {"md5", record.md5},   {"size", record.size_bytes}, {"unpacked_size", record.unpacked_bytes},
+               {"inputs", record.inputs}};
+  if (!record.key.empty()) json["key"] = record.key;
+  if (!record.checks.empty()) json["checks"] = record.checks;
+  if (!record.publication.empty()) {
+    json["publication"] = record.publication;
+    json["publication_size"] = record.publication_size;
+  }
+  if (record.mtime_ns != 0) json["mtime_ns"] = record.mtime_ns;
+  return json;
 }
 
 }  // namespace ptpkg

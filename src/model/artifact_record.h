@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
-#include "support/json_fwd.h"
-#include "support/result.h"
+#include "support/json.h"
 
 namespace ptpkg {
 
@@ -19,6 +19,11 @@ struct ArtifactRecord {
   std::uint64_t size_bytes = 0;
   std::uint64_t unpacked_bytes = 0;  ///< As of Artifact; 0 in records of versions that did not tell.
   std::map<std::string, std::string> inputs = {};  ///< Input name → digest.
+  std::string key = {};                  ///< Of the plan's node that made it.
+  std::vector<std::string> checks = {};  ///< Keys of the checks and tests that it passed.
+  std::string publication = {};          ///< Key of the publication that it appeared with,
+  std::uint64_t publication_size = 0;    ///< and how many artifacts that had.
+  std::int64_t mtime_ns = 0;             ///< Of the published file: while size and time stay, it is not read again.
 };
 
 /// Errors: kInvalidInput naming `where`, also for a path that is absolute or leaves the folder.

@@ -1,153 +1,28 @@
 #include "pipeline/build.h"
 
 #include <algorithm>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <set>
 
-#include "channel/index.h"
-#include "conda/package.h"
-#include "conda/package_info.h"
-#include "graph/store.h"
-#include "pipeline/family.h"
+#include "build/script.h"
+#include "convert/package_metadata.h"
+#include "pipeline/order.h"
+#include "pipeline/package_inputs.h"
+#include "pipeline/publication.h"
 #include "pipeline/render.h"
-#include "pipeline/resolve.h"
-#include "pipeline/stage_timer.h"
-#include "pipeline/staged_result.h"
-#include "pipeline/work_folder.h"
+#include "pipeline/run_plan.h"
+#include "pipeline/stages.h"
+#include "publish/output_folder.h"
+#include "recipe/recipe_codec.h"
 #include "source/prepare.h"
-#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
 
 namespace {
 
-// Raised when a stage makes something else of the same inputs.
-constexpr int kBuildVersion = 1;
-
-/// A package of the output channel, unpacked and relocated into a host prefix.
-Result<void> UnpackIntoHost(Env& env, const AbsPath& package, const AbsPath& prefix) {
-  PTPKG_TRY([[maybe_unused]] const conda::PackageInfo info,
-            conda::UnpackPackage(env, package, prefix, {.prefix = prefix.str()}));
-  return Ok();
-}
-
-/// Everything about one variant that travels from stage to stage.
-class VariantBuild {
- public:
-  VariantBuild(Env& env, const BuildRequest& request, publish::OutputFolder& output, graph::StageStore& store,
-               const recipe::Recipe& recipe, BuildSummary& summary)
-      : env_(env), request_(request), output_(output), store_(store), recipe_(recipe), summary_(summary) {}
-
-  /// The pipeline of one variant, in order.
-  Result<void> Run() {
-    PTPKG_TRY(const Resolution resolution, ResolveLocal(env_, recipe_, output_.CondaRoot()));
-    PTPKG_TRY(const graph::StageInputs inputs, BuildInputs(resolution));
-    PTPKG_TRY(const std::optional<AbsPath> finished, Staged(inputs, resolution));
-    if (!finished) return DryRunRest();
-    PTPKG_TRY(const StagedResult staged, LoadStaged(env_, *finished));
-    // From here on the staged tree is read-only: each family works on links of its own.
-    const FamilyContext context{.recipe = recipe_,
-                                .staged = staged,
-                                .staged_key = inputs.Key(),
-                                .run_exports = resolution.run_exports,
-                                .output = output_,
-                                .store = store_,
-                                .dry_run = request_.dry_run};
-    const std::set<ArtifactFormat> formats = Formats();
-    const bool conda = formats.contains(ArtifactFormat::kConda) || formats.contains(ArtifactFormat::kTarBz2);
-    if (conda) PTPKG_CHECK(PackCondaFamily(env_, context, formats, summary_));
-    if (formats.contains(ArtifactFormat::kWheel)) PTPKG_CHECK(PackWheelFamily(env_, context, summary_));
-    return Ok();
-  }
-
- private:
-  Result<graph::StageInputs> BuildInputs(const Resolution& resolution) {
-    graph::StageInputs inputs("build", recipe_.FileStem(), kBuildVersion);
-    PTPKG_TRY(const Sha256 source, source::SourceKey(env_, recipe_, {.overrides = request_.sources}));
-    inputs.Add("source", source.Hex());
-    PTPKG_TRY(const std::string recipe_part, build::RecipeKey(env_, recipe_));
-    inputs.Add("recipe", recipe_part);
-    PTPKG_TRY(const std::string tools, build::ToolKey(env_, recipe_, request_.host_env));
-    inputs.Add("tools", tools);
-    std::string packages;
-    for (const build::LocalPackage& package : resolution.packages) {
-      packages += package.name + " " + package.sha256.Hex() + "\n";
-    }
-    inputs.Add("packages", packages);
-    inputs.Add("source_date_epoch", std::to_string(env_.source_date_epoch));
-    return inputs;
-  }
-
-  /// The folder of the staged result, made now unless it is there; nullopt in a dry run that would make it.
-  Result<std::optional<AbsPath>> Staged(const graph::StageInputs& inputs, const Resolution& resolution) {
-    PTPKG_TRY(const std::optional<AbsPath> known, store_.Find(inputs));
-    StageTimer timer(env_, summary_, "build", recipe_.FileStem());
-    if (known) {
-      timer.Skipped("inputs unchanged");
-      return known;
-    }
-    PTPKG_TRY(const std::string reason, store_.WhyChanged(inputs));
-    if (request_.dry_run) {
-      timer.Skipped("would run: " + reason);
-      return std::optional<AbsPath>();
-    }
-    PTPKG_TRY(const AbsPath made,
-              store_.Put(inputs, [&](const AbsPath& folder) { return BuildInto(folder, resolution); }));
-    PTPKG_CHECK(store_.Record(inputs, Json::object()));
-    timer.Ran(reason);
-    return std::optional(made);
-  }
-
-  /// Source and build stage in a private work folder; leaves "tree/" and "staged.json" in `folder`.
-  Result<void> BuildInto(const AbsPath& folder, const Resolution& resolution) {
-    PTPKG_TRY(TempDir work, MakeWorkFolder(env_));
-    auto built = BuildIn(work.path(), folder, resolution);
-    if (request_.keep_work) {
-      env_.reporter.Note(fmt::format("work folder kept: '{}'", std::move(work).Release().str()));
-    }
-    return built;
-  }
-
-  Result<void> BuildIn(const AbsPath& work, const AbsPath& folder, const Resolution& resolution) {
-    PTPKG_TRY(const build::WorkLayout layout, build::MakeWorkLayout(env_, work));
-    PTPKG_TRY(const source::SourceTree source,
-              source::Prepare(env_, recipe_, {.overrides = request_.sources}, layout.source));
-    PTPKG_TRY(const build::StagedBuild staged,
-              build::Run(env_, build::BuildInput{.recipe = recipe_,
-                                                 .source_root = source.root,
-                                                 .packages = resolution.packages,
-                                                 .unpack = UnpackIntoHost,
-                                                 .host_env = request_.host_env,
-                                                 .layout = layout,
-                                                 .log_file = output_.LogFile(recipe_.FileStem(), "build")}));
-    return SaveStaged(env_, recipe_, staged, source.root, folder);
-  }
-
-  Result<void> DryRunRest() {
-    StageTimer(env_, summary_, "package", recipe_.FileStem()).Skipped("would run: 'build' runs");
-    return Ok();
-  }
-
-  [[nodiscard]] std::set<ArtifactFormat> Formats() const {
-    std::set<ArtifactFormat> wanted;
-    for (const ArtifactFormat format :
-         {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel}) {
-      const std::string name(ArtifactFormatName(format));
-      const bool offered = std::find(recipe_.ptpkg.formats.begin(), recipe_.ptpkg.formats.end(), name) !=
-                           recipe_.ptpkg.formats.end();
-      if (offered && (request_.formats.empty() || request_.formats.contains(format))) wanted.insert(format);
-    }
-    return wanted;
-  }
-
-  Env& env_;
-  const BuildRequest& request_;
-  publish::OutputFolder& output_;
-  graph::StageStore& store_;
-  const recipe::Recipe& recipe_;
-  BuildSummary& summary_;
-};
+// Host packages are of the platform that the build runs on, also for a noarch output.
+constexpr const char* kBuildPlatform = "linux-64";
 
 /// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
 Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
@@ -170,41 +45,304 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   return Ok();
 }
 
-Result<void> IndexOutput(Env& env, const publish::OutputFolder& output, BuildSummary& summary) {
-  StageTimer timer(env, summary, "index", std::string(output.root().Name()));
-  PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
-  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
-  const std::size_t written = conda.written.size() + wheels.written.size();
-  if (written == 0) {
-    timer.Skipped("no package changed");
-  } else {
-    timer.Ran(fmt::format("{} index files written", written));
+/// What is made would be copied with the sources of the next run, and change them.
+Result<void> CheckOutputPlace(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
+                              const std::optional<AbsPath>& source_override) {
+  std::vector<AbsPath> folders;
+  if (source_override) folders.push_back(*source_override);
+  for (const recipe::Source& source : recipe.sources) {
+    if (!source.urls.empty() || (source_override && &source == &recipe.sources.front())) continue;
+    PTPKG_TRY(AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
+    folders.push_back(std::move(path));
+  }
+  for (const AbsPath& folder : folders) {
+    const auto stat = env.fs.Stat(folder);
+    if (!stat || stat->kind != FileKind::kDirectory || !output.IsWithin(folder)) continue;
+    return Error(ErrorCode::kUsage, fmt::format("the output folder '{}' lies inside the source '{}' of '{}'",
+                                                output.str(), folder.str(), recipe.name))
+        .WithHint("name a folder outside of it: --output DIR");
   }
   return Ok();
 }
 
+std::vector<std::string> SpecTexts(const auto& specs) {
+  std::vector<std::string> texts;
+  for (const auto& spec : specs) texts.push_back(spec.str());
+  return texts;
+}
+
+/// Which packages one recipe makes in this plan.
+struct Wanted {
+  std::vector<std::string> conda;  ///< "conda", "tar.bz2": in this order.
+  bool wheel = false;
+  bool wheel_named = false;  ///< By the recipe or the user: then it is an error when there is none.
+  bool publish = true;       ///< False: only another recipe of the plan needs it.
+};
+
+Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other) {
+  Wanted wanted;
+  const auto& offered = recipe.ptpkg.formats;
+  const auto takes = [&](ArtifactFormat format) {
+    const std::string name(ArtifactFormatName(format));
+    const bool offers = std::find(offered.begin(), offered.end(), name) != offered.end();
+    return offers && (request.formats.empty() || request.formats.contains(format));
+  };
+  if (takes(ArtifactFormat::kConda)) wanted.conda.emplace_back("conda");
+  if (takes(ArtifactFormat::kTarBz2)) wanted.conda.emplace_back("tar.bz2");
+  wanted.wheel = takes(ArtifactFormat::kWheel);
+  wanted.wheel_named = recipe.ptpkg.formats_given || !request.formats.empty();
+  if (!wanted.conda.empty() || wanted.wheel) return wanted;
+  if (required_by_other) return Wanted{.conda = {"conda"}, .publish = false};
+  std::vector<std::string> asked;
+  for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
+  return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}", recipe.name,
+                                              Join(asked, " and no "), Join(offered, ", ")))
+      .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
+}
+
+/// Writes the nodes of one plan, recipe by recipe.
+class BuildPlanner {
+ public:
+  BuildPlanner(Env& env, const BuildRequest& request, const std::vector<recipe::Recipe>& recipes)
+      : env_(env),
+        request_(request),
+        recipes_(recipes),
+        stages_(MakeStages()),
+        channel_(publish::OutputFolder::CondaRootOf(request.output)) {}
+
+  Result<BuildPlan> Run() {
+    PTPKG_TRY(candidates_, channel::ReadChannel(env_, channel_, kBuildPlatform));
+    BuildPlan result;
+    for (const recipe::Recipe& recipe : recipes_) {
+      if (recipe.skip) {
+        result.skipped.push_back(recipe.FileStem());
+        continue;
+      }
+      PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
+    }
+    if (!publications_.empty()) AddIndex(stages_, request_.output, publications_, plan_);
+    result.plan = std::move(plan_);
+    return result;
+  }
+
+ private:
+  /// Build, packages, tests, checks and publication of one variant.
+  Result<void> PlanRecipe(const recipe::Recipe& recipe) {
+    const std::optional<AbsPath> source = SourceOverride(recipe);
+    PTPKG_CHECK(CheckOutputPlace(env_, request_.output, recipe, source));
+    PTPKG_TRY(const Wanted wanted, FormatsOf(request_, recipe, IsRequiredByOther(recipe)));
+    PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
+    PTPKG_TRY(const build::RecipeFolder folder,
+              build::ReadRecipeFolder(env_, recipe, {request_.output, env_.cache_dir}));
+    PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, folder, source));
+    std::vector<std::string> packs;
+    std::string test;
+    if (!wanted.conda.empty()) {
+      packs.push_back(AddConda(recipe, wanted, resolution, folder, built));
+      AddCandidate(recipe, wanted, resolution, packs.front());
+      if (build::HasTests(recipe) && request_.test) {
+        PTPKG_TRY(test, AddTest(recipe, folder, built, packs.front()));
+      }
+    }
+    if (wanted.wheel) packs.push_back(AddWheel(recipe, wanted, built));
+    if (!wanted.publish) return Ok();
+    publications_.push_back(AddPublication(stages_,
+                                           {.subject = recipe.FileStem(),
+                                            .output = request_.output,
+                                            .packs = packs,
+                                            .staged = built,
+                                            .allow_unresolved = recipe.ptpkg.allow_unresolved,
+                                            .test = test,
+                                            .force = request_.force},
+                                           plan_));
+    return Ok();
+  }
+
+  [[nodiscard]] std::optional<AbsPath> SourceOverride(const recipe::Recipe& recipe) const {
+    for (const auto& [name, path] : request_.sources) {
+      if (source::OverrideApplies(recipe, name)) return path;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool IsRequiredByOther(const recipe::Recipe& recipe) const {
+    return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
+      const auto names = [&](const auto& specs) {
+        return std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == recipe.name; });
+      };
+      return other.name != recipe.name && (names(other.requirements.host) || names(other.requirements.build));
+    });
+  }
+
+  static channel::Request HostRequestOf(const recipe::Recipe& recipe) {
+    return {.host = recipe.requirements.host,
+            .build = recipe.requirements.build,
+            .ignore_by_name = recipe.requirements.ignore_run_exports.by_name,
+            .ignore_from_package = recipe.requirements.ignore_run_exports.from_package,
+            .subdir = recipe.subdir};
+  }
+
+  /// The script and the text files that it can see, in which names of variables are looked for.
+  Result<std::vector<std::string>> TextsOf(const recipe::Recipe& recipe, const build::RecipeFolder& folder) {
+    constexpr std::uint64_t kLargestText = 1U << 20U;
+    std::vector<std::string> texts;
+    PTPKG_TRY(const std::optional<std::string> script, build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
+    if (script) texts.push_back(*script);
+    for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
+    for (const TreeEntry& entry : folder.tree.entries) {
+      if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestText) continue;
+      PTPKG_TRY(std::string text, ReadFile(env_.fs, folder.tree.root / entry.path));
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+
+  Result<std::string> AddBuild(const recipe::Recipe& recipe, const channel::Resolution& resolution,
+                               const build::RecipeFolder& folder, const std::optional<AbsPath>& source) {
+    graph::Node node = stages_.MakeNode("build", recipe.FileStem());
+    PTPKG_TRY(const std::vector<std::string> texts, TextsOf(recipe, folder));
+    node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
+    PTPKG_TRY(const std::optional<std::string> script, build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
+    node.inputs["script"] = script.value_or("");
+    source::SourceOptions sources;
+    if (source) {
+      sources.overrides.emplace(recipe.name, *source);
+      node.places.emplace("source", *source);
+    }
+    PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
+    node.inputs["source"] = source_key.Hex();
+    SetRecipeFolder(node, folder);
+    node.places.insert_or_assign("recipe", recipe.recipe_dir);
+    SetPackages(node, resolution.packages, channel_);
+    for (const channel::Candidate& package : resolution.packages) {
+      if (!package.planned_by.empty()) node.after.insert(CheckIdOf(package.planned_by));
+    }
+    std::set<std::string> provided;
+    for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
+    PTPKG_CHECK(SetHost(env_, node, recipe, {.host_env = request_.host_env, .options = request_.tools}, provided));
+    node.inputs["source_date_epoch"] = env_.source_date_epoch;
+    node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
+    if (request_.keep_work) node.options.emplace("keep-work", "");
+    return Add(std::move(node));
+  }
+
+  std::string AddConda(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
+                       const build::RecipeFolder& folder, const std::string& built) {
+    graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
+    node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
+    node.inputs["formats"] = wanted.conda;
+    node.inputs["run exports"] = resolution.run_exports;
+    SetRecipeFolder(node, folder);
+    node.places.insert_or_assign("recipe", recipe.recipe_dir);
+    node.places.emplace("recipe file", recipe.recipe_file);
+    return AddPack(std::move(node), built);
+  }
+
+  std::string AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
+    graph::Node node = stages_.MakeNode("wheel", recipe.FileStem());
+    node.inputs["recipe"] = recipe::EncodeRecipe(WheelPart(recipe));
+    node.inputs["wanted"] = wanted.wheel_named;
+    return AddPack(std::move(node), built);
+  }
+
+  /// What a wheel shows of its recipe: a new build number or another test leaves the wheel as it is.
+  static recipe::Recipe WheelPart(const recipe::Recipe& recipe) {
+    recipe::Recipe part;
+    part.name = recipe.name;
+    part.version = recipe.version;
+    part.subdir = recipe.subdir;
+    part.ptpkg = recipe.ptpkg;
+    return part;
+  }
+
+  std::string AddPack(graph::Node node, const std::string& built) {
+    node.inputs["source_date_epoch"] = env_.source_date_epoch;
+    node.needs.emplace("staged tree", built);
+    node.places.emplace("output", request_.output);
+    if (request_.keep_work) node.options.emplace("keep-work", "");
+    return Add(std::move(node));
+  }
+
+  Result<std::string> AddTest(const recipe::Recipe& recipe, const build::RecipeFolder& folder,
+                              const std::string& built, const std::string& packed) {
+    graph::Node node = stages_.MakeNode("test", recipe.FileStem());
+    PTPKG_TRY(const channel::Resolution resolution,
+              channel::Resolve(candidates_, {.host = build::TestRequirements(recipe), .subdir = recipe.subdir}),
+              "while resolving what the tests need");
+    node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
+    SetRecipeFolder(node, folder);
+    node.places.insert_or_assign("recipe", recipe.recipe_dir);
+    std::vector<channel::Candidate> others;
+    for (const channel::Candidate& package : resolution.packages) {
+      if (package.name != recipe.name) others.push_back(package);
+    }
+    SetPackages(node, others, channel_);
+    // The tests run with the tools of the build, whose node has looked at them.
+    const graph::Node* build_node = plan_.Find(built);
+    node.inputs["env"] = build_node->inputs["env"];
+    node.inputs["tools"] = build_node->inputs["tools"];
+    for (const char* tool : {"python", "conda"}) {
+      const auto named = build_node->options.find(tool);
+      if (named != build_node->options.end()) node.options.insert(*named);
+    }
+    node.needs.emplace("artifacts", packed);
+    node.places.emplace("output", request_.output);
+    node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "test"));
+    return Add(std::move(node));
+  }
+
+  /// Later recipes may build with this one: it counts as if it were in the channel already.
+  void AddCandidate(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
+                    const std::string& packed) {
+    const conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, resolution.run_exports);
+    const ArtifactFormat format = wanted.conda.front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
+    candidates_.push_back({.name = recipe.name,
+                           .version = recipe.version,
+                           .build = recipe.build_string,
+                           .build_number = recipe.build_number,
+                           .subdir = recipe.subdir,
+                           .depends = metadata.depends,
+                           .constrains = metadata.constrains,
+                           .run_exports = metadata.run_exports,
+                           .format = format,
+                           .file_name = recipe.FileStem() + std::string(ArtifactExtension(format)),
+                           .planned_by = packed});
+  }
+
+  std::string Add(graph::Node node) {
+    std::string id = node.id;
+    plan_.nodes.push_back(std::move(node));
+    return id;
+  }
+
+  Env& env_;
+  const BuildRequest& request_;
+  const std::vector<recipe::Recipe>& recipes_;
+  graph::StageTable stages_;
+  AbsPath channel_;
+  std::vector<channel::Candidate> candidates_;
+  graph::Plan plan_;
+  std::vector<std::string> publications_;
+};
+
 }  // namespace
 
-Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
-  BuildSummary summary;
+Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, OrderByRequirements(std::move(rendered)));
   PTPKG_CHECK(CheckSources(request, recipes));
-  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, request.output, request.force));
-  PTPKG_TRY(graph::StageStore store, graph::StageStore::Open(env, env.cache_dir / "stages"));
-  for (const recipe::Recipe& recipe : recipes) {
-    if (recipe.skip) {
-      summary.skipped.push_back(recipe.FileStem());
-      continue;
-    }
-    VariantBuild variant(env, request, output, store, recipe, summary);
-    PTPKG_CHECK(variant.Run(), fmt::format("while building '{}'", recipe.FileStem()));
-    // Each variant leaves a channel that is whole: the next one, or another process, may resolve from it.
-    if (!request.dry_run) PTPKG_CHECK(IndexOutput(env, output, summary));
-  }
-  if (!request.dry_run) PTPKG_CHECK(output.WriteManifest(summary.artifacts, summary.stages));
+  PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
+  PTPKG_CHECK(graph::CheckPlan(result.plan));
+  return result;
+}
+
+Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
+  PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
+  if (!request.test) env.reporter.Warn("the recipes' tests are left out: nothing says that these packages work");
+  PTPKG_TRY(BuildSummary summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
+  summary.skipped = planned.skipped;
   return summary;
 }
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "convert/layout_rules.h"
+#include "convert/layouts.h"
 #include "elf/elf_tree.h"
-#include "elf/layouts.h"
 #include "elf/relink.h"
 #include "model/staged_tree.h"
 #include "pipeline/render.h"
@@ -82,7 +82,7 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   if (request.recipe) {
     PTPKG_TRY(options.rules, RecipeRules(env, request));
   } else if (!request.layout.empty()) {
-    PTPKG_TRY(options.rules, elf::BuiltInLayout(request.layout));
+    PTPKG_TRY(options.rules, convert::BuiltInLayout(request.layout));
   }
   return options;
 }
@@ -191,7 +191,7 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
   return items;
 }
 
-std::vector<std::string> LayoutNames() { return elf::BuiltInLayoutNames(); }
+std::vector<std::string> LayoutNames() { return convert::BuiltInLayoutNames(); }
 
 std::vector<std::string> DescribeChanges(const elf::LinkFacts& before, const elf::LinkFacts& after) {
   std::vector<std::string> lines;

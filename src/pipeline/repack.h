@@ -1,11 +1,12 @@
 #pragma once
-// An artifact of one family from a finished artifact of the other. Layer: pipeline.
+// The plan of repacking: an artifact of one family from a finished artifact of the other. Layer: pipeline.
 
-#include <optional>
 #include <set>
 #include <string>
 
-#include "pipeline/build.h"
+#include "graph/plan.h"
+#include "model/artifact.h"
+#include "pipeline/summary.h"
 #include "support/env.h"
 
 namespace ptpkg::pipeline {
@@ -20,18 +21,15 @@ struct RepackRequest {
   std::string distribution;     ///< Wheel: which of several .dist-info; "" = the only one.
   std::string python = "3.11";  ///< Conda: version whose site-packages take a wheel that fits several (abi3).
   bool force = false;
+  bool keep_work = false;
+  bool dry_run = false;
 };
 
-struct RepackSummary {
-  BuildSummary build;
-  std::vector<std::string> unknown_requirements;  ///< Kept under their own names.
-};
+/// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package a wheel.
+/// The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats that are not of the target family.
+Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
 
-/// `.conda` and `.tar.bz2` of a wheel: files where pip would install them, dependencies by
-/// data/conda_names.yaml, search paths by layout. Errors: those of the stages.
-Result<RepackSummary> WheelToConda(Env& env, const RepackRequest& request);
-
-/// A wheel of a conda package that holds a Python distribution with METADATA and WHEEL.
-Result<RepackSummary> CondaToWheel(Env& env, const RepackRequest& request);
+/// Plans and runs. Errors: those of PlanRepack and RunPlan.
+Result<BuildSummary> Repack(Env& env, const RepackRequest& request);
 
 }  // namespace ptpkg::pipeline

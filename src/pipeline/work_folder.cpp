@@ -1,13 +1,49 @@
 #include "pipeline/work_folder.h"
 
+#include <fmt/format.h>
+
+#include "source/walk.h"
+
 namespace ptpkg::pipeline {
 
-Result<TempDir> MakeWorkFolder(Env& env) {
-  constexpr std::string_view kPrefix = "tree";
-  const AbsPath parent = env.cache_dir / "work";
-  PTPKG_CHECK(env.fs.MakeDirs(parent), "while preparing the cache");
-  PTPKG_CHECK(RemoveStaleTempDirs(env.fs, parent, kPrefix));
-  return TempDir::Create(env.fs, parent, kPrefix);
+Result<WorkFolder> WorkFolder::Create(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(TempDir folder, TempDir::Create(env.fs, env.cache_dir / "work", "node"), "while preparing the cache");
+  return WorkFolder(env, run, std::move(folder));
+}
+
+Result<AbsPath> WorkFolder::MakeFolder(std::string_view name) {
+  const AbsPath made = path() / name;
+  PTPKG_CHECK(env_->fs.MakeDir(made));
+  return made;
+}
+
+namespace {
+
+/// Gives every file that has a second name bytes of its own: trees that are packed are links to results of the store,
+/// and a kept folder may be edited.
+Result<void> SplitLinks(Env& env, const AbsPath& folder) {
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, folder));
+  for (const source::WalkEntry& entry : entries) {
+    if (entry.stat.kind != FileKind::kRegular || entry.stat.link_count < 2) continue;
+    const AbsPath path = folder / entry.path;
+    const AbsPath own = folder / ".ptpkg-own-copy";
+    PTPKG_CHECK(env.fs.CopyFile(path, own));
+    PTPKG_CHECK(env.fs.Rename(own, path));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> WorkFolder::Finish() && {
+  if (!run_->Has("keep-work")) return Ok();
+  const AbsPath kept = env_->cache_dir / "kept" / fmt::format("{}-{}", run_->subject(), run_->key().substr(0, 12));
+  PTPKG_CHECK(env_->fs.MakeDirs(kept.Parent()));
+  PTPKG_CHECK(RemoveTree(env_->fs, kept));
+  PTPKG_CHECK(SplitLinks(*env_, path()), "while keeping the work folder");
+  PTPKG_CHECK(std::move(folder_).MoveTo(kept), "while keeping the work folder");
+  env_->reporter.Note(fmt::format("work folder kept: '{}'", kept.str()));
+  return Ok();
 }
 
 }  // namespace ptpkg::pipeline

@@ -1,13 +1,30 @@
 #pragma once
-// Scratch folders of the pipeline, below the cache. Layer: pipeline.
+// Scratch folders of running nodes, below the cache. Layer: pipeline.
 
+#include "graph/stage.h"
 #include "support/atomic_file.h"
-#include "support/env.h"
 
 namespace ptpkg::pipeline {
 
-/// A new folder `<cache>/work/tree-<pid>-<n>`, removed with its content when it goes out of scope. What
-/// killed runs left there is removed first.
-Result<TempDir> MakeWorkFolder(Env& env);
+/// A new folder in <cache>/work. It goes with this object, unless the node has the option "keep-work".
+class WorkFolder {
+ public:
+  static Result<WorkFolder> Create(Env& env, const graph::NodeRun& run);
+
+  [[nodiscard]] const AbsPath& path() const { return folder_.path(); }
+  /// A new folder in it. Errors: kAlreadyExists.
+  Result<AbsPath> MakeFolder(std::string_view name);
+  /// Call it when the node has ended, well or not: with "keep-work" the folder becomes <cache>/kept/<subject>-<key>,
+  /// in place of one of an earlier run, and a note says so.
+  Result<void> Finish() &&;
+
+ private:
+  WorkFolder(Env& env, const graph::NodeRun& run, TempDir folder)
+      : env_(&env), run_(&run), folder_(std::move(folder)) {}
+
+  Env* env_;
+  const graph::NodeRun* run_;
+  TempDir folder_;
+};
 
 }  // namespace ptpkg::pipeline

@@ -1,57 +1,95 @@
 #include "publish/output_folder.h"
 
-#include <fmt/core.h>
+#include <algorithm>
+#include <fmt/format.h>
 
-#include "support/json.h"
+#include "support/atomic_file.h"
+#include "support/hash.h"
 
 namespace ptpkg::publish {
 
 namespace {
 
-constexpr std::string_view kPackFolderPrefix = ".ptpkg-pack";
+constexpr int kManifestVersion = 2;
+
+Error DamagedManifest(const AbsPath& path) {
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
+      .WithHint("remove it: artifacts that are already there then count as foreign (--force replaces them)");
+}
 
 }  // namespace
 
-Result<OutputFolder> OutputFolder::Open(Env& env, const AbsPath& root, bool replace_foreign) {
-  OutputFolder output(env, root, replace_foreign);
-  for (const AbsPath& folder : {output.CondaRoot(), output.WheelRoot(), root / "logs"}) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder), fmt::format("while preparing the output folder '{}'", root.str()));
-    PTPKG_CHECK(RemoveStaleTemps(env.fs, folder));
-  }
-  PTPKG_CHECK(RemoveStaleTemps(env.fs, root));
-  PTPKG_CHECK(RemoveStaleTempDirs(env.fs, root, kPackFolderPrefix));
+Result<OutputFolder> OutputFolder::Open(Env& env, const AbsPath& root) {
+  OutputFolder output(env, root);
   PTPKG_CHECK(output.ReadManifest());
   return output;
 }
 
-AbsPath OutputFolder::LogFile(std::string_view subject, std::string_view step) const {
-  return root_ / "logs" / fmt::format("{}.{}.log", subject, step);
+AbsPath OutputFolder::LogFileOf(const AbsPath& root, std::string_view subject, std::string_view step) {
+  return root / "logs" / fmt::format("{}.{}.log", subject, step);
 }
 
-Result<TempDir> OutputFolder::MakePackFolder() { return TempDir::Create(env_->fs, root_, kPackFolderPrefix); }
-
-RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name) const {
+RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name) {
   if (format == ArtifactFormat::kWheel) return RelPath::Literal("wheels") / name;
   return RelPath::Literal("conda") / subdir / name;
 }
 
+Result<void> OutputFolder::Prepare() {
+  const std::string frame = fmt::format("while preparing the output folder '{}'", root_.str());
+  for (const AbsPath& folder : {CondaRoot(), WheelRoot(), root_ / "logs", StagingRoot()}) {
+    PTPKG_CHECK(env_->fs.MakeDirs(folder), frame);
+    PTPKG_CHECK(RemoveAbandoned(*env_, folder), frame);
+  }
+  PTPKG_CHECK(RemoveAbandoned(*env_, root_), frame);
+  PTPKG_TRY(const std::unique_ptr<File> lock, Lock(), frame);
+  PTPKG_CHECK(ReadManifest());
+  return CompletePublication();
+}
+
+Result<std::unique_ptr<File>> OutputFolder::Lock() {
+  const AbsPath path = StagingRoot() / "lock";
+  PTPKG_CHECK(env_->fs.MakeDirs(StagingRoot()));
+  auto file = env_->fs.Open(path, OpenMode::kCreateNew);
+  if (!file && file.error().code() == ErrorCode::kAlreadyExists) file = env_->fs.Open(path, OpenMode::kReadWrite);
+  if (!file) return std::move(file).error();
+  PTPKG_CHECK((*file)->Lock());
+  return file;
+}
+
 Result<void> OutputFolder::ReadManifest() {
+  artifacts_.clear();
   const AbsPath path = root_ / "manifest.json";
   PTPKG_TRY(const bool there, Exists(env_->fs, path));
   if (!there) return Ok();
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
   auto manifest = ParseJson(text, path.str());
-  if (!manifest || !manifest->is_object() || !manifest->contains("artifacts")) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
-        .WithHint(
-            "remove it: artifacts that are already there then count as foreign (--force replaces them)");
-  }
+  if (!manifest || !manifest->is_object() || !manifest->contains("artifacts")) return DamagedManifest(path);
   for (const Json& item : (*manifest)["artifacts"]) {
     PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item, path.str()));
     const std::string key = record.path;
-    previous_.emplace(key, std::move(record));
+    artifacts_.emplace(key, std::move(record));
   }
+  if (manifest->contains("stages")) times_ = (*manifest)["stages"];
   return Ok();
+}
+
+Result<void> OutputFolder::WriteManifest() {
+  Json list = Json::array();
+  for (const auto& [path, record] : artifacts_) list.push_back(ArtifactRecordToJson(record));
+  return WriteFile(env_->fs, root_ / "manifest.json",
+                   DumpJson({{"manifest_version", kManifestVersion}, {"artifacts", list}, {"stages", times_}}));
+}
+
+Result<void> OutputFolder::WriteTimes(const std::vector<StageTime>& times) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
+  PTPKG_CHECK(ReadManifest());
+  times_ = Json::array();
+  for (const StageTime& time : times) times_.push_back(StageTimeToJson(time));
+  for (auto item = artifacts_.begin(); item != artifacts_.end();) {
+    PTPKG_TRY(const bool there, Exists(env_->fs, root_ / RelPath::Literal(item->first)));
+    item = there ? std::next(item) : artifacts_.erase(item);
+  }
+  return WriteManifest();
 }
 
 Result<bool> OutputFolder::IsPresent(const ArtifactRecord& record) {
@@ -61,54 +99,198 @@ Result<bool> OutputFolder::IsPresent(const ArtifactRecord& record) {
   if (!there) return false;
   PTPKG_TRY(const FileStat stat, env_->fs.Lstat(path));
   if (stat.kind != FileKind::kRegular || stat.size_bytes != record.size_bytes) return false;
+  // Renaming keeps the time, and a copy of the folder costs one hash a file: half a second for torch's wheel.
+  if (record.mtime_ns != 0 && stat.mtime_ns == record.mtime_ns) return true;
   PTPKG_TRY(const Digests digests, HashFile(env_->fs, path));
   return digests.sha256.Hex() == record.sha256;
 }
 
-Result<bool> OutputFolder::IsOurs(const RelPath& place) {
-  const auto found = previous_.find(place.str());
-  if (found == previous_.end()) return false;
-  return IsPresent(found->second);
+namespace {
+
+std::vector<ArtifactRecord> Matching(const std::map<std::string, ArtifactRecord>& artifacts,
+                                     const auto& predicate) {
+  std::vector<ArtifactRecord> records;
+  for (const auto& [path, record] : artifacts) {
+    if (predicate(record)) records.push_back(record);
+  }
+  return records;
 }
 
-Result<void> OutputFolder::Publish(const Artifact& artifact, const RelPath& place) {
-  const AbsPath target = root_ / place;
-  PTPKG_CHECK(env_->fs.MakeDirs(target.Parent()));
+}  // namespace
+
+Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key) {
+  auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.key == key; });
+  for (const ArtifactRecord& record : records) {
+    PTPKG_TRY(const bool present, IsPresent(record));
+    if (!present) return std::vector<ArtifactRecord>();
+  }
+  return records;
+}
+
+Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string& key) {
+  auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.publication == key; });
+  for (const ArtifactRecord& record : records) {
+    // One that another publication has replaced is missing here.
+    PTPKG_TRY(const bool present, IsPresent(record));
+    if (!present || record.publication_size != records.size()) return std::vector<ArtifactRecord>();
+  }
+  return records;
+}
+
+std::vector<ArtifactRecord> OutputFolder::CheckedBy(const std::string& key) const {
+  return Matching(artifacts_, [&](const ArtifactRecord& record) {
+    return std::find(record.checks.begin(), record.checks.end(), key) != record.checks.end();
+  });
+}
+
+Result<void> OutputFolder::CheckPlace(const ArtifactRecord& record, OnForeign on_foreign) {
+  const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
-  if (there) {
-    const ArtifactRecord same{.path = place.str(),
-                              .sha256 = artifact.digests.sha256.Hex(),
-                              .size_bytes = artifact.digests.size_bytes};
-    PTPKG_TRY(const bool equal, IsPresent(same));
-    if (equal) return env_->fs.Remove(artifact.path);
-    PTPKG_TRY(const bool ours, IsOurs(place));
-    if (!ours && !replace_foreign_) {
-      return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("'{}' is already there with other content, and not as this output folder's "
-                               "manifest.json recorded it",
-                               target.str()))
-          .WithHint("raise the build number, move the file away, or replace it with --force");
+  if (!there || on_foreign == OnForeign::kReplace) return Ok();
+  PTPKG_TRY(const bool same, IsPresent(record));
+  if (same) return Ok();
+  const auto known = artifacts_.find(record.path);
+  if (known != artifacts_.end()) {
+    PTPKG_TRY(const bool ours, IsPresent(known->second));
+    if (ours) return Ok();
+  }
+  return Error(ErrorCode::kAlreadyExists,
+               fmt::format("'{}' is already there with other content, and not as this output folder's "
+                           "manifest.json recorded it",
+                           target.str()))
+      .WithHint("raise the build number, move the file away, or replace it with --force");
+}
+
+std::vector<OutputFolder::Move> OutputFolder::MovesOf(const std::vector<PublishItem>& items) const {
+  std::vector<Move> moves;
+  for (const PublishItem& item : items) {
+    moves.push_back({.from = item.file,
+                     .to = root_ / RelPath::Literal(item.record.path),
+                     .replaced = StagingRoot() / fmt::format("replaced-{}", moves.size())});
+  }
+  return moves;
+}
+
+Result<void> OutputFolder::WriteJournal(const std::vector<PublishItem>& items) {
+  Json list = Json::array();
+  for (const PublishItem& item : items) {
+    PTPKG_TRY(const RelPath from, item.file.RelativeTo(root_));
+    list.push_back({{"from", from.str()}, {"record", ArtifactRecordToJson(item.record)}});
+  }
+  return WriteFile(env_->fs, JournalPath(), DumpJson({{"items", list}}));
+}
+
+Result<std::vector<PublishItem>> OutputFolder::ReadJournal() {
+  const std::string where = JournalPath().str();
+  PTPKG_TRY(const std::string text, ReadFile(env_->fs, JournalPath()));
+  PTPKG_TRY(const Json json, ParseJson(text, where));
+  std::vector<PublishItem> items;
+  for (const Json& item : json.value("items", Json::array())) {
+    PTPKG_TRY(const std::string from, JsonString(item, "from", where));
+    PTPKG_TRY(const RelPath path, RelPath::Parse(from));
+    PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item.value("record", Json::object()), where));
+    items.push_back({.file = root_ / path, .record = std::move(record)});
+  }
+  return items;
+}
+
+void OutputFolder::TakeBack(const std::vector<Move>& moves) {
+  // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only when
+  // everything else is as before.
+  bool whole = true;
+  for (const Move& move : moves) {
+    const auto replaced = Exists(env_->fs, move.replaced);
+    if (!replaced) {
+      whole = false;
+    } else if (*replaced) {
+      // Two names of one file: a rename from one to the other would do nothing.
+      const auto back = move.done ? env_->fs.Rename(move.replaced, move.to) : env_->fs.Remove(move.replaced);
+      whole = back.has_value() && whole;
+    } else if (move.done) {
+      whole = env_->fs.Remove(move.to).has_value() && whole;
     }
   }
-  PTPKG_CHECK(env_->fs.Rename(artifact.path, target));
-  return env_->fs.SyncDir(target.Parent());
+  // A manifest that was replaced, but not made durable, tells of what is not there.
+  whole = WriteManifest().has_value() && whole;
+  if (whole) static_cast<void>(env_->fs.Remove(JournalPath()));
 }
 
-Result<void> OutputFolder::WriteManifest(const std::vector<ArtifactRecord>& artifacts,
-                                         const std::vector<StageTime>& times) {
-  std::map<std::string, Json> by_path;
-  for (const auto& [path, record] : previous_) {
-    PTPKG_TRY(const bool there, Exists(env_->fs, root_ / RelPath::Literal(path)));
-    if (there) by_path.emplace(path, ArtifactRecordToJson(record));
+Result<void> OutputFolder::GiveName(Move& move) {
+  PTPKG_CHECK(env_->fs.MakeDirs(move.to.Parent()));
+  PTPKG_TRY(const bool there, Exists(env_->fs, move.to));
+  PTPKG_TRY(const bool replaced, Exists(env_->fs, move.replaced));
+  if (there && !replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move.to, move.replaced));
+  // The waiting file stays where it is until the end of the run: other nodes may be reading it.
+  const AbsPath fresh = StagingRoot() / "fresh";
+  PTPKG_TRY(const bool left, Exists(env_->fs, fresh));
+  if (left) PTPKG_CHECK(env_->fs.Remove(fresh));
+  if (!env_->fs.CreateHardLink(move.from, fresh)) PTPKG_CHECK(env_->fs.CopyFile(move.from, fresh));
+  PTPKG_CHECK(env_->fs.Rename(fresh, move.to));
+  move.done = true;
+  return env_->fs.SyncDir(move.to.Parent());
+}
+
+Result<void> OutputFolder::GiveNames(const std::vector<PublishItem>& items, std::vector<Move>& moves) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (moves[i].from == moves[i].to) continue;
+    PTPKG_TRY(const bool arrived, IsPresent(items[i].record));
+    if (!arrived) PTPKG_CHECK(GiveName(moves[i]));
   }
-  for (const ArtifactRecord& record : artifacts)
-    by_path.insert_or_assign(record.path, ArtifactRecordToJson(record));
-  Json list = Json::array();
-  for (auto& [path, json] : by_path) list.push_back(std::move(json));
-  Json stages = Json::array();
-  for (const StageTime& time : times) stages.push_back(StageTimeToJson(time));
-  return WriteFile(env_->fs, root_ / "manifest.json",
-                   DumpJson({{"manifest_version", 1}, {"artifacts", list}, {"stages", stages}}));
+  std::map<std::string, ArtifactRecord> before = artifacts_;
+  for (const PublishItem& item : items) {
+    ArtifactRecord record = item.record;
+    PTPKG_TRY(const FileStat stat, env_->fs.Lstat(root_ / RelPath::Literal(record.path)));
+    record.mtime_ns = stat.mtime_ns;
+    artifacts_.insert_or_assign(record.path, std::move(record));
+  }
+  auto written = WriteManifest();
+  if (!written) artifacts_ = std::move(before);
+  return written;
+}
+
+Result<void> OutputFolder::FinishPublication(const std::vector<Move>& moves) {
+  for (const Move& move : moves) {
+    PTPKG_TRY(const bool there, Exists(env_->fs, move.replaced));
+    if (there) PTPKG_CHECK(env_->fs.Remove(move.replaced));
+  }
+  return env_->fs.Remove(JournalPath());
+}
+
+Result<void> OutputFolder::CompletePublication() {
+  PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
+  if (!there) return Ok();
+  const std::string frame = "while completing a publication that was interrupted";
+  PTPKG_TRY(const std::vector<PublishItem> items, ReadJournal(), frame);
+  std::vector<Move> moves = MovesOf(items);
+  PTPKG_CHECK(GiveNames(items, moves), frame);
+  return FinishPublication(moves);
+}
+
+Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
+  for (PublishItem& item : items) {
+    const AbsPath target = root_ / RelPath::Literal(item.record.path);
+    if (item.file == target) continue;
+    PTPKG_TRY(const bool same, IsPresent(item.record));
+    if (same) item.file = target;
+  }
+  return Ok();
+}
+
+Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_foreign) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
+  // Another process may have published since this one looked.
+  PTPKG_CHECK(ReadManifest());
+  PTPKG_CHECK(CompletePublication());
+  for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item.record, on_foreign));
+  PTPKG_CHECK(LeaveEqualBytes(items));
+  PTPKG_CHECK(WriteJournal(items), "while publishing");
+  std::vector<Move> moves = MovesOf(items);
+  auto named = GiveNames(items, moves);
+  if (!named) {
+    TakeBack(moves);
+    return std::move(named).error().WithContext("while publishing");
+  }
+  return FinishPublication(moves);
 }
 
 }  // namespace ptpkg::publish

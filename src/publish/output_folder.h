@@ -2,8 +2,11 @@
 // The output folder: a conda channel, a wheel index, logs and the manifest. Layer: publish.
 //
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/logs/…   <root>/manifest.json
+//   <root>/.ptpkg/            artifacts that wait for their publication, and the journal of one under way
 //
-// Artifacts are packed into a hidden folder beside their place, checked there, and renamed to their name.
+// A publication is all or nothing: its files lie checked on the same file system, a journal says which names they
+// will get, then they get them and the manifest is written. A call that fails takes back what it did; one
+// that is killed is completed by whoever opens the folder for writing next. One process publishes at a time.
 
 #include <map>
 #include <string>
@@ -12,50 +15,90 @@
 #include "model/artifact.h"
 #include "model/artifact_record.h"
 #include "model/stage_time.h"
-#include "support/atomic_file.h"
 #include "support/env.h"
 
 namespace ptpkg::publish {
 
+/// One checked file that is to get its name.
+struct PublishItem {
+  AbsPath file = AbsPath::Literal("/nonexistent");  ///< Below the output folder; it stays there too.
+  ArtifactRecord record;                            ///< `record.path` is the place below the output folder.
+};
+
+enum class OnForeign : std::uint8_t {
+  kRefuse,
+  kReplace,  ///< "--force": also files that the manifest does not know.
+};
+
 class OutputFolder {
  public:
-  /// Creates what is missing, removes what killed runs left behind, and reads the last manifest.
-  /// Errors: kIo with a hint (permission, full disk), kCorrupt (manifest.json).
-  static Result<OutputFolder> Open(Env& env, const AbsPath& root, bool replace_foreign);
+  /// Reads the manifest and writes nothing; the folder need not exist. Errors: kCorrupt (manifest.json), kIo.
+  static Result<OutputFolder> Open(Env& env, const AbsPath& root);
 
   [[nodiscard]] const AbsPath& root() const { return root_; }
-  [[nodiscard]] AbsPath CondaRoot() const { return root_ / "conda"; }
+  [[nodiscard]] AbsPath CondaRoot() const { return CondaRootOf(root_); }
+  [[nodiscard]] static AbsPath CondaRootOf(const AbsPath& root) { return root / "conda"; }
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
-  [[nodiscard]] AbsPath LogFile(std::string_view subject, std::string_view step) const;
-
-  /// A scratch folder on the same file system as the artifacts' final places.
-  Result<TempDir> MakePackFolder();
+  [[nodiscard]] AbsPath StagingRoot() const { return PlaceOfStaging(root_); }
+  [[nodiscard]] static AbsPath PlaceOfStaging(const AbsPath& root) { return root / ".ptpkg"; }
+  [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject, std::string_view step);
 
   /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl".
-  [[nodiscard]] RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name) const;
+  [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
-  /// True if the file at `place` is the one that `record` tells of (by size and time, else by digest).
-  Result<bool> IsPresent(const ArtifactRecord& record);
+  /// Makes the folders, completes a publication that was killed, and removes what killed runs left.
+  /// Errors: kIo with a hint (permission, full disk).
+  Result<void> Prepare();
 
-  /// Moves a checked artifact to `place`. A file of the same bytes is left alone. A file with other bytes is
-  /// replaced only if the last manifest says that ptpkg made it and it has not changed since, or with
-  /// `replace_foreign`. Errors: kAlreadyExists with a hint, kIo.
-  Result<void> Publish(const Artifact& artifact, const RelPath& place);
+  /// The artifacts that the node of this key made, if those that the manifest still knows are there, unchanged;
+  /// else none. Who knows how many they were compares.
+  Result<std::vector<ArtifactRecord>> MadeBy(const std::string& key);
+  /// The artifacts of the publication of this key, if all of them are there, unchanged; else none.
+  Result<std::vector<ArtifactRecord>> PublishedBy(const std::string& key);
+  /// The artifacts that passed the check of this key, whether they are still there or not.
+  [[nodiscard]] std::vector<ArtifactRecord> CheckedBy(const std::string& key) const;
 
-  /// Writes manifest.json: the given artifacts and times, and earlier artifacts that are still there.
-  Result<void> WriteManifest(const std::vector<ArtifactRecord>& artifacts,
-                             const std::vector<StageTime>& times);
+  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the same
+  /// bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made it and it
+  /// has not changed since, or with kReplace. Waits while another process publishes here.
+  /// Errors: kAlreadyExists with a hint (before anything is touched), kIo.
+  Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
+
+  /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
+  Result<void> WriteTimes(const std::vector<StageTime>& times);
 
  private:
-  OutputFolder(Env& env, AbsPath root, bool replace_foreign)
-      : env_(&env), root_(std::move(root)), replace_foreign_(replace_foreign) {}
+  OutputFolder(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
+
+  struct Move {
+    AbsPath from;
+    AbsPath to;
+    AbsPath replaced;   ///< A second name of what was at `to`, until the publication is whole.
+    bool done = false;  ///< `to` is the new file.
+  };
+
+  [[nodiscard]] AbsPath JournalPath() const { return StagingRoot() / "publication.json"; }
   Result<void> ReadManifest();
-  Result<bool> IsOurs(const RelPath& place);
+  Result<void> WriteManifest();
+  Result<std::unique_ptr<File>> Lock();
+  Result<bool> IsPresent(const ArtifactRecord& record);
+  Result<void> CheckPlace(const ArtifactRecord& record, OnForeign on_foreign);
+  /// A file of the same bytes is left alone, and its twin in the staging folder too.
+  Result<void> LeaveEqualBytes(std::vector<PublishItem>& items);
+  Result<void> WriteJournal(const std::vector<PublishItem>& items);
+  Result<void> GiveName(Move& move);
+  /// Names all that has its name not yet, then writes the manifest.
+  Result<void> GiveNames(const std::vector<PublishItem>& items, std::vector<Move>& moves);
+  Result<void> CompletePublication();
+  Result<std::vector<PublishItem>> ReadJournal();
+  Result<void> FinishPublication(const std::vector<Move>& moves);
+  [[nodiscard]] std::vector<Move> MovesOf(const std::vector<PublishItem>& items) const;
+  void TakeBack(const std::vector<Move>& moves);
 
   Env* env_;
   AbsPath root_;
-  bool replace_foreign_ = false;
-  std::map<std::string, ArtifactRecord> previous_;  // by path
+  std::map<std::string, ArtifactRecord> artifacts_;  // by path, as in the manifest
+  Json times_ = Json::array();
 };
 
 }  // namespace ptpkg::publish

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "elf/layouts.h"
 #include "elf/search_path.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
@@ -228,33 +227,6 @@ TEST_F(Relink, BadRulesAndFilesAreNamed) {
   EXPECT_THAT(plan.error().context(), Contains("while relinking 'liba.so'"));
   env_.cancel.Cancel();
   EXPECT_THAT(PlanRelink(env_, tree, {}), FailsWith(ErrorCode::kCancelled, _));
-}
-
-TEST(Layouts, KnowTheirNames) {
-  EXPECT_THAT(BuiltInLayoutNames(), AllOf(Contains("pytorch-conda"), Contains("pytorch-wheel-cpu"),
-                                          Contains("pytorch-wheel-cuda12"), Contains("pytorch-wheel-cuda13"),
-                                          Contains("pytorch-wheel-rocm")));
-  for (const std::string& name : BuiltInLayoutNames()) EXPECT_OK(BuiltInLayout(name)) << name;
-  EXPECT_THAT(BuiltInLayout("pytorch-wheel-cuda14"),
-              AllOf(FailsWith(ErrorCode::kNotFound, HasSubstr("no layout 'pytorch-wheel-cuda14'")),
-                    HasHint(HasSubstr("did you mean 'pytorch-wheel-cuda1"))));
-  EXPECT_THAT(BuiltInLayout("x"), HasHint(HasSubstr("known layouts: pytorch-conda, ")));
-}
-
-TEST(Layouts, HoldTheListsOfPyTorch) {
-  ASSERT_OK_AND_ASSIGN(const auto conda, BuiltInLayout("pytorch-conda"));
-  EXPECT_THAT(
-      conda,
-      ElementsAre(PathRule{"torch/*.so*", {"$ORIGIN", "$ORIGIN/lib", "$ORIGIN/../../.."}, PathTag::kRpath},
-                  PathRule{"torch/lib/*.so*", {"$ORIGIN", "$ORIGIN/../../../.."}, PathTag::kRpath}));
-  ASSERT_OK_AND_ASSIGN(const auto cuda, BuiltInLayout("pytorch-wheel-cuda13"));
-  EXPECT_EQ(JoinSearchPath(cuda[1].search_path),
-            "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/nvshmem/lib:$ORIGIN/../../nvidia/nccl/lib:"
-            "$ORIGIN/../../nvidia/cusparselt/lib:$ORIGIN/../../nvidia/cu13/lib:$ORIGIN");
-  ASSERT_OK_AND_ASSIGN(const auto cuda12, BuiltInLayout("pytorch-wheel-cuda12"));
-  EXPECT_THAT(cuda12[0].search_path, SizeIs(17));
-  ASSERT_OK_AND_ASSIGN(const auto cpu, BuiltInLayout("pytorch-wheel-cpu"));
-  EXPECT_THAT(cpu[0], Field(&PathRule::tag, PathTag::kRunpath));
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "publish/output_folder.h"
 
-#include "support/json.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/fault_fs.h"
+#include "support/hash.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -8,132 +12,212 @@ namespace ptpkg::publish {
 namespace {
 
 using test::FailsWith;
+using test::IsOk;
 using test::IsOkAndHolds;
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// A file that waits in the staging folder, as a packing stage leaves it.
+PublishItem Waiting(Env& env, const AbsPath& root, const std::string& name, const std::string& text,
+                    const std::string& publication = "p1", std::uint64_t size = 2) {
+  const AbsPath file = OutputFolder::PlaceOfStaging(root) / "waiting" / (HashText(text).Hex() + name);
+  EXPECT_THAT(env.fs.MakeDirs(file.Parent()), IsOk());
+  EXPECT_THAT(WriteFile(env.fs, file, text), IsOk());
+  return {.file = file,
+          .record = {.path = "wheels/" + name,
+                     .format = "wheel",
+                     .sha256 = HashText(text).Hex(),
+                     .md5 = std::string(32, '0'),
+                     .size_bytes = text.size(),
+                     .key = "k-" + name + text,
+                     .checks = {"c-" + name},
+                     .publication = publication,
+                     .publication_size = size}};
+}
 
 class OutputFolderTest : public ::testing::Test {
  protected:
-  OutputFolder Open(bool force = false) {
-    auto output = OutputFolder::Open(env_, root_, force);
-    EXPECT_THAT(output, test::IsOk());
+  OutputFolder Open() {
+    auto output = OutputFolder::Open(env_, root_);
+    EXPECT_THAT(output, IsOk());
+    EXPECT_THAT(output->Prepare(), IsOk());
     return *std::move(output);
   }
-
-  Artifact MakeArtifact(const std::string& text) {
-    const AbsPath path = env_.dir().path() / "packed.whl";
-    EXPECT_THAT(WriteFile(env_->fs, path, text), test::IsOk());
-    return {.format = ArtifactFormat::kWheel, .path = path, .digests = *HashFile(env_->fs, path)};
+  PublishItem Item(const std::string& name, const std::string& text, const std::string& publication = "p1",
+                   std::uint64_t size = 2) {
+    return Waiting(env_, root_, name, text, publication, size);
   }
-
-  ArtifactRecord RecordOf(const Artifact& artifact) {
-    return {.path = place_.str(),
-            .format = "wheel",
-            .sha256 = artifact.digests.sha256.Hex(),
-            .size_bytes = artifact.digests.size_bytes,
-            .inputs = {{"source", "abc"}}};
-  }
+  Result<std::string> Read(const std::string& path) { return ReadFile(env_->fs, root_ / path); }
 
   test::TestEnv env_;
   AbsPath root_ = env_.dir().path() / "dist";
-  RelPath place_ = RelPath::Literal("wheels/x.whl");
 };
 
-TEST_F(OutputFolderTest, PublishesByRename) {
+TEST_F(OutputFolderTest, OpeningWritesNothing) {
+  ASSERT_THAT(OutputFolder::Open(env_, root_), IsOk());
+  EXPECT_THAT(Exists(env_->fs, root_), IsOkAndHolds(false));
+}
+
+TEST_F(OutputFolderTest, PublishesAllUnderTheirNamesAndInTheManifest) {
   OutputFolder output = Open();
-  const Artifact artifact = MakeArtifact("one");
-  ASSERT_THAT(output.Publish(artifact, place_), test::IsOk());
-  EXPECT_THAT(ReadFile(env_->fs, root_ / place_), IsOkAndHolds(Eq("one")));
-  EXPECT_THAT(Exists(env_->fs, artifact.path), IsOkAndHolds(false));
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("one")));
+  EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("two")));
+  OutputFolder later = Open();
+  EXPECT_THAT(later.PublishedBy("p1"), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(later.MadeBy("k-a.whlone"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(later.CheckedBy("c-b.whl"), SizeIs(1));
+  EXPECT_THAT(later.PublishedBy("other"), IsOkAndHolds(IsEmpty()));
+}
+
+TEST_F(OutputFolderTest, APublicationOfWhichAPartIsGoneOrChangedIsNone) {
+  OutputFolder output = Open();
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(env_->fs.Remove(root_ / "wheels/b.whl"), IsOk());
+  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty()));
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "owt"), IsOk());
+  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty())) << "same size, other bytes";
+  OutputFolder again = Open();
+  ASSERT_THAT(again.Publish({Item("b.whl", "new", "p2", 1)}, OnForeign::kReplace), IsOk());
+  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty())) << "one belongs to another publication now";
+  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(OutputFolderTest, LeavesEqualBytesAlone) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish(MakeArtifact("one"), place_), test::IsOk());
-  const auto before = env_->fs.Lstat(root_ / place_);
-  ASSERT_THAT(output.Publish(MakeArtifact("one"), place_), test::IsOk());
-  EXPECT_EQ(env_->fs.Lstat(root_ / place_)->inode, before->inode);
+  ASSERT_THAT(output.Publish({Item("a.whl", "one")}, OnForeign::kRefuse), IsOk());
+  const auto before = env_->fs.Lstat(root_ / "wheels/a.whl");
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_EQ(env_->fs.Lstat(root_ / "wheels/a.whl")->inode, before->inode);
+  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
-TEST_F(OutputFolderTest, RefusesAForeignFileUnlessForced) {
-  {
-    OutputFolder output = Open();
-    ASSERT_THAT(WriteFile(env_->fs, root_ / place_, "foreign"), test::IsOk());
-    EXPECT_THAT(output.Publish(MakeArtifact("one"), place_),
-                FailsWith(ErrorCode::kAlreadyExists, HasSubstr("manifest.json")));
-    EXPECT_THAT(ReadFile(env_->fs, root_ / place_), IsOkAndHolds(Eq("foreign")));
-  }
-  OutputFolder output = Open(/*force=*/true);
-  EXPECT_THAT(output.Publish(MakeArtifact("one"), place_), test::IsOk());
-  EXPECT_THAT(ReadFile(env_->fs, root_ / place_), IsOkAndHolds(Eq("one")));
-}
-
-TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnows) {
-  {
-    OutputFolder output = Open();
-    const Artifact artifact = MakeArtifact("one");
-    const ArtifactRecord record = RecordOf(artifact);
-    ASSERT_THAT(output.Publish(artifact, place_), test::IsOk());
-    ASSERT_THAT(output.WriteManifest({record}, {}), test::IsOk());
-  }
+TEST_F(OutputFolderTest, AForeignFileStopsAllUnlessItMayBeReplaced) {
   OutputFolder output = Open();
-  EXPECT_THAT(output.Publish(MakeArtifact("two"), place_), test::IsOk());
-  EXPECT_THAT(ReadFile(env_->fs, root_ / place_), IsOkAndHolds(Eq("two")));
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "foreign"), IsOk());
+  EXPECT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("manifest.json")));
+  EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl"), IsOkAndHolds(false));
+  EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("foreign")));
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kReplace), IsOk());
+  EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("two")));
 }
 
-TEST_F(OutputFolderTest, AFileChangedSinceTheManifestIsForeign) {
-  {
-    OutputFolder output = Open();
-    const Artifact artifact = MakeArtifact("one");
-    const ArtifactRecord record = RecordOf(artifact);
-    ASSERT_THAT(output.Publish(artifact, place_), test::IsOk());
-    ASSERT_THAT(output.WriteManifest({record}, {}), test::IsOk());
-    ASSERT_THAT(WriteFile(env_->fs, root_ / place_, "own"), test::IsOk());  // same size, other bytes
-  }
-  OutputFolder output = Open();
-  EXPECT_THAT(output.Publish(MakeArtifact("two"), place_),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("x.whl")));
+TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnowsUnlessItWasChangedSince) {
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("two")));
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl", "own"), IsOk());  // same size, other bytes
+  EXPECT_THAT(Open().Publish({Item("a.whl", "six", "p3", 1)}, OnForeign::kRefuse),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("a.whl")));
 }
 
-TEST_F(OutputFolderTest, TheManifestForgetsFilesThatAreGone) {
-  {
-    OutputFolder output = Open();
-    const Artifact artifact = MakeArtifact("one");
-    ASSERT_THAT(output.WriteManifest({RecordOf(artifact)}, {{.stage = "wheel", .subject = "x", .ran = true}}),
-                test::IsOk());
-  }
+TEST_F(OutputFolderTest, TwoThatPublishAtTheSameTimeLoseNothing) {
+  OutputFolder one = Open();
+  OutputFolder other = Open();
+  ASSERT_THAT(one.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(other.Publish({Item("b.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
+}
+
+TEST_F(OutputFolderTest, TimesReplaceThoseOfTheLastRunAndGoneFilesAreForgotten) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.WriteManifest({}, {}), test::IsOk());
-  const auto manifest = ParseJson(*ReadFile(env_->fs, root_ / "manifest.json"), "manifest.json");
-  ASSERT_THAT(manifest, test::IsOk());
-  EXPECT_THAT((*manifest)["artifacts"], IsEmpty());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(env_->fs.Remove(root_ / "wheels/a.whl"), IsOk());
+  ASSERT_THAT(output.WriteTimes({{.stage = "wheel", .subject = "x", .ran = true}}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::string text, Read("manifest.json"));
+  ASSERT_OK_AND_ASSIGN(const Json manifest, ParseJson(text, "manifest.json"));
+  EXPECT_THAT(manifest["artifacts"], IsEmpty());
+  EXPECT_EQ(manifest["stages"][0]["stage"], "wheel");
 }
 
 TEST_F(OutputFolderTest, ADamagedManifestIsAnErrorWithARemedy) {
   Open();
   for (const char* text : {"{", "[]", R"({"artifacts": [{"path": "../up"}]})"}) {
-    ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", text), test::IsOk());
-    EXPECT_FALSE(OutputFolder::Open(env_, root_, false).has_value()) << text;
+    ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", text), IsOk());
+    EXPECT_FALSE(OutputFolder::Open(env_, root_).has_value()) << text;
   }
-  ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", "{"), test::IsOk());
-  EXPECT_THAT(OutputFolder::Open(env_, root_, false), FailsWith(ErrorCode::kCorrupt, HasSubstr("damaged")));
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", "{"), IsOk());
+  EXPECT_THAT(OutputFolder::Open(env_, root_), FailsWith(ErrorCode::kCorrupt, HasSubstr("damaged")));
 }
 
-TEST_F(OutputFolderTest, OpeningRemovesWhatAKilledRunLeft) {
+TEST_F(OutputFolderTest, PreparingRemovesWhatAKilledRunLeft) {
   Open();
-  ASSERT_THAT(env_->fs.MakeDirs(root_ / ".ptpkg-pack-999999999-0/half"), test::IsOk());
-  ASSERT_THAT(WriteFile(env_->fs, root_ / ".manifest.json.999999999-1.ptpkg-tmp", ""), test::IsOk());
+  ASSERT_THAT(env_->fs.MakeDirs(root_ / ".ptpkg-pack-999999999-0/half"), IsOk());
+  ASSERT_THAT(WriteFile(env_->fs, root_ / ".manifest.json.999999999-1.ptpkg-tmp", ""), IsOk());
   Open();
-  EXPECT_THAT(env_->fs.ListDir(root_), IsOkAndHolds(::testing::ElementsAre("conda", "logs", "wheels")));
+  EXPECT_THAT(env_->fs.ListDir(root_), IsOkAndHolds(ElementsAre(".ptpkg", "conda", "logs", "wheels")));
 }
 
 TEST_F(OutputFolderTest, AnUnwritablePlaceIsNamed) {
-  ASSERT_THAT(WriteFile(env_->fs, root_, "a file"), test::IsOk());
-  const auto output = OutputFolder::Open(env_, root_, false);
-  ASSERT_FALSE(output.has_value());
-  EXPECT_THAT(FormatError(output.error()), HasSubstr("while preparing the output folder"));
+  ASSERT_THAT(WriteFile(env_->fs, root_, "a file"), IsOk());
+  auto output = OutputFolder::Open(env_, root_);
+  ASSERT_THAT(output, IsOk());
+  const auto prepared = output->Prepare();
+  ASSERT_FALSE(prepared.has_value());
+  EXPECT_THAT(FormatError(prepared.error()), HasSubstr("while preparing the output folder"));
 }
+
+/// Old "a" and a new publication of "a" and "b", on a file system that breaks at each operation in turn.
+class PublishFaults : public ::testing::TestWithParam<test::FaultAfter> {};
+
+TEST_P(PublishFaults, AllAppearsOrNothing) {
+  test::FaultLoop loop;
+  loop.scope = test::FaultScope::kMutating;
+  loop.after = GetParam();
+  loop.may_swallow = true;  // the removal of what a publication leaves behind
+  loop.setup = [](test::MemFs& fs) {
+    test::TestEnv env({.fs = &fs});
+    const AbsPath root = AbsPath::Literal("/dist");
+    fs.AddDir("/dist");
+    auto output = OutputFolder::Open(env, root);
+    ASSERT_THAT(output, IsOk());
+    ASSERT_THAT(output->Prepare(), IsOk());
+    ASSERT_THAT(output->Publish({Waiting(env, root, "a.whl", "old a", "p1", 1)}, OnForeign::kRefuse), IsOk());
+    Waiting(env, root, "a.whl", "new a");
+    Waiting(env, root, "b.whl", "new b");
+  };
+  loop.run = [](Fs& fs) -> Result<void> {
+    test::TestEnv env({.fs = &fs});
+    const AbsPath root = AbsPath::Literal("/dist");
+    PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, root));
+    PTPKG_CHECK(output.Prepare());
+    std::vector<PublishItem> items;
+    for (const char* name : {"a.whl", "b.whl"}) {
+      const std::string text = std::string("new ") + name[0];
+      items.push_back({.file = root / ".ptpkg/waiting" / (HashText(text).Hex() + name),
+                       .record = {.path = std::string("wheels/") + name,
+                                  .format = "wheel",
+                                  .sha256 = HashText(text).Hex(),
+                                  .size_bytes = text.size(),
+                                  .publication = "p2",
+                                  .publication_size = 2}});
+    }
+    return output.Publish(std::move(items), OnForeign::kRefuse);
+  };
+  loop.check = [](test::MemFs& fs, const Error& error) {
+    SCOPED_TRACE(FormatError(error));
+    // The next run finds the folder as it was, or completes the publication: never a mix.
+    test::TestEnv env({.fs = &fs});
+    auto output = OutputFolder::Open(env, AbsPath::Literal("/dist"));
+    ASSERT_THAT(output, IsOk());
+    ASSERT_THAT(output->Prepare(), IsOk());
+    const auto there = Exists(fs, AbsPath::Literal("/dist/wheels/b.whl"));
+    ASSERT_THAT(there, IsOk());
+    EXPECT_EQ(fs.Content("/dist/wheels/a.whl"), *there ? "new a" : "old a");
+    EXPECT_THAT(output->PublishedBy(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(*there ? 2 : 1)));
+    EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/publication.json")), IsOkAndHolds(false));
+    EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/replaced-0")), IsOkAndHolds(false));
+  };
+  EXPECT_GT(test::RunFaultLoop(loop), 15);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, PublishFaults,
+                         ::testing::Values(test::FaultAfter::kRecover, test::FaultAfter::kDead));
 
 }  // namespace
 }  // namespace ptpkg::publish

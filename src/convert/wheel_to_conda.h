@@ -1,0 +1,34 @@
+#pragma once
+// A wheel as a conda package: tree and metadata. Layer: convert.
+
+#include <string>
+#include <vector>
+
+#include "conda/package.h"
+#include "elf/relink.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::convert {
+
+struct WheelToCondaOptions {
+  std::string layout = {};        ///< Name of a built-in search-path layout; "" = by the distribution's name.
+  std::string build_string = {};  ///< "" = derived: "py311_0", or by the project's custom (projects.h).
+  std::uint64_t build_number = 0;
+  std::string python = "3.11";  ///< Version whose site-packages take a wheel that fits several (abi3).
+};
+
+struct WheelAsConda {
+  conda::PackageMetadata metadata = {};
+  StagedTree tree = {};                                ///< As conda installs it; RECORD is still missing.
+  std::string placeholder = {};                        ///< Stands for the prefix in the scripts that were made.
+  elf::RelinkOptions relink = {};                      ///< The search paths of the layout.
+  std::vector<std::string> unknown_requirements = {};  ///< Kept under their own names.
+};
+
+/// Links the unpacked wheel into the existing, empty folder `root` as conda lays it out: dependencies by
+/// data/conda_names.yaml, licences from .dist-info. Errors: those of TargetOf, MapRequirements,
+/// MakeCondaTreeOfWheel; kNotFound (layout).
+Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& unpacked,
+                                         const WheelToCondaOptions& options, const AbsPath& root);
+
+}  // namespace ptpkg::convert

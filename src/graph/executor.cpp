@@ -1,0 +1,312 @@
+#include "graph/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <fmt/format.h>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace ptpkg::graph {
+
+namespace {
+
+Error UnknownStage(const Node& node) {
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("node '{}' wants stage '{}' of version {}, which this ptpkg does not have", node.id,
+                           node.stage, node.version))
+      .WithHint("make the plan and run its nodes with the same ptpkg");
+}
+
+class Executor {
+ public:
+  Executor(Env& env, const Plan& plan, const StageTable& stages, Stores stores, bool dry_run)
+      : env_(env),
+        plan_(plan),
+        stages_(stages),
+        stores_(stores),
+        dry_run_(dry_run),
+        keys_(KeysOf(plan)),
+        outcomes_(plan.nodes.size()),
+        wanted_(plan.nodes.size()),
+        free_jobs_(std::max(1, env.jobs)) {
+    for (std::size_t i = 0; i < plan.nodes.size(); ++i) index_.emplace(plan.nodes[i].id, i);
+  }
+
+  Result<std::vector<NodeOutcome>> RunAll() {
+    PTPKG_CHECK(CheckStages());
+    std::vector<bool> needed(plan_.nodes.size());
+    for (const Node& node : plan_.nodes) {
+      for (const auto& [role, id] : node.needs) needed[index_.at(id)] = true;
+    }
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      if (!needed[i]) PTPKG_CHECK(Want(i));
+    }
+    TellSkipped();
+    if (dry_run_) return std::move(outcomes_);
+    RunWanted();
+    return std::move(outcomes_);
+  }
+
+  Result<NodeOutcome> RunOne(std::string_view id) {
+    PTPKG_CHECK(CheckStages());
+    const auto found = index_.find(std::string(id));
+    if (found == index_.end()) {
+      return Error(ErrorCode::kNotFound, fmt::format("the plan has no node '{}'", id))
+          .WithHint("the ids are listed under 'nodes' of the plan");
+    }
+    for (const auto& [role, need] : plan_.nodes[found->second].needs) {
+      const std::size_t other = index_.at(need);
+      PTPKG_TRY(const bool there, FindResult(other));
+      if (there) continue;
+      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is not there", need))
+          .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
+    }
+    PTPKG_TRY(const bool done, FindResult(found->second));
+    if (!done) {
+      outcomes_[found->second].reason = "asked for";
+      RunNode(found->second, env_.jobs);
+    }
+    NodeOutcome outcome = std::move(outcomes_[found->second]);
+    if (outcome.error) return *std::move(outcome.error);
+    return outcome;
+  }
+
+ private:
+  const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
+  Store* StoreOf(const Stage& stage) const {
+    if (stage.keep == Keep::kNothing) return nullptr;
+    return stage.keep == Keep::kStore ? &stores_.cache : &stores_.staging;
+  }
+
+  Result<void> CheckStages() const {
+    for (const Node& node : plan_.nodes) {
+      const Stage* stage = stages_.Find(node.stage);
+      if (stage == nullptr || stage->version != node.version) return UnknownStage(node);
+    }
+    return Ok();
+  }
+
+  /// Fills the outcome with a result that is there already. A dry run reads no file of it.
+  Result<bool> FindResult(std::size_t i) {
+    const Node& node = plan_.nodes[i];
+    const Stage& stage = StageOf(i);
+    std::optional<NodeResult> result;
+    if (stage.find) {
+      PTPKG_TRY(result, stage.find(env_, node, keys_[i].key));
+    }
+    Store* store = StoreOf(stage);
+    if (!result && store != nullptr) {
+      if (dry_run_) {
+        PTPKG_TRY(const bool holds, store->Holds(node.stage, keys_[i].key));
+        if (holds) result = NodeResult{.key = keys_[i].key};
+      } else {
+        PTPKG_TRY(result, store->Take(node.stage, keys_[i].key));
+      }
+    }
+    if (!result) return false;
+    result->key = keys_[i].key;
+    outcomes_[i] = {.state = NodeState::kFound, .reason = "inputs unchanged", .result = *std::move(result)};
+    return true;
+  }
+
+  /// Finds the node's result, or marks it and what it needs to be run.
+  Result<void> Want(std::size_t i) {
+    if (wanted_[i] || outcomes_[i].state == NodeState::kFound) return Ok();
+    PTPKG_CHECK(env_.cancel.Check());
+    PTPKG_TRY(const bool found, FindResult(i));
+    if (found) return Ok();
+    wanted_[i] = true;
+    if (StageOf(i).keep != Keep::kNothing) {
+      PTPKG_TRY(outcomes_[i].reason, stores_.history.WhyChanged(plan_.nodes[i], keys_[i]));
+    }
+    for (const auto& [role, id] : plan_.nodes[i].needs) PTPKG_CHECK(Want(index_.at(id)));
+    return Ok();
+  }
+
+  /// Nodes that run report themselves as tasks; one that does not is told here.
+  void TellSkipped() {
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      NodeOutcome& outcome = outcomes_[i];
+      const bool has_result = StageOf(i).keep != Keep::kNothing;
+      if (wanted_[i]) {
+        if (!dry_run_) continue;
+        outcome.state = NodeState::kWouldRun;
+        if (outcome.reason.empty()) outcome.reason = ReasonOfNeeds(i);
+      } else if (outcome.state != NodeState::kFound) {
+        outcome.state = NodeState::kNotNeeded;
+        outcome.reason = "what is made of it is there";
+      }
+      if (!has_result && !dry_run_) continue;
+      const std::string told = dry_run_ && wanted_[i] ? "would run: " + outcome.reason : outcome.reason;
+      Task(env_.reporter, {.stage = plan_.nodes[i].stage, .subject = plan_.nodes[i].subject}).Skipped(told);
+    }
+  }
+
+  [[nodiscard]] std::string ReasonOfNeeds(std::size_t i) const {
+    for (const auto& [role, id] : plan_.nodes[i].needs) {
+      if (wanted_[index_.at(id)]) return fmt::format("'{}' runs", id);
+    }
+    return "runs each time";
+  }
+
+  enum class Readiness : std::uint8_t { kReady, kWaiting, kNever };
+
+  [[nodiscard]] Readiness ReadinessOf(std::size_t i) const {
+    const Stage& stage = StageOf(i);
+    std::size_t good = 0;
+    bool waiting = false;
+    bool failed = false;
+    for (const auto& [role, id] : plan_.nodes[i].needs) {
+      const std::size_t need = index_.at(id);
+      const NodeState state = outcomes_[need].state;
+      if (state == NodeState::kFound || state == NodeState::kRan) ++good;
+      if (state == NodeState::kFailed || never_[need]) failed = true;
+      else if (state == NodeState::kNotReached) waiting = true;
+    }
+    for (const std::string& id : plan_.nodes[i].after) {
+      const std::size_t other = index_.at(id);
+      if (!wanted_[other]) continue;
+      if (outcomes_[other].state == NodeState::kFailed || never_[other]) failed = true;
+      else if (outcomes_[other].state == NodeState::kNotReached) waiting = true;
+    }
+    if (waiting) return failed && !stage.after_failures ? Readiness::kNever : Readiness::kWaiting;
+    if (failed && (!stage.after_failures || good == 0)) return Readiness::kNever;
+    if (failed_ && !stage.after_failures) return Readiness::kNever;
+    return Readiness::kReady;
+  }
+
+  /// One thread per running node; this thread starts them and waits.
+  void RunWanted() {
+    never_.assign(plan_.nodes.size(), false);
+    std::vector<bool> started(plan_.nodes.size());
+    std::vector<std::thread> threads;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      std::vector<std::size_t> ready;
+      bool left = false;
+      // In the plan's order, so one pass settles what can never run.
+      for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+        if (!wanted_[i] || started[i] || never_[i]) continue;
+        const Readiness readiness = ReadinessOf(i);
+        if (readiness == Readiness::kNever) never_[i] = true;
+        if (readiness == Readiness::kReady) ready.push_back(i);
+        if (readiness != Readiness::kNever) left = true;
+      }
+      if (!left && running_ == 0) break;
+      for (std::size_t n = 0; n < ready.size() && free_jobs_ > 0; ++n) {
+        const int jobs = Grant(ready, n);
+        started[ready[n]] = true;
+        free_jobs_ -= jobs;
+        ++running_;
+        Start(threads, ready[n], jobs, lock);
+      }
+      if (running_ > 0) changed_.wait(lock);
+    }
+    lock.unlock();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  /// The share of a node among those that are ready: one thread, or an equal part of what is free.
+  [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n) const {
+    if (!StageOf(ready[n]).parallel) return 1;
+    const auto rest = static_cast<int>(ready.size() - n);
+    return std::max(1, free_jobs_ / rest);
+  }
+
+  void Start(std::vector<std::thread>& threads, std::size_t i, int jobs, std::unique_lock<std::mutex>& lock) {
+    const auto work = [this, i, jobs] {
+      RunNode(i, jobs);
+      const std::lock_guard guard(mutex_);
+      free_jobs_ += jobs;
+      --running_;
+      if (outcomes_[i].state == NodeState::kFailed) failed_ = true;
+      changed_.notify_all();
+    };
+    try {
+      threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The thread limit of this user is reached: one after the other then, on this thread.
+      lock.unlock();
+      work();
+      lock.lock();
+    }
+  }
+
+  void RunNode(std::size_t i, int jobs) {
+    const auto start = env_.clock.Now();
+    Result<NodeResult> result = MakeResult(i, jobs);
+    const std::chrono::duration<double> elapsed = env_.clock.Now() - start;
+    const std::lock_guard guard(mutex_);
+    NodeOutcome& outcome = outcomes_[i];
+    outcome.seconds = elapsed.count();
+    if (result) {
+      outcome.state = NodeState::kRan;
+      if (!result->idle.empty()) outcome.reason = result->idle;
+      outcome.result = *std::move(result);
+      outcome.result.key = keys_[i].key;
+    } else {
+      outcome.state = NodeState::kFailed;
+      outcome.error = std::move(result).error();
+    }
+  }
+
+  Result<NodeResult> MakeResult(std::size_t i, int jobs) {
+    const Node& node = plan_.nodes[i];
+    const Stage& stage = StageOf(i);
+    Env env = env_;
+    env.jobs = jobs;
+    PTPKG_TRY(env.source_date_epoch, EpochOf(node));
+    std::map<std::string, NodeResult> needs;
+    {
+      const std::lock_guard guard(mutex_);
+      for (const auto& [role, id] : node.needs) {
+        const NodeOutcome& need = outcomes_[index_.at(id)];
+        if (need.state == NodeState::kFound || need.state == NodeState::kRan) needs.emplace(role, need.result);
+      }
+    }
+    const auto run = [&](const AbsPath& folder) { return stage.run(env, NodeRun(node, keys_[i], needs, folder)); };
+    Store* store = StoreOf(stage);
+    if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
+    PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run));
+    PTPKG_CHECK(stores_.history.Remember(node, keys_[i]));
+    return result;
+  }
+
+  static Result<std::int64_t> EpochOf(const Node& node) {
+    if (!node.inputs.contains("source_date_epoch")) return std::int64_t{0};
+    return JsonInteger(node.inputs, "source_date_epoch", fmt::format("the inputs of node '{}'", node.id));
+  }
+
+  Env& env_;
+  const Plan& plan_;
+  const StageTable& stages_;
+  Stores stores_;
+  bool dry_run_;
+  std::vector<NodeKey> keys_;
+  std::map<std::string, std::size_t> index_;
+  std::vector<NodeOutcome> outcomes_;
+  std::vector<bool> wanted_;
+  std::vector<bool> never_;
+
+  std::mutex mutex_;  // of outcomes_ while threads run, and of all below
+  std::condition_variable changed_;
+  int free_jobs_;
+  int running_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
+                                         const ExecuteOptions& options) {
+  return Executor(env, plan, stages, stores, options.dry_run).RunAll();
+}
+
+Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
+                               Stores stores) {
+  return Executor(env, plan, stages, stores, false).RunOne(id);
+}
+
+}  // namespace ptpkg::graph

@@ -1,0 +1,56 @@
+#pragma once
+// Runs a plan: what is wanted and not there, as much side by side as the job budget allows. Layer: graph.
+
+#include <optional>
+#include <vector>
+
+#include "graph/history.h"
+#include "graph/plan.h"
+#include "graph/stage.h"
+#include "graph/store.h"
+
+namespace ptpkg::graph {
+
+enum class NodeState : std::uint8_t {
+  kFound,      ///< Its result was there.
+  kNotNeeded,  ///< Nothing that runs reads its result.
+  kWouldRun,   ///< Dry run.
+  kRan,
+  kFailed,
+  kNotReached,  ///< A node that it needs failed, or another one did before its turn.
+};
+
+// NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
+struct NodeOutcome {
+  NodeState state = NodeState::kNotReached;
+  std::string reason = {};  ///< Why it ran or would run; why not.
+  double seconds = 0;
+  NodeResult result = {};              ///< Of kFound and kRan.
+  std::optional<Error> error = {};     ///< Of kFailed.
+};
+
+struct Stores {
+  Store& cache;       ///< For Keep::kStore.
+  Store& staging;     ///< For Keep::kStaging.
+  History& history;
+};
+
+struct ExecuteOptions {
+  bool dry_run = false;
+};
+
+/// Outcomes in the plan's order. Nodes that nothing needs are the aims of a plan; what they need is run unless its
+/// result is found. After a failure no further node starts (but those of `after_failures` stages); what runs goes on
+/// to its end. A node that runs beside others gets its share of env.jobs for good: with 8 jobs, two builds side
+/// by side have 4 each. A dry run writes nothing.
+/// REQUIRES: CheckPlan(plan). Errors: kInvalidInput for a stage that `stages` lacks or has in another version; kIo
+/// of the stores. Failures of nodes are outcomes.
+Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
+                                         const ExecuteOptions& options);
+
+/// Runs the node `id` alone; the results that it needs must be there. Its result is kept where Execute would keep
+/// it. Errors: kNotFound (no such node; a needed result is missing: names the node to run first), those of the stage.
+Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
+                               Stores stores);
+
+}  // namespace ptpkg::graph

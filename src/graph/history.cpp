@@ -1,0 +1,37 @@
+#include "graph/history.h"
+
+#include <fmt/format.h>
+#include <vector>
+
+namespace ptpkg::graph {
+
+AbsPath History::RecordPath(const Node& node) const { return root_ / node.subject / (node.stage + ".json"); }
+
+Result<std::string> History::WhyChanged(const Node& node, const NodeKey& key) {
+  const AbsPath path = RecordPath(node);
+  PTPKG_TRY(const bool there, Exists(env_->fs, path));
+  if (!there) return std::string("first run");
+  PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
+  const auto record = ParseJson(text, path.str());
+  if (!record || !record->is_object() || !record->contains("inputs") || !(*record)["inputs"].is_object()) {
+    return std::string("first run");
+  }
+  const Json& before = (*record)["inputs"];
+  std::vector<std::string> changed;
+  for (const auto& [name, digest] : key.digests) {
+    if (!before.contains(name) || before[name] != digest) changed.push_back("'" + name + "'");
+  }
+  for (const auto& [name, digest] : before.items()) {
+    if (!key.digests.contains(name)) changed.push_back("'" + name + "'");
+  }
+  if (changed.empty()) return std::string("inputs unchanged, result missing");
+  return fmt::format("{} changed", fmt::join(changed, ", "));
+}
+
+Result<void> History::Remember(const Node& node, const NodeKey& key) {
+  const AbsPath path = RecordPath(node);
+  PTPKG_CHECK(env_->fs.MakeDirs(path.Parent()));
+  return WriteFile(env_->fs, path, DumpJson({{"key", key.key}, {"inputs", key.digests}}));
+}
+
+}  // namespace ptpkg::graph

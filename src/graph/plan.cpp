@@ -1,0 +1,164 @@
+#include "graph/plan.h"
+
+#include <fmt/format.h>
+#include <set>
+
+#include "support/hash.h"
+
+namespace ptpkg::graph {
+
+namespace {
+
+constexpr int kPlanVersion = 1;
+
+/// Compact, keys sorted: equal values, equal text.
+std::string DigestOf(const Json& value) { return HashText(value.dump()).Hex(); }
+
+NodeKey KeyOf(const Node& node, const std::map<std::string, std::string>& keys) {
+  NodeKey result;
+  result.digests.emplace("ptpkg", DigestOf(node.version));
+  for (const auto& [name, value] : node.inputs.items()) {
+    if (!value.is_object()) {
+      result.digests.emplace(name, DigestOf(value));
+      continue;
+    }
+    for (const auto& [field, part] : value.items()) {
+      result.digests.emplace(fmt::format("{}.{}", name, field), DigestOf(part));
+    }
+  }
+  for (const auto& [role, id] : node.needs) result.digests.emplace(role, keys.at(id));
+  KeyHasher hasher;
+  hasher.Add("stage", node.stage);
+  for (const auto& [name, digest] : result.digests) hasher.Add(name, digest);
+  result.key = hasher.Finish().Hex();
+  return result;
+}
+
+Result<Node> NodeFromJson(const Json& json, std::string_view where) {
+  static const std::set<std::string> kFields = {"id",     "stage",   "version", "subject", "inputs",
+                                                "places", "options", "needs",   "after",   "key"};
+  if (!json.is_object()) return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} is no object", where));
+  for (const auto& [name, value] : json.items()) {
+    if (!kFields.contains(name)) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} has an unknown field '{}'", where, name));
+    }
+  }
+  Node node;
+  PTPKG_TRY(node.id, JsonString(json, "id", where));
+  const std::string place = fmt::format("node '{}' of {}", node.id, where);
+  PTPKG_TRY(node.stage, JsonString(json, "stage", place));
+  PTPKG_TRY(const std::int64_t version, JsonInteger(json, "version", place));
+  node.version = static_cast<int>(version);
+  PTPKG_TRY(node.subject, JsonString(json, "subject", place));
+  for (const char* name : {"inputs", "places", "options", "needs"}) {
+    if (!json.contains(name) || !json[name].is_object()) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' in {} must be an object", name, place));
+    }
+  }
+  node.inputs = json["inputs"];
+  for (const auto& item : json["places"].items()) {
+    PTPKG_TRY(const std::string text, JsonString(json["places"], item.key(), place));
+    PTPKG_TRY(AbsPath path, AbsPath::Parse(text), fmt::format("while reading the places of {}", place));
+    node.places.emplace(item.key(), std::move(path));
+  }
+  for (const auto& item : json["options"].items()) {
+    PTPKG_TRY(node.options[item.key()], JsonString(json["options"], item.key(), place));
+  }
+  PTPKG_TRY(const std::vector<std::string> after, JsonStringsOr(json, "after", {}, place));
+  node.after.insert(after.begin(), after.end());
+  for (const auto& item : json["needs"].items()) {
+    PTPKG_TRY(std::string id, JsonString(json["needs"], item.key(), place));
+    node.needs.emplace(item.key(), std::move(id));
+  }
+  return node;
+}
+
+}  // namespace
+
+const Node* Plan::Find(std::string_view id) const {
+  for (const Node& node : nodes) {
+    if (node.id == id) return &node;
+  }
+  return nullptr;
+}
+
+std::vector<NodeKey> KeysOf(const Plan& plan) {
+  std::map<std::string, std::string> keys;
+  std::vector<NodeKey> result;
+  for (const Node& node : plan.nodes) {
+    result.push_back(KeyOf(node, keys));
+    keys.emplace(node.id, result.back().key);
+  }
+  return result;
+}
+
+Result<void> CheckPlan(const Plan& plan) {
+  std::set<std::string> seen;
+  for (const Node& node : plan.nodes) {
+    for (const auto& [role, id] : node.needs) {
+      if (seen.contains(id)) continue;
+      return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' needs '{}' as its {}, which does not come before it",
+                                                         node.id, id, role));
+    }
+    for (const std::string& id : node.after) {
+      if (seen.contains(id)) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("node '{}' comes after '{}', which does not come before it", node.id, id));
+    }
+    if (!seen.insert(node.id).second) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' is in the plan twice", node.id));
+    }
+  }
+  return Ok();
+}
+
+Json PlanToJson(const Plan& plan) {
+  const std::vector<NodeKey> keys = KeysOf(plan);
+  Json nodes = Json::array();
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const Node& node = plan.nodes[i];
+    Json places = Json::object();
+    for (const auto& [name, path] : node.places) places[name] = path.str();
+    nodes.push_back({{"id", node.id},
+                     {"stage", node.stage},
+                     {"version", node.version},
+                     {"subject", node.subject},
+                     {"key", keys[i].key},
+                     {"inputs", node.inputs},
+                     {"places", places},
+                     {"options", node.options},
+                     {"needs", node.needs},
+                     {"after", node.after}});
+  }
+  return {{"plan_version", kPlanVersion}, {"nodes", nodes}};
+}
+
+Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
+  if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} is no plan", where))
+        .WithHint("a plan is what 'ptpkg build … --plan --json' prints");
+  }
+  PTPKG_TRY(const std::int64_t version, JsonInteger(json, "plan_version", where));
+  if (version != kPlanVersion) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("{} has plan version {}, this ptpkg reads version {}", where, version, kPlanVersion))
+        .WithHint("make the plan and run its nodes with the same ptpkg");
+  }
+  Plan plan;
+  for (const Json& item : json["nodes"]) {
+    PTPKG_TRY(Node node, NodeFromJson(item, where));
+    plan.nodes.push_back(std::move(node));
+  }
+  PTPKG_CHECK(CheckPlan(plan), fmt::format("while reading {}", where));
+  const std::vector<NodeKey> keys = KeysOf(plan);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    PTPKG_TRY(const std::string stated, JsonString(json["nodes"][i], "key", where));
+    if (stated == keys[i].key) continue;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the key of node '{}' in {} is not that of its inputs", plan.nodes[i].id, where))
+        .WithHint("the plan was edited, or made by another version of ptpkg: make it again");
+  }
+  return plan;
+}
+
+}  // namespace ptpkg::graph

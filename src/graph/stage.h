@@ -1,0 +1,91 @@
+#pragma once
+// A stage: how the nodes of one kind run, and where their results are kept. Layer: graph.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "graph/plan.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+
+namespace ptpkg::graph {
+
+/// What a node has made: a value, and files.
+// NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
+struct NodeResult {
+  Json value = Json::object();
+  StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
+  std::string key = {};   ///< Of the node.
+  std::string idle = {};  ///< Why a node that runs each time had nothing to do, "no package changed"; else "".
+};
+
+/// All that a running stage can see of its plan.
+class NodeRun {
+ public:
+  NodeRun(const Node& node, const NodeKey& key, std::map<std::string, NodeResult> needs, AbsPath folder)
+      : node_(node), key_(key), needs_(std::move(needs)), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const std::string& subject() const { return node_.subject; }
+  [[nodiscard]] const std::string& key() const { return key_.key; }
+  /// Input name → digest, for the manifest.
+  [[nodiscard]] const std::map<std::string, std::string>& digests() const { return key_.digests; }
+  /// Errors: kInvalidInput naming the node: a plan that somebody wrote or edited lacks it.
+  [[nodiscard]] Result<Json> Input(const std::string& name) const;
+  [[nodiscard]] Result<std::string> Text(const std::string& name) const;  ///< An input that is a text.
+  /// Whether the option of that name is set. Options cannot change what is made.
+  [[nodiscard]] bool Has(const std::string& option) const;
+  [[nodiscard]] std::string Option(const std::string& name) const;  ///< Its value, "" when it is not set.
+  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;     ///< The same error.
+  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;   ///< The same error.
+  /// By role; only those that are there (a stage that runs after failures sees the others).
+  [[nodiscard]] const std::map<std::string, NodeResult>& needs() const { return needs_; }
+  /// Existing, empty and this run's own: the files of the result go here. "/nonexistent" for Keep::kNothing.
+  [[nodiscard]] const AbsPath& folder() const { return folder_; }
+
+ private:
+  [[nodiscard]] Error Lacks(std::string_view what, const std::string& name) const;
+
+  const Node& node_;
+  const NodeKey& key_;
+  std::map<std::string, NodeResult> needs_;
+  AbsPath folder_;
+};
+
+enum class Keep : std::uint8_t {
+  kNothing,  ///< The node runs each time; its result is its value.
+  kStore,    ///< In the cache's store, for later runs.
+  kStaging,  ///< In a store beside the final place of its files, until a later node moves them there.
+};
+
+struct Stage {
+  std::string name;
+  int version = 1;  ///< Raised when equal inputs give another result.
+  Keep keep = Keep::kNothing;
+  /// Uses as many threads as it gets. Others take one.
+  bool parallel = false;
+  /// Runs also when some of its needs failed, unless all did.
+  bool after_failures = false;
+  /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which no
+  /// archive takes, for a node without it.
+  std::function<Result<NodeResult>(Env&, const NodeRun&)> run;
+  /// Looks for a result of this key elsewhere than in the store (the output folder); empty: nowhere.
+  std::function<Result<std::optional<NodeResult>>(Env&, const Node&, const std::string& key)> find = {};
+};
+
+/// The stages of this program, by name.
+class StageTable {
+ public:
+  /// REQUIRES: no stage of that name is there.
+  void Add(Stage stage);
+  [[nodiscard]] const Stage* Find(std::string_view name) const;
+  /// A node of that stage. REQUIRES: the stage is there.
+  [[nodiscard]] Node MakeNode(const std::string& stage, const std::string& subject) const;
+  [[nodiscard]] const std::map<std::string, Stage, std::less<>>& stages() const { return stages_; }
+
+ private:
+  std::map<std::string, Stage, std::less<>> stages_;
+};
+
+}  // namespace ptpkg::graph

@@ -1,0 +1,13 @@
+#pragma once
+// Reports as JSON, so that they survive the process that made them. Layer: model.
+
+#include "model/finding.h"
+#include "support/json.h"
+
+namespace ptpkg {
+
+Json ReportToJson(const Report& report);
+/// Errors: kInvalidInput naming `where`.
+Result<Report> ReportFromJson(const Json& json, std::string_view where);
+
+}  // namespace ptpkg

@@ -1,0 +1,165 @@
+// The stages that pack a staged tree: conda packages and wheels. Layer: pipeline.
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "conda/package.h"
+#include "convert/conda_tree.h"
+#include "convert/layout_rules.h"
+#include "convert/package_metadata.h"
+#include "convert/relink_tree.h"
+#include "convert/wheel_tree.h"
+#include "pipeline/package_inputs.h"
+#include "pipeline/packed.h"
+#include "pipeline/stages.h"
+#include "pipeline/work_folder.h"
+#include "recipe/recipe_codec.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using graph::Node;
+using graph::NodeResult;
+using graph::NodeRun;
+
+// Raised when equal inputs give other bytes.
+constexpr int kCondaVersion = 2;
+constexpr int kWheelVersion = 2;
+
+/// What the build stage left: the tree that is packed, and the licence files beside it.
+struct Staged {
+  StagedTree tree;
+  std::map<std::string, std::string> license_files;  ///< Name below info/licenses → bytes.
+  std::string prefix;
+  std::vector<std::string> forbidden;
+};
+
+Result<Staged> ReadStaged(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const NodeResult result, run.Need("staged tree"));
+  Staged staged;
+  staged.tree.root = result.files.root / "tree";
+  for (const TreeEntry& entry : result.files.entries) {
+    const std::string& path = entry.path.str();
+    if (path.starts_with("tree/")) {
+      TreeEntry inner = entry;
+      inner.path = RelPath::Literal(path.substr(5));
+      staged.tree.entries.push_back(std::move(inner));
+    } else if (path.starts_with("licenses/")) {
+      PTPKG_TRY(std::string text, ReadFile(env.fs, result.files.root / entry.path));
+      staged.license_files.emplace(path.substr(9), std::move(text));
+    }
+  }
+  PTPKG_TRY(staged.prefix, JsonString(result.value, "prefix", "the staged tree"));
+  PTPKG_TRY(staged.forbidden, JsonStringsOr(result.value, "forbidden", {}, "the staged tree"));
+  return staged;
+}
+
+Result<recipe::Recipe> ReadRecipe(const NodeRun& run) {
+  PTPKG_TRY(const Json encoded, run.Input("recipe"));
+  return recipe::DecodeRecipe(encoded, run.subject());
+}
+
+Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& name) {
+  PTPKG_TRY(const Json list, run.Input(name));
+  return JsonStringsOr({{name, list}}, name, {}, "the inputs of a node");
+}
+
+Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const recipe::Recipe& recipe,
+                                             const Staged& staged) {
+  PTPKG_TRY(const std::vector<std::string> run_exports, Texts(run, "run exports"));
+  PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
+  conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, run_exports);
+  metadata.license_files = staged.license_files;
+  PTPKG_TRY(metadata.info_files, build::RecipeFiles(env, recipe, folder));
+  metadata.info_files.merge(build::TestFiles(recipe));
+  return metadata;
+}
+
+Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
+  PTPKG_TRY(recipe::Recipe recipe, ReadRecipe(run));
+  PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
+  PTPKG_TRY(recipe.recipe_file, run.Place("recipe file"));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run));
+  PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, recipe, staged));
+  PTPKG_TRY(const std::vector<std::string> formats, Texts(run, "formats"));
+  const auto wants = [&](const char* name) { return std::find(formats.begin(), formats.end(), name) != formats.end(); };
+
+  PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
+  const auto rules = convert::LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
+  PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = staged.prefix}, run.subject()));
+  PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
+  PTPKG_TRY(const std::vector<Artifact> artifacts,
+            conda::WritePackages(env,
+                                 {.metadata = metadata,
+                                  .tree = tree,
+                                  .prefix_placeholder = staged.prefix,
+                                  .binary_placeholders = !recipe.prefix_detection_ignore_binary},
+                                 run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
+  return PackedResult(run, artifacts, recipe.subdir, {.forbidden = staged.forbidden});
+}
+
+Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) {
+  PTPKG_TRY(const recipe::Recipe recipe, ReadRecipe(run));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run));
+  PTPKG_TRY(const Json wanted, run.Input("wanted"));
+  // A recipe that names no formats makes a wheel of what is one, and none of a C library.
+  if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
+    Task(env.reporter, {.stage = "wheel", .subject = run.subject()}).Skipped("there is no Python distribution");
+    return PackedResult(run, {}, recipe.subdir, {});
+  }
+  PTPKG_TRY(const convert::Distribution distribution,
+            convert::FindDistribution(env, staged.tree, recipe.ptpkg.wheel_name));
+  PTPKG_TRY(const convert::WheelDescription description, convert::WheelDescriptionOf(recipe, distribution));
+  PTPKG_TRY(convert::WheelTree tree,
+            convert::MakeWheelTree(
+                env, staged.tree, distribution,
+                {.exclude = recipe.ptpkg.wheel_exclude, .prefix_placeholder = staged.prefix}, work));
+  const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
+  const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
+  PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, run.subject()));
+  PTPKG_TRY(Artifact artifact, wheel::WriteWheel(env,
+                                                 {.metadata = description.metadata,
+                                                  .tag = description.tag,
+                                                  .root_is_purelib = description.root_is_purelib,
+                                                  .entry_points = distribution.entry_points,
+                                                  .tree = tree.payload,
+                                                  .dist_info = tree.dist_info},
+                                                 run.folder()));
+  std::vector<std::string> forbidden = staged.forbidden;
+  forbidden.push_back(staged.prefix);  // conda replaces it at install; nobody does that for a wheel
+  return PackedResult(run, {artifact}, recipe.subdir, {.forbidden = std::move(forbidden)});
+}
+
+using Pack = Result<NodeResult> (*)(Env&, const NodeRun&, const AbsPath& work);
+
+template <Pack kPack>
+Result<NodeResult> RunPack(Env& env, const NodeRun& run) {
+  PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
+  auto result = kPack(env, run, work.path());
+  PTPKG_CHECK(std::move(work).Finish());
+  return result;
+}
+
+}  // namespace
+
+void AddPackStages(graph::StageTable& stages) {
+  stages.Add({.name = "conda",
+              .version = kCondaVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunPack<PackConda>,
+              .find = [](Env& env, const Node& node, const std::string& key) {
+                return FindPacked(env, node, key, node.inputs.value("formats", Json::array()).size());
+              }});
+  stages.Add({.name = "wheel",
+              .version = kWheelVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunPack<PackWheel>,
+              .find = [](Env& env, const Node& node, const std::string& key) {
+                return FindPacked(env, node, key, 1);
+              }});
+}
+
+}  // namespace ptpkg::pipeline

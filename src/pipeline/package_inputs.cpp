@@ -1,0 +1,147 @@
+#include "pipeline/package_inputs.h"
+
+#include <fmt/format.h>
+
+#include "build/tool_key.h"
+#include "conda/package.h"
+#include "model/tree_json.h"
+#include "pipeline/packed.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+constexpr std::string_view kPlannedRole = "package ";
+
+Error ChangedSince(const std::string& what) {
+  return Error(ErrorCode::kRefused, fmt::format("{} changed after the plan was made", what))
+      .WithHint("run the command again; do not edit a recipe's files while it is built");
+}
+
+std::string HostEnvName(build::HostEnv host_env) { return host_env == build::HostEnv::kConda ? "conda" : "system"; }
+
+/// The file of a planned package: its .conda form where there is one.
+Result<build::LocalPackage> PlannedPackage(const graph::NodeRun& run, const std::string& name) {
+  PTPKG_TRY(const graph::NodeResult made, run.Need(std::string(kPlannedRole) + name));
+  PTPKG_TRY(const Packed packed, ReadPacked(made));
+  PTPKG_ASSERT(!packed.artifacts.empty());
+  const ArtifactRecord& record = packed.artifacts.front();
+  PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
+  return build::LocalPackage{.name = name, .path = FileOf(made, record), .sha256 = sha256};
+}
+
+}  // namespace
+
+void SetPackages(graph::Node& node, const std::vector<channel::Candidate>& packages, const AbsPath& channel) {
+  Json list = Json::array();
+  for (const channel::Candidate& package : packages) {
+    Json item = {{"name", package.name}};
+    if (package.planned_by.empty()) {
+      item["file"] = fmt::format("{}/{}", package.subdir, package.file_name);
+      item["sha256"] = package.sha256 ? package.sha256->Hex() : "";
+    } else {
+      node.needs.emplace(std::string(kPlannedRole) + package.name, package.planned_by);
+    }
+    list.push_back(std::move(item));
+  }
+  node.inputs["packages"] = std::move(list);
+  node.places.insert_or_assign("channel", channel);
+}
+
+std::set<std::string> PackageInputs::Names() const {
+  std::set<std::string> names;
+  for (const build::LocalPackage& package : packages) names.insert(package.name);
+  return names;
+}
+
+Result<PackageInputs> ReadPackages(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const Json list, run.Input("packages"));
+  PTPKG_TRY(const AbsPath channel, run.Place("channel"));
+  PackageInputs inputs;
+  for (const Json& item : list) {
+    PTPKG_TRY(const std::string name, JsonString(item, "name", "the packages of a plan"));
+    if (!item.contains("file")) {
+      PTPKG_TRY(build::LocalPackage package, PlannedPackage(run, name));
+      inputs.packages.push_back(std::move(package));
+      continue;
+    }
+    PTPKG_TRY(const std::string file, JsonString(item, "file", "the packages of a plan"));
+    PTPKG_TRY(const RelPath path, RelPath::Parse(file));
+    build::LocalPackage package{.name = name, .path = channel / path, .sha256 = {}};
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, package.path),
+              fmt::format("while reading package '{}' of the output channel", file));
+    package.sha256 = digests.sha256;
+    if (item["sha256"] != digests.sha256.Hex()) return ChangedSince(fmt::format("'{}'", package.path.str()));
+    inputs.packages.push_back(std::move(package));
+  }
+  return inputs;
+}
+
+void SetRecipeFolder(graph::Node& node, const build::RecipeFolder& folder) {
+  node.inputs["recipe folder"] = TreeToJson(folder.tree);
+  node.places.insert_or_assign("recipe", folder.tree.root);
+}
+
+Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const AbsPath root, run.Place("recipe"));
+  PTPKG_TRY(const Json listed, run.Input("recipe folder"));
+  build::RecipeFolder folder;
+  PTPKG_TRY(folder.tree, TreeFromJson(listed, root, "the recipe folder of a plan"));
+  for (const TreeEntry& entry : folder.tree.entries) {
+    PTPKG_CHECK(env.cancel.Check());
+    const AbsPath path = root / entry.path;
+    if (entry.kind == FileKind::kSymlink) {
+      const auto target = env.fs.ReadLink(path);
+      if (!target || *target != entry.link_target) return ChangedSince(fmt::format("'{}'", path.str()));
+      continue;
+    }
+    const auto digests = HashFile(env.fs, path);
+    if (!digests || digests->sha256 != entry.sha256) return ChangedSince(fmt::format("'{}'", path.str()));
+  }
+  return folder;
+}
+
+Result<void> SetHost(Env& env, graph::Node& node, const recipe::Recipe& recipe, const HostChoice& choice,
+                     const std::set<std::string>& provided) {
+  PTPKG_TRY(const build::HostPlan host,
+            build::CheckTools(env, recipe, {.host_env = choice.host_env, .options = choice.options, .provided = provided}));
+  PTPKG_TRY(const std::string key, build::ToolKey(env, host));
+  node.inputs["env"] = HostEnvName(host.host_env);
+  node.inputs["tools"] = key;
+  if (!choice.options.python.empty()) node.options["python"] = choice.options.python;
+  if (!choice.options.conda_exe.empty()) node.options["conda"] = choice.options.conda_exe;
+  return Ok();
+}
+
+build::ToolOptions ToolOptionsOf(const graph::NodeRun& run) {
+  return {.python = run.Option("python"), .conda_exe = run.Option("conda")};
+}
+
+Result<build::HostEnv> ReadHostEnv(const graph::NodeRun& run) {
+  PTPKG_TRY(const std::string name, run.Text("env"));
+  for (const build::HostEnv host_env : {build::HostEnv::kSystem, build::HostEnv::kConda}) {
+    if (HostEnvName(host_env) == name) return host_env;
+  }
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no host environment", name));
+}
+
+Result<build::HostPlan> ReadHost(Env& env, const graph::NodeRun& run, const recipe::Recipe& recipe,
+                                 const PackageInputs& packages) {
+  PTPKG_TRY(const build::HostEnv wanted, ReadHostEnv(run));
+  PTPKG_TRY(build::HostPlan host,
+            build::CheckTools(env, recipe,
+                              {.host_env = wanted, .options = ToolOptionsOf(run), .provided = packages.Names()}));
+  PTPKG_TRY(const std::string key, build::ToolKey(env, host));
+  PTPKG_TRY(const std::string planned, run.Text("tools"));
+  if (key != planned) return ChangedSince("the machine's tools");
+  return host;
+}
+
+Result<void> UnpackInto(Env& env, const AbsPath& package, const build::UnpackInto& target) {
+  PTPKG_TRY([[maybe_unused]] const conda::PackageInfo info,
+            conda::UnpackPackage(env, package, target.prefix,
+                                 {.prefix = target.prefix.str(), .python_version = target.python_version}));
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,90 @@
+#include "pipeline/packed.h"
+
+#include <algorithm>
+
+#include "publish/output_folder.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+Json RecordsToJson(const std::vector<ArtifactRecord>& records) {
+  Json list = Json::array();
+  for (const ArtifactRecord& record : records) list.push_back(ArtifactRecordToJson(record));
+  return list;
+}
+
+std::string NameOf(const ArtifactRecord& record) { return record.path.substr(record.path.rfind('/') + 1); }
+
+}  // namespace
+
+Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vector<Artifact>& artifacts,
+                                       const std::string& subdir, const Packed& rest) {
+  graph::NodeResult result;
+  result.files.root = run.folder();
+  std::vector<ArtifactRecord> records;
+  for (const Artifact& artifact : artifacts) {
+    const std::string name(artifact.path.Name());
+    PTPKG_TRY(const RelPath path, artifact.path.RelativeTo(run.folder()));
+    result.files.entries.push_back(
+        {.path = path, .size_bytes = artifact.digests.size_bytes, .sha256 = artifact.digests.sha256});
+    records.push_back({.path = publish::OutputFolder::PlaceOf(artifact.format, subdir, name).str(),
+                       .format = std::string(ArtifactFormatName(artifact.format)),
+                       .sha256 = artifact.digests.sha256.Hex(),
+                       .md5 = artifact.digests.md5.Hex(),
+                       .size_bytes = artifact.digests.size_bytes,
+                       .unpacked_bytes = artifact.unpacked_bytes,
+                       .inputs = run.digests()});
+  }
+  std::sort(result.files.entries.begin(), result.files.entries.end(),
+            [](const TreeEntry& a, const TreeEntry& b) { return a.path < b.path; });
+  result.value = {{"artifacts", RecordsToJson(records)},
+                  {"forbidden", rest.forbidden},
+                  {"unknown_requirements", rest.unknown_requirements}};
+  return result;
+}
+
+Result<Packed> ReadPacked(const graph::NodeResult& result) {
+  constexpr std::string_view kWhere = "the result of a packing stage";
+  Packed packed;
+  for (const Json& item : result.value.value("artifacts", Json::array())) {
+    PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item, kWhere));
+    packed.artifacts.push_back(std::move(record));
+  }
+  PTPKG_TRY(packed.forbidden, JsonStringsOr(result.value, "forbidden", {}, kWhere));
+  PTPKG_TRY(packed.unknown_requirements, JsonStringsOr(result.value, "unknown_requirements", {}, kWhere));
+  return packed;
+}
+
+AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record) {
+  const std::string name = NameOf(record);
+  const bool in_folder = result.files.Find(name) != nullptr;
+  return result.files.root / (in_folder ? name : record.path);
+}
+
+std::optional<AbsPath> OutputOf(const graph::Node& node) {
+  const auto place = node.places.find("output");
+  return place == node.places.end() ? std::nullopt : std::optional(place->second);
+}
+
+graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records) {
+  graph::NodeResult result;
+  result.files.root = output;
+  for (const ArtifactRecord& record : records) {
+    result.files.entries.push_back({.path = RelPath::Literal(record.path), .size_bytes = record.size_bytes});
+  }
+  result.value = {{"artifacts", RecordsToJson(records)}};
+  return result;
+}
+
+Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
+                                                    std::size_t count) {
+  const std::optional<AbsPath> place = OutputOf(node);
+  if (!place) return std::optional<graph::NodeResult>();
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.MadeBy(key));
+  if (records.empty() || records.size() != count) return std::optional<graph::NodeResult>();
+  return std::optional(PublishedResult(*place, records));
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,39 @@
+#pragma once
+// The result of a stage that packs artifacts, and how later stages find its files. Layer: pipeline.
+
+#include <vector>
+
+#include "graph/stage.h"
+#include "model/artifact.h"
+#include "model/artifact_record.h"
+
+namespace ptpkg::pipeline {
+
+struct Packed {
+  std::vector<ArtifactRecord> artifacts = {};
+  std::vector<std::string> forbidden = {};  ///< Texts of the build that no file of the artifacts may hold.
+  std::vector<std::string> unknown_requirements = {};
+};
+
+/// The node's result for artifacts that lie flat in its folder. Their records' places are by format and `subdir`.
+Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vector<Artifact>& artifacts,
+                                       const std::string& subdir, const Packed& rest);
+
+/// Errors: kInvalidInput (a result of another kind).
+Result<Packed> ReadPacked(const graph::NodeResult& result);
+
+/// Where the file of `record` lies: in the node's own folder, or published below the output folder.
+AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record);
+
+/// The output folder that the node works for; nullopt for one that knows none.
+std::optional<AbsPath> OutputOf(const graph::Node& node);
+
+/// A result made of records in the output folder: their files lie at their places.
+graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records);
+
+/// For PackedNode::find: the artifacts of this key in the output folder of place "output", when they are as many as
+/// `count`.
+Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
+                                                    std::size_t count);
+
+}  // namespace ptpkg::pipeline

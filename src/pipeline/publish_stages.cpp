@@ -1,0 +1,177 @@
+// The stages after packing: check, test, publish, index. Layer: pipeline.
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "channel/index.h"
+#include "model/finding_json.h"
+#include "pipeline/package_inputs.h"
+#include "pipeline/packed.h"
+#include "pipeline/stages.h"
+#include "publish/gate.h"
+#include "publish/output_folder.h"
+#include "recipe/recipe_codec.h"
+#include "support/atomic_file.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using graph::Node;
+using graph::NodeResult;
+using graph::NodeRun;
+
+// Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked again.
+constexpr int kCheckVersion = 1;
+
+Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& name) {
+  PTPKG_TRY(const Json list, run.Input(name));
+  return JsonStringsOr({{name, list}}, name, {}, "the inputs of a node");
+}
+
+Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
+  PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
+  verify::CheckOptions options{.forbidden_paths = packed.forbidden};
+  PTPKG_TRY(options.allow_unresolved, Texts(run, "allow unresolved"));
+  // Artifacts that are in the output folder already say nothing of the build; the staged tree does.
+  if (const auto staged = run.needs().find("staged tree"); staged != run.needs().end()) {
+    PTPKG_TRY(options.forbidden_paths, JsonStringsOr(staged->second.value, "forbidden", {}, "the staged tree"));
+    if (run.Has("wheel")) options.forbidden_paths.push_back(staged->second.value.value("prefix", ""));
+  }
+  Json reports = Json::array();
+  for (const ArtifactRecord& record : packed.artifacts) {
+    PTPKG_TRY(const Report report, publish::PassGate(env, FileOf(artifacts, record), options));
+    if (!report.findings.empty()) reports.push_back(ReportToJson(report));
+  }
+  return NodeResult{.value = {{"reports", reports}}};
+}
+
+/// A check need not run again while what passed it is in the output folder.
+Result<std::optional<NodeResult>> FindChecked(Env& env, const Node& node, const std::string& key) {
+  const std::optional<AbsPath> place = OutputOf(node);
+  if (!place) return std::optional<NodeResult>();
+  PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
+  if (output.CheckedBy(key).empty()) return std::optional<NodeResult>();
+  return std::optional(NodeResult{.value = {{"reports", Json::array()}}});
+}
+
+Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
+  PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
+  PTPKG_TRY(const Json encoded, run.Input("recipe"));
+  PTPKG_TRY(recipe::Recipe recipe, recipe::DecodeRecipe(encoded, run.subject()));
+  PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
+  PTPKG_TRY(const PackageInputs packages, ReadPackages(env, run));
+  PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
+  PTPKG_TRY(const build::HostEnv host_env, ReadHostEnv(run));
+  PTPKG_TRY(const AbsPath log, run.Place("log"));
+  PTPKG_TRY(const TempDir work, TempDir::Create(env.fs, env.cache_dir / "work", "test"));
+  const ArtifactRecord& record = packed.artifacts.front();
+  PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
+  PTPKG_TRY(Report report, build::TestPackage(
+                               env, {.recipe = recipe,
+                                     .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
+                                     .packages = packages.packages,
+                                     .unpack = UnpackInto,
+                                     .host_env = host_env,
+                                     .options = ToolOptionsOf(run),
+                                     .work = work.path(),
+                                     .log_file = log,
+                                     .recipe_folder = folder}));
+  report.subject = record.path.substr(record.path.rfind('/') + 1);
+  if (report.HasErrors()) return publish::RefusedBy(report);
+  Json reports = Json::array();
+  if (!report.findings.empty()) reports.push_back(ReportToJson(report));
+  return NodeResult{.value = {{"reports", reports}}};
+}
+
+/// All artifacts of a variant get their names, or none does.
+Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const AbsPath root, run.Place("output"));
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, root));
+  std::vector<publish::PublishItem> items;
+  for (const auto& [role, need] : run.needs()) {
+    if (role.starts_with("passed ")) continue;
+    PTPKG_TRY(const Packed packed, ReadPacked(need));
+    for (const ArtifactRecord& made : packed.artifacts) {
+      publish::PublishItem item{.file = FileOf(need, made), .record = made};
+      item.record.key = need.key;
+      item.record.publication = run.key();
+      item.record.checks.clear();
+      for (const auto& [other, passed] : run.needs()) {
+        if (other.starts_with("passed ") && other.ends_with(" " + role)) item.record.checks.push_back(passed.key);
+      }
+      items.push_back(std::move(item));
+    }
+  }
+  for (publish::PublishItem& item : items) item.record.publication_size = items.size();
+  PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::OnForeign::kReplace : publish::OnForeign::kRefuse),
+              fmt::format("while publishing '{}'", run.subject()));
+  std::vector<ArtifactRecord> records;
+  for (const publish::PublishItem& item : items) records.push_back(item.record);
+  return PublishedResult(root, records);
+}
+
+Result<std::optional<NodeResult>> FindPublished(Env& env, const Node& node, const std::string& key) {
+  const std::optional<AbsPath> place = OutputOf(node);
+  if (!place) return std::optional<NodeResult>();
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.PublishedBy(key));
+  if (records.empty()) return std::optional<NodeResult>();
+  return std::optional(PublishedResult(*place, records));
+}
+
+/// What the publications of this run brought, so that the index need not hash it.
+Result<std::vector<Artifact>> KnownArtifacts(const NodeRun& run, const AbsPath& root) {
+  std::vector<Artifact> known;
+  for (const auto& [role, need] : run.needs()) {
+    PTPKG_TRY(const Packed packed, ReadPacked(need));
+    for (const ArtifactRecord& record : packed.artifacts) {
+      const auto format = ParseArtifactFormat(record.format);
+      if (!format) continue;
+      Artifact artifact{.format = *format, .path = root / record.path, .digests = {}};
+      PTPKG_TRY(artifact.digests.sha256, Sha256::FromHex(record.sha256));
+      PTPKG_TRY(artifact.digests.md5, Md5::FromHex(record.md5));
+      artifact.digests.size_bytes = record.size_bytes;
+      known.push_back(std::move(artifact));
+    }
+  }
+  return known;
+}
+
+Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const AbsPath root, run.Place("output"));
+  PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, root));
+  PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
+  Task task(env.reporter, {.stage = "index", .subject = run.subject()});
+  PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot(), known));
+  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
+  const std::size_t written = conda.written.size() + wheels.written.size();
+  NodeResult result{.value = {{"written", written}}};
+  if (written == 0) {
+    result.idle = "no package changed";
+    task.Skipped(result.idle);
+  } else {
+    task.Done(fmt::format("{} index files written", written));
+  }
+  return result;
+}
+
+}  // namespace
+
+void AddPublishStages(graph::StageTable& stages) {
+  // What was found waits with the artifacts for their publication, which may run on another machine.
+  stages.Add({.name = "check",
+              .version = kCheckVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunCheck,
+              .find = FindChecked});
+  stages.Add(
+      {.name = "test", .keep = graph::Keep::kStaging, .parallel = true, .run = RunTest, .find = FindChecked});
+  stages.Add({.name = "publish", .run = RunPublish, .find = FindPublished});
+  stages.Add({.name = "index", .parallel = true, .after_failures = true, .run = RunIndex});
+}
+
+}  // namespace ptpkg::pipeline

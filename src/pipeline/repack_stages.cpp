@@ -1,0 +1,112 @@
+// The stages that make a package of one family from a finished one of the other. Layer: pipeline.
+
+#include <fmt/format.h>
+
+#include "conda/package.h"
+#include "convert/conda_to_wheel.h"
+#include "convert/conda_tree.h"
+#include "convert/relink_tree.h"
+#include "convert/wheel_to_conda.h"
+#include "pipeline/packed.h"
+#include "pipeline/stages.h"
+#include "pipeline/work_folder.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using graph::NodeResult;
+using graph::NodeRun;
+
+// Raised when equal inputs give other bytes.
+constexpr int kRepackVersion = 1;
+
+Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
+  PTPKG_TRY(const AbsPath artifact, run.Place("artifact"));
+  convert::WheelToCondaOptions options;
+  PTPKG_TRY(options.layout, run.Text("layout"));
+  PTPKG_TRY(options.build_string, run.Text("build string"));
+  PTPKG_TRY(options.python, run.Text("python"));
+  PTPKG_TRY(const Json number, run.Input("build number"));
+  options.build_number = number.get<std::uint64_t>();
+  PTPKG_TRY(const Json formats, run.Input("formats"));
+  const auto wants = [&](const char* name) { return std::find(formats.begin(), formats.end(), name) != formats.end(); };
+
+  PTPKG_TRY(const AbsPath unpacked_folder, work.MakeFolder("wheel"));
+  PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
+  PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));
+  PTPKG_TRY(convert::WheelAsConda made, convert::ConvertWheelToConda(env, unpacked, options, root));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink, made.metadata.FileStem()));
+  PTPKG_CHECK(convert::AddInstalledRecords(env, made.tree, made.tree));
+  // Payload bytes that happen to hold the placeholder cannot exist: it was made up here, for scripts.
+  PTPKG_TRY(const std::vector<Artifact> artifacts,
+            conda::WritePackages(env,
+                                 {.metadata = made.metadata,
+                                  .tree = made.tree,
+                                  .prefix_placeholder = made.placeholder,
+                                  .binary_placeholders = false},
+                                 run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
+  return PackedResult(run, artifacts, made.metadata.subdir, {.unknown_requirements = made.unknown_requirements});
+}
+
+Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
+  PTPKG_TRY(const AbsPath artifact, run.Place("artifact"));
+  convert::CondaToWheelOptions options;
+  PTPKG_TRY(options.layout, run.Text("layout"));
+  PTPKG_TRY(options.distribution, run.Text("distribution"));
+
+  PTPKG_TRY(const AbsPath prefix, work.MakeFolder("prefix"));
+  PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, artifact, prefix, {}));
+  PTPKG_TRY(const StagedTree unpacked, ScanTree(env, prefix));
+  PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
+  PTPKG_TRY(convert::CondaAsWheel made, convert::ConvertCondaToWheel(env, unpacked, info, options, root));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink, run.subject()));
+  PTPKG_TRY(const Artifact wheel, wheel::WriteWheel(env,
+                                                    {.metadata = made.description.metadata,
+                                                     .tag = made.description.tag,
+                                                     .root_is_purelib = made.description.root_is_purelib,
+                                                     .entry_points = made.entry_points,
+                                                     .tree = made.tree.payload,
+                                                     .dist_info = made.tree.dist_info},
+                                                    run.folder()));
+  Packed rest;
+  if (!made.placeholder.empty()) rest.forbidden.push_back(made.placeholder);
+  return PackedResult(run, {wheel}, "", rest);
+}
+
+using Repack = Result<NodeResult> (*)(Env&, const NodeRun&, WorkFolder&);
+
+template <Repack kRepack>
+Result<NodeResult> RunRepack(Env& env, const NodeRun& run) {
+  PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
+  auto result = kRepack(env, run, work);
+  PTPKG_CHECK(std::move(work).Finish());
+  return result;
+}
+
+}  // namespace
+
+void AddRepackStages(graph::StageTable& stages) {
+  stages.Add({.name = "repack-conda",
+              .version = kRepackVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunRepack<WheelToConda>});
+  stages.Add({.name = "repack-wheel",
+              .version = kRepackVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunRepack<CondaToWheel>});
+}
+
+graph::StageTable MakeStages() {
+  graph::StageTable stages;
+  AddBuildStage(stages);
+  AddPackStages(stages);
+  AddRepackStages(stages);
+  AddPublishStages(stages);
+  return stages;
+}
+
+}  // namespace ptpkg::pipeline

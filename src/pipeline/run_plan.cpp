@@ -1,0 +1,171 @@
+#include "pipeline/run_plan.h"
+
+#include <fmt/format.h>
+#include <set>
+
+#include "graph/executor.h"
+#include "model/finding_json.h"
+#include "pipeline/packed.h"
+#include "pipeline/stages.h"
+#include "publish/output_folder.h"
+#include "support/scratch.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using graph::NodeOutcome;
+using graph::NodeState;
+
+/// The places where results are kept, for one run.
+class Kept {
+ public:
+  Kept(Env& env, const AbsPath& output)
+      : cache_(env, env.cache_dir / "stages"),
+        staging_(env, publish::OutputFolder::PlaceOfStaging(output)),
+        history_(env, env.cache_dir / "stages/records") {}
+
+  graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
+  graph::Store& staging() { return staging_; }
+
+ private:
+  graph::Store cache_;
+  graph::Store staging_;
+  graph::History history_;
+};
+
+StageTime TimeOf(const graph::Node& node, const NodeOutcome& outcome) {
+  const bool ran = outcome.state == NodeState::kRan && outcome.result.idle.empty();
+  const std::string reason = outcome.state == NodeState::kWouldRun ? "would run: " + outcome.reason : outcome.reason;
+  return {.stage = node.stage, .subject = node.subject, .ran = ran, .reason = reason, .seconds = outcome.seconds};
+}
+
+/// Adds what the node's result says to people. A publication says what was made.
+Result<void> AddToSummary(const graph::Node& node, const NodeOutcome& outcome, BuildSummary& summary) {
+  const Json& value = outcome.result.value;
+  if (node.stage == "publish") {
+    PTPKG_TRY(const Packed packed, ReadPacked(outcome.result));
+    summary.artifacts.insert(summary.artifacts.end(), packed.artifacts.begin(), packed.artifacts.end());
+  }
+  for (const Json& item : value.value("reports", Json::array())) {
+    PTPKG_TRY(Report report, ReportFromJson(item, node.id));
+    summary.reports.push_back(std::move(report));
+  }
+  PTPKG_TRY(const auto unknown, JsonStringsOr(value, "unknown_requirements", {}, node.id));
+  summary.unknown_requirements.insert(summary.unknown_requirements.end(), unknown.begin(), unknown.end());
+  return Ok();
+}
+
+Result<BuildSummary> Summarise(Env& env, const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
+  BuildSummary summary;
+  std::optional<Error> failure;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const graph::Node& node = plan.nodes[i];
+    const NodeOutcome& outcome = outcomes[i];
+    if (outcome.state == NodeState::kNotReached) continue;
+    summary.stages.push_back(TimeOf(node, outcome));
+    if (outcome.error) {
+      Error error = Error(*outcome.error).WithContext(fmt::format("while building '{}'", node.subject));
+      if (!failure) {
+        failure = std::move(error);
+      } else {
+        env.reporter.Warn(fmt::format("'{}' failed as well: {}", node.id, error.message()));
+      }
+      continue;
+    }
+    PTPKG_CHECK(AddToSummary(node, outcome, summary));
+  }
+  if (failure) return *std::move(failure);
+  return summary;
+}
+
+/// Removes artifacts that wait for a publication that will not come: of other plans, and those that are published.
+Result<void> CleanStaging(Env& env, const AbsPath& staging, graph::Store& store, const std::set<std::string>& keep) {
+  const AbsPath results = staging / "results";
+  PTPKG_TRY(const bool there, Exists(env.fs, results));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> stages, env.fs.ListDir(results));
+  for (const std::string& stage : stages) {
+    PTPKG_CHECK(RemoveAbandoned(env, results / stage));
+    PTPKG_TRY(const std::vector<std::string> keys, env.fs.ListDir(results / stage));
+    for (const std::string& key : keys) {
+      if (!keep.contains(key) && key.size() == 64) PTPKG_CHECK(store.Drop(stage, key));
+    }
+  }
+  return Ok();
+}
+
+/// Keys of packed artifacts that this plan may still publish.
+std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
+  std::set<std::string> keys;
+  std::set<std::string> published;
+  const std::vector<graph::NodeKey> node_keys = graph::KeysOf(plan);
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) index.emplace(plan.nodes[i].id, i);
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    if (plan.nodes[i].stage != "publish") continue;
+    if (outcomes[i].state == NodeState::kRan || outcomes[i].state == NodeState::kFound) continue;
+    for (const auto& [role, id] : plan.nodes[i].needs) keys.insert(node_keys[index.at(id)].key);
+  }
+  return keys;
+}
+
+Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
+                                     const RunOptions& options) {
+  PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
+  if (!options.dry_run) PTPKG_CHECK(folder.Prepare());
+  const graph::StageTable stages = MakeStages();
+  return graph::Execute(env, plan, stages, kept.Stores(), {.dry_run = options.dry_run});
+}
+
+}  // namespace
+
+Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output, const RunOptions& options) {
+  Kept kept(env, output);
+  PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
+  auto summary = Summarise(env, plan, outcomes);
+  if (options.dry_run) return summary;
+  // A run that failed keeps what it packed, so that the next one need not pack it again.
+  PTPKG_CHECK(CleanStaging(env, publish::OutputFolder::PlaceOfStaging(output), kept.staging(),
+                           WaitingKeys(plan, outcomes)));
+  if (!summary) return summary;
+  PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
+  PTPKG_CHECK(folder.WriteTimes(summary->stages));
+  return summary;
+}
+
+Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& id) {
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, file));
+  PTPKG_TRY(const Json json, ParseJson(text, file.str()));
+  PTPKG_TRY(const graph::Plan plan, graph::PlanFromJson(json, file.str()));
+  const graph::Node* node = plan.Find(id);
+  const auto output = node == nullptr ? std::optional<AbsPath>() : OutputOf(*node);
+  const AbsPath place = output.value_or(env.cache_dir / "nowhere");
+  Kept kept(env, place);
+  if (output) {
+    PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, place));
+    PTPKG_CHECK(folder.Prepare());
+  }
+  const graph::StageTable stages = MakeStages();
+  PTPKG_TRY(const NodeOutcome outcome, graph::ExecuteOne(env, plan, id, stages, kept.Stores()));
+  BuildSummary summary;
+  summary.stages.push_back(TimeOf(*node, outcome));
+  PTPKG_CHECK(AddToSummary(*node, outcome, summary));
+  return summary;
+}
+
+Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output) {
+  Kept kept(env, output);
+  PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, {.dry_run = true}));
+  const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);
+  std::size_t width = 0;
+  for (const graph::Node& node : plan.nodes) width = std::max(width, node.id.size());
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const std::string reason = TimeOf(plan.nodes[i], outcomes[i]).reason;
+    lines.push_back(fmt::format("{:<{}}  {}  {}", plan.nodes[i].id, width, keys[i].key.substr(0, 12), reason));
+  }
+  return lines;
+}
+
+}  // namespace ptpkg::pipeline

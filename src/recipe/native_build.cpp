@@ -1,0 +1,68 @@
+#include "recipe/native_build.h"
+
+#include <algorithm>
+
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+
+namespace {
+
+bool IsWordByte(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_';
+}
+
+bool IsRequired(const Requirements& requirements, const std::string& key) {
+  const auto has = [&](const auto& specs) {
+    return std::any_of(specs.begin(), specs.end(), [&](const auto& spec) {
+      // Variant keys are names in which '-' and '.' became '_' (CEP 13).
+      return ReplaceAll(ReplaceAll(spec.name, "-", "_"), ".", "_") == key;
+    });
+  };
+  return has(requirements.build) || has(requirements.host);
+}
+
+}  // namespace
+
+bool MentionsVariable(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const bool starts = at == 0 || !IsWordByte(text[at - 1]);
+    const std::size_t end = at + name.size();
+    if (starts && (end == text.size() || !IsWordByte(text[end]))) return true;
+  }
+  return false;
+}
+
+NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& texts) {
+  const auto mentioned = [&](std::string_view name) {
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return MentionsVariable(text, name); });
+  };
+  NativeBuild native;
+  Recipe& part = native.recipe;
+  part.name = recipe.name;
+  part.version = recipe.version;
+  part.subdir = recipe.subdir;
+  part.noarch_python = recipe.noarch_python;
+  part.sources = recipe.sources;
+  part.script = recipe.script;
+  part.python_entry_points = recipe.python_entry_points;
+  part.files_include = recipe.files_include;
+  part.files_exclude = recipe.files_exclude;
+  part.requirements.build = recipe.requirements.build;
+  part.requirements.host = recipe.requirements.host;
+  part.about.license_files = recipe.about.license_files;
+  part.ptpkg.system_packages = recipe.ptpkg.system_packages;
+  part.ptpkg.allow_empty = recipe.ptpkg.allow_empty;
+  part.recipe_dir = recipe.recipe_dir;
+  part.recipe_file = recipe.recipe_file;
+  if (mentioned("PKG_BUILDNUM")) part.build_number = recipe.build_number;
+  if (mentioned("PKG_BUILD_STRING")) part.build_string = recipe.build_string;
+  if (mentioned("PKG_HASH")) part.hash = recipe.hash;
+  for (const auto& [key, value] : recipe.variant) {
+    if (mentioned(key) || IsRequired(recipe.requirements, key)) part.variant.emplace(key, value);
+  }
+  return native;
+}
+
+}  // namespace ptpkg::recipe

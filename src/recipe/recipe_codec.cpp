@@ -1,0 +1,124 @@
+#include "recipe/recipe_codec.h"
+
+#include <fmt/format.h>
+
+// The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each struct, so
+// that a new one cannot be forgotten here.
+
+namespace nlohmann {
+
+template <>
+struct adl_serializer<ptpkg::Sha256> {
+  static void to_json(ptpkg::Json& json, const ptpkg::Sha256& digest) { json = digest.Hex(); }
+  static void from_json(const ptpkg::Json& json, ptpkg::Sha256& digest) {
+    auto parsed = ptpkg::Sha256::FromHex(json.get<std::string>());
+    if (!parsed) throw std::invalid_argument(parsed.error().message());
+    digest = *parsed;
+  }
+};
+
+template <>
+struct adl_serializer<std::optional<ptpkg::Sha256>> {
+  static void to_json(ptpkg::Json& json, const std::optional<ptpkg::Sha256>& digest) {
+    json = digest ? ptpkg::Json(*digest) : ptpkg::Json(nullptr);
+  }
+  static void from_json(const ptpkg::Json& json, std::optional<ptpkg::Sha256>& digest) {
+    if (!json.is_null()) digest = json.get<ptpkg::Sha256>();
+  }
+};
+
+}  // namespace nlohmann
+
+namespace ptpkg::spec {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatchSpec, name, version, build)
+}  // namespace ptpkg::spec
+
+namespace ptpkg::recipe {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::kRunpath, "runpath"}})
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, sha256, file_name, target_directory, patches)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports, ignore_run_exports)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BuildScript, lines, file, interpreter, env)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(About, homepage, repository, documentation, license, license_family, license_files,
+                                   summary, description)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include, strict)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
+                                   wheel_exclude, system_packages, allow_unresolved, allow_empty)
+
+namespace {
+
+Json EncodeTest(const Test& test) {
+  return std::visit([&](const auto& kind) { return Json{{"kind", test.index()}, {"test", kind}}; }, test);
+}
+
+template <std::size_t kIndex = 0>
+Test DecodeTest(const Json& json) {
+  if constexpr (kIndex == std::variant_size_v<Test>) {
+    throw std::invalid_argument("an unknown kind of test");
+  } else {
+    if (json.at("kind").get<std::size_t>() != kIndex) return DecodeTest<kIndex + 1>(json);
+    return json.at("test").get<std::variant_alternative_t<kIndex, Test>>();
+  }
+}
+
+/// Calls `visit(name, field)` for each field but places, spans and tests.
+void VisitFields(auto& recipe, const auto& visit) {
+  visit("name", recipe.name);
+  visit("version", recipe.version);
+  visit("build_number", recipe.build_number);
+  visit("build_string", recipe.build_string);
+  visit("hash", recipe.hash);
+  visit("hash_input", recipe.hash_input);
+  visit("variant", recipe.variant);
+  visit("noarch_python", recipe.noarch_python);
+  visit("skip", recipe.skip);
+  visit("sources", recipe.sources);
+  visit("script", recipe.script);
+  visit("python_entry_points", recipe.python_entry_points);
+  visit("files_include", recipe.files_include);
+  visit("files_exclude", recipe.files_exclude);
+  visit("track_features", recipe.track_features);
+  visit("prefix_detection_ignore_binary", recipe.prefix_detection_ignore_binary);
+  visit("requirements", recipe.requirements);
+  visit("about", recipe.about);
+  visit("ptpkg", recipe.ptpkg);
+  visit("subdir", recipe.subdir);
+}
+
+}  // namespace
+
+Json EncodeRecipe(const Recipe& recipe) {
+  Json json = Json::object();
+  VisitFields(recipe, [&](const char* name, const auto& field) { json[name] = field; });
+  Json tests = Json::array();
+  for (const Test& test : recipe.tests) tests.push_back(EncodeTest(test));
+  json["tests"] = std::move(tests);
+  return json;
+}
+
+Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
+  Recipe recipe;
+  try {
+    VisitFields(recipe, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+    for (const Json& test : json.at("tests")) recipe.tests.push_back(DecodeTest(test));
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("the recipe in {} cannot be read: {}", where, error.what()))
+        .WithHint("make the plan again with this version of ptpkg");
+  }
+  return recipe;
+}
+
+Json EncodeNativeBuild(const NativeBuild& native) { return EncodeRecipe(native.recipe); }
+
+Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where) {
+  PTPKG_TRY(Recipe recipe, DecodeRecipe(json, where));
+  return NativeBuild{.recipe = std::move(recipe)};
+}
+
+}  // namespace ptpkg::recipe

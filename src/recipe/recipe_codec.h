@@ -1,0 +1,21 @@
+#pragma once
+// Evaluated recipes as values of a plan: every field, there and back. Layer: recipe.
+// recipe_json.h shows a recipe to people in the form of a recipe; this form is read by ptpkg alone.
+
+#include <string_view>
+
+#include "recipe/native_build.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::recipe {
+
+/// Every field but places and spans: equal recipes, equal values.
+Json EncodeRecipe(const Recipe& recipe);
+/// `recipe_dir` and `recipe_file` are left as they are by default. Errors: kInvalidInput naming `where`, for
+/// anything that EncodeRecipe does not write.
+Result<Recipe> DecodeRecipe(const Json& json, std::string_view where);
+
+Json EncodeNativeBuild(const NativeBuild& native);
+Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where);
+
+}  // namespace ptpkg::recipe

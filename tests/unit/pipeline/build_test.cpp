@@ -1,0 +1,261 @@
+// What a rerun repeats, what it does not, and what a failure leaves.
+
+#include "pipeline/build.h"
+
+#include "channel/index.h"
+#include "conda/package.h"
+#include "graph/plan.h"
+#include "pipeline/run_plan.h"
+#include "unit/pipeline/build_fixture.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOk;
+using test::IsOkAndHolds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* kMake = "mkdir -p $PREFIX/share && echo made > $PREFIX/share/toy";
+
+using BuildPipelineTest = BuildFixture;
+
+TEST_F(BuildPipelineTest, MakesChecksAndPublishesAndThenRepeatsNothing) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(first), ElementsAre("build toy-1.0-0", "conda toy-1.0-0", "check toy-1.0-0", "publish toy-1.0-0",
+                                      "index dist"));
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda"));
+  EXPECT_THAT(first.artifacts, SizeIs(1));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(second), IsEmpty());
+  EXPECT_THAT(second.artifacts, SizeIs(1));
+  EXPECT_THAT(env_->fs.ListDir(output_ / ".ptpkg"), IsOkAndHolds(Not(Contains("publication.json"))));
+}
+
+TEST_F(BuildPipelineTest, WhatTheScriptCanReadIsInTheKey) {
+  WriteRecipe("toy", "mkdir -p $PREFIX && cp $RECIPE_DIR/data.txt $PREFIX/data.txt", kCondaOnly);
+  Put("toy/data.txt", "one");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  Put("toy/data.txt", "two");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(second), Contains("build toy-1.0-0"));
+  ASSERT_THAT(env_->fs.MakeDirs(env_.dir().path() / "look"), IsOk());
+  ASSERT_THAT(conda::UnpackPackage(env_, output_ / "conda/linux-64/toy-1.0-0.conda", env_.dir().path() / "look", {}),
+              IsOk());
+  EXPECT_THAT(ReadFile(env_->fs, env_.dir().path() / "look/data.txt"), IsOkAndHolds(::testing::Eq("two")));
+}
+
+TEST_F(BuildPipelineTest, EveryEditedKeyIsSeen) {
+  struct Edit {
+    const char* what;
+    std::string rest;
+    const char* stage;  ///< The first that must run.
+  };
+  const std::vector<Edit> edits = {
+      {"licence file", "about: {license: MIT, license_file: LICENSE}\nextra: {ptpkg: {formats: [conda]}}\n", "build"},
+      {"summary", "about: {license: MIT, summary: new}\nextra: {ptpkg: {formats: [conda]}}\n", "conda"},
+      {"requirement", "requirements: {run: [libz]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n",
+       "conda"},
+      {"format", "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, tar.bz2]}}\n", "conda"},
+      {"exports",
+       "requirements: {run_exports: [toy]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n", "conda"},
+      {"unresolved", "about: {license: MIT}\nextra: {ptpkg: {formats: [conda], allow_unresolved: [libq.so]}}\n",
+       "conda"},
+  };
+  for (const Edit& edit : edits) {
+    SCOPED_TRACE(edit.what);
+    WriteRecipe("toy", kMake, kCondaOnly);
+    Put("toy/LICENSE", "MIT");
+    ASSERT_THAT(Run(Request({"toy"})), IsOk());
+    WriteRecipe("toy", kMake, edit.rest);
+    ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"toy"})));
+    ASSERT_THAT(Ran(again), Not(IsEmpty()));
+    EXPECT_EQ(Ran(again).front(), std::string(edit.stage) + " toy-1.0-0");
+  }
+}
+
+TEST_F(BuildPipelineTest, ANewBuildNumberDoesNotCompileAgain) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  Put("toy/recipe.yaml", "schema_version: 1\npackage: {name: toy, version: \"1.0\"}\nbuild: {number: 1, string: \"1\", "
+                         "script: {content: [\"" + std::string(kMake) + "\"]}}\n" + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(second), Not(Contains("build toy-1.0-1")));
+  EXPECT_THAT(Ran(second), Contains("conda toy-1.0-1"));
+}
+
+TEST_F(BuildPipelineTest, ADamagedCacheIsBuiltAgainAndNeverShipped) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));
+  ASSERT_OK_AND_ASSIGN(const auto keys, env_->fs.ListDir(env_->cache_dir / "stages/results/build"));
+  const AbsPath staged = env_->cache_dir / "stages/results/build" / keys.front() / "files/tree/share/toy";
+  ASSERT_THAT(WriteFile(env_->fs, staged, "bade\n"), IsOk());
+  BuildRequest request = Request({"toy"});
+  request.output = env_.dir().path() / "other";
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(request));
+  EXPECT_THAT(Ran(second), Contains("build toy-1.0-0"));
+  EXPECT_EQ(second.artifacts.front().sha256, first.artifacts.front().sha256);
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("damaged")));
+}
+
+TEST_F(BuildPipelineTest, AKeptWorkFolderSharesNothingWithTheStore) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  BuildRequest request = Request({"toy"});
+  request.keep_work = true;
+  ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(request));
+  // Whatever is in the kept folder under the staged name is written to.
+  ASSERT_OK_AND_ASSIGN(const StagedTree kept, ScanTree(env_, env_->cache_dir / "kept"));
+  int edited = 0;
+  for (const TreeEntry& entry : kept.entries) {
+    if (!entry.path.str().ends_with("share/toy")) continue;
+    ASSERT_OK_AND_ASSIGN(const auto file, env_->fs.Open(kept.root / entry.path, OpenMode::kReadWrite));
+    const std::string text = "evil\n";
+    ASSERT_THAT(file->WriteAt(0, Bytes(reinterpret_cast<const std::byte*>(text.data()), text.size())), IsOk());
+    ++edited;
+  }
+  EXPECT_GT(edited, 0);
+  request.output = env_.dir().path() / "other";
+  request.keep_work = false;
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(request));
+  EXPECT_THAT(Ran(second), Not(Contains("build toy-1.0-0"))) << ::testing::PrintToString(env_.reporter.warnings());
+  EXPECT_EQ(second.artifacts.front().sha256, first.artifacts.front().sha256);
+}
+
+TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
+  // The wheel is refused (its script leaves the work folder's path in a file), the conda package is fine.
+  const std::string dist = "$PREFIX/lib/python3.11/site-packages/toy-1.0.dist-info";
+  const std::string make = "mkdir -p " + dist + " && printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: 1.0\\n' > " +
+                           dist + "/METADATA && printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: "
+                           "true\\nTag: py3-none-any\\n' > " + dist + "/WHEEL && echo ";
+  const std::string rest = "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, wheel]}}\n";
+  WriteRecipe("toy", make + "$PREFIX > $PREFIX/lib/python3.11/site-packages/toy.txt", rest);
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy-1.0")));
+  EXPECT_THAT(Artifacts(), IsEmpty());
+  WriteRecipe("toy", make + "fine > $PREFIX/lib/python3.11/site-packages/toy.txt", rest);
+  ASSERT_THAT(Run(Request({"toy"})), IsOk()) << "the corrected recipe is not in anybody's way";
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda", "toy-1.0-py3-none-any.whl"));
+}
+
+TEST_F(BuildPipelineTest, AFailedVariantDoesNotHideWhatWasPublished) {
+  WriteRecipe("good", kMake, kCondaOnly);
+  WriteRecipe("bad", "exit 3", kCondaOnly);
+  env_->jobs = 1;
+  EXPECT_THAT(Run(Request({"good", "bad"})), FailsWith(ErrorCode::kCommandFailed, ::testing::_));
+  EXPECT_THAT(Artifacts(), ElementsAre("good-1.0-0.conda"));
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(env_->fs, output_ / "conda/linux-64/repodata.json"));
+  EXPECT_THAT(text, HasSubstr("good-1.0-0.conda")) << "what is published is indexed";
+}
+
+TEST_F(BuildPipelineTest, OneRecipeBuildsWithThePackageOfAnother) {
+  WriteRecipe("lib", "mkdir -p $PREFIX/include && echo 42 > $PREFIX/include/answer.h",
+              "requirements: {run_exports: [\"lib >=1.0\"]}\n" + std::string(kCondaOnly));
+  WriteRecipe("app", "mkdir -p $PREFIX/share && cp $PREFIX/include/answer.h $PREFIX/share/app",
+              "requirements: {host: [lib]}\n" + std::string(kCondaOnly));
+  ASSERT_THAT(Run(Request({"app", "lib"})), IsOk());
+  EXPECT_THAT(Artifacts(), ElementsAre("app-1.0-0.conda", "lib-1.0-0.conda"));
+  ASSERT_OK_AND_ASSIGN(const conda::PackageInfo info,
+                       conda::ReadPackageInfo(env_, output_ / "conda/linux-64/app-1.0-0.conda"));
+  EXPECT_THAT(info.index["depends"].dump(), HasSubstr("lib >=1.0"));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"app", "lib"})));
+  EXPECT_THAT(Ran(again), IsEmpty());
+  // From the channel, when the other recipe is not part of the run.
+  ASSERT_OK_AND_ASSIGN(const BuildSummary alone, Run(Request({"app"})));
+  EXPECT_THAT(alone.artifacts, SizeIs(1));
+}
+
+TEST_F(BuildPipelineTest, ADryRunWritesNothingAtAll) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  BuildRequest request = Request({"toy"});
+  request.dry_run = true;
+  const auto before = test::ListTree(env_->fs, env_.dir().path());
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(request));
+  EXPECT_EQ(test::ListTree(env_->fs, env_.dir().path()), before);
+  EXPECT_THAT(Ran(summary), IsEmpty());
+  EXPECT_EQ(summary.stages.front().reason, "would run: first run");
+}
+
+TEST_F(BuildPipelineTest, MissingToolsAreNamedWhileThePlanIsMade) {
+  WriteRecipe("toy", kMake, "requirements: {build: [no-such-tool-at-all]}\n" + std::string(kCondaOnly));
+  BuildRequest request = Request({"toy"});
+  request.dry_run = true;
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kNotFound, HasSubstr("no-such-tool-at-all")));
+}
+
+TEST_F(BuildPipelineTest, AFormatThatTheRecipeDoesNotOfferIsAnError) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  BuildRequest request = Request({"toy"});
+  request.formats = {ArtifactFormat::kWheel};
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no wheel")));
+}
+
+TEST_F(BuildPipelineTest, WithoutFormatsACLibraryMakesNoWheel) {
+  WriteRecipe("toy", kMake, "about: {license: MIT}\n");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda", "toy-1.0-0.tar.bz2"));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(again), IsEmpty());
+}
+
+TEST_F(BuildPipelineTest, AnOutputFolderInsideTheSourceIsRefused) {
+  WriteRecipe("toy", kMake, "source: {path: .}\n" + std::string(kCondaOnly));
+  BuildRequest request = Request({"toy"});
+  request.output = env_.dir().path() / "toy/dist";
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("inside the source")));
+}
+
+TEST_F(BuildPipelineTest, AnotherExecutorCanRunThePlanNodeByNode) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
+  const AbsPath file = env_.dir().path() / "plan.json";
+  ASSERT_THAT(WriteFile(env_->fs, file, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
+  EXPECT_THAT(RunNode(env_, file, "conda/toy-1.0-0"), FailsWith(ErrorCode::kNotFound, HasSubstr("build/toy-1.0-0")));
+  for (const graph::Node& node : planned.plan.nodes) {
+    ASSERT_THAT(RunNode(env_, file, node.id), IsOk()) << node.id;
+  }
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda"));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary after, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(after), IsEmpty());
+}
+
+TEST_F(BuildPipelineTest, ANodeRefusesToRunWhenItsFilesAreNotThoseOfThePlan) {
+  WriteRecipe("toy", "cp $RECIPE_DIR/data.txt $PREFIX/", "source: {path: src}\n" + std::string(kCondaOnly));
+  Put("toy/data.txt", "one");
+  Put("toy/src/a.c", "int a;");
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
+  const AbsPath file = env_.dir().path() / "plan.json";
+  ASSERT_THAT(WriteFile(env_->fs, file, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
+  Put("toy/data.txt", "two");
+  EXPECT_THAT(RunNode(env_, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kRefused, HasSubstr("data.txt")));
+  Put("toy/data.txt", "one");
+  Put("toy/src/a.c", "int b;");
+  EXPECT_THAT(RunNode(env_, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kRefused, HasSubstr("sources of 'toy'")));
+}
+
+TEST_F(BuildPipelineTest, ThePlanIsTheSameInEveryFolder) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildPlan one, PlanBuild(env_, Request({"toy"})));
+  test::TestEnv other;
+  ASSERT_THAT(other->fs.MakeDirs(other.dir().path() / "deep/er/toy"), IsOk());
+  ASSERT_THAT(env_->fs.CopyFile(env_.dir().path() / "toy/recipe.yaml", other.dir().path() / "deep/er/toy/recipe.yaml"),
+              IsOk());
+  BuildRequest request{.recipes = {other.dir().path() / "deep/er/toy"},
+                       .output = other.dir().path() / "out",
+                       .host_env = build::HostEnv::kAuto};
+  ASSERT_OK_AND_ASSIGN(const BuildPlan two, PlanBuild(other, request));
+  const auto keys = graph::KeysOf(one.plan);
+  const auto others = graph::KeysOf(two.plan);
+  ASSERT_EQ(keys.size(), others.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(keys[i].digests, others[i].digests) << one.plan.nodes[i].id;
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
