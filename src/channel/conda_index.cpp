@@ -74,7 +74,7 @@ class SubdirReader {
   }
 
  private:
-  [[nodiscard]] AbsPath CachePath() const { return folder_ / ".cache" / "ptpkg-index.json"; }
+  [[nodiscard]] AbsPath CachePath() const { return RecordCachePath(folder_); }
 
   Result<CondaRecords> ReadCache() {
     PTPKG_TRY(const bool exists, Exists(env_.fs, CachePath()));

@@ -134,6 +134,8 @@ Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std:
   return record;
 }
 
+AbsPath RecordCachePath(const AbsPath& folder) { return folder / ".cache" / "ptpkg-index.json"; }
+
 std::string FormatRecordCache(const CondaRecords& records) {
   Json packages = Json::object();
   for (const auto& [name, record] : records) {

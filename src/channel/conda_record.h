@@ -28,6 +28,8 @@ using CondaRecords = std::map<std::string, CondaRecord>;
 Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std::string& subdir,
                                     const std::optional<Digests>& digests);
 
+/// The cache file of the channel folder `folder`.
+[[nodiscard]] AbsPath RecordCachePath(const AbsPath& folder);
 /// The text of the cache file, and back. A text that is not one of ours gives no records: the cache may be
 /// deleted or damaged at any time.
 std::string FormatRecordCache(const CondaRecords& records);

@@ -2,55 +2,54 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 namespace ptpkg::pipeline {
-
 namespace {
 
-/// Depth-first visit; `open` holds the path from the start, to name a cycle.
+/// Depth-first visit; `open_` holds the path from the start, to name a cycle.
 class Orderer {
  public:
-  explicit Orderer(std::vector<recipe::Recipe> recipes)
-      : recipes_(std::move(recipes)), done_(recipes_.size()) {}
+  explicit Orderer(std::span<const Buildable> items) : items_(items), done_(items.size()) {
+    for (std::size_t i = 0; i < items.size(); ++i) by_name_[items[i].name].push_back(i);
+  }
 
-  Result<std::vector<recipe::Recipe>> Run() {
-    for (std::size_t i = 0; i < recipes_.size(); ++i) PTPKG_CHECK(Visit(i));
+  Result<std::vector<std::size_t>> Run() {
+    for (std::size_t i = 0; i < items_.size(); ++i) PTPKG_CHECK(Visit(i));
     return std::move(ordered_);
   }
 
  private:
   Result<void> Visit(std::size_t index) {
     if (done_[index]) return Ok();
-    const std::string& name = recipes_[index].name;
+    const std::string& name = items_[index].name;
     if (std::find(open_.begin(), open_.end(), name) != open_.end()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the recipes require each other: {} → {}", fmt::join(open_, " → "), name));
     }
     open_.push_back(name);
-    const recipe::Requirements& requirements = recipes_[index].requirements;
-    for (const auto* specs : {&requirements.build, &requirements.host}) {
-      for (const recipe::MatchSpec& spec : *specs) {
-        for (std::size_t other = 0; other < recipes_.size(); ++other) {
-          if (other != index && recipes_[other].name == spec.name) PTPKG_CHECK(Visit(other));
-        }
-      }
+    for (const std::string& need : items_[index].needs) {
+      const auto found = by_name_.find(need);
+      if (found == by_name_.end() || need == name) continue;
+      for (const std::size_t other : found->second) PTPKG_CHECK(Visit(other));
     }
     open_.pop_back();
     done_[index] = true;
-    ordered_.push_back(recipes_[index]);
+    ordered_.push_back(index);
     return Ok();
   }
 
-  std::vector<recipe::Recipe> recipes_;
+  std::span<const Buildable> items_;
   std::vector<bool> done_;
+  std::map<std::string, std::vector<std::size_t>> by_name_;
   std::vector<std::string> open_;
-  std::vector<recipe::Recipe> ordered_;
+  std::vector<std::size_t> ordered_;
 };
 
 }  // namespace
 
-Result<std::vector<recipe::Recipe>> OrderByRequirements(std::vector<recipe::Recipe> recipes) {
-  return Orderer(std::move(recipes)).Run();
+Result<std::vector<std::size_t>> OrderByRequirements(std::span<const Buildable> items) {
+  return Orderer(items).Run();
 }
 
 }  // namespace ptpkg::pipeline

@@ -1,14 +1,23 @@
 #pragma once
-// The order in which recipes of one plan are built. Layer: pipeline.
+// What has to be built before what. Layer: pipeline.
 
+#include <span>
+#include <string>
 #include <vector>
 
-#include "recipe/recipe.h"
+#include "support/result.h"
 
 namespace ptpkg::pipeline {
 
-/// Recipes reordered so that each comes after those whose packages it requires; otherwise the given order.
-/// Errors: kInvalidInput naming the cycle.
-Result<std::vector<recipe::Recipe>> OrderByRequirements(std::vector<recipe::Recipe> recipes);
+/// Something to build, and the names of the packages that it is built against.
+struct Buildable {
+  std::string name;
+  std::vector<std::string> needs;
+};
+
+/// The indexes of `items`, reordered so that each comes after all whose name it needs; otherwise in the given
+/// order. Several items (variants) may share a name; who needs its own name means a package that is there
+/// already. Errors: kInvalidInput naming the cycle.
+Result<std::vector<std::size_t>> OrderByRequirements(std::span<const Buildable> items);
 
 }  // namespace ptpkg::pipeline
