@@ -3,35 +3,19 @@
 // Sources: conda-build's and rattler-build's build environment and post-processing
 // (docs/formats/build-environment.md).
 
-#include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "build/host.h"
+#include "build/recipe_folder.h"
+#include "build/tools.h"
 #include "build/work_layout.h"
 #include "model/staged_tree.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
 
 namespace ptpkg::build {
-
-/// Where the tools and libraries that a recipe requires come from.
-enum class HostEnv : std::uint8_t {
-  kAuto,    ///< kSystem if the machine has everything, else kConda if there is a client.
-  kSystem,  ///< The machine's own programs, plus packages of our output channel.
-  kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
-};
-
-/// A package of our own output channel that a recipe names in build or host requirements.
-struct LocalPackage {
-  std::string name;
-  AbsPath path = AbsPath::Literal("/nonexistent");  ///< .conda or .tar.bz2
-  Sha256 sha256;
-};
-
-/// Unpacks `package` into the existing folder `prefix` and replaces its placeholders by that path. Given
-/// by the pipeline, because this layer knows no package format.
-using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const AbsPath& prefix)>;
 
 struct BuildInput {
   const recipe::Recipe& recipe;
@@ -41,6 +25,9 @@ struct BuildInput {
   HostEnv host_env = HostEnv::kAuto;
   WorkLayout layout;  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
+  ToolOptions options = {};
+  std::optional<RecipeFolder> recipe_folder =
+      {};  ///< As it was hashed; nullopt: read now, without exceptions.
 };
 
 struct StagedBuild {
@@ -61,15 +48,18 @@ struct StagedBuild {
 /// that is the same for every folder, so that equal sources give equal bytes wherever they are built.
 /// Errors: kNotFound (all requirements that neither the packages nor the machine provide, with the command
 /// that installs them), kInvalidInput (an interpreter of another version than the variant's),
-/// kCommandFailed (context: last 40 lines and the log's path), kCancelled. The log stays in every case.
+/// kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput when the script
+/// added nothing to the prefix, unless the recipe allows it or has neither script nor source. The log stays
+/// in every case.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 
 /// Content key of what the recipe says about building: script text, its environment, requirements, file
-/// globs. Errors: kNotFound (script file).
-Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe);
+/// globs, and the files beside the recipe. A build number or string enters only where a script can see it.
+/// Errors: kNotFound (script file), kIo.
+Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe, const RecipeFolder& folder);
 
-/// Content key of the machine's tools that the recipe's requirements lead to: path, size and time of
-/// each program, versions of Python and its packages. Missing tools enter as missing; no error.
+// Until every plan reads the folder and checks the tools by itself.
+Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe);
 Result<std::string> ToolKey(Env& env, const recipe::Recipe& recipe, HostEnv host_env);
 
 }  // namespace ptpkg::build

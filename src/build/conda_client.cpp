@@ -6,13 +6,14 @@
 
 namespace ptpkg::build {
 
-std::optional<AbsPath> FindCondaClient(const Env& env) {
+std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named) {
   const auto path = env.variables.find("PATH");
   const std::string search = path == env.variables.end() ? "" : path->second;
-  const auto named = env.variables.find("PTPKG_CONDA_EXE");
-  if (named != env.variables.end() && !named->second.empty()) {
-    if (named->second.front() != '/') return FindProgram(named->second, search);
-    auto parsed = AbsPath::Parse(named->second);
+  const auto variable = env.variables.find("PTPKG_CONDA_EXE");
+  const std::string& client = named.empty() && variable != env.variables.end() ? variable->second : named;
+  if (!client.empty()) {
+    if (client.front() != '/') return FindProgram(client, search);
+    auto parsed = AbsPath::Parse(client);
     if (!parsed) return std::nullopt;
     return *parsed;
   }

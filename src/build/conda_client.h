@@ -2,6 +2,7 @@
 // Prefixes made by a conda-compatible client: solving is its job. Layer: build.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "recipe/recipe.h"
@@ -9,8 +10,9 @@
 
 namespace ptpkg::build {
 
-/// PTPKG_CONDA_EXE of env.variables (a path or a name), else micromamba, mamba or conda on PATH.
-std::optional<AbsPath> FindCondaClient(const Env& env);
+/// `named` (a path or a name), if it is not empty; else PTPKG_CONDA_EXE of env.variables, which is the same;
+/// else micromamba, mamba or conda on PATH.
+std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named = "");
 
 struct CondaPrefix {
   AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty folder or none.

@@ -28,7 +28,7 @@ std::string ScriptPath(const EnvironmentInput& input) {
   PathList path;
   path.Add(input.layout.build_prefix / "bin");
   path.Add(input.layout.prefix / "bin");
-  if (input.tools.python) path.Add(input.tools.python->executable.Parent());
+  if (input.tools.python) path.Add(input.tools.python->program_folder);
   path.Add(AbsPath::Literal("/usr/bin"));
   path.Add(AbsPath::Literal("/bin"));
   // What lies elsewhere comes last: its folder may hold other programs that nobody asked for.
@@ -41,19 +41,23 @@ void AddFolders(Variables& out, const EnvironmentInput& input) {
   out["PREFIX"] = layout.prefix.str();
   out["BUILD_PREFIX"] = layout.build_prefix.str();
   out["SRC_DIR"] = input.source_root.str();
-  out["RECIPE_DIR"] = input.recipe.recipe_dir.str();
+  out["RECIPE_DIR"] = layout.recipe_copy.str();
   out["HOME"] = layout.home.str();
   out["TMPDIR"] = layout.temp.str();
   out["PWD"] = input.source_root.str();
   out["PATH"] = ScriptPath(input);
 }
 
-void AddPackage(Variables& out, const recipe::Recipe& recipe) {
+void AddPackage(Variables& out, const EnvironmentInput& input) {
+  const recipe::Recipe& recipe = input.recipe;
   out["PKG_NAME"] = recipe.name;
   out["PKG_VERSION"] = recipe.version;
-  out["PKG_BUILDNUM"] = std::to_string(recipe.build_number);
-  out["PKG_BUILD_STRING"] = recipe.build_string;
-  out["PKG_HASH"] = recipe.hash;
+  const Variables on_mention = {{"PKG_BUILDNUM", std::to_string(recipe.build_number)},
+                                {"PKG_BUILD_STRING", recipe.build_string},
+                                {"PKG_HASH", recipe.hash}};
+  for (const auto& [name, value] : on_mention) {
+    if (input.mentioned.contains(name)) out[name] = value;
+  }
   out["SUBDIR"] = recipe.subdir;
   out["SHLIB_EXT"] = ".so";
   out["CONDA_BUILD"] = "1";
@@ -85,8 +89,10 @@ void AddCompilation(Variables& out, const EnvironmentInput& input) {
   const std::string maps =
       fmt::format("-ffile-prefix-map={}=/usr/local/src/{}-{} -ffile-prefix-map={}=/usr/local/src/prefix",
                   input.source_root.str(), input.recipe.name, input.recipe.version, prefix);
-  out["CFLAGS"] = maps;
-  out["CXXFLAGS"] = maps;
+  const std::string include = fmt::format("-I{}/include", prefix);
+  out["CPPFLAGS"] = include;
+  out["CFLAGS"] = maps + " " + include;
+  out["CXXFLAGS"] = maps + " " + include;
   out["LDFLAGS"] = fmt::format("-L{}/lib -Wl,-rpath,{} -Wl,--build-id=none", prefix, SearchPathPad());
   out["CMAKE_PREFIX_PATH"] = prefix;
   out["PKG_CONFIG_PATH"] = fmt::format("{0}/lib/pkgconfig:{0}/share/pkgconfig", prefix);
@@ -102,9 +108,14 @@ void AddPython(Variables& out, const EnvironmentInput& input) {
   out["PYTHON"] = python.executable.str();
   out["PY_VER"] = python.MinorVersion();
   out["PY3K"] = "1";
-  const std::string stdlib = fmt::format("{}/lib/python{}", input.layout.prefix.str(), python.MinorVersion());
-  out["STDLIB_DIR"] = stdlib;
-  out["SP_DIR"] = stdlib + "/site-packages";
+  const AbsPath& prefix = input.layout.prefix;
+  out["STDLIB_DIR"] = fmt::format("{}/lib/python{}", prefix.str(), python.MinorVersion());
+  out["SP_DIR"] = fmt::format("{}/{}", prefix.str(), python.SitePackages());
+  if (!python.is_virtual) return;
+  // CMake looks for Python here first. And a pip that is called by the path of another interpreter has to
+  // stop: it would install into that one.
+  out["VIRTUAL_ENV"] = prefix.str();
+  out["PIP_REQUIRE_VIRTUALENV"] = "1";
 }
 
 bool IsVariableName(const std::string& name) {
@@ -118,7 +129,7 @@ bool IsVariableName(const std::string& name) {
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input) {
   Variables out;
   AddFolders(out, input);
-  AddPackage(out, input.recipe);
+  AddPackage(out, input);
   AddReproducibility(out, env);
   AddCompilation(out, input);
   AddPython(out, input);

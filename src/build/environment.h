@@ -3,6 +3,7 @@
 // Sources: conda-build environ.py, rattler-build's env_vars.rs (names and meanings of the variables).
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "build/tools.h"
@@ -16,13 +17,16 @@ struct EnvironmentInput {
   const recipe::Recipe& recipe;
   const WorkLayout& layout;
   const AbsPath& source_root;
-  const ToolSet& tools;
+  const ToolSet& tools;  ///< `python` is the one below the prefix.
+  /// Which of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH the script gets (MentionedVariables).
+  std::set<std::string> mentioned = {};
 };
 
 /// Nothing of the caller's environment enters but what `tools` was found with. Later ones win: the fixed
 /// variables, the variant's keys that are usable names, the recipe's own `script.env`.
 /// LDFLAGS holds the search path pad (SearchPathPad) and switches build ids off: both the linker's
-/// digest and the length of .dynstr would otherwise depend on the folder.
+/// digest and the length of .dynstr would otherwise depend on the folder. CPPFLAGS, CFLAGS and CXXFLAGS see
+/// the prefix's headers, as those of conda's compilers do.
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input);
 
 }  // namespace ptpkg::build

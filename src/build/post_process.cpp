@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <set>
 
 #include "build/replace_path.h"
 #include "source/walk.h"
+#include "support/console_script.h"
 #include "support/csv.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -34,6 +36,10 @@ bool IsJunk(const RelPath& path) {
 bool MatchesAny(const std::vector<std::string>& globs, const RelPath& path) {
   return std::any_of(globs.begin(), globs.end(),
                      [&](const std::string& glob) { return GlobMatch(glob, path.str()); });
+}
+
+std::string EntryPointName(std::string_view entry_point) {
+  return std::string(Trim(entry_point.substr(0, entry_point.find('='))));
 }
 
 class Processor {
@@ -120,24 +126,33 @@ class Processor {
   /// pip writes the interpreter it ran under: "#!PYTHON", or, where that is too long for the kernel, three
   /// lines "#!/bin/sh", "'''exec' PYTHON "$0" "$@"", "' '''".
   Result<void> FixInterpreter(const AbsPath& path) {
-    if (input_.python.empty()) return Ok();
     constexpr std::uint64_t kLargestScript = 1U << 20U;
     PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
     if (stat.size_bytes > kLargestScript) return Ok();
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, path));
-    const std::string own = "#!" + prefix_.str() + "/bin/python";
-    std::string rest;
-    if (text.starts_with("#!" + input_.python + "\n")) {
-      rest = text.substr(2 + input_.python.size());
-    } else if (text.starts_with("#!/bin/sh\n'''exec' " + input_.python + " ")) {
-      const std::size_t end = text.find("\n' '''");
-      if (end == std::string::npos) return Ok();
-      rest = text.substr(end + 6);
-    } else {
-      return Ok();
+    constexpr std::string_view kLong = "#!/bin/sh\n'''exec' ";
+    constexpr std::string_view kLongEnd = "\n' '''";
+    const bool is_long = text.starts_with(kLong);
+    if (!is_long && !text.starts_with("#!")) return Ok();
+    const std::size_t begin = is_long ? kLong.size() : 2;
+    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    if (!IsBuildPython(text.substr(begin, end - begin))) return Ok();
+    std::size_t rest = end;
+    if (is_long) {
+      rest = text.find(kLongEnd, end);
+      if (rest == std::string::npos) return Ok();
+      rest += kLongEnd.size();
     }
-    PTPKG_CHECK(WriteFile(env_.fs, path, own + rest));
+    PTPKG_CHECK(WriteFile(env_.fs, path, "#!" + prefix_.str() + "/bin/python" + text.substr(rest)));
     return env_.fs.SetMode(path, 0755);
+  }
+
+  /// "<prefix>/bin/python3.11", or the interpreter behind it.
+  [[nodiscard]] bool IsBuildPython(std::string_view program) const {
+    if (!input_.python.empty() && program == input_.python) return true;
+    const std::string own = prefix_.str() + "/bin/python";
+    return program.starts_with(own) &&
+           program.substr(own.size()).find_first_not_of("0123456789.") == std::string_view::npos;
   }
 
   Env& env_;
@@ -151,20 +166,41 @@ class Processor {
 
 Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std::vector<RelPath>& added) {
   std::vector<RelPath> selected;
+  std::set<std::string> entry_points;
+  if (recipe.noarch_python) {
+    for (const std::string& point : recipe.python_entry_points)
+      entry_points.insert("bin/" + EntryPointName(point));
+  }
   for (const RelPath& path : added) {
     if (path.str().find("/dist-packages/") != std::string::npos) {
       return Error(
                  ErrorCode::kInvalidInput,
                  fmt::format("the build installed '{}': 'dist-packages' is Debian's own layout", path.str()))
-          .WithHint(
-              "use an interpreter of a virtual environment: set PTPKG_PYTHON, or run scripts/quickstart");
+          .WithHint("call $PYTHON, 'python' or 'pip' of the build environment, not /usr/bin/python3");
     }
-    if (IsJunk(path)) continue;
+    if (IsJunk(path) || entry_points.contains(path.str())) continue;
     if (!recipe.files_include.empty() && !MatchesAny(recipe.files_include, path)) continue;
     if (MatchesAny(recipe.files_exclude, path)) continue;
     selected.push_back(path);
   }
   return selected;
+}
+
+Result<void> WriteEntryPoints(Env& env, const recipe::Recipe& recipe, const WorkLayout& layout) {
+  if (recipe.noarch_python) return Ok();
+  const std::string prefix = layout.prefix.str();
+  for (const std::string& point : recipe.python_entry_points) {
+    const std::string_view target = Trim(std::string_view(point).substr(point.find('=') + 1));
+    const std::size_t colon = target.find(':');
+    PTPKG_TRY(const RelPath name, RelPath::Parse("bin/" + EntryPointName(point)));
+    const std::string text = ConsoleScriptText({.prefix = prefix,
+                                                .module = Trim(target.substr(0, colon)),
+                                                .object = Trim(target.substr(colon + 1))});
+    PTPKG_CHECK(env.fs.MakeDirs((layout.prefix / name).Parent()));
+    PTPKG_CHECK(WriteFile(env.fs, layout.prefix / name, text));
+    PTPKG_CHECK(env.fs.SetMode(layout.prefix / name, 0755));
+  }
+  return Ok();
 }
 
 Result<void> PostProcess(Env& env, const PostProcessInput& input) { return Processor(env, input).Run(); }

@@ -7,10 +7,23 @@
 
 namespace ptpkg::build {
 
-Result<PrefixSnapshot> PrefixSnapshot::Take(Env& env, const AbsPath& prefix) {
+namespace {
+
+bool IsChanged(const FileStat& old, const FileStat& now) {
+  return old.inode != now.inode || old.size_bytes != now.size_bytes || old.mtime_ns != now.mtime_ns ||
+         old.kind != now.kind;
+}
+
+}  // namespace
+
+Result<PrefixSnapshot> PrefixSnapshot::Take(Env& env, const AbsPath& prefix,
+                                            const std::vector<RelPath>& helpers) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
   PrefixSnapshot snapshot;
-  for (const source::WalkEntry& entry : entries) snapshot.before_.emplace(entry.path, entry.stat);
+  for (const source::WalkEntry& entry : entries) {
+    const bool helper = std::find(helpers.begin(), helpers.end(), entry.path) != helpers.end();
+    (helper ? snapshot.helpers_ : snapshot.before_).emplace(entry.path, entry.stat);
+  }
   return snapshot;
 }
 
@@ -19,18 +32,18 @@ Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& pref
   std::vector<RelPath> added;
   std::size_t untouched = 0;
   for (const source::WalkEntry& entry : entries) {
+    const auto helper = helpers_.find(entry.path);
+    if (helper != helpers_.end()) {
+      if (IsChanged(helper->second, entry.stat)) added.push_back(entry.path);
+      continue;
+    }
     const auto before = before_.find(entry.path);
     if (before == before_.end()) {
       added.push_back(entry.path);
       continue;
     }
     ++untouched;
-    const FileStat& old = before->second;
-    const FileStat& now = entry.stat;
-    if (old.inode == now.inode && old.size_bytes == now.size_bytes && old.mtime_ns == now.mtime_ns &&
-        old.kind == now.kind) {
-      continue;
-    }
+    if (!IsChanged(before->second, entry.stat)) continue;
     env.reporter.Warn(
         fmt::format("the build script changed '{}', which belongs to a host package; the change is dropped",
                     entry.path.str()));

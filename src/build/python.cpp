@@ -9,21 +9,27 @@ namespace ptpkg::build {
 
 namespace {
 
-// Python 3.10 or later, because of get_preferred_scheme. One line of JSON, last on stdout.
+// Python 3.10 or later: older ones do not normalise the names of distributions. One line of JSON, last on
+// stdout.
 constexpr std::string_view kProbe = R"(
-import importlib.metadata, json, os, re, sys, sysconfig
-scheme = sysconfig.get_preferred_scheme('prefix')
-prefix = '/prefix'
-site = sysconfig.get_path('purelib', scheme, vars={'base': prefix, 'platbase': prefix})
+import importlib.metadata, json, os, site, sys, sysconfig
 found = {}
 for name in sys.argv[1:]:
     try:
         found[name] = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         pass
+base = getattr(sys, '_base_executable', None) or ''
+if not os.path.isfile(base):
+    base = os.path.realpath(sys.executable)
+virtual = sys.prefix != sys.base_prefix
+marker = os.path.join(sysconfig.get_path('stdlib'), 'EXTERNALLY-MANAGED')
+assert sys.version_info >= (3, 10), 'it is Python %d.%d' % sys.version_info[:2]
 print()
-print(json.dumps({'executable': sys.executable, 'version': '%d.%d.%d' % sys.version_info[:3],
-                  'site_packages': os.path.relpath(site, prefix), 'packages': found}))
+print(json.dumps({'executable': sys.executable, 'version': '%d.%d.%d' % sys.version_info[:3], 'prefix': sys.prefix,
+                  'virtual': virtual, 'base_executable': base, 'packages': found,
+                  'externally_managed': not virtual and os.path.exists(marker),
+                  'folders': [path for path in site.getsitepackages() if os.path.isdir(path)]}))
 )";
 
 Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable) {
@@ -36,7 +42,14 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
   PTPKG_TRY(const std::string path, JsonString(answer, "executable", what));
   PTPKG_TRY(python.executable, AbsPath::Parse(path));
   PTPKG_TRY(python.version, JsonString(answer, "version", what));
-  PTPKG_TRY(python.site_packages, JsonString(answer, "site_packages", what));
+  PTPKG_TRY(const std::string prefix, JsonString(answer, "prefix", what));
+  PTPKG_TRY(python.prefix, AbsPath::Parse(prefix));
+  PTPKG_TRY(const std::string base, JsonString(answer, "base_executable", what));
+  PTPKG_TRY(python.base_executable, AbsPath::Parse(base));
+  PTPKG_TRY(python.package_folders, JsonStringsOr(answer, "folders", {}, what));
+  python.program_folder = python.executable.Parent();
+  python.is_virtual = answer.value("virtual", Json()) == true;
+  python.externally_managed = answer.value("externally_managed", Json()) == true;
   const auto packages = answer.find("packages");
   if (packages == answer.end() || !packages->is_object()) {
     return Error(ErrorCode::kCorrupt, fmt::format("{} lists no packages", what));
@@ -45,6 +58,19 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
     if (version.is_string()) python.packages.emplace(name, version.get<std::string>());
   }
   return python;
+}
+
+/// What is worth telling of an interpreter that failed: the last line of a traceback. Version managers put
+/// programs in the place of interpreters that are not installed, and print a page about themselves.
+std::string WhyItFailed(const ExitStatus& status) {
+  constexpr int kNotExecutable = 126;
+  constexpr int kNotFound = 127;
+  if (status.code == kNotExecutable || status.code == kNotFound) return "there is no interpreter behind it";
+  const std::string_view output = Trim(status.output);
+  const std::string_view last = output.substr(output.rfind('\n') + 1);
+  const std::string how = status.signal != 0 ? fmt::format("signal {}", status.signal)
+                                             : fmt::format("exit status {}", status.code);
+  return last.find("Error") == std::string_view::npos ? how : fmt::format("{}, {}", how, last);
 }
 
 std::string PathVariable(const Env& env) {
@@ -59,6 +85,8 @@ std::string Python::MinorVersion() const {
   return parts.size() < 2 ? version : parts[0] + "." + parts[1];
 }
 
+std::string Python::SitePackages() const { return fmt::format("lib/python{}/site-packages", MinorVersion()); }
+
 Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vector<std::string>& packages) {
   Command command;
   command.argv = {executable.str(), "-I", "-c", std::string(kProbe)};
@@ -69,15 +97,13 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (!status.ok()) {
-    return Error(
-        ErrorCode::kCommandFailed,
-        fmt::format("'{}' does not work as a Python 3.10 or later: {}", executable.str(),
-                    Trim(status.output.substr(status.output.rfind('\n', status.output.size() - 2) + 1))));
+    return Error(ErrorCode::kCommandFailed, fmt::format("'{}' does not work as a Python 3.10 or later ({})",
+                                                        executable.str(), WhyItFailed(status)));
   }
   return ParseAnswer(status.output, executable);
 }
 
-std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& wanted) {
+std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, const std::string& wanted) {
   std::vector<AbsPath> found;
   const std::string search = PathVariable(env);
   const auto add = [&](const std::string& name) {
@@ -88,9 +114,10 @@ std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& wanted)
     }
     if (auto path = FindProgram(name, search)) found.push_back(*std::move(path));
   };
-  const auto named = env.variables.find("PTPKG_PYTHON");
-  if (named != env.variables.end() && !named->second.empty()) {
-    for (const std::string& name : Split(named->second, ':')) add(name);
+  const auto variable = env.variables.find("PTPKG_PYTHON");
+  const std::string& names = named.empty() && variable != env.variables.end() ? variable->second : named;
+  if (!names.empty()) {
+    for (const std::string& name : Split(names, ':')) add(name);
     return found;
   }
   if (!wanted.empty()) add("python" + wanted);

@@ -11,24 +11,33 @@
 namespace ptpkg::build {
 
 struct Python {
-  AbsPath executable = AbsPath::Literal("/nonexistent");  ///< As it calls itself (sys.executable).
-  std::string version;                                    ///< "3.11.2"
-  /// Where `pip install --prefix P` puts packages, below P: "lib/python3.11/site-packages".
-  std::string site_packages;
-  std::map<std::string, std::string> packages;  ///< Normalised names of what was asked for → version.
+  AbsPath executable = AbsPath::Literal("/nonexistent");       ///< As it calls itself (sys.executable).
+  std::string version;                                         ///< "3.11.2"
+  AbsPath prefix = AbsPath::Literal("/nonexistent");           ///< sys.prefix: where it installs to.
+  bool is_virtual = false;                                     ///< `prefix` is a virtual environment.
+  AbsPath base_executable = AbsPath::Literal("/nonexistent");  ///< The interpreter behind the environment.
+  std::vector<std::string> package_folders;     ///< Where it looks for packages, without the user's own.
+  bool externally_managed = false;              ///< pip refuses to install into it (PEP 668).
+  std::map<std::string, std::string> packages;  ///< Names of what was asked for → version.
+  /// Where programs lie that were installed with its packages; searched behind the prefix's own.
+  AbsPath program_folder = AbsPath::Literal("/nonexistent");
 
   /// "3.11" of "3.11.2".
   [[nodiscard]] std::string MinorVersion() const;
+  /// "lib/python3.11/site-packages", as every conda package has it.
+  [[nodiscard]] std::string SitePackages() const;
 };
 
-/// Asks an interpreter about itself and about the distributions `packages`; those that are not installed
-/// are left out. Errors: kCommandFailed when it cannot answer, kCorrupt when the answer makes no sense.
+/// Asks an interpreter about itself and about the distributions `packages` (in any spelling); those that are
+/// not installed are left out. Errors: kCommandFailed when it cannot answer, kCorrupt when the answer makes
+/// no sense, kCancelled.
 Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vector<std::string>& packages);
 
-/// The interpreters to try: those of PTPKG_PYTHON (colon-separated paths or names) and nothing else if it
-/// is set; otherwise python<wanted>, python3 and python on PATH, as far as they exist. `wanted`: "3.11" or
-/// "".
-std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& wanted);
+/// The interpreters to try. `named`: colon-separated paths or names, of which alone those that exist are
+/// taken;
+/// "" = those of PTPKG_PYTHON of env.variables; without either, python<wanted>, python3 and python on PATH.
+/// `wanted`: "3.11" or "".
+std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, const std::string& wanted);
 
 /// True if `version` begins with the components of `wanted` ("3.11.2" with "3.11", any with "").
 bool IsPythonVersion(std::string_view version, std::string_view wanted);

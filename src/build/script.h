@@ -1,30 +1,47 @@
 #pragma once
-// Runs the build script of a recipe. Layer: build.
+// Runs the scripts of a recipe. Layer: build.
 
 #include <map>
 #include <optional>
 #include <string>
 
-#include "build/build.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
 
 namespace ptpkg::build {
 
-/// The script as one text: the recipe's lines, else its file, else "build.sh" of the recipe's folder if there
-/// is one; nullopt for a recipe without a script. A file name may lack its ".sh" (CEP 14).
+/// A script as one text: its lines, else its file in `folder`; a file name may lack its ".sh" (CEP 14).
 /// Errors: kNotFound at the recipe's file name.
-Result<std::optional<std::string>> ScriptText(Fs& fs, const recipe::Recipe& recipe);
+Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder);
 
-struct ScriptInput {
-  const BuildInput& build;
-  const std::string& text;
-  std::map<std::string, std::string> variables;  ///< The whole environment.
-  std::string preamble;                          ///< Shell lines before the script; "" = none.
+/// The build script: as ScriptText; without one, "build.sh" of `folder` if it is there, else nullopt.
+Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
+                                                   const AbsPath& folder);
+
+struct ScriptRun {
+  std::string stage;        ///< For the reporter: "build", "test".
+  std::string subject;      ///< "toy-1.0-0"
+  std::string interpreter;  ///< "bash", "python", or another program of PATH.
+  std::string text;
+  AbsPath file = AbsPath::Literal("/nonexistent");      ///< Where `text` is put; its folder is made.
+  AbsPath cwd = AbsPath::Literal("/nonexistent");       ///< Where it runs.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Appended to; its folder is made.
+  std::map<std::string, std::string> variables;         ///< The whole environment.
 };
 
-/// Writes the environment and then all output to `build.log_file`, and runs the script in the sources, with
-/// `bash -e` or the recipe's interpreter. There is no time limit. Each line also goes to the reporter.
-/// Errors: kNotFound (interpreter); kCommandFailed with the last 40 lines and the log's path as context;
-/// kCancelled with the log's path, after the whole process group has ended.
-Result<void> RunScript(Env& env, const ScriptInput& input);
+/// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
+/// or its interpreter ("python" is $PYTHON where that is set). There is no time limit. Each line also goes to
+/// the reporter. A failing script is a value. Errors: kNotFound (interpreter); kIo; kCancelled with the log's
+/// path, after the whole process group has ended.
+Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
+
+/// As RunScript; a script that fails is kCommandFailed with the last 40 lines and the log's path as context.
+Result<void> RunBuildScript(Env& env, const ScriptRun& run);
+
+/// "ended with status 3", "was ended by signal 9".
+std::string HowItEnded(const ExitStatus& status);
+
+/// The last 40 lines of `output`, each after a line break and two blanks; "" when there are none.
+std::string LastLines(const std::string& output);
 
 }  // namespace ptpkg::build

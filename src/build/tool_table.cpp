@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace ptpkg::build {
 
@@ -35,6 +36,15 @@ constexpr auto kTable = std::to_array<Provider>({
     {kProgram, "automake", "automake", "automake", ""},
     {kProgram, "libtool", "libtoolize", "libtool", ""},
     {kProgram, "pkg-config", "pkg-config", "pkg-config", ""},
+    {kProgram, "pkgconf", "pkgconf pkg-config", "pkgconf", ""},
+    {kProgram, "meson", "meson", "meson", ""},
+    {kProgram, "bison", "bison", "bison", ""},
+    {kProgram, "flex", "flex", "flex", ""},
+    {kProgram, "swig", "swig", "swig", ""},
+    {kProgram, "nasm", "nasm", "nasm", ""},
+    {kProgram, "rust", "rustc", "rustc", ""},
+    {kProgram, "go", "go", "golang-go", ""},
+    {kProgram, "doxygen", "doxygen", "doxygen", ""},
     {kProgram, "patch", "patch", "patch", ""},
     {kProgram, "git", "git", "git", ""},
     {kProgram, "perl", "perl", "perl", ""},
@@ -44,16 +54,29 @@ constexpr auto kTable = std::to_array<Provider>({
     {kProgram, "flatbuffers", "flatc", "flatbuffers-compiler", ""},
     // Python.
     {kPython, "python", "", "python3", ""},
+    // Any other name is looked for too; of these alone it is certain that pip has them under that name.
     {kPythonPackage, "pip", "pip", "", ""},
     {kPythonPackage, "setuptools", "setuptools", "", ""},
     {kPythonPackage, "wheel", "wheel", "", ""},
     {kPythonPackage, "packaging", "packaging", "", ""},
+    {kPythonPackage, "setuptools-scm", "setuptools-scm", "", ""},
+    {kPythonPackage, "setuptools-rust", "setuptools-rust", "", ""},
+    {kPythonPackage, "hatchling", "hatchling", "", ""},
+    {kPythonPackage, "hatch-vcs", "hatch-vcs", "", ""},
+    {kPythonPackage, "flit-core", "flit-core", "", ""},
+    {kPythonPackage, "poetry-core", "poetry-core", "", ""},
+    {kPythonPackage, "pdm-backend", "pdm-backend", "", ""},
+    {kPythonPackage, "maturin", "maturin", "", ""},
+    {kPythonPackage, "meson-python", "meson-python", "", ""},
+    {kPythonPackage, "scikit-build", "scikit-build", "", ""},
     {kPythonPackage, "scikit-build-core", "scikit-build-core", "", ""},
     {kPythonPackage, "cython", "cython", "", ""},
     {kPythonPackage, "numpy", "numpy", "", ""},
+    {kPythonPackage, "cffi", "cffi", "", ""},
     {kPythonPackage, "pyyaml", "pyyaml", "", ""},
-    {kPythonPackage, "typing_extensions", "typing-extensions", "", ""},
     {kPythonPackage, "typing-extensions", "typing-extensions", "", ""},
+    {kPythonPackage, "python-build", "build", "", ""},
+    {kPythonPackage, "python-installer", "installer", "", ""},
     // Libraries, by a header: that works on any distribution.
     {kHeader, "openblas", "openblas_config.h", "libopenblas-dev", ""},
     {kHeader, "libopenblas", "openblas_config.h", "libopenblas-dev", ""},
@@ -85,8 +108,13 @@ std::optional<Provider> FindProvider(std::string_view requirement) {
   for (const std::string_view platform : {"_linux-64", "_linux-aarch64"}) {
     if (name.ends_with(platform)) name.remove_suffix(platform.size());
   }
-  const auto* row = std::find_if(kTable.begin(), kTable.end(),
-                                 [&](const Provider& candidate) { return candidate.requirement == name; });
+  // As conda-forge and the Python index spell one name: "setuptools_scm" and "setuptools-scm".
+  std::string dashes(name);
+  std::replace(dashes.begin(), dashes.end(), '_', '-');
+  const auto* row = std::find_if(kTable.begin(), kTable.end(), [&](const Provider& candidate) {
+    return candidate.requirement == name ||
+           (candidate.kind == ProviderKind::kPythonPackage && candidate.requirement == dashes);
+  });
   if (row == kTable.end()) return std::nullopt;
   return *row;
 }

@@ -12,7 +12,7 @@ enum class ProviderKind : std::uint8_t {
   kProgram,        ///< `probes`: program names; the first on PATH serves.
   kHeader,         ///< `probes`: header files below an include folder; all must exist.
   kPython,         ///< The interpreter.
-  kPythonPackage,  ///< `probes`: distribution names in the interpreter's environment.
+  kPythonPackage,  ///< `probes`: the name of the distribution, which pip can install.
   kAlways,         ///< Part of every system that can run ptpkg.
 };
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "build/conda_client.h"
+#include "build/debian_packages.h"
 #include "build/tool_table.h"
 #include "spec/version_spec.h"
 #include "support/text.h"
@@ -20,11 +22,9 @@ std::string PlainVersion(std::string_view text) {
   return plain ? version : std::string();
 }
 
-/// The first number with a dot in the output of "--version": every tool of the table prints its own
-/// version before any other.
-std::string FirstVersion(std::string_view output) {
+/// The first number with a dot at or behind `at`.
+std::string VersionFrom(std::string_view output, std::size_t at) {
   constexpr std::string_view kDigits = "0123456789";
-  std::size_t at = 0;
   while ((at = output.find_first_of(kDigits, at)) != std::string_view::npos) {
     std::size_t end = output.find_first_not_of("0123456789.", at);
     if (end == std::string_view::npos) end = output.size();
@@ -36,24 +36,44 @@ std::string FirstVersion(std::string_view output) {
   return "";
 }
 
-constexpr std::string_view kDpkgRecords = "/var/lib/dpkg/info";
+/// The version in the output of "--version": every tool of the table prints its own before any other, but
+/// nvcc says "release 13.0, V13.0.88".
+std::string ToolVersion(std::string_view output) {
+  const std::size_t whole = output.find(", V");
+  std::string version = whole == std::string_view::npos ? "" : VersionFrom(output, whole);
+  return version.empty() ? VersionFrom(output, 0) : version;
+}
 
-/// The list of files of an installed Debian package: "<name>.list", or "<name>:<architecture>.list" for
-/// packages that several architectures share.
-Result<std::optional<AbsPath>> DebianRecord(Fs& fs, const std::string& package) {
-  for (const std::string_view suffix : {".list", ":amd64.list", ":arm64.list"}) {
-    PTPKG_TRY(const RelPath name, RelPath::Parse(package + std::string(suffix)),
-              "while looking for system packages");
-    const AbsPath path = AbsPath::Literal(kDpkgRecords) / name;
-    PTPKG_TRY(const bool there, Exists(fs, path));
-    if (there) return std::optional(path);
+/// One requirement and what it means here; no provider for a name that the table does not have.
+struct Wanted {
+  recipe::MatchSpec spec;
+  std::optional<Provider> provider;
+  bool in_build = false;
+
+  [[nodiscard]] bool Is(ProviderKind kind) const { return provider && provider->kind == kind; }
+  /// Names under which Python may have it.
+  [[nodiscard]] std::vector<std::string> Distributions() const {
+    if (Is(ProviderKind::kPythonPackage)) return {std::string(provider->probes)};
+    std::vector<std::string> names = {spec.name};
+    constexpr std::string_view kPrefix = "python-";
+    if (spec.name.starts_with(kPrefix)) names.push_back(spec.name.substr(kPrefix.size()));
+    return names;
   }
-  return std::optional<AbsPath>();
+};
+
+bool HasConstraint(const recipe::MatchSpec& spec) { return !spec.version.empty() && spec.version != "*"; }
+
+Result<bool> Fits(const std::string& text, const std::string& constraint) {
+  const auto version = spec::Version::Parse(text);
+  if (!version) return false;
+  PTPKG_TRY(const spec::VersionSpec allowed, spec::VersionSpec::Parse(constraint));
+  return allowed.Matches(*version);
 }
 
 class Finder {
  public:
-  Finder(Env& env, const recipe::Recipe& recipe) : env_(env), recipe_(recipe) {
+  Finder(Env& env, const recipe::Recipe& recipe, const HostRequest& request)
+      : env_(env), recipe_(recipe), request_(request) {
     const auto path = env.variables.find("PATH");
     search_ = path == env.variables.end() ? "/usr/bin:/bin" : path->second;
     // The CUDA toolkit's own installer puts it here and leaves PATH to the user.
@@ -64,194 +84,237 @@ class Finder {
     search_ += ":/usr/local/cuda/bin";
   }
 
-  Result<ToolSet> Run(const std::set<std::string>& provided) {
-    std::vector<recipe::MatchSpec> specs = recipe_.requirements.build;
-    specs.insert(specs.end(), recipe_.requirements.host.begin(), recipe_.requirements.host.end());
-    for (const recipe::MatchSpec& spec : specs) {
-      if (provided.contains(spec.name)) continue;
-      const std::optional<Provider> provider = FindProvider(spec.name);
-      if (!provider) {
-        Miss(spec, "it is no package of the output channel, and --env system does not know the name", "", "");
-        continue;
-      }
-      PTPKG_CHECK(FindOne(spec, *provider));
-    }
-    if (wants_python_) PTPKG_CHECK(FindPython());
+  Result<ToolSet> Run() {
+    List(recipe_.requirements.build, true);
+    List(recipe_.requirements.host, false);
+    PTPKG_CHECK(FindPython());
+    for (const Wanted& wanted : wanted_) PTPKG_CHECK(FindOne(wanted));
+    if (!needs_python_) set_.python.reset();
     PTPKG_CHECK(CheckSystemPackages());
     return std::move(set_);
   }
 
  private:
-  Result<void> FindOne(const recipe::MatchSpec& spec, const Provider& provider) {
-    switch (provider.kind) {
+  void List(const std::vector<recipe::MatchSpec>& specs, bool in_build) {
+    for (const recipe::MatchSpec& spec : specs) {
+      if (request_.provided.contains(spec.name)) continue;
+      Wanted wanted{.spec = spec, .provider = FindProvider(spec.name), .in_build = in_build};
+      needs_python_ =
+          needs_python_ || wanted.Is(ProviderKind::kPython) || wanted.Is(ProviderKind::kPythonPackage);
+      wanted_.push_back(std::move(wanted));
+    }
+  }
+
+  Result<void> FindOne(const Wanted& wanted) {
+    if (!wanted.provider) return FindUnknown(wanted);
+    switch (wanted.provider->kind) {
       case ProviderKind::kProgram:
-        return FindProgramFor(spec, provider);
+        return FindProgramFor(wanted);
       case ProviderKind::kHeader:
-        return FindHeader(spec, provider);
-      case ProviderKind::kPython:
-        wants_python_ = true;
-        return Ok();
+        return FindHeader(wanted);
       case ProviderKind::kPythonPackage:
-        wants_python_ = true;
-        python_specs_.emplace_back(spec, provider);
-        return Ok();
+        return FindPackage(wanted);
+      case ProviderKind::kPython:
       case ProviderKind::kAlways:
         return Ok();
     }
     return Ok();
   }
 
-  Result<void> FindProgramFor(const recipe::MatchSpec& spec, const Provider& provider) {
+  Result<void> FindProgramFor(const Wanted& wanted) {
+    const Provider& provider = *wanted.provider;
     std::optional<AbsPath> path;
+    // With its packages Python brings programs, such as cmake and ninja of the Python index.
+    const std::string search = set_.python ? search_ + ":" + set_.python->program_folder.str() : search_;
     for (const std::string& name : Split(provider.probes, ' ')) {
-      path = FindProgram(name, search_);
+      path = FindProgram(name, search);
       if (path) break;
     }
     if (!path) {
-      Miss(spec, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()),
-           provider.debian, "");
+      Miss(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
       return Ok();
     }
+    return Take(wanted, *path);
+  }
+
+  Result<void> Take(const Wanted& wanted, const AbsPath& path) {
+    if (HasConstraint(wanted.spec)) PTPKG_CHECK(CheckProgramVersion(wanted, path));
     const bool known = std::any_of(set_.tools.begin(), set_.tools.end(),
-                                   [&](const Tool& tool) { return tool.path == *path; });
-    if (!spec.version.empty() && spec.version != "*") PTPKG_CHECK(CheckProgramVersion(spec, *path, provider));
-    if (!known) {
-      set_.tools.push_back(
-          {.requirement = spec.name, .path = *path, .variable = std::string(provider.variable)});
-    }
+                                   [&](const Tool& tool) { return tool.path == path; });
+    const std::string variable(wanted.provider ? wanted.provider->variable : std::string_view());
+    if (!known) set_.tools.push_back({.requirement = wanted.spec.name, .path = path, .variable = variable});
     return Ok();
   }
 
-  Result<void> CheckProgramVersion(const recipe::MatchSpec& spec, const AbsPath& path,
-                                   const Provider& provider) {
+  Result<void> CheckProgramVersion(const Wanted& wanted, const AbsPath& path) {
     Command command;
     command.argv = {path.str(), "--version"};
     command.env = {{"PATH", search_}, {"LC_ALL", "C"}};
     command.cancel = &env_.cancel;
     PTPKG_TRY(const ExitStatus status, env_.process.Run(command));
-    const std::string version = FirstVersion(status.output);
-    PTPKG_TRY(const bool fits, Fits(version, spec.version));
+    const std::string version = ToolVersion(status.output);
+    PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(spec, fmt::format("'{}' is version {}", path.str(), version.empty() ? "unknown" : version),
-           provider.debian, "");
+      Miss(wanted, fmt::format("'{}' is version {}", path.str(), version.empty() ? "unknown" : version));
     }
     return Ok();
   }
 
-  static Result<bool> Fits(const std::string& text, const std::string& constraint) {
-    const auto version = spec::Version::Parse(text);
-    if (!version) return false;
-    PTPKG_TRY(const spec::VersionSpec allowed, spec::VersionSpec::Parse(constraint));
-    return allowed.Matches(*version);
-  }
-
-  Result<void> FindHeader(const recipe::MatchSpec& spec, const Provider& provider) {
+  Result<void> FindHeader(const Wanted& wanted) {
     static constexpr std::array<std::string_view, 4> kFolders = {"/usr/include", "/usr/local/include",
                                                                  "/usr/include/x86_64-linux-gnu",
                                                                  "/usr/include/aarch64-linux-gnu"};
-    for (const std::string& header : Split(provider.probes, ' ')) {
+    for (const std::string& header : Split(wanted.provider->probes, ' ')) {
       bool found = false;
       for (const std::string_view folder : kFolders) {
         PTPKG_TRY(const bool there, Exists(env_.fs, AbsPath::Literal(folder) / header));
         found = found || there;
       }
-      if (!found) {
-        Miss(spec, fmt::format("header '{}' is not installed", header), provider.debian, "");
-        return Ok();
+      if (found) continue;
+      // Header-only libraries such as pybind11 come as Python packages too.
+      if (InstalledVersion(wanted)) {
+        needs_python_ = true;
+        return FindPackage(wanted);
       }
+      Miss(wanted, fmt::format("header '{}' is not installed", header));
+      return Ok();
     }
     return Ok();
   }
 
+  Result<void> FindPackage(const Wanted& wanted) {
+    if (!set_.python) return Ok();  // that there is no interpreter is said once
+    const std::optional<std::string> version = InstalledVersion(wanted);
+    const std::string& python = set_.python->executable.str();
+    if (!version) {
+      Miss(wanted, fmt::format("'{}' has no package '{}'", python, wanted.Distributions().front()));
+      return Ok();
+    }
+    if (!HasConstraint(wanted.spec)) return Ok();
+    PTPKG_TRY(const bool fits, Fits(*version, wanted.spec.version));
+    if (!fits) Miss(wanted, fmt::format("'{}' has version {}", python, *version));
+    return Ok();
+  }
+
+  /// A name that the table does not have: a distribution that Python has, or, for the build, a program.
+  Result<void> FindUnknown(const Wanted& wanted) {
+    if (InstalledVersion(wanted)) {
+      needs_python_ = true;
+      return FindPackage(wanted);
+    }
+    if (wanted.in_build) {
+      if (const std::optional<AbsPath> path = FindProgram(wanted.spec.name, search_))
+        return Take(wanted, *path);
+    }
+    std::string reason = "it is no package of the output channel, and --env system does not know the name";
+    if (set_.python) {
+      reason = fmt::format("it is no package of the output channel, and none of '{}'",
+                           set_.python->executable.str());
+    }
+    Miss(wanted, std::move(reason));
+    return Ok();
+  }
+
+  [[nodiscard]] std::optional<std::string> InstalledVersion(const Wanted& wanted) const {
+    if (!set_.python) return std::nullopt;
+    for (const std::string& name : wanted.Distributions()) {
+      const auto found = set_.python->packages.find(name);
+      if (found != set_.python->packages.end()) return found->second;
+    }
+    return std::nullopt;
+  }
+
+  /// The interpreter is asked about every name that is not surely something else; one that is only asked is
+  /// not missed when it is not there.
   Result<void> FindPython() {
-    const std::string wanted = WantedPython(recipe_);
     std::vector<std::string> names;
-    bool needs_pip = false;
-    for (const auto& [spec, provider] : python_specs_) {
-      names.emplace_back(provider.probes);
-      needs_pip = needs_pip || provider.probes == "pip";
-    }
-    std::string reason;
-    for (const AbsPath& candidate : PythonCandidates(env_, wanted)) {
-      const auto python = ProbePython(env_, candidate, names);
-      if (!python && python.error().code() == ErrorCode::kCancelled) return python.error();
-      const std::string rejected = python ? WhyUnfit(*python, wanted, needs_pip) : python.error().message();
-      if (rejected.empty()) {
-        set_.python = *python;
-        return CheckPythonPackages(*python);
-      }
-      reason += (reason.empty() ? "" : "; ") + rejected;
-    }
-    if (reason.empty()) reason = "no interpreter on PATH";
-    const recipe::MatchSpec spec{.name = "python", .version = wanted, .build = {}};
-    Miss(spec, reason, wanted.empty() ? "python3" : "python" + wanted, "");
-    set_.missing.back().reason += ": name one that fits with PTPKG_PYTHON";
-    return Ok();
-  }
-
-  static std::string WhyUnfit(const Python& python, const std::string& wanted, bool needs_pip) {
-    if (!IsPythonVersion(python.version, wanted)) {
-      return fmt::format("'{}' is Python {}", python.executable.str(), python.version);
-    }
-    const std::string usual = fmt::format("lib/python{}/site-packages", python.MinorVersion());
-    if (needs_pip && python.site_packages != usual) {
-      // Debian's own interpreter, outside of a virtual environment.
-      return fmt::format("'{}' installs packages into '{}', not '{}' (a virtual environment of it does)",
-                         python.executable.str(), python.site_packages, usual);
-    }
-    return "";
-  }
-
-  Result<void> CheckPythonPackages(const Python& python) {
-    for (const auto& [spec, provider] : python_specs_) {
-      const auto found = python.packages.find(std::string(provider.probes));
-      if (found == python.packages.end()) {
-        Miss(spec, fmt::format("'{}' has no package '{}'", python.executable.str(), provider.probes), "",
-             provider.probes);
+    for (const Wanted& wanted : wanted_) {
+      if (wanted.Is(ProviderKind::kAlways) || wanted.Is(ProviderKind::kPython) ||
+          wanted.Is(ProviderKind::kProgram)) {
         continue;
       }
-      if (spec.version.empty() || spec.version == "*") continue;
-      PTPKG_TRY(const bool fits, Fits(found->second, spec.version));
-      if (!fits) {
-        Miss(spec, fmt::format("'{}' has version {}", python.executable.str(), found->second), "",
-             provider.probes);
-      }
+      const std::vector<std::string> distributions = wanted.Distributions();
+      names.insert(names.end(), distributions.begin(), distributions.end());
     }
+    if (names.empty() && !needs_python_) return Ok();
+    names.emplace_back("pip");
+    const std::string wanted = WantedPython(recipe_);
+    std::string reason;
+    for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
+      auto python = ProbePython(env_, candidate, names);
+      if (!python && python.error().code() == ErrorCode::kCancelled) return python.error();
+      PTPKG_TRY(const bool fits, python ? PythonFits(python->version, wanted) : Result<bool>(false));
+      if (fits) {
+        set_.python = *std::move(python);
+        return Ok();
+      }
+      reason += (reason.empty() ? "" : "; ") +
+                (python ? fmt::format("'{}' is Python {}", python->executable.str(), python->version)
+                        : python.error().message());
+    }
+    return needs_python_ ? MissPython(wanted, std::move(reason)) : Ok();
+  }
+
+  Result<bool> PythonFits(const std::string& version, const std::string& wanted) const {
+    if (!IsPythonVersion(version, wanted)) return false;
+    for (const Wanted& one : wanted_) {
+      if (!one.Is(ProviderKind::kPython) || !HasConstraint(one.spec)) continue;
+      PTPKG_TRY(const bool fits, Fits(version, one.spec.version));
+      if (!fits) return false;
+    }
+    return true;
+  }
+
+  Result<void> MissPython(const std::string& wanted, std::string reason) {
+    if (reason.empty()) reason = "no interpreter on PATH";
+    const recipe::MatchSpec spec{.name = "python", .version = wanted, .build = {}};
+    std::string package = wanted.empty() ? "python3" : "python" + wanted;
+    // A Debian release has one or two Pythons.
+    PTPKG_TRY(const bool offered, AptKnows(env_, package));
+    if (!offered) package.clear();
+    set_.missing.push_back({.requirement = spec.str(),
+                            .reason = reason + ": name one that fits with PTPKG_PYTHON",
+                            .debian_package = package,
+                            .pip_requirement = ""});
     return Ok();
   }
 
   Result<void> CheckSystemPackages() {
-    PTPKG_TRY(const bool debian, Exists(env_.fs, AbsPath::Literal(kDpkgRecords)));
-    if (!debian) return Ok();
-    for (const std::string& package : recipe_.ptpkg.system_packages) {
-      PTPKG_TRY(const std::optional<AbsPath> record, DebianRecord(env_.fs, package));
+    const std::vector<std::string>& names = recipe_.ptpkg.system_packages;
+    if (names.empty()) return Ok();
+    PTPKG_TRY(auto installed, InstalledDebianPackages(env_, names));
+    if (!installed) return Ok();
+    for (const std::string& package : names) {
       const bool reported =
           std::any_of(set_.missing.begin(), set_.missing.end(),
                       [&](const MissingTool& missing) { return missing.debian_package == package; });
-      if (record) {
-        set_.debian_records.push_back(*record);
-      } else if (!reported) {
-        Miss({.name = package, .version = {}, .build = {}}, "the Debian package is not installed", package,
-             "");
-      }
+      if (installed->contains(package) || reported) continue;
+      set_.missing.push_back({.requirement = package,
+                              .reason = "the Debian package is not installed",
+                              .debian_package = package,
+                              .pip_requirement = ""});
     }
+    set_.debian_packages = *std::move(installed);
     return Ok();
   }
 
-  void Miss(const recipe::MatchSpec& spec, std::string reason, std::string_view debian,
-            std::string_view python) {
-    set_.missing.push_back({.requirement = spec.str(),
-                            .reason = std::move(reason),
-                            .debian_package = std::string(debian),
-                            .python_package = std::string(python),
-                            .python = set_.python ? set_.python->executable.str() : std::string()});
+  void Miss(const Wanted& wanted, std::string reason) {
+    MissingTool missing{.requirement = wanted.spec.str(),
+                        .reason = std::move(reason),
+                        .debian_package = "",
+                        .pip_requirement = ""};
+    if (wanted.provider) missing.debian_package = wanted.provider->debian;
+    const bool by_pip = wanted.Is(ProviderKind::kPythonPackage) || InstalledVersion(wanted);
+    if (by_pip) missing.pip_requirement = PipRequirement(wanted.Distributions().front(), wanted.spec.version);
+    set_.missing.push_back(std::move(missing));
   }
 
   Env& env_;
   const recipe::Recipe& recipe_;
+  const HostRequest& request_;
   std::string search_;
-  bool wants_python_ = false;
-  std::vector<std::pair<recipe::MatchSpec, Provider>> python_specs_;
+  std::vector<Wanted> wanted_;
+  bool needs_python_ = false;  ///< The recipe requires Python, or a package that the interpreter has.
   ToolSet set_;
 };
 
@@ -268,33 +331,25 @@ std::string WantedPython(const recipe::Recipe& recipe) {
   return "";
 }
 
-Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const std::set<std::string>& provided) {
-  return Finder(env, recipe).Run(provided);
+Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
+  return Finder(env, recipe, request).Run();
 }
 
-Error MissingToolsError(const recipe::Recipe& recipe, const std::vector<MissingTool>& missing) {
-  std::vector<std::string> lines;
-  std::set<std::string> debian;
-  std::set<std::string> python;
-  std::string interpreter;
-  for (const MissingTool& one : missing) {
-    lines.push_back(fmt::format("'{}' ({})", one.requirement, one.reason));
-    if (!one.debian_package.empty()) debian.insert(one.debian_package);
-    if (one.python_package.empty()) continue;
-    python.insert(one.python_package);
-    interpreter = one.python;
+Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
+  const std::optional<AbsPath> client = request.host_env == HostEnv::kSystem
+                                            ? std::optional<AbsPath>()
+                                            : FindCondaClient(env, request.options.conda_exe);
+  if (request.host_env == HostEnv::kConda) {
+    if (client) return HostPlan{.host_env = HostEnv::kConda, .tools = {}, .client = client};
+    return Error(ErrorCode::kNotFound, "no conda client: neither micromamba, mamba nor conda is on PATH")
+        .WithHint("install one, name it with PTPKG_CONDA_EXE, or use --env system");
   }
-  std::vector<std::string> commands;
-  if (!debian.empty()) commands.push_back(fmt::format("apt-get install {}", fmt::join(debian, " ")));
-  if (!python.empty()) {
-    commands.push_back(fmt::format("{} -m pip install {}", interpreter, fmt::join(python, " ")));
+  PTPKG_TRY(ToolSet tools, FindTools(env, recipe, request));
+  if (tools.missing.empty()) {
+    return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools), .client = {}};
   }
-  std::string hint = commands.empty()
-                         ? "build the package first, so that the output channel has it, or use --env conda"
-                         : fmt::format("install: {}", fmt::join(commands, " && "));
-  return Error(ErrorCode::kNotFound, fmt::format("'{}' requires what this machine does not have: {}",
-                                                 recipe.name, fmt::join(lines, ", ")))
-      .WithHint(std::move(hint));
+  if (client) return HostPlan{.host_env = HostEnv::kConda, .tools = {}, .client = client};
+  return MissingToolsError(recipe, tools);
 }
 
 }  // namespace ptpkg::build

@@ -1,6 +1,7 @@
 #pragma once
 // The machine's tools for one recipe: found, or reported by name. Layer: build.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,20 @@
 
 namespace ptpkg::build {
 
+/// Where the tools and libraries that a recipe requires come from.
+enum class HostEnv : std::uint8_t {
+  kAuto,    ///< kSystem if the machine has everything, else kConda if there is a client.
+  kSystem,  ///< The machine's own programs, plus packages of our output channel.
+  kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
+};
+
+/// What the user chose instead of what PATH offers.
+struct ToolOptions {
+  std::string python;     ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
+  std::string conda_exe;  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
+};
+
+/// One program of the machine.
 struct Tool {
   std::string requirement;
   AbsPath path = AbsPath::Literal("/nonexistent");
@@ -20,32 +35,54 @@ struct Tool {
 
 /// One requirement that the machine does not meet.
 struct MissingTool {
-  std::string requirement;     ///< "ninja", "setuptools >=77"
-  std::string reason;          ///< "program 'ninja' is not on PATH"
-  std::string debian_package;  ///< "" if none is known.
-  std::string python_package;  ///< "" unless it is one.
-  std::string python;          ///< The interpreter that lacks the package.
+  std::string requirement;      ///< "ninja", "setuptools >=77"
+  std::string reason;           ///< "program 'ninja' is not on PATH"
+  std::string debian_package;   ///< "" if none is known.
+  std::string pip_requirement;  ///< "setuptools>=77"; "" unless pip can install it.
 };
 
 struct ToolSet {
   std::vector<Tool> tools;
-  std::optional<Python> python;  ///< Set when the recipe requires Python and one was found.
+  std::optional<Python> python;  ///< Set when the recipe requires Python, or a package that one has.
   std::vector<MissingTool> missing;
-  /// dpkg's file lists of the recipe's system packages: their times tell when a package was changed.
-  std::vector<AbsPath> debian_records;
+  std::map<std::string, std::string> debian_packages;  ///< extra.ptpkg.system_packages → version.
 };
 
-/// Looks for everything that `recipe` requires for build and host, but the names in `provided` (packages
-/// of our own channel), on PATH of env.variables and in the usual include folders; then for the Debian
-/// packages of extra.ptpkg.system_packages, on machines that have dpkg.
-/// Errors: kCancelled, kIo; a tool that is not there is no error here.
-Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const std::set<std::string>& provided);
+/// What has to be known besides the recipe to say where its tools come from.
+struct HostRequest {
+  HostEnv host_env = HostEnv::kAuto;
+  ToolOptions options = {};
+  std::set<std::string> provided =
+      {};  ///< Names of packages of our own channel: nobody else has to have them.
+};
 
-/// All of `missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
-Error MissingToolsError(const recipe::Recipe& recipe, const std::vector<MissingTool>& missing);
+/// Where the tools of one recipe come from.
+struct HostPlan {
+  HostEnv host_env = HostEnv::kSystem;  ///< kSystem or kConda.
+  ToolSet tools = {};                   ///< kSystem; nothing is missing.
+  std::optional<AbsPath> client = {};   ///< kConda.
+};
+
+/// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:
+/// programs on PATH of env.variables, headers in the usual include folders, distributions of the interpreter;
+/// then for the Debian packages of extra.ptpkg.system_packages, on machines that have dpkg. Versions are
+/// compared where a requirement names one. Writes nothing. Errors: kCancelled, kIo; a tool that is not there
+/// is no error here.
+Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
+/// Decides where the tools come from, before any source is fetched.
+/// Errors: kNotFound with all that is missing and the commands that install it; FindTools's.
+Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
+/// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
+Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
 
 /// "3.11" when the recipe is for that Python: from the variant, else from its host or build
 /// requirement; "" when it does not say.
 std::string WantedPython(const recipe::Recipe& recipe);
+
+/// What pip calls a conda requirement: ("setuptools", ">=77,<80") → "setuptools>=77,<80"; a constraint that
+/// pip cannot say is left out.
+std::string PipRequirement(std::string_view name, std::string_view constraint);
 
 }  // namespace ptpkg::build

@@ -58,8 +58,26 @@ std::string WorkLayout::PrefixPlaceholder() const {
   return RootPlaceholder() + prefix.str().substr(root.str().size());
 }
 
+Result<void> CheckWorkFolder(const AbsPath& work_dir) {
+  constexpr std::string_view kRefused = " \t\n\"'`\\$#%&*?!;:,=<>|(){}[]^";
+  const std::size_t at = work_dir.str().find_first_of(kRefused);
+  if (at == std::string::npos) return Ok();
+  const char bad = work_dir.str()[at];
+  const std::string what = bad == ' '  ? "a blank"
+                           : bad < ' ' ? "a control character"
+                                       : fmt::format("a '{}'", bad);
+  return Error(
+             ErrorCode::kInvalidInput,
+             fmt::format("the path of the work folder, '{}', holds {}: compilers and make cannot work there",
+                         work_dir.str(), what))
+      .WithHint(
+          "name a cache folder with --cache-dir whose path is made of letters, digits, '/', '.', '-' and "
+          "'_'");
+}
+
 Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
   PTPKG_TRY(const AbsPath real, RealPath(env.fs, work_dir), "while laying out the work folder");
+  PTPKG_CHECK(CheckWorkFolder(real));
   WorkLayout layout;
   const std::size_t shortest = real.str().size() + kRootName.size();
   const std::size_t length = std::max(kRootLength, shortest);
@@ -72,6 +90,7 @@ Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
   layout.prefix = AbsPath::Literal(Filled(layout.root.str() + std::string(kPrefixName), kPlacehold,
                                           std::max(kPrefixLength, length + kPrefixName.size())));
   layout.source = layout.root / "work";
+  layout.recipe_copy = layout.root / "recipe";
   layout.build_prefix = layout.root / "build_env";
   layout.home = real / "home";
   layout.temp = real / "tmp";

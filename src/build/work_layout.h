@@ -16,6 +16,7 @@ struct WorkLayout {
   AbsPath source = AbsPath::Literal("/nonexistent");        ///< SRC_DIR. Not made: source::Prepare does.
   AbsPath prefix = AbsPath::Literal("/nonexistent");        ///< PREFIX; its path has 255 characters.
   AbsPath build_prefix = AbsPath::Literal("/nonexistent");  ///< BUILD_PREFIX: tools, of a conda client.
+  AbsPath recipe_copy = AbsPath::Literal("/nonexistent");   ///< RECIPE_DIR. Not made: CopyRecipeFolder does.
   AbsPath home = AbsPath::Literal("/nonexistent");          ///< HOME of the script.
   AbsPath temp = AbsPath::Literal("/nonexistent");          ///< TMPDIR: short, for sockets.
 
@@ -25,9 +26,14 @@ struct WorkLayout {
   [[nodiscard]] std::string PrefixPlaceholder() const;
 };
 
-/// Makes the folders (all but `source`) below the existing, empty folder `work_dir`.
+/// make splits a path at a blank, PATH at ':', CMake at ';', -Wl at ',' and a prefix map at '='; shells and
+/// make expand others. No quoting holds for all of them, so such a folder is refused before anything is
+/// copied. Errors: kInvalidInput naming the character.
+Result<void> CheckWorkFolder(const AbsPath& work_dir);
+
+/// Makes the folders (all but `source` and `recipe_copy`) below the existing, empty folder `work_dir`.
 /// A work folder with a path so long that the lengths cannot be kept is allowed, with a warning that its
-/// results differ from those made elsewhere.
+/// results differ from those made elsewhere. Errors: CheckWorkFolder's, kIo.
 Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir);
 
 /// Path of conda's placeholder prefix: 255 characters (conda-build config.py DEFAULT_PREFIX_LENGTH).

@@ -65,12 +65,6 @@ Result<void> CheckOutputPlace(Env& env, const AbsPath& output, const recipe::Rec
   return Ok();
 }
 
-std::vector<std::string> SpecTexts(const auto& specs) {
-  std::vector<std::string> texts;
-  for (const auto& spec : specs) texts.push_back(spec.str());
-  return texts;
-}
-
 /// Which packages one recipe makes in this plan.
 struct Wanted {
   std::vector<std::string> conda;  ///< "conda", "tar.bz2": in this order.
@@ -98,6 +92,15 @@ Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& reci
   return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}", recipe.name,
                                               Join(asked, " and no "), Join(offered, ", ")))
       .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
+}
+
+/// Names of the packages that the recipe is built against.
+std::vector<std::string> HostNames(const recipe::Recipe& recipe) {
+  std::vector<std::string> names;
+  for (const auto* specs : {&recipe.requirements.build, &recipe.requirements.host}) {
+    for (const spec::MatchSpec& spec : *specs) names.push_back(spec.name);
+  }
+  return names;
 }
 
 /// Writes the nodes of one plan, recipe by recipe.
@@ -167,11 +170,16 @@ class BuildPlanner {
 
   [[nodiscard]] bool IsRequiredByOther(const recipe::Recipe& recipe) const {
     return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
-      const auto names = [&](const auto& specs) {
-        return std::any_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == recipe.name; });
-      };
-      return other.name != recipe.name && (names(other.requirements.host) || names(other.requirements.build));
+      const std::vector<std::string> names = HostNames(other);
+      return other.name != recipe.name && std::find(names.begin(), names.end(), recipe.name) != names.end();
     });
+  }
+
+  static conda::PackageMetadata MetadataOf(const recipe::Recipe& recipe, const channel::Resolution& resolution) {
+    conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, resolution.run_exports);
+    metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
+                               resolution.run_constrains.end());
+    return metadata;
   }
 
   static channel::Request HostRequestOf(const recipe::Recipe& recipe) {
@@ -231,7 +239,7 @@ class BuildPlanner {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
     node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
     node.inputs["formats"] = wanted.conda;
-    node.inputs["run exports"] = resolution.run_exports;
+    node.inputs["run exports"] = {{"depends", resolution.run_exports}, {"constrains", resolution.run_constrains}};
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     node.places.emplace("recipe file", recipe.recipe_file);
@@ -267,7 +275,11 @@ class BuildPlanner {
                               const std::string& built, const std::string& packed) {
     graph::Node node = stages_.MakeNode("test", recipe.FileStem());
     PTPKG_TRY(const channel::Resolution resolution,
-              channel::Resolve(candidates_, {.host = build::TestRequirements(recipe), .subdir = recipe.subdir}),
+              channel::Resolve(candidates_, {.host = build::TestRequirements(recipe),
+                                             .build = {},
+                                             .ignore_by_name = {},
+                                             .ignore_from_package = {},
+                                             .subdir = recipe.subdir}),
               "while resolving what the tests need");
     node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
     SetRecipeFolder(node, folder);
@@ -294,7 +306,7 @@ class BuildPlanner {
   /// Later recipes may build with this one: it counts as if it were in the channel already.
   void AddCandidate(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
                     const std::string& packed) {
-    const conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, resolution.run_exports);
+    const conda::PackageMetadata metadata = MetadataOf(recipe, resolution);
     const ArtifactFormat format = wanted.conda.front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
     candidates_.push_back({.name = recipe.name,
                            .version = recipe.version,
@@ -306,7 +318,10 @@ class BuildPlanner {
                            .run_exports = metadata.run_exports,
                            .format = format,
                            .file_name = recipe.FileStem() + std::string(ArtifactExtension(format)),
-                           .planned_by = packed});
+                           .sha256 = std::nullopt,
+                           .path = std::nullopt,
+                           .planned_by = packed,
+                           .damage = {}});
   }
 
   std::string Add(graph::Node node) {
@@ -331,7 +346,11 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));
-  PTPKG_TRY(const std::vector<recipe::Recipe> recipes, OrderByRequirements(std::move(rendered)));
+  std::vector<Buildable> items;
+  for (const recipe::Recipe& recipe : rendered) items.push_back({.name = recipe.name, .needs = HostNames(recipe)});
+  PTPKG_TRY(const std::vector<std::size_t> order, OrderByRequirements(items));
+  std::vector<recipe::Recipe> recipes;
+  for (const std::size_t index : order) recipes.push_back(rendered[index]);
   PTPKG_CHECK(CheckSources(request, recipes));
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));

@@ -67,9 +67,12 @@ Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& na
 
 Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const recipe::Recipe& recipe,
                                              const Staged& staged) {
-  PTPKG_TRY(const std::vector<std::string> run_exports, Texts(run, "run exports"));
+  PTPKG_TRY(const Json exports, run.Input("run exports"));
+  PTPKG_TRY(const auto depends, JsonStringsOr(exports, "depends", {}, "the run exports of a plan"));
+  PTPKG_TRY(const auto constrains, JsonStringsOr(exports, "constrains", {}, "the run exports of a plan"));
   PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
-  conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, run_exports);
+  conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, depends);
+  metadata.constrains.insert(metadata.constrains.end(), constrains.begin(), constrains.end());
   metadata.license_files = staged.license_files;
   PTPKG_TRY(metadata.info_files, build::RecipeFiles(env, recipe, folder));
   metadata.info_files.merge(build::TestFiles(recipe));

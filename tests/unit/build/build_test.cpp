@@ -123,11 +123,71 @@ TEST_F(BuildTest, NamesThePackageThatCannotBeUnpacked) {
   EXPECT_THAT(result.error().context(), ElementsAre(HasSubstr("magma-1-0.conda")));
 }
 
-TEST_F(BuildTest, WarnsOfAnEmptyResult) {
+TEST_F(BuildTest, RefusesAnEmptyResultUnlessTheRecipeAsksForIt) {
   recipe_.script.lines = {"true"};
-  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+  const auto empty = Run("a");
+  EXPECT_THAT(empty,
+              FailsWith(ErrorCode::kInvalidInput, "the build of 'toy-1.0-0' added no file to the prefix"));
+  EXPECT_THAT(empty, HasHint(HasSubstr("extra.ptpkg.allow_empty")));
+  recipe_.ptpkg.allow_empty = true;
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run("b"));
   EXPECT_THAT(staged.tree.entries, IsEmpty());
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("added no file")));
+}
+
+TEST_F(BuildTest, AMetapackageIsEmptyOnPurpose) {
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run("a"));
+  EXPECT_THAT(staged.tree.entries, IsEmpty());
+  recipe_.sources = {{.path = "src"}};
+  EXPECT_THAT(Run("b"), HasHint(HasSubstr("has sources but no script")));
+}
+
+TEST_F(BuildTest, SaysWhenTheGlobsLeaveNothing) {
+  recipe_.script.lines = {"touch \"$PREFIX/a\""};
+  recipe_.files_include = {"lib/**"};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves out all of the 1 files")));
+}
+
+TEST_F(BuildTest, RecipeDirIsACopyThatWasHashed) {
+  env_.dir().WriteFile("recipe/data.txt", "hashed");
+  env_.dir().WriteFile("recipe/build.sh",
+                       "cp \"$RECIPE_DIR/data.txt\" \"$PREFIX/data\"; echo x > \"$RECIPE_DIR/new\"\n");
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+  EXPECT_THAT(ReadFile(env_->fs, staged.tree.root / "data"), IsOkAndHolds(std::string("hashed")));
+  EXPECT_THAT(Exists(env_->fs, env_.dir() / "recipe/new"), IsOkAndHolds(false));
+}
+
+TEST_F(BuildTest, AnInterpretersScriptsBecomeThePrefixs) {
+  const auto python = FindProgram("python3", env_->variables["PATH"]);
+  if (!python) GTEST_SKIP() << "no python3 on PATH";
+  recipe_.requirements.host = {{.name = "python", .version = "", .build = ""}};
+  recipe_.python_entry_points = {"toy = toy:main"};
+  recipe_.script.lines = {"mkdir -p \"$SP_DIR\"", "echo 'def main(): print(\"hello\")' > \"$SP_DIR/toy.py\"",
+                          "test \"$(command -v python3)\" = \"$PREFIX/bin/python3\"",
+                          "$PYTHON -c 'import sys; assert sys.prefix == sys.argv[1]' \"$PREFIX\""};
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+  std::vector<std::string> names;
+  for (const TreeEntry& entry : staged.tree.entries) names.push_back(entry.path.str());
+  EXPECT_THAT(names, ElementsAre("bin/toy", "lib/python" + staged.python_version + "/site-packages/toy.py"));
+  EXPECT_THAT(ReadFile(env_->fs, staged.tree.root / "bin/toy"),
+              IsOkAndHolds(::testing::StartsWith("#!" + staged.prefix + "/bin/python\n")));
+}
+
+TEST_F(BuildTest, PackagesGetThePythonVersionThatTheirFilesGoTo) {
+  if (!FindProgram("python3", env_->variables["PATH"])) GTEST_SKIP() << "no python3 on PATH";
+  packages_ = {{.name = "pure", .path = env_.dir() / "pure-1-0.conda", .sha256 = {}}};
+  recipe_.requirements.host = {{.name = "python", .version = "", .build = ""},
+                               {.name = "pure", .version = "", .build = ""}};
+  std::string version;
+  unpack_ = [&](Env& env, const AbsPath&, const UnpackInto& into) -> Result<void> {
+    version = into.python_version;
+    const AbsPath site = into.prefix / ("lib/python" + version + "/site-packages");
+    PTPKG_CHECK(env.fs.MakeDirs(site));
+    return WriteFile(env.fs, site / "pure.py", "");
+  };
+  recipe_.script.lines = {"python -c 'import pure'", "touch \"$PREFIX/made\""};
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+  EXPECT_EQ(version, staged.python_version);
+  EXPECT_THAT(staged.tree.entries, SizeIs(1));
 }
 
 TEST_F(BuildTest, RefusesALinkThatLeavesThePrefix) {
@@ -141,6 +201,12 @@ TEST_F(BuildTest, RecipeKeyFollowsTheScript) {
   EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
   recipe_.about.summary = "words do not build";
   EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
+  recipe_.build_number = 5;
+  recipe_.build_string = "5";
+  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key)) << "the script cannot see it";
+  env_.dir().WriteFile("recipe/helper.txt", "read by the script");
+  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
+  ASSERT_OK(env_->fs.Remove(env_.dir() / "recipe/helper.txt"));
   recipe_.script.lines = {"two"};
   EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
   recipe_.script.lines = {"one"};
@@ -151,17 +217,13 @@ TEST_F(BuildTest, RecipeKeyFollowsTheScript) {
   EXPECT_THAT(RecipeKey(env_, recipe_), FailsWith(ErrorCode::kNotFound, HasSubstr("none.sh")));
 }
 
-TEST_F(BuildTest, ToolKeyFollowsTheProgram) {
-  const AbsPath ninja = env_.dir().WriteFile("bin/ninja", "one", 0755);
-  env_->variables["PATH"] = (env_.dir() / "bin").str();
-  recipe_.requirements.build = {{.name = "ninja", .version = "", .build = ""}};
-  ASSERT_OK_AND_ASSIGN(const std::string key, ToolKey(env_, recipe_, HostEnv::kSystem));
-  EXPECT_THAT(ToolKey(env_, recipe_, HostEnv::kSystem), IsOkAndHolds(key));
-  ASSERT_OK(WriteFile(env_->fs, ninja, "another"));
-  ASSERT_OK(env_->fs.SetMode(ninja, 0755));
-  EXPECT_THAT(ToolKey(env_, recipe_, HostEnv::kSystem), IsOkAndHolds(Ne(key)));
-  env_->variables["PATH"] = (env_.dir() / "none").str();
-  EXPECT_THAT(ToolKey(env_, recipe_, HostEnv::kSystem), IsOkAndHolds(Ne(key)));
+TEST_F(BuildTest, RecipeKeyFollowsABuildNumberThatIsMentioned) {
+  recipe_.script.lines = {"echo $PKG_BUILDNUM"};
+  ASSERT_OK_AND_ASSIGN(const std::string key, RecipeKey(env_, recipe_));
+  recipe_.build_string = "other";
+  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
+  recipe_.build_number = 5;
+  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ class EnvironmentTest : public ::testing::Test {
     recipe_.build_string = "py311_0";
     layout_.root = AbsPath::Literal("/w/r");
     layout_.source = layout_.root / "work";
+    layout_.recipe_copy = layout_.root / "recipe";
     layout_.prefix = layout_.root / "h";
     layout_.build_prefix = layout_.root / "b";
     layout_.home = AbsPath::Literal("/w/home");
@@ -29,14 +30,18 @@ class EnvironmentTest : public ::testing::Test {
   }
 
   std::map<std::string, std::string> Make() {
-    return ScriptEnvironment(
-        env_, {.recipe = recipe_, .layout = layout_, .source_root = layout_.source, .tools = tools_});
+    return ScriptEnvironment(env_, {.recipe = recipe_,
+                                    .layout = layout_,
+                                    .source_root = layout_.source,
+                                    .tools = tools_,
+                                    .mentioned = mentioned_});
   }
 
   TestEnv env_;
   recipe::Recipe recipe_;
   WorkLayout layout_;
   ToolSet tools_;
+  std::set<std::string> mentioned_;
 };
 
 TEST_F(EnvironmentTest, TakesNothingFromTheCaller) {
@@ -58,7 +63,7 @@ TEST_F(EnvironmentTest, SaysWhereThingsAre) {
   EXPECT_EQ(variables.at("PREFIX"), "/w/r/h");
   EXPECT_EQ(variables.at("SRC_DIR"), "/w/r/work");
   EXPECT_EQ(variables.at("PKG_NAME"), "toy");
-  EXPECT_EQ(variables.at("PKG_BUILD_STRING"), "py311_0");
+  EXPECT_EQ(variables.at("RECIPE_DIR"), "/w/r/recipe");
   EXPECT_EQ(variables.at("CPU_COUNT"), "7");
   EXPECT_EQ(variables.at("SOURCE_DATE_EPOCH"), "1700000000");
   EXPECT_EQ(variables.at("TZ"), "UTC");
@@ -66,13 +71,38 @@ TEST_F(EnvironmentTest, SaysWhereThingsAre) {
   EXPECT_FALSE(variables.contains("PYTHON"));
 }
 
+TEST_F(EnvironmentTest, ShowsABuildNumberWhereItIsMentioned) {
+  recipe_.build_number = 7;
+  recipe_.hash = "abc1234";
+  for (const char* name : {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"})
+    EXPECT_FALSE(Make().contains(name));
+  mentioned_ = {"PKG_BUILDNUM"};
+  EXPECT_EQ(Make().at("PKG_BUILDNUM"), "7");
+  EXPECT_FALSE(Make().contains("PKG_HASH"));
+  mentioned_ = {"PKG_BUILD_STRING", "PKG_HASH"};
+  EXPECT_EQ(Make().at("PKG_BUILD_STRING"), "py311_0");
+  EXPECT_EQ(Make().at("PKG_HASH"), "abc1234");
+}
+
+TEST_F(EnvironmentTest, SeesTheHeadersOfThePrefix) {
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("CPPFLAGS"), "-I/w/r/h/include");
+  for (const char* name : {"CFLAGS", "CXXFLAGS"})
+    EXPECT_THAT(variables.at(name), HasSubstr(" -I/w/r/h/include"));
+}
+
 TEST_F(EnvironmentTest, DescribesPython) {
   Python python;
-  python.executable = AbsPath::Literal("/venv/bin/python");
+  python.executable = AbsPath::Literal("/w/r/h/bin/python");
+  python.program_folder = AbsPath::Literal("/venv/bin");
   python.version = "3.11.2";
   tools_.python = python;
+  EXPECT_FALSE(Make().contains("VIRTUAL_ENV"));
+  tools_.python->is_virtual = true;
   const auto variables = Make();
-  EXPECT_EQ(variables.at("PYTHON"), "/venv/bin/python");
+  EXPECT_EQ(variables.at("PYTHON"), "/w/r/h/bin/python");
+  EXPECT_EQ(variables.at("VIRTUAL_ENV"), "/w/r/h");
+  EXPECT_EQ(variables.at("PIP_REQUIRE_VIRTUALENV"), "1");
   EXPECT_EQ(variables.at("PY_VER"), "3.11");
   EXPECT_EQ(variables.at("SP_DIR"), "/w/r/h/lib/python3.11/site-packages");
   EXPECT_THAT(variables.at("PATH"), HasSubstr("h/bin:/venv/bin:/usr/bin"));
@@ -110,7 +140,9 @@ TEST_F(EnvironmentTest, VariantKeysDoNotReplaceVariablesButTheRecipeMay) {
 TEST_F(EnvironmentTest, IsDocumentedWhole) {
   Python python;
   python.version = "3.11.2";
+  python.is_virtual = true;
   tools_.python = python;
+  mentioned_ = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
   tools_.tools = {{.requirement = "ninja", .path = AbsPath::Literal("/usr/bin/ninja"), .variable = "CC"}};
   ASSERT_OK_AND_ASSIGN(const std::string page,
                        ReadFile(env_->fs, test::Repository() / "docs/formats/build-environment.md"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "build/prefix_diff.h"
+#include "support/console_script.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -47,7 +48,16 @@ TEST(SelectFiles, FollowsTheRecipesGlobs) {
 TEST(SelectFiles, RefusesDebiansLayout) {
   const auto result = SelectFiles({}, Paths({"local/lib/python3.11/dist-packages/x.py"}));
   EXPECT_THAT(result, FailsWith(ErrorCode::kInvalidInput, HasSubstr("dist-packages")));
-  EXPECT_THAT(result, HasHint(HasSubstr("PTPKG_PYTHON")));
+  EXPECT_THAT(result, HasHint(HasSubstr("$PYTHON")));
+}
+
+TEST(SelectFiles, LeavesTheEntryPointsOfANoarchPackageToItsInstaller) {
+  recipe::Recipe recipe;
+  recipe.python_entry_points = {"toy = toy:main"};
+  EXPECT_THAT(SelectFiles(recipe, Paths({"bin/other", "bin/toy"})),
+              test::IsOkAndHolds(Paths({"bin/other", "bin/toy"})));
+  recipe.noarch_python = true;
+  EXPECT_THAT(SelectFiles(recipe, Paths({"bin/other", "bin/toy"})), test::IsOkAndHolds(Paths({"bin/other"})));
 }
 
 class PostProcessTest : public ::testing::Test {
@@ -148,6 +158,31 @@ TEST_F(PostProcessTest, GivesScriptsThePrefixsInterpreter) {
   EXPECT_EQ(env_->fs.Lstat(layout_.prefix / "bin/short")->mode, 0755U);
 }
 
+TEST_F(PostProcessTest, KnowsThePythonOfThePrefixByAllItsNames) {
+  const std::string python = layout_.prefix.str() + "/bin/python";
+  Write("bin/pip3", "#!/bin/sh\n'''exec' " + python + "3.11 \"$0\" \"$@\"\n' '''\nimport x\n", 0755);
+  Write("bin/setup", "#!" + python + " -E\nimport x\n", 0755);
+  Write("bin/config", "#!" + python + "3-config\n", 0755);
+  ASSERT_OK(Run());
+  const std::string own = "#!" + layout_.PrefixPlaceholder() + "/bin/python";
+  EXPECT_EQ(Read("bin/pip3"), own + "\nimport x\n");
+  EXPECT_EQ(Read("bin/setup"), own + " -E\nimport x\n");
+  EXPECT_EQ(Read("bin/config"), own + "3-config\n");
+}
+
+TEST_F(PostProcessTest, WritesEntryPointsUnlessTheInstallerDoes) {
+  recipe_.python_entry_points = {"toy = toy.cli:App.main"};
+  Write("bin/toy", "of pip", 0755);
+  ASSERT_OK(WriteEntryPoints(env_, recipe_, layout_));
+  EXPECT_EQ(Read("bin/toy"),
+            ConsoleScriptText({.prefix = layout_.prefix.str(), .module = "toy.cli", .object = "App.main"}));
+  EXPECT_EQ(env_->fs.Lstat(layout_.prefix / "bin/toy")->mode, 0755U);
+  recipe_.noarch_python = true;
+  recipe_.python_entry_points = {"other = toy:main"};
+  ASSERT_OK(WriteEntryPoints(env_, recipe_, layout_));
+  EXPECT_THAT(Exists(env_->fs, layout_.prefix / "bin/other"), test::IsOkAndHolds(false));
+}
+
 TEST_F(PostProcessTest, KeepsOnlyNamesOfPresentFilesInRecord) {
   const std::string site = "lib/python3.11/site-packages/";
   Write("bin/x", "");
@@ -184,6 +219,18 @@ TEST_F(PostProcessTest, DiffFindsNewFilesAndWarnsOfChangedOnes) {
   EXPECT_EQ(added, Paths({"lib/new.a"}));
   EXPECT_THAT(test::ListTree(env_->fs, layout_.prefix), ElementsAre("lib/", "lib/new.a"));
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("'lib/host.a'"), HasSubstr("removed 1 files")));
+}
+
+TEST_F(PostProcessTest, AHelperCountsOnlyWhenTheScriptReplacedIt) {
+  Write("bin/pip", "helper");
+  Write("bin/python", "helper");
+  ASSERT_OK_AND_ASSIGN(const PrefixSnapshot before,
+                       PrefixSnapshot::Take(env_, layout_.prefix, Paths({"bin/pip", "bin/python"})));
+  Write("bin/pip", "the package's own pip");
+  EXPECT_THAT(before.Added(env_, layout_.prefix), test::IsOkAndHolds(Paths({"bin/pip"})));
+  ASSERT_OK(env_->fs.Remove(layout_.prefix / "bin/python"));
+  EXPECT_THAT(before.Added(env_, layout_.prefix), test::IsOkAndHolds(Paths({"bin/pip"})));
+  EXPECT_THAT(env_.reporter.warnings(), IsEmpty());
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ TEST(ProbePython, AsksARealInterpreter) {
   if (!python) GTEST_SKIP() << "no python3 on PATH";
   ASSERT_OK_AND_ASSIGN(const Python probed, ProbePython(env, *python, {"pip", "no-such-distribution"}));
   EXPECT_THAT(probed.version, ::testing::StartsWith("3."));
-  EXPECT_THAT(probed.site_packages, HasSubstr("python" + probed.MinorVersion()));
+  EXPECT_EQ(probed.SitePackages(), "lib/python" + probed.MinorVersion() + "/site-packages");
+  EXPECT_THAT(Exists(env->fs, probed.base_executable), test::IsOkAndHolds(true));
+  EXPECT_THAT(probed.package_folders, ::testing::Not(::testing::IsEmpty()));
   EXPECT_FALSE(probed.packages.contains("no-such-distribution"));
 }
 
@@ -29,13 +31,19 @@ TEST(ProbePython, ReadsTheLastLine) {
   process.Answer(
       "python", 0,
       "a site hook printed this\n"
-      R"({"executable": "/v/bin/python", "version": "3.11.2", "site_packages": "lib/x", "packages": {"pip": "23.0"}})"
+      R"({"executable": "/v/bin/python", "version": "3.11.2", "prefix": "/v", "base_executable": "/usr/bin/python3", )"
+      R"("virtual": true, "externally_managed": false, "folders": ["/v/lib"], "packages": {"pip": "23.0"}})"
       "\n");
   TestEnv env({.process = &process});
   ASSERT_OK_AND_ASSIGN(const Python python, ProbePython(env, AbsPath::Literal("/usr/bin/python"), {"pip"}));
   EXPECT_EQ(python.executable.str(), "/v/bin/python");
   EXPECT_EQ(python.MinorVersion(), "3.11");
   EXPECT_EQ(python.packages.at("pip"), "23.0");
+  EXPECT_TRUE(python.is_virtual);
+  EXPECT_FALSE(python.externally_managed);
+  EXPECT_EQ(python.program_folder.str(), "/v/bin");
+  EXPECT_EQ(python.base_executable.str(), "/usr/bin/python3");
+  EXPECT_THAT(python.package_folders, ElementsAre("/v/lib"));
 }
 
 TEST(ProbePython, ReportsWhatDoesNotWork) {
@@ -49,8 +57,22 @@ TEST(ProbePython, ReportsWhatDoesNotWork) {
   EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kCommandFailed, HasSubstr("/usr/bin/python")));
   process.Answer("python", 0, "Python 3\n");
   EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("/usr/bin/python")));
-  process.Answer("python", 0, R"({"executable": "/p", "version": "3", "site_packages": "x", "packages": 1})");
+  process.Answer(
+      "python", 0,
+      R"({"executable": "/p", "version": "3", "prefix": "/", "base_executable": "/p", "packages": 1})");
   EXPECT_THAT(ProbePython(env, path, {}), FailsWith(ErrorCode::kCorrupt, HasSubstr("lists no packages")));
+}
+
+TEST(ProbePython, LeavesAVersionManagersPageOut) {
+  test::FakeProcess process;
+  TestEnv env({.process = &process});
+  process.Answer("python3.12", 127,
+                 "pyenv: python3.12: command not found\n\nThe `python3.12' command exists in: 3.12.1\n");
+  EXPECT_THAT(
+      ProbePython(env, AbsPath::Literal("/shims/python3.12"), {}),
+      FailsWith(
+          ErrorCode::kCommandFailed,
+          "'/shims/python3.12' does not work as a Python 3.10 or later (there is no interpreter behind it)"));
 }
 
 TEST(PythonCandidates, PreferTheWantedVersion) {
@@ -58,13 +80,14 @@ TEST(PythonCandidates, PreferTheWantedVersion) {
   for (const char* name : {"bin/python3.11", "bin/python3", "bin/python"})
     env.dir().WriteFile(name, "#!/bin/sh\n", 0755);
   env->variables["PATH"] = (env.dir() / "bin").str();
-  EXPECT_THAT(PythonCandidates(env, "3.11"),
+  EXPECT_THAT(PythonCandidates(env, "", "3.11"),
               ElementsAre(env.dir() / "bin/python3.11", env.dir() / "bin/python3", env.dir() / "bin/python"));
-  EXPECT_THAT(PythonCandidates(env, "3.12"),
+  EXPECT_THAT(PythonCandidates(env, "", "3.12"),
               ElementsAre(env.dir() / "bin/python3", env.dir() / "bin/python"));
   env->variables["PTPKG_PYTHON"] = "/opt/a/python:python3.11";
-  EXPECT_THAT(PythonCandidates(env, "3.12"),
+  EXPECT_THAT(PythonCandidates(env, "", "3.12"),
               ElementsAre(AbsPath::Literal("/opt/a/python"), env.dir() / "bin/python3.11"));
+  EXPECT_THAT(PythonCandidates(env, "/opt/b/python", "3.12"), ElementsAre(AbsPath::Literal("/opt/b/python")));
 }
 
 TEST(IsPythonVersion, ComparesWholeComponents) {

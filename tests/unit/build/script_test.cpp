@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "build/work_layout.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "support/text.h"
@@ -23,10 +24,7 @@ using ::testing::Not;
 class ScriptTest : public ::testing::Test {
  protected:
   ScriptTest() {
-    recipe_.name = "toy";
-    recipe_.version = "1.0";
-    recipe_.build_string = "0";
-    recipe_.recipe_dir = env_.dir().MakeDir("recipe");
+    folder_ = env_.dir().MakeDir("recipe");
     env_.dir().MakeDir("w");
     layout_ = *MakeWorkLayout(env_, env_.dir() / "w");
     EXPECT_OK(env_->fs.MakeDirs(layout_.source));
@@ -34,22 +32,22 @@ class ScriptTest : public ::testing::Test {
   }
 
   Result<void> Run(const std::string& text) {
-    const BuildInput input{.recipe = recipe_,
-                           .source_root = layout_.source,
-                           .packages = {},
-                           .unpack = nullptr,
-                           .host_env = HostEnv::kSystem,
-                           .layout = layout_,
-                           .log_file = env_.dir() / "logs/toy.log"};
-    return RunScript(env_, {.build = input, .text = text, .variables = variables_, .preamble = preamble_});
+    return RunBuildScript(env_, {.stage = "build",
+                                 .subject = "toy-1.0-0",
+                                 .interpreter = interpreter_,
+                                 .text = text,
+                                 .file = layout_.root / "script/build_script",
+                                 .cwd = layout_.source,
+                                 .log_file = env_.dir() / "logs/toy.log",
+                                 .variables = variables_});
   }
   std::string Log() { return env_.dir().ReadFile("logs/toy.log"); }
 
   TestEnv env_;
-  recipe::Recipe recipe_;
+  AbsPath folder_ = AbsPath::Literal("/nonexistent");
   WorkLayout layout_;
   std::map<std::string, std::string> variables_;
-  std::string preamble_;
+  std::string interpreter_ = "bash";
 };
 
 TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
@@ -109,22 +107,17 @@ TEST_F(ScriptTest, AnInterruptEndsTheWholeGroupAndKeepsTheLog) {
   EXPECT_THAT(Exists(env_->fs, AbsPath::Literal("/proc") / pid), IsOkAndHolds(false));
 }
 
-TEST_F(ScriptTest, ReplacesTheLogOfTheLastRun) {
+TEST_F(ScriptTest, AppendsToTheLog) {
   ASSERT_OK(Run("echo first\n"));
   ASSERT_OK(Run("echo second\n"));
-  EXPECT_THAT(Log(), Not(HasSubstr("first")));
-}
-
-TEST_F(ScriptTest, RunsThePreambleFirst) {
-  preamble_ = "GREETING=hello\n";
-  ASSERT_OK(Run("echo \"$GREETING world\"\n"));
-  EXPECT_THAT(Log(), HasSubstr("hello world"));
+  EXPECT_THAT(Log(), HasSubstr("\nfirst\n# toy-1.0-0: "));
+  EXPECT_THAT(Log(), ::testing::EndsWith("\nsecond\n"));
 }
 
 TEST_F(ScriptTest, TakesTheInterpreterOfTheRecipe) {
-  recipe_.script.interpreter = "sh";
+  interpreter_ = "sh";
   ASSERT_OK(Run("echo \"${BASH_VERSION:-no bash}\"\n"));
-  recipe_.script.interpreter = "no-such-interpreter";
+  interpreter_ = "no-such-interpreter";
   EXPECT_THAT(Run("x"), FailsWith(ErrorCode::kNotFound, HasSubstr("no-such-interpreter")));
 }
 
@@ -134,19 +127,24 @@ TEST_F(ScriptTest, ReportsALogThatCannotBeWritten) {
 }
 
 TEST_F(ScriptTest, TextComesFromLinesThenFileThenBuildSh) {
-  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::nullopt));
+  recipe::BuildScript script;
+  const auto text = [&] { return BuildScriptText(env_->fs, script, folder_); };
+  EXPECT_THAT(text(), IsOkAndHolds(std::nullopt));
   env_.dir().WriteFile("recipe/build.sh", "echo default\n");
-  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("echo default\n")));
+  EXPECT_THAT(text(), IsOkAndHolds(std::optional<std::string>("echo default\n")));
   env_.dir().WriteFile("recipe/other.sh", "echo other\n");
-  recipe_.script.file = "other";
-  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("echo other\n")));
-  recipe_.script.lines = {"one", "two"};
-  EXPECT_THAT(ScriptText(env_->fs, recipe_), IsOkAndHolds(std::optional<std::string>("one\ntwo\n")));
+  script.file = "other";
+  EXPECT_THAT(text(), IsOkAndHolds(std::optional<std::string>("echo other\n")));
+  EXPECT_THAT(ScriptText(env_->fs, script, folder_), IsOkAndHolds(std::string("echo other\n")));
+  script.lines = {"one", "two"};
+  EXPECT_THAT(text(), IsOkAndHolds(std::optional<std::string>("one\ntwo\n")));
 }
 
 TEST_F(ScriptTest, NamesAMissingScript) {
-  recipe_.script.file = "make.sh";
-  EXPECT_THAT(ScriptText(env_->fs, recipe_), FailsWith(ErrorCode::kNotFound, HasSubstr("'make.sh'")));
+  recipe::BuildScript script;
+  script.file = "make.sh";
+  EXPECT_THAT(BuildScriptText(env_->fs, script, folder_),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'make.sh'")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "build/tool_table.h"
 #include "support/fake_process.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -11,6 +12,7 @@ namespace ptpkg::build {
 namespace {
 
 using test::FailsWith;
+using test::HasHint;
 using test::TestEnv;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -31,14 +33,27 @@ class FindToolsTest : public ::testing::Test {
   }
 
   void Install(const std::string& program) { env_.dir().WriteFile("bin/" + program, "", 0755); }
-  void InstallPython(const std::string& version, const std::string& site, const std::string& packages) {
+  void InstallPython(const std::string& version, const std::string& packages, bool managed = false) {
     Install("python3");
-    process_.Answer("python3", 0,
-                    R"({"executable": "/v/bin/python", "version": ")" + version + R"(", "site_packages": ")" +
-                        site + R"(", "packages": )" + packages + "}");
+    const Json answer = {{"executable", "/v/bin/python"},
+                         {"version", version},
+                         {"prefix", "/v"},
+                         {"base_executable", "/usr/bin/python3"},
+                         {"virtual", !managed},
+                         {"externally_managed", managed},
+                         {"folders", Json::array()},
+                         {"packages", Json::parse(packages)}};
+    process_.Answer("python3", 0, answer.dump());
+  }
+  /// What FindTools asked the interpreter for.
+  std::vector<std::string> Asked() {
+    for (const Command& command : process_.commands()) {
+      if (command.argv[0].ends_with("/python3")) return {command.argv.begin() + 4, command.argv.end()};
+    }
+    return {};
   }
   Result<ToolSet> Find(const std::set<std::string>& provided = {}) {
-    return FindTools(env_, recipe_, provided);
+    return FindTools(env_, recipe_, {.host_env = HostEnv::kSystem, .provided = provided});
   }
 
   test::FakeProcess process_;
@@ -62,25 +77,24 @@ TEST_F(FindToolsTest, FindsProgramsAndNamesTheirVariables) {
 TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
   recipe_.requirements.build = {Spec("ninja"), Spec("no-such-thing")};
   recipe_.requirements.host = {Spec("pip"), Spec("toymagma-cpu", "2.9.*")};
-  InstallPython("3.11.2", "lib/python3.11/site-packages", "{}");
+  InstallPython("3.11.2", "{}");
 
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find({"toymagma-cpu"}));
   ASSERT_THAT(tools.missing, SizeIs(3));
-  const Result<void> error = MissingToolsError(recipe_, tools.missing);
+  const Result<void> error = MissingToolsError(recipe_, tools);
 
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja' (program 'ninja' is not on PATH)")));
   EXPECT_THAT(error,
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'no-such-thing' (it is no package of the output")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'no-such-thing' (it is no package of the output "
+                                                        "channel, and none of '/v/bin/python')")));
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'/v/bin/python' has no package 'pip'")));
-  EXPECT_THAT(error,
-              test::HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
+  EXPECT_THAT(error, HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
 }
 
 TEST_F(FindToolsTest, PointsToTheChannelWhenNoCommandHelps) {
   recipe_.requirements.host = {Spec("toymagma-cpu")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools.missing)),
-              test::HasHint(HasSubstr("build the package first")));
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)), HasHint(HasSubstr("build the package first")));
 }
 
 TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
@@ -95,7 +109,7 @@ TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
   EXPECT_THAT(old.missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 3.25.1"))));
 }
 
-TEST_F(FindToolsTest, ReadsTheReleaseThatNvccPrintsLast) {
+TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {
   Install("nvcc");
   process_.Answer("nvcc", 0,
                   "nvcc: NVIDIA (R) Cuda compiler driver\nCopyright (c) 2005-2025 NVIDIA Corporation\n"
@@ -104,10 +118,12 @@ TEST_F(FindToolsTest, ReadsTheReleaseThatNvccPrintsLast) {
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing, IsEmpty());
   EXPECT_EQ(tools.tools.at(0).variable, "CUDACXX");
+  recipe_.requirements.build = {Spec("cuda-nvcc", ">=13.0.100")};
+  EXPECT_THAT(Find()->missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 13.0.88"))));
 }
 
 TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
-  InstallPython("3.12.1", "lib/python3.12/site-packages", "{}");
+  InstallPython("3.12.1", "{}");
   recipe_.variant = {{"python", "3.11.* *_cpython"}};
   recipe_.requirements.host = {Spec("python")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
@@ -115,26 +131,99 @@ TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
   ASSERT_THAT(tools.missing, SizeIs(1));
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("'/v/bin/python' is Python 3.12.1"));
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("PTPKG_PYTHON"));
-  EXPECT_EQ(tools.missing[0].debian_package, "python3.11");
+  EXPECT_EQ(tools.missing[0].debian_package, "");
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+              HasHint(HasSubstr("install that Python and name it")));
 }
 
-TEST_F(FindToolsTest, RejectsDebiansLayoutWhereAProjectIsInstalled) {
-  InstallPython("3.11.2", "local/lib/python3.11/dist-packages", R"({"pip": "23.0"})");
-  recipe_.requirements.host = {Spec("python"), Spec("pip")};
-  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(tools.missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("a virtual environment"))));
-  // As a mere tool it serves.
-  recipe_.requirements.host = {Spec("python")};
+TEST_F(FindToolsTest, OffersAPythonThatDebianHas) {
+  InstallPython("3.12.1", "{}");
+  Install("apt-cache");
+  process_.Answer("apt-cache", 0, "Package: python3.11\n");
+  recipe_.requirements.host = {Spec("python", "3.11.*")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet offered, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, offered)),
+              HasHint("install: apt-get install python3.11"));
+  process_.Answer("apt-cache", 100, "E: No packages found\n");
+  ASSERT_OK_AND_ASSIGN(const ToolSet unknown, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, unknown)),
+              HasHint(::testing::Not(HasSubstr("apt-get"))));
+}
+
+TEST_F(FindToolsTest, TakesAnInterpreterThatFitsEveryConstraint) {
+  InstallPython("3.12.1", "{}");
+  recipe_.requirements.host = {Spec("python", ">=3.9,<3.13")};
   EXPECT_THAT(Find()->missing, IsEmpty());
+  recipe_.requirements.host = {Spec("python", ">=3.9,<3.12")};
+  EXPECT_THAT(Find()->missing, SizeIs(1));
+}
+
+TEST_F(FindToolsTest, AsksTheInterpreterAboutNamesThatNoTableHas) {
+  InstallPython("3.11.2", R"({"hatch-fancy": "1.2", "some_backend": "0.9"})");
+  recipe_.requirements.host = {Spec("hatch-fancy", ">=1"), Spec("python-some_backend")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing, ElementsAre(Field(&MissingTool::requirement, "python-some_backend")));
+  EXPECT_THAT(Asked(), ElementsAre("hatch-fancy", "python-some_backend", "some_backend", "pip"));
+  ASSERT_TRUE(tools.python.has_value());
+  recipe_.requirements.host = {Spec("hatch-fancy", ">=2")};
+  EXPECT_THAT(Find()->missing, ElementsAre(Field(&MissingTool::pip_requirement, "hatch-fancy>=2")));
+}
+
+TEST_F(FindToolsTest, KnowsBuildBackendsUnderBothSpellings) {
+  InstallPython("3.11.2", R"({"setuptools-scm": "8.1"})");
+  recipe_.requirements.host = {Spec("setuptools_scm", ">=8"), Spec("poetry-core"),
+                               Spec("flit-core", ">=3.9,<4")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+              HasHint("install: /v/bin/python -m pip install 'flit-core>=3.9,<4' poetry-core"));
+}
+
+TEST_F(FindToolsTest, ARecipeWithoutPythonGetsNone) {
+  InstallPython("3.11.2", "{}");
+  recipe_.requirements.host = {Spec("libmystery")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_FALSE(tools.python.has_value());
+  EXPECT_THAT(tools.missing, SizeIs(1));
+}
+
+TEST_F(FindToolsTest, AProgramOfThatNameServesTheBuildAlone) {
+  Install("frobnicate");
+  recipe_.requirements.build = {Spec("frobnicate")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing, IsEmpty());
+  EXPECT_THAT(tools.tools, ElementsAre(Field(&Tool::path, env_.dir() / "bin/frobnicate")));
+  recipe_.requirements = {.host = {Spec("frobnicate")}};
+  EXPECT_THAT(Find()->missing, SizeIs(1));
+}
+
+TEST_F(FindToolsTest, NamesAVirtualEnvironmentWherePipMayNotInstall) {
+  InstallPython("3.11.2", "{}", true);
+  recipe_.requirements.host = {Spec("setuptools", ">=77")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+              HasHint("install: /v/bin/python -m venv ptpkg-python && ptpkg-python/bin/python -m pip install "
+                      "'setuptools>=77' && export PTPKG_PYTHON=$PWD/ptpkg-python/bin/python"));
+}
+
+TEST(PipRequirement, SpeaksOfCondasConstraints) {
+  EXPECT_EQ(PipRequirement("a", ""), "a");
+  EXPECT_EQ(PipRequirement("a", "*"), "a");
+  EXPECT_EQ(PipRequirement("a", ">=77,<80"), "a>=77,<80");
+  EXPECT_EQ(PipRequirement("a", "1.2.*"), "a==1.2.*");
+  EXPECT_EQ(PipRequirement("a", "=1.2"), "a==1.2.*");
+  EXPECT_EQ(PipRequirement("a", "1.2"), "a==1.2");
+  EXPECT_EQ(PipRequirement("a", ">=1.2.*"), "a>=1.2");
+  EXPECT_EQ(PipRequirement("a", "!=1.2.*,~=1.1"), "a!=1.2.*,~=1.1");
+  EXPECT_EQ(PipRequirement("a", "1|2"), "a");
 }
 
 TEST_F(FindToolsTest, ChecksVersionsOfPythonPackages) {
-  InstallPython("3.11.2", "lib/python3.11/site-packages", R"({"setuptools": "66.1.1"})");
+  InstallPython("3.11.2", R"({"setuptools": "66.1.1"})");
   recipe_.requirements.host = {Spec("setuptools", ">=77")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   ASSERT_THAT(tools.missing, SizeIs(1));
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("has version 66.1.1"));
-  EXPECT_EQ(tools.missing[0].python_package, "setuptools");
+  EXPECT_EQ(tools.missing[0].pip_requirement, "setuptools>=77");
 }
 
 TEST_F(FindToolsTest, SaysThatThereIsNoInterpreter) {
@@ -148,6 +237,8 @@ TEST_F(FindToolsTest, ChecksDebianPackagesOfTheRecipe) {
   recipe_.ptpkg.system_packages = {"dpkg", "libc6", "no-such-package-at-all"};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing, ElementsAre(Field(&MissingTool::debian_package, "no-such-package-at-all")));
+  ASSERT_TRUE(tools.debian_packages.contains("libc6"));
+  EXPECT_THAT(tools.debian_packages.at("libc6"), ::testing::MatchesRegex("[0-9].*"));
 }
 
 TEST_F(FindToolsTest, StopsWhenInterrupted) {
@@ -155,6 +246,35 @@ TEST_F(FindToolsTest, StopsWhenInterrupted) {
   recipe_.requirements.build = {Spec("cmake", ">=3")};
   env_.cancel.Cancel();
   EXPECT_THAT(Find(), FailsWith(ErrorCode::kCancelled, "interrupted"));
+}
+
+class CheckToolsTest : public FindToolsTest {
+ protected:
+  Result<HostPlan> Check(HostEnv host_env) { return CheckTools(env_, recipe_, {.host_env = host_env}); }
+};
+
+TEST_F(CheckToolsTest, TakesTheMachineWhereItHasEverything) {
+  Install("ninja");
+  Install("micromamba");
+  recipe_.requirements.build = {Spec("ninja")};
+  ASSERT_OK_AND_ASSIGN(const HostPlan plan, Check(HostEnv::kAuto));
+  EXPECT_EQ(plan.host_env, HostEnv::kSystem);
+  EXPECT_THAT(plan.tools.tools, SizeIs(1));
+}
+
+TEST_F(CheckToolsTest, TakesTheClientWhereSomethingIsMissing) {
+  Install("micromamba");
+  recipe_.requirements.build = {Spec("ninja")};
+  ASSERT_OK_AND_ASSIGN(const HostPlan plan, Check(HostEnv::kAuto));
+  EXPECT_EQ(plan.host_env, HostEnv::kConda);
+  EXPECT_EQ(plan.client, env_.dir() / "bin/micromamba");
+  EXPECT_THAT(Check(HostEnv::kSystem), FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja'")));
+}
+
+TEST_F(CheckToolsTest, NamesAllThatIsMissingWithoutAClient) {
+  recipe_.requirements.build = {Spec("ninja"), Spec("cmake")};
+  EXPECT_THAT(Check(HostEnv::kAuto), HasHint("install: apt-get install cmake ninja-build"));
+  EXPECT_THAT(Check(HostEnv::kConda), FailsWith(ErrorCode::kNotFound, HasSubstr("no conda client")));
 }
 
 TEST(FindProvider, KnowsCompilersOfEveryPlatform) {

@@ -73,5 +73,25 @@ TEST(SearchPathPad, IsOneLongAbsoluteFolderWithUsableNames) {
   for (const std::string& part : Split(pad, '/')) EXPECT_LE(part.size(), 255U);
 }
 
+TEST(CheckWorkFolder, RefusesWhatToolsWouldSplit) {
+  EXPECT_OK(CheckWorkFolder(AbsPath::Literal("/home/j.doe/.cache/ptpkg-1_2/w+x@y~/\xc3\xbc")));
+  const auto blank = CheckWorkFolder(AbsPath::Literal("/home/j doe/w"));
+  EXPECT_THAT(blank, test::FailsWith(ErrorCode::kInvalidInput,
+                                     ::testing::HasSubstr("'/home/j doe/w', holds a blank")));
+  EXPECT_THAT(blank, test::HasHint(::testing::HasSubstr("--cache-dir")));
+  for (const char* path : {"/a:b", "/a,b", "/a=b", "/a;b", "/a$b", "/a'b", "/a\tb", "/a%b", "/a#b"}) {
+    EXPECT_THAT(CheckWorkFolder(AbsPath::Literal(path)),
+                test::FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+  }
+}
+
+TEST(MakeWorkLayout, RefusesSuchAFolderBeforeItMakesAnything) {
+  test::TestEnv env;
+  const AbsPath work = env.dir().MakeDir("a b");
+  EXPECT_THAT(MakeWorkLayout(env, work),
+              test::FailsWith(ErrorCode::kInvalidInput, ::testing::HasSubstr("a blank")));
+  EXPECT_THAT(env->fs.ListDir(work), test::IsOkAndHolds(::testing::IsEmpty()));
+}
+
 }  // namespace
 }  // namespace ptpkg::build

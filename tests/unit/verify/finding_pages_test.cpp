@@ -25,17 +25,23 @@ std::vector<std::string> Files(Fs& fs, const std::string& folder, const std::str
   return found;
 }
 
-std::set<std::string> IdsInSources(Fs& fs) {
-  static const std::regex kId("\"((?:artifact|conda|elf|wheel)-[a-z0-9-]+)\"");
-  std::set<std::string> ids;
-  for (const std::string& name : Files(fs, "src/verify", ".cpp")) {
-    const Result<std::string> text = ReadFile(fs, kRepository / ("src/verify/" + name));
+void AddIds(Fs& fs, const std::string& folder, const std::regex& pattern, std::set<std::string>& ids) {
+  for (const std::string& name : Files(fs, folder, ".cpp")) {
+    const Result<std::string> text = ReadFile(fs, kRepository / (folder + "/" + name));
     EXPECT_THAT(text, test::IsOk());
     if (!text) continue;
-    for (std::sregex_iterator it(text->begin(), text->end(), kId); it != std::sregex_iterator(); ++it) {
+    for (std::sregex_iterator it(text->begin(), text->end(), pattern); it != std::sregex_iterator(); ++it) {
       ids.insert((*it)[1].str());
     }
   }
+}
+
+std::set<std::string> IdsInSources(Fs& fs) {
+  static const std::regex kCheck("\"((?:artifact|conda|elf|wheel)-[a-z0-9-]+)\"");
+  static const std::regex kTest("\\.id = \"(package-[a-z0-9-]+)\"");
+  std::set<std::string> ids;
+  AddIds(fs, "src/verify", kCheck, ids);
+  AddIds(fs, "src/build", kTest, ids);
   return ids;
 }
 

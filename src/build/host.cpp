@@ -1,0 +1,65 @@
+#include "build/host.h"
+
+#include <fmt/format.h>
+
+#include "build/conda_client.h"
+#include "build/python_prefix.h"
+#include "support/assert.h"
+
+namespace ptpkg::build {
+
+Result<HostPrefix> HostPrefix::Create(Env& env, const HostPrefixInput& input) {
+  HostPrefix host(env, input);
+  if (input.plan.host_env == HostEnv::kConda) PTPKG_CHECK(host.CreateConda());
+  return host;
+}
+
+Result<void> HostPrefix::CreateConda() {
+  PTPKG_ASSERT(input_->plan.client.has_value());
+  const AbsPath& client = *input_->plan.client;
+  const WorkLayout& layout = input_->layout;
+  PTPKG_CHECK(CreateCondaPrefix(*env_, client, {.prefix = layout.build_prefix, .specs = input_->build},
+                                input_->log_file));
+  PTPKG_CHECK(
+      CreateCondaPrefix(*env_, client, {.prefix = layout.prefix, .specs = input_->host}, input_->log_file));
+  PTPKG_CHECK(env_->fs.MakeDirs(layout.build_prefix));
+  PTPKG_CHECK(env_->fs.MakeDirs(layout.prefix));
+  PTPKG_TRY([[maybe_unused]] const bool found, TakePythonOfPrefix());
+  // Compilers of conda channels are switched on by these; each knows where it lies.
+  preamble_ =
+      "for prefix in \"$BUILD_PREFIX\" \"$PREFIX\"; do\n"
+      "  for file in \"$prefix\"/etc/conda/activate.d/*.sh; do\n"
+      "    if [ -e \"$file\" ]; then CONDA_PREFIX=\"$prefix\" . \"$file\"; fi\n"
+      "  done\n"
+      "done\n";
+  return Ok();
+}
+
+Result<bool> HostPrefix::TakePythonOfPrefix() {
+  const AbsPath python = input_->layout.prefix / "bin/python";
+  PTPKG_TRY(const bool there, Exists(env_->fs, python));
+  if (!there) return false;
+  PTPKG_TRY(tools_.python, ProbePython(*env_, python, {"pip"}));
+  return true;
+}
+
+Result<void> HostPrefix::Unpack(const LocalPackage& package) {
+  PTPKG_ASSERT(input_->unpack != nullptr);
+  PTPKG_CHECK(env_->cancel.Check());
+  const UnpackInto into{.prefix = input_->layout.prefix,
+                        .python_version = tools_.python ? tools_.python->MinorVersion() : std::string()};
+  PTPKG_CHECK(input_->unpack(*env_, package.path, into),
+              fmt::format("while unpacking '{}' into the host prefix", package.path.Name()));
+  return Ok();
+}
+
+Result<void> HostPrefix::FinishPython() {
+  PTPKG_TRY(const bool brought, TakePythonOfPrefix());
+  if (brought || !tools_.python) return Ok();
+  PTPKG_TRY(PythonPrefix made, MakePythonPrefix(*env_, *tools_.python, input_->layout.prefix));
+  tools_.python = std::move(made.python);
+  helpers_ = std::move(made.helpers);
+  return Ok();
+}
+
+}  // namespace ptpkg::build

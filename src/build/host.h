@@ -1,0 +1,75 @@
+#pragma once
+// The host prefix of a build or a test: tools, packages and Python in it. Layer: build.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "build/tools.h"
+#include "build/work_layout.h"
+#include "support/hash.h"
+
+namespace ptpkg::build {
+
+/// A package of our own output channel that a recipe names in build or host requirements.
+struct LocalPackage {
+  std::string name;
+  AbsPath path = AbsPath::Literal("/nonexistent");  ///< .conda or .tar.bz2
+  Sha256 sha256;
+};
+
+/// Where a package is to be unpacked.
+struct UnpackInto {
+  AbsPath prefix;
+  std::string python_version;  ///< "3.11": where noarch Python files go; "" = there is no Python.
+
+  // NOLINTNEXTLINE(google-explicit-constructor): callers that only look at the prefix
+  operator const AbsPath&() const { return prefix; }
+};
+
+/// Unpacks `package` into the existing folder `into.prefix` and replaces its placeholders by that path. Given
+/// by the pipeline, because this layer knows no package format.
+using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const UnpackInto& into)>;
+
+struct HostPrefixInput {
+  const HostPlan& plan;
+  const WorkLayout& layout;
+  std::vector<recipe::MatchSpec> build;  ///< What a conda client puts into layout.build_prefix.
+  std::vector<recipe::MatchSpec> host;   ///< What it puts into layout.prefix.
+  const UnpackFunction& unpack;
+  const AbsPath& log_file;
+};
+
+/// Fills the empty folders `layout.prefix` and `layout.build_prefix`. The inputs are borrowed for its life.
+class HostPrefix {
+ public:
+  /// Makes the conda prefixes, if the plan is for those. Errors: CreateCondaPrefix's.
+  static Result<HostPrefix> Create(Env& env, const HostPrefixInput& input);
+
+  /// Unpacks a package of our channel. Errors: those of the unpack function, naming the package.
+  Result<void> Unpack(const LocalPackage& package);
+
+  /// Call once, after the packages. The prefix then has its own Python (see MakePythonPrefix), if the plan
+  /// or one of the packages brings one. Errors: MakePythonPrefix's.
+  Result<void> FinishPython();
+
+  /// What the script gets: `python` is the one below the prefix.
+  [[nodiscard]] const ToolSet& tools() const { return tools_; }
+  /// Files below the prefix that belong to no package.
+  [[nodiscard]] const std::vector<RelPath>& helpers() const { return helpers_; }
+  /// What a shell has to do before the script; "" = nothing.
+  [[nodiscard]] const std::string& preamble() const { return preamble_; }
+
+ private:
+  HostPrefix(Env& env, const HostPrefixInput& input) : env_(&env), input_(&input), tools_(input.plan.tools) {}
+  Result<void> CreateConda();
+  Result<bool> TakePythonOfPrefix();
+
+  Env* env_;
+  const HostPrefixInput* input_;
+  ToolSet tools_;
+  std::vector<RelPath> helpers_;
+  std::string preamble_;
+};
+
+}  // namespace ptpkg::build

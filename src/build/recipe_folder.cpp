@@ -1,0 +1,202 @@
+#include "build/recipe_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+
+#include "recipe/recipe_json.h"
+#include "recipe/yaml_text.h"
+#include "source/walk.h"
+#include "support/parallel.h"
+#include "support/text.h"
+
+namespace ptpkg::build {
+
+namespace {
+
+// Scripts and patches are smaller; a larger file would live in memory, and in every package.
+constexpr std::uint64_t kLargestRecipeFile = 1U << 20U;
+
+/// Files that the recipe names, relative to its folder. Only some of them need exist.
+std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
+  std::vector<std::string> names;
+  const auto add_script = [&](const std::string& name) { names.insert(names.end(), {name, name + ".sh"}); };
+  add_script(recipe.script.file.empty() ? "build.sh" : recipe.script.file);
+  for (const recipe::Source& source : recipe.sources) {
+    names.insert(names.end(), source.patches.begin(), source.patches.end());
+  }
+  for (const recipe::Test& test : recipe.tests) {
+    const auto* script = std::get_if<recipe::ScriptTest>(&test);
+    if (script != nullptr && !script->script.file.empty()) add_script(script->script.file);
+  }
+  return names;
+}
+
+class FolderReader {
+ public:
+  FolderReader(Env& env, const recipe::Recipe& recipe, const std::vector<AbsPath>& exclude)
+      : env_(env), recipe_(recipe), root_(recipe.recipe_dir), exclude_(exclude) {}
+
+  Result<RecipeFolder> Run() {
+    PTPKG_CHECK(ExcludeSources());
+    PTPKG_CHECK(AddNamed());
+    if (!source_holds_folder_) PTPKG_CHECK(AddAll());
+    PTPKG_CHECK(Hash());
+    return RecipeFolder{.tree = {.root = root_, .entries = std::move(entries_)}};
+  }
+
+ private:
+  Result<void> ExcludeSources() {
+    for (const recipe::Source& source : recipe_.sources) {
+      if (source.path.empty()) continue;
+      PTPKG_TRY(AbsPath path, AbsPath::Resolve(root_, source.path));
+      source_holds_folder_ = source_holds_folder_ || root_.IsWithin(path);
+      exclude_.push_back(std::move(path));
+    }
+    exclude_.push_back(recipe_.recipe_file);
+    exclude_.push_back(root_ / "variants.yaml");
+    return Ok();
+  }
+
+  Result<void> AddNamed() {
+    for (const std::string& name : NamedFiles(recipe_)) {
+      PTPKG_TRY(const AbsPath path, AbsPath::Resolve(root_, name));
+      // A patch may lie elsewhere; the source stage hashes it.
+      const Result<RelPath> below = path.RelativeTo(root_);
+      if (!below) continue;
+      PTPKG_TRY(const bool there, Exists(env_.fs, path));
+      if (there) PTPKG_CHECK(Add(*below));
+    }
+    return Ok();
+  }
+
+  Result<void> AddAll() {
+    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, root_, {.skip_git = true}));
+    for (const source::WalkEntry& one : all) {
+      const AbsPath path = root_ / one.path;
+      const bool excluded = std::any_of(exclude_.begin(), exclude_.end(),
+                                        [&](const AbsPath& folder) { return path.IsWithin(folder); });
+      if (!excluded) PTPKG_CHECK(Add(one.path));
+    }
+    return Ok();
+  }
+
+  Result<void> Add(const RelPath& path) {
+    const auto same = [&](const TreeEntry& entry) { return entry.path == path; };
+    if (std::any_of(entries_.begin(), entries_.end(), same)) return Ok();
+    PTPKG_TRY(FileStat stat, env_.fs.Lstat(root_ / path));
+    TreeEntry entry{.path = path, .kind = stat.kind};
+    if (stat.kind == FileKind::kSymlink) {
+      PTPKG_TRY(entry.link_target, env_.fs.ReadLink(root_ / path));
+      if (!ResolveInTree(path.ParentText(), entry.link_target) || entry.link_target.starts_with("/")) {
+        // A file that several recipes share: its content counts.
+        PTPKG_TRY(stat, env_.fs.Stat(root_ / path), "while reading the recipe's folder");
+        entry.link_target.clear();
+        entry.kind = stat.kind;
+      }
+    }
+    if (entry.kind == FileKind::kDirectory) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' beside the recipe is a link to a folder outside", path.str()))
+          .WithHint("copy the folder, or name it as a source with 'path'");
+    }
+    if (entry.kind == FileKind::kOther) return Ok();  // a socket of an editor, say
+    entry.mode = (stat.mode & 0100U) != 0 ? 0755 : 0644;
+    entries_.push_back(std::move(entry));
+    return Ok();
+  }
+
+  Result<void> Hash() {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const TreeEntry& a, const TreeEntry& b) { return a.path < b.path; });
+    return ParallelFor(env_.jobs, entries_.size(), [&](std::size_t i) -> Result<void> {
+      TreeEntry& entry = entries_[i];
+      PTPKG_CHECK(env_.cancel.Check());
+      if (entry.kind != FileKind::kRegular) return Ok();
+      PTPKG_TRY(const Digests digests, HashFile(env_.fs, root_ / entry.path));
+      entry.sha256 = digests.sha256;
+      entry.size_bytes = digests.size_bytes;
+      return Ok();
+    });
+  }
+
+  Env& env_;
+  const recipe::Recipe& recipe_;
+  const AbsPath& root_;
+  std::vector<AbsPath> exclude_;
+  bool source_holds_folder_ = false;
+  std::vector<TreeEntry> entries_;
+};
+
+}  // namespace
+
+Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
+                                      const std::vector<AbsPath>& exclude) {
+  return FolderReader(env, recipe, exclude).Run();
+}
+
+Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPath& destination) {
+  PTPKG_CHECK(env.fs.MakeDirs(destination));
+  for (const TreeEntry& entry : folder.tree.entries) {
+    PTPKG_CHECK(env.cancel.Check());
+    const AbsPath target = destination / entry.path;
+    PTPKG_CHECK(env.fs.MakeDirs(target.Parent()));
+    if (entry.kind == FileKind::kSymlink) {
+      PTPKG_CHECK(env.fs.CreateSymlink(entry.link_target, target));
+      continue;
+    }
+    PTPKG_CHECK(env.fs.CopyFile(folder.tree.root / entry.path, target));
+    PTPKG_CHECK(env.fs.SetMode(target, entry.mode));
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, target));
+    if (digests.sha256 != entry.sha256) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' of the recipe's folder changed meanwhile", entry.path.str()))
+          .WithHint("run ptpkg again");
+    }
+  }
+  return Ok();
+}
+
+Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+                                                       const RecipeFolder& folder) {
+  std::map<std::string, std::string> files;
+  for (const TreeEntry& entry : folder.tree.entries) {
+    if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
+    PTPKG_TRY(files["recipe/" + entry.path.str()], ReadFile(env.fs, folder.tree.root / entry.path));
+  }
+  PTPKG_TRY(files["recipe/recipe.yaml"], ReadFile(env.fs, recipe.recipe_file), "while packing the recipe");
+  files["recipe/rendered_recipe.yaml"] = recipe::YamlText(recipe::RecipeToJson(recipe));
+  files["recipe/variant_config.yaml"] = recipe::YamlText(Json(recipe.variant));
+  return files;
+}
+
+std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe) {
+  std::vector<recipe::Test> tests;
+  for (const recipe::Test& test : recipe.tests) {
+    // About the package's files, which are fixed when it is packed.
+    if (!std::holds_alternative<recipe::ContentsTest>(test)) tests.push_back(test);
+  }
+  if (tests.empty()) return {};
+  return {{"tests/tests.yaml", recipe::YamlText(recipe::TestsToJson(tests))}};
+}
+
+Result<std::set<std::string>> MentionedVariables(Env& env, std::string_view script,
+                                                 const RecipeFolder& folder) {
+  constexpr std::array<const char*, 3> kNames = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
+  std::set<std::string> mentioned;
+  const auto look = [&](std::string_view text) {
+    for (const char* name : kNames) {
+      if (text.find(name) != std::string_view::npos) mentioned.insert(name);
+    }
+  };
+  look(script);
+  for (const TreeEntry& entry : folder.tree.entries) {
+    if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
+    PTPKG_TRY(const std::string text, ReadFile(env.fs, folder.tree.root / entry.path));
+    look(text);
+  }
+  return mentioned;
+}
+
+}  // namespace ptpkg::build

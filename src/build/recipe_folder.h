@@ -1,0 +1,48 @@
+#pragma once
+// The folder of a recipe: what a script may read of it, what a package keeps of it. Layer: build.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/staged_tree.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+/// Files beside the recipe, hashed.
+struct RecipeFolder {
+  StagedTree
+      tree;  ///< `root` is the recipe's folder. Links stay links where they lead to another of its files.
+};
+
+/// Everything that $RECIPE_DIR shows to a script: the files of the recipe's folder but the recipe itself and
+/// variants.yaml (their values enter by name), version control, local sources, and all below `exclude` (the
+/// output folder: `ptpkg build .` has it here). Where a local source holds the recipe's folder, only the
+/// files that the recipe names: its script, patches and test scripts. Errors: kInvalidInput for a link to a
+/// folder outside, kNotFound for one to nothing, kIo, kCancelled.
+Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
+                                      const std::vector<AbsPath>& exclude);
+
+/// Copies the files into the folder `destination`, which is made. Errors: kRefused for a file that changed
+/// since it was hashed; kAlreadyExists, kIo, kCancelled.
+Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPath& destination);
+
+/// info/recipe/ of a package, by name below info/: recipe.yaml as it was written, rendered_recipe.yaml
+/// (evaluated), variant_config.yaml (used keys), and the folder's files of at most 1 MiB. Errors: kIo.
+Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+                                                       const RecipeFolder& folder);
+
+/// info/tests/ of a package, by name below info/: tests.yaml in the form of rattler-build. Empty without
+/// tests that an installed package can run.
+std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe);
+
+/// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that the script or a file of the folder mentions. The
+/// others do not reach the script, so that a new build number does not mean a new build.
+/// Errors: kIo.
+Result<std::set<std::string>> MentionedVariables(Env& env, std::string_view script,
+                                                 const RecipeFolder& folder);
+
+}  // namespace ptpkg::build

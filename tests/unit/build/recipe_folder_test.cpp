@@ -1,0 +1,131 @@
+#include "build/recipe_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::FailsWith;
+using test::IsOkAndHolds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RecipeFolderTest : public ::testing::Test {
+ protected:
+  RecipeFolderTest() {
+    recipe_.name = "toy";
+    recipe_.version = "1.0";
+    recipe_.build_string = "0";
+    recipe_.recipe_file = env_.dir().WriteFile("r/recipe.yaml", "# as written\n");
+    recipe_.recipe_dir = recipe_.recipe_file.Parent();
+    env_.dir().WriteFile("r/variants.yaml", "python: ['3.11']\n");
+    env_.dir().WriteFile("r/build.sh", "make\n", 0755);
+    env_.dir().WriteFile("r/patches/a.patch", "x");
+    env_.dir().WriteFile("r/.git/config", "x");
+    env_.dir().WriteFile("r/dist/conda/x.conda", "x");
+    env_.dir().WriteFile("r/src/main.c", "x");
+    recipe_.sources = {{.path = "src", .patches = {"patches/a.patch"}}};
+  }
+  Result<RecipeFolder> Read() { return ReadRecipeFolder(env_, recipe_, {recipe_.recipe_dir / "dist"}); }
+  Result<std::vector<std::string>> Names() {
+    PTPKG_TRY(const RecipeFolder folder, Read());
+    std::vector<std::string> names;
+    for (const TreeEntry& entry : folder.tree.entries) names.push_back(entry.path.str());
+    return names;
+  }
+
+  test::TestEnv env_;
+  recipe::Recipe recipe_;
+};
+
+TEST_F(RecipeFolderTest, HoldsWhatAScriptMayReadAndNothingElse) {
+  env_.dir().WriteFile("r/data/table.txt", "x");
+  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "data/table.txt", "patches/a.patch")));
+}
+
+TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceOnlyWhatTheRecipeNames) {
+  env_.dir().WriteFile("r/README", "x");
+  env_.dir().WriteFile("r/test.sh", "x");
+  recipe_.sources[0].path = ".";
+  recipe_.tests = {
+      recipe::ScriptTest{.script = {.lines = {}, .file = "test", .env = {}}, .requirements = {}}};
+  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "patches/a.patch", "test.sh")));
+}
+
+TEST_F(RecipeFolderTest, AScriptInsideALocalSourceIsThereToo) {
+  env_.dir().WriteFile("r/src/make.sh", "x");
+  recipe_.script.file = "src/make.sh";
+  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "patches/a.patch", "src/make.sh")));
+}
+
+TEST_F(RecipeFolderTest, LinksThatLeaveTheFolderAreTakenAsFiles) {
+  env_.dir().WriteFile("common/shared.sh", "shared");
+  env_.dir().MakeSymlink("../common/shared.sh", "r/shared.sh");
+  env_.dir().MakeSymlink("build.sh", "r/same.sh");
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
+  const TreeEntry* shared = folder.tree.Find("shared.sh");
+  ASSERT_NE(shared, nullptr);
+  EXPECT_EQ(shared->sha256, HashText("shared"));
+  EXPECT_EQ(folder.tree.Find("same.sh")->link_target, "build.sh");
+  ASSERT_OK(CopyRecipeFolder(env_, folder, env_.dir() / "copy"));
+  EXPECT_THAT(test::ListTree(env_->fs, env_.dir() / "copy"),
+              ElementsAre("build.sh", "patches/", "patches/a.patch", "same.sh -> build.sh", "shared.sh"));
+  EXPECT_EQ(env_.dir().ReadFile("copy/shared.sh"), "shared");
+  EXPECT_EQ(env_->fs.Lstat(env_.dir() / "copy/build.sh")->mode, 0755U);
+}
+
+TEST_F(RecipeFolderTest, RefusesLinksToFoldersOutsideAndToNothing) {
+  env_.dir().MakeSymlink("..", "r/up");
+  EXPECT_THAT(Read(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'up' beside the recipe is a link")));
+  ASSERT_OK(env_->fs.Remove(recipe_.recipe_dir / "up"));
+  env_.dir().MakeSymlink("/nowhere", "r/dangling");
+  EXPECT_THAT(Read(), FailsWith(ErrorCode::kNotFound, HasSubstr("dangling")));
+}
+
+TEST_F(RecipeFolderTest, NoticesAFileThatChangedSinceItWasHashed) {
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
+  ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
+  EXPECT_THAT(
+      CopyRecipeFolder(env_, folder, env_.dir() / "copy"),
+      FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' of the recipe's folder changed meanwhile")));
+}
+
+TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
+  recipe_.variant = {{"python", "3.11"}};
+  env_.dir().WriteFile("r/large.bin", std::string((1U << 20U) + 1, 'x'));
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
+  ASSERT_OK_AND_ASSIGN(const auto files, RecipeFiles(env_, recipe_, folder));
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : files) names.push_back(name);
+  EXPECT_THAT(names, ElementsAre("recipe/build.sh", "recipe/patches/a.patch", "recipe/recipe.yaml",
+                                 "recipe/rendered_recipe.yaml", "recipe/variant_config.yaml"));
+  EXPECT_EQ(files.at("recipe/recipe.yaml"), "# as written\n");
+  EXPECT_EQ(files.at("recipe/variant_config.yaml"), "python: \"3.11\"\n");
+  EXPECT_THAT(files.at("recipe/rendered_recipe.yaml"),
+              HasSubstr("\npackage:\n  name: toy\n  version: \"1.0\"\n"));
+}
+
+TEST_F(RecipeFolderTest, GivesTheTestsThatAnInstalledPackageCanRun) {
+  EXPECT_THAT(TestFiles(recipe_), IsEmpty());
+  recipe_.tests = {recipe::ContentsTest{.files = {"a"}}};
+  EXPECT_THAT(TestFiles(recipe_), IsEmpty());
+  recipe_.tests.emplace_back(recipe::PythonTest{.imports = {"toy"}});
+  EXPECT_EQ(TestFiles(recipe_).at("tests/tests.yaml"),
+            "- python:\n    imports:\n      - toy\n    pip_check: true\n");
+}
+
+TEST_F(RecipeFolderTest, KnowsWhichVariablesAreMentioned) {
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
+  EXPECT_THAT(MentionedVariables(env_, "make", folder), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(MentionedVariables(env_, "echo ${PKG_HASH}", folder), IsOkAndHolds(ElementsAre("PKG_HASH")));
+  env_.dir().WriteFile("r/helper.py", "os.environ['PKG_BUILDNUM']");
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder more, Read());
+  EXPECT_THAT(MentionedVariables(env_, "make", more), IsOkAndHolds(ElementsAre("PKG_BUILDNUM")));
+}
+
+}  // namespace
+}  // namespace ptpkg::build
