@@ -23,7 +23,7 @@ struct BuildInput {
   std::vector<LocalPackage> packages;                      ///< For the host prefix.
   UnpackFunction unpack;                                   ///< Needed when `packages` is not empty.
   HostEnv host_env = HostEnv::kAuto;
-  WorkLayout layout;  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
+  WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   ToolOptions options = {};
   std::optional<RecipeFolder> recipe_folder =

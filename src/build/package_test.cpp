@@ -7,6 +7,7 @@
 #include "build/package_contents.h"
 #include "build/prefix_diff.h"
 #include "build/script.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::build {

@@ -8,6 +8,7 @@
 #include "recipe/recipe_json.h"
 #include "recipe/yaml_text.h"
 #include "source/walk.h"
+#include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
 

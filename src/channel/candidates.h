@@ -14,20 +14,20 @@ namespace ptpkg::channel {
 /// A package that a build may use: one that lies in a channel, or one that a plan will make.
 struct Candidate {
   std::string name;
-  std::string version;
-  std::string build;
+  std::string version = {};
+  std::string build = {};
   std::uint64_t build_number = 0;
-  std::string subdir;
-  std::vector<std::string> depends;  ///< MatchSpec text, as in index.json.
-  std::vector<std::string> constrains;
+  std::string subdir = {};
+  std::vector<std::string> depends = {};  ///< MatchSpec text, as in index.json.
+  std::vector<std::string> constrains = {};
   /// "weak", "strong", "noarch", "weak_constrains", "strong_constrains" → MatchSpec text.
-  std::map<std::string, std::vector<std::string>> run_exports;
+  std::map<std::string, std::vector<std::string>> run_exports = {};
   ArtifactFormat format = ArtifactFormat::kConda;
-  std::string file_name;
-  std::optional<Sha256> sha256;  ///< Unknown for what is planned.
-  std::optional<AbsPath> path;   ///< The same.
-  std::string planned_by;        ///< Id of the plan's node that will make it; "" = it is there.
-  std::string damage;            ///< Why the package cannot be read; "" = it can.
+  std::string file_name = {};
+  std::optional<Sha256> sha256 = {};  ///< Unknown for what is planned.
+  std::optional<AbsPath> path = {};   ///< The same.
+  std::string planned_by = {};        ///< Id of the plan's node that will make it; "" = it is there.
+  std::string damage = {};            ///< Why the package cannot be read; "" = it can.
 
   /// "name-version-build".
   [[nodiscard]] std::string Stem() const { return name + "-" + version + "-" + build; }

@@ -11,6 +11,7 @@
 #include "cli/reporters.h"
 #include "cli/ticker.h"
 #include "support/env.h"
+#include "support/json_fwd.h"
 
 namespace ptpkg::cli {
 

@@ -5,6 +5,7 @@
 
 #include "cli/verbs.h"
 #include "pipeline/render.h"
+#include "support/json.h"
 
 namespace ptpkg::cli {
 

@@ -4,6 +4,7 @@
 
 #include "build/tool_key.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "model/tree_json.h"
 #include "pipeline/packed.h"
 

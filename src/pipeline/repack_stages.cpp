@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "convert/conda_to_wheel.h"
 #include "convert/conda_tree.h"
 #include "convert/relink_tree.h"

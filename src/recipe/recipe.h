@@ -19,13 +19,13 @@ namespace ptpkg::recipe {
 
 /// One item of `source:`. Exactly one of `urls` and `path` is given.
 struct Source {
-  std::vector<std::string> urls;     ///< Mirrors, tried in order.
-  std::string path;                  ///< File or folder; absolute, or relative to the recipe's folder.
-  std::optional<Sha256> sha256;      ///< Required for `urls`.
-  std::string file_name;             ///< Name to save a non-archive under; "" = last part of the URL.
-  std::string target_directory;      ///< Below the source root; "" = the root itself.
-  std::vector<std::string> patches;  ///< Relative to the recipe's folder; applied in order with -p1.
-  SourceSpan span;
+  std::vector<std::string> urls = {};     ///< Mirrors, tried in order.
+  std::string path = {};                  ///< File or folder; absolute, or relative to the recipe's folder.
+  std::optional<Sha256> sha256 = {};      ///< Required for `urls`.
+  std::string file_name = {};             ///< Name to save a non-archive under; "" = last part of the URL.
+  std::string target_directory = {};      ///< Below the source root; "" = the root itself.
+  std::vector<std::string> patches = {};  ///< Relative to the recipe's folder; applied in order with -p1.
+  SourceSpan span = {};
 };
 
 using spec::MatchSpec;  // a requirement is one
@@ -33,66 +33,66 @@ using spec::MatchSpec;  // a requirement is one
 /// What a package adds to those that are built with it (CEP 12): `weak` when it is in host, `strong` when it
 /// is in build, `noarch` when a noarch package has it in host.
 struct RunExports {
-  std::vector<MatchSpec> weak;
-  std::vector<MatchSpec> strong;
-  std::vector<MatchSpec> noarch;
-  std::vector<MatchSpec> weak_constraints;
-  std::vector<MatchSpec> strong_constraints;
+  std::vector<MatchSpec> weak = {};
+  std::vector<MatchSpec> strong = {};
+  std::vector<MatchSpec> noarch = {};
+  std::vector<MatchSpec> weak_constraints = {};
+  std::vector<MatchSpec> strong_constraints = {};
 };
 
 /// Run exports of others that this package does not take over.
 struct IgnoreRunExports {
-  std::vector<std::string> by_name;       ///< Names of what would be added.
-  std::vector<std::string> from_package;  ///< Names of the packages that would add something.
+  std::vector<std::string> by_name = {};       ///< Names of what would be added.
+  std::vector<std::string> from_package = {};  ///< Names of the packages that would add something.
 };
 
 struct Requirements {
-  std::vector<MatchSpec> build;
-  std::vector<MatchSpec> host;
-  std::vector<MatchSpec> run;
-  std::vector<MatchSpec> run_constraints;
-  RunExports run_exports;
-  IgnoreRunExports ignore_run_exports;
+  std::vector<MatchSpec> build = {};
+  std::vector<MatchSpec> host = {};
+  std::vector<MatchSpec> run = {};
+  std::vector<MatchSpec> run_constraints = {};
+  RunExports run_exports = {};
+  IgnoreRunExports ignore_run_exports = {};
 };
 
 struct BuildScript {
-  std::vector<std::string> lines;  ///< Run by `interpreter` as one script.
-  std::string file;                ///< Relative to the recipe's folder; used when `lines` is empty.
+  std::vector<std::string> lines = {};  ///< Run by `interpreter` as one script.
+  std::string file = {};                ///< Relative to the recipe's folder; used when `lines` is empty.
   std::string interpreter = "bash";
-  std::map<std::string, std::string> env;
+  std::map<std::string, std::string> env = {};
 };
 
 struct About {
-  std::string homepage;
-  std::string repository;
-  std::string documentation;
-  std::string license;  ///< An SPDX expression (spdx.h), or "".
-  std::string license_family;
-  std::vector<std::string> license_files;  ///< Globs below the source root or the recipe's folder.
-  std::string summary;
-  std::string description;
+  std::string homepage = {};
+  std::string repository = {};
+  std::string documentation = {};
+  std::string license = {};  ///< An SPDX expression (spdx.h), or "".
+  std::string license_family = {};
+  std::vector<std::string> license_files = {};  ///< Globs below the source root or the recipe's folder.
+  std::string summary = {};
+  std::string description = {};
 };
 
 /// `python:` of a test.
 struct PythonTest {
-  std::vector<std::string> imports;
+  std::vector<std::string> imports = {};
   bool pip_check = true;  ///< The requirements of the installed distribution must be met.
 };
 
 /// `script:` of a test; a file lies in the recipe's folder.
 struct ScriptTest {
-  BuildScript script;
-  std::vector<MatchSpec> requirements;  ///< Packages that the script needs besides this one.
+  BuildScript script = {};
+  std::vector<MatchSpec> requirements = {};  ///< Packages that the script needs besides this one.
 };
 
 /// `package_contents:` of a test: globs, each of which must match a file of the package.
 struct ContentsTest {
-  std::vector<std::string> files;          ///< Below the prefix.
-  std::vector<std::string> missing_files;  ///< `files.not_exists`: must match nothing.
-  std::vector<std::string> site_packages;  ///< Modules ("a.b") or paths ("a/b.py") below site-packages.
-  std::vector<std::string> bin;
-  std::vector<std::string> lib;  ///< "z" is libz.so, libz.so.* or libz.a; names with an ending are files.
-  std::vector<std::string> include;
+  std::vector<std::string> files = {};          ///< Below the prefix.
+  std::vector<std::string> missing_files = {};  ///< `files.not_exists`: must match nothing.
+  std::vector<std::string> site_packages = {};  ///< Modules ("a.b") or paths ("a/b.py") below site-packages.
+  std::vector<std::string> bin = {};
+  std::vector<std::string> lib = {};  ///< "z" is libz.so, libz.so.* or libz.a; names with an ending are files.
+  std::vector<std::string> include = {};
   bool strict = false;  ///< Every file of the package must be matched by one of the globs.
 };
 

@@ -1,33 +1,11 @@
 #include "recipe/recipe_codec.h"
 
+#include "support/json.h"
+
 #include <fmt/format.h>
 
 // The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each struct, so
 // that a new one cannot be forgotten here.
-
-namespace nlohmann {
-
-template <>
-struct adl_serializer<ptpkg::Sha256> {
-  static void to_json(ptpkg::Json& json, const ptpkg::Sha256& digest) { json = digest.Hex(); }
-  static void from_json(const ptpkg::Json& json, ptpkg::Sha256& digest) {
-    auto parsed = ptpkg::Sha256::FromHex(json.get<std::string>());
-    if (!parsed) throw std::invalid_argument(parsed.error().message());
-    digest = *parsed;
-  }
-};
-
-template <>
-struct adl_serializer<std::optional<ptpkg::Sha256>> {
-  static void to_json(ptpkg::Json& json, const std::optional<ptpkg::Sha256>& digest) {
-    json = digest ? ptpkg::Json(*digest) : ptpkg::Json(nullptr);
-  }
-  static void from_json(const ptpkg::Json& json, std::optional<ptpkg::Sha256>& digest) {
-    if (!json.is_null()) digest = json.get<ptpkg::Sha256>();
-  }
-};
-
-}  // namespace nlohmann
 
 namespace ptpkg::spec {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatchSpec, name, version, build)
@@ -37,7 +15,7 @@ namespace ptpkg::recipe {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::kRunpath, "runpath"}})
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, sha256, file_name, target_directory, patches)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches)  // and its digest, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports, ignore_run_exports)
@@ -57,10 +35,11 @@ Json EncodeTest(const Test& test) {
   return std::visit([&](const auto& kind) { return Json{{"kind", test.index()}, {"test", kind}}; }, test);
 }
 
+/// nullopt: a kind that this program does not know.
 template <std::size_t kIndex = 0>
-Test DecodeTest(const Json& json) {
+std::optional<Test> DecodeTest(const Json& json) {
   if constexpr (kIndex == std::variant_size_v<Test>) {
-    throw std::invalid_argument("an unknown kind of test");
+    return std::nullopt;
   } else {
     if (json.at("kind").get<std::size_t>() != kIndex) return DecodeTest<kIndex + 1>(json);
     return json.at("test").get<std::variant_alternative_t<kIndex, Test>>();
@@ -74,7 +53,7 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("build_number", recipe.build_number);
   visit("build_string", recipe.build_string);
   visit("hash", recipe.hash);
-  visit("hash_input", recipe.hash_input);
+  visit("hash_input", *recipe.hash_input);
   visit("variant", recipe.variant);
   visit("noarch_python", recipe.noarch_python);
   visit("skip", recipe.skip);
@@ -96,20 +75,48 @@ void VisitFields(auto& recipe, const auto& visit) {
 Json EncodeRecipe(const Recipe& recipe) {
   Json json = Json::object();
   VisitFields(recipe, [&](const char* name, const auto& field) { json[name] = field; });
+  Json digests = Json::array();
+  for (const Source& source : recipe.sources) digests.push_back(source.sha256 ? source.sha256->Hex() : "");
+  json["source digests"] = std::move(digests);
   Json tests = Json::array();
   for (const Test& test : recipe.tests) tests.push_back(EncodeTest(test));
   json["tests"] = std::move(tests);
   return json;
 }
 
+namespace {
+
+Error Unreadable(std::string_view where, std::string_view what) {
+  return Error(ErrorCode::kInvalidInput, fmt::format("the recipe in {} cannot be read: {}", where, what))
+      .WithHint("make the plan again with this version of ptpkg");
+}
+
+/// What VisitFields does not reach. May throw what nlohmann throws.
+Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe) {
+  const Json& digests = json.at("source digests");
+  if (digests.size() != recipe.sources.size()) return Unreadable(where, "sources and digests differ in number");
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    const auto text = digests[i].get<std::string>();
+    if (text.empty()) continue;
+    PTPKG_TRY(recipe.sources[i].sha256, Sha256::FromHex(text));
+  }
+  for (const Json& item : json.at("tests")) {
+    std::optional<Test> test = DecodeTest(item);
+    if (!test) return Unreadable(where, "a test of an unknown kind");
+    recipe.tests.push_back(*std::move(test));
+  }
+  return Ok();
+}
+
+}  // namespace
+
 Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
   Recipe recipe;
   try {
     VisitFields(recipe, [&](const char* name, auto& field) { json.at(name).get_to(field); });
-    for (const Json& test : json.at("tests")) recipe.tests.push_back(DecodeTest(test));
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the recipe in {} cannot be read: {}", where, error.what()))
-        .WithHint("make the plan again with this version of ptpkg");
+    PTPKG_CHECK(DecodeRest(json, where, recipe));
+  } catch (const Json::exception& error) {
+    return Unreadable(where, error.what());
   }
   return recipe;
 }

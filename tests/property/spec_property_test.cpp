@@ -1,6 +1,9 @@
 // Versions and match specs, whatever they hold: no crash, a reason for each refusal, an order that is one.
 
+// clang-format off: rapidcheck does not include what it uses
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+// clang-format on
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 
 #include "channel/index.h"
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "graph/plan.h"
 #include "pipeline/run_plan.h"
 #include "unit/pipeline/build_fixture.h"

@@ -6,6 +6,7 @@
 
 #include "recipe/evaluate.h"
 #include "recipe/recipe_json.h"
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/paths.h"
 #include "support/text.h"

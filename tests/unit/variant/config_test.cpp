@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 

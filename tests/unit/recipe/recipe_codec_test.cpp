@@ -1,0 +1,191 @@
+// Every field of a recipe travels in a plan: a forgotten one would be a forgotten input of a key.
+
+#include "recipe/recipe_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/json.h"
+#include "support/matchers.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+using test::FailsWith;
+using ::testing::HasSubstr;
+
+/// Converts to anything: as many of it as initialise an aggregate, so many members it has.
+struct Any {
+  template <class T>
+  operator T() const;  // NOLINT(google-explicit-constructor)
+};
+
+template <class T, class... Args>
+consteval std::size_t CountFields() {
+  if constexpr (requires { T{Args{}..., Any{}}; }) {
+    return CountFields<T, Args..., Any>();
+  } else {
+    return sizeof...(Args);
+  }
+}
+
+// A new member has to be added to recipe_codec.cpp, to Filled() below, and then here.
+static_assert(CountFields<Source>() == 7);  // all but the span travel
+static_assert(CountFields<RunExports>() == 5);
+static_assert(CountFields<IgnoreRunExports>() == 2);
+static_assert(CountFields<Requirements>() == 6);
+static_assert(CountFields<BuildScript>() == 4);
+static_assert(CountFields<About>() == 8);
+static_assert(CountFields<PythonTest>() == 2);
+static_assert(CountFields<ScriptTest>() == 2);
+static_assert(CountFields<ContentsTest>() == 7);
+static_assert(CountFields<LayoutRule>() == 3);
+static_assert(CountFields<PtpkgExtra>() == 9);
+static_assert(CountFields<Recipe>() == 23);  // all but recipe_dir and recipe_file travel
+
+/// A recipe in which every field differs from its default.
+Recipe Filled() {
+  Recipe recipe;
+  recipe.name = "toy";
+  recipe.version = "1.0";
+  recipe.build_number = 3;
+  recipe.build_string = "py311_3";
+  recipe.hash = "abcdef0";
+  recipe.hash_input = Json{{"python", "3.11"}};
+  recipe.variant = {{"python", "3.11"}};
+  recipe.noarch_python = true;
+  recipe.skip = true;
+  recipe.sources = {{.urls = {"https://example.org/a.tar.gz"},
+                     .path = "src",
+                     .sha256 = HashText("a"),
+                     .file_name = "a.tgz",
+                     .target_directory = "deep",
+                     .patches = {"0001.patch"}},
+                    {.path = "other"}};
+  recipe.script = {.lines = {"make"}, .file = "build.sh", .interpreter = "python", .env = {{"A", "b"}}};
+  recipe.python_entry_points = {"toy = toy:main"};
+  recipe.files_include = {"lib/**"};
+  recipe.files_exclude = {"*.a"};
+  recipe.track_features = {"toy-p-0"};
+  recipe.prefix_detection_ignore_binary = true;
+  const auto spec = [](const std::string& name) {
+    return std::vector<MatchSpec>{{.name = name, .version = ">=1", .build = "*_cpu"}};
+  };
+  recipe.requirements = {.build = spec("b"),
+                         .host = spec("h"),
+                         .run = spec("r"),
+                         .run_constraints = spec("c"),
+                         .run_exports = {.weak = spec("w"),
+                                         .strong = spec("s"),
+                                         .noarch = spec("n"),
+                                         .weak_constraints = spec("wc"),
+                                         .strong_constraints = spec("sc")},
+                         .ignore_run_exports = {.by_name = {"x"}, .from_package = {"y"}}};
+  recipe.about = {.homepage = "https://example.org",
+                  .repository = "https://example.org/git",
+                  .documentation = "https://example.org/doc",
+                  .license = "MIT",
+                  .license_family = "MIT",
+                  .license_files = {"LICENSE"},
+                  .summary = "a toy",
+                  .description = "a long toy"};
+  recipe.tests = {PythonTest{.imports = {"toy"}, .pip_check = false},
+                  ScriptTest{.script = {.lines = {"toy"}}, .requirements = spec("t")},
+                  ContentsTest{.files = {"a"},
+                               .missing_files = {"b"},
+                               .site_packages = {"c"},
+                               .bin = {"d"},
+                               .lib = {"e"},
+                               .include = {"f"},
+                               .strict = true}};
+  recipe.ptpkg.formats = {"conda"};
+  recipe.ptpkg.formats_given = true;
+  recipe.ptpkg.layouts = {{"conda", {{.files = "*.so", .rpath = {"$ORIGIN"}, .tag = RpathTag::kRpath}}}};
+  recipe.ptpkg.wheel_name = "toy-wheel";
+  recipe.ptpkg.wheel_requires = {"numpy"};
+  recipe.ptpkg.wheel_exclude = {"include/**"};
+  recipe.ptpkg.system_packages = {"libz-dev"};
+  recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
+  recipe.ptpkg.allow_empty = true;
+  recipe.subdir = "noarch";
+  return recipe;
+}
+
+TEST(RecipeCodec, EveryFieldComesBack) {
+  const Json encoded = EncodeRecipe(Filled());
+  ASSERT_OK_AND_ASSIGN(const Recipe decoded, DecodeRecipe(encoded, "a plan"));
+  EXPECT_EQ(EncodeRecipe(decoded), encoded);
+  EXPECT_EQ(decoded.sources[0].sha256, HashText("a"));
+  EXPECT_FALSE(decoded.sources[1].sha256.has_value());
+  EXPECT_EQ(std::get<ContentsTest>(decoded.tests[2]).include, std::vector<std::string>{"f"});
+}
+
+TEST(RecipeCodec, EveryFieldOfTheExampleIsNoDefault) {
+  // Else the test above would not notice a field that stays behind.
+  const Json filled = EncodeRecipe(Filled());
+  const Json empty = EncodeRecipe(Recipe());
+  for (const auto& [name, value] : filled.items()) EXPECT_NE(value, empty[name]) << name;
+  for (const char* group : {"requirements", "about", "script", "ptpkg"}) {
+    for (const auto& [name, value] : filled[group].items()) EXPECT_NE(value, empty[group][name]) << name;
+  }
+}
+
+TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
+  const Json good = EncodeRecipe(Filled());
+  for (const auto& [name, value] : good.items()) {
+    Json bad = good;
+    bad.erase(name);
+    EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("a plan"))) << name;
+    bad[name] = 1.5;
+    EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value() && name != "build_number" && name != "hash_input") << name;
+  }
+  Json bad = good;
+  bad["tests"][0]["kind"] = 99;
+  EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown kind")));
+  bad = good;
+  bad["source digests"][0] = "zz";
+  EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value());
+  bad["source digests"] = Json::array();
+  EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("differ in number")));
+}
+
+TEST(NativeBuild, LeavesOutWhatDoesNotReachTheBuild) {
+  Recipe recipe = Filled();
+  const Json before = EncodeNativeBuild(NativeBuildOf(recipe, {"make"}));
+  recipe.build_number = 9;
+  recipe.build_string = "py312_9";
+  recipe.hash = "0000000";
+  recipe.variant = {{"python", "3.12"}};
+  recipe.requirements.run.clear();
+  recipe.requirements.run_exports = {};
+  recipe.about.summary = "other";
+  recipe.tests.clear();
+  recipe.ptpkg.wheel_name.clear();
+  recipe.ptpkg.layouts.clear();
+  EXPECT_EQ(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before) << "one native build for both Pythons";
+  recipe.files_include = {"include/**"};
+  EXPECT_NE(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before);
+}
+
+TEST(NativeBuild, KeepsVariablesThatAreMentionedOrRequired) {
+  const Recipe recipe = Filled();
+  EXPECT_EQ(NativeBuildOf(recipe, {"echo $PKG_BUILDNUM"}).recipe.build_number, 3U);
+  EXPECT_EQ(NativeBuildOf(recipe, {"echo ${PKG_BUILD_STRING}"}).recipe.build_string, "py311_3");
+  EXPECT_EQ(NativeBuildOf(recipe, {"os.environ['PKG_HASH']"}).recipe.hash, "abcdef0");
+  EXPECT_EQ(NativeBuildOf(recipe, {"echo $python"}).recipe.variant.size(), 1U);
+  EXPECT_EQ(NativeBuildOf(recipe, {"echo $python_impl"}).recipe.variant.size(), 0U);
+  Recipe requiring = recipe;
+  requiring.requirements.host = {{.name = "python"}};
+  EXPECT_EQ(NativeBuildOf(requiring, {}).recipe.variant.size(), 1U);
+}
+
+TEST(NativeBuild, MentionsAreWholeWords) {
+  EXPECT_TRUE(MentionsVariable("a PKG_HASH", "PKG_HASH"));
+  EXPECT_TRUE(MentionsVariable("PKG_HASHES PKG_HASH", "PKG_HASH"));
+  EXPECT_FALSE(MentionsVariable("MY_PKG_HASH", "PKG_HASH"));
+  EXPECT_FALSE(MentionsVariable("PKG_HASH_2", "PKG_HASH"));
+  EXPECT_FALSE(MentionsVariable("", "PKG_HASH"));
+}
+
+}  // namespace
+}  // namespace ptpkg::recipe
