@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 /// Converts to anything: as many of it as initialise an aggregate, so many members it has.
 struct Any {
   template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): an initialiser of whatever type is asked for
+  operator T() const;
 };
 
 template <class T, class... Args>
