@@ -58,7 +58,8 @@ class Catalog {
     for (const Candidate& candidate : candidates) {
       const bool fits = subdir == "noarch" || candidate.subdir == subdir || candidate.subdir == "noarch";
       const bool superseded = candidate.planned_by.empty() && planned.contains(candidate.Stem());
-      if (fits && !superseded) names_[candidate.name].push_back({.candidate = &candidate, .choice = {}, .wants = {}});
+      if (fits && !superseded)
+        names_[candidate.name].push_back({.candidate = &candidate, .choice = {}, .wants = {}});
     }
     for (auto& [name, packages] : names_) {
       std::stable_sort(packages.begin(), packages.end(), [](const Package& left, const Package& right) {

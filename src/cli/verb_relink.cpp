@@ -238,8 +238,9 @@ std::vector<Option> WriteOptions(RelinkFlags& flags) {
        .target = &flags.writer,
        .choices = {"own", "lief"}},
       {.names = "--allow-strip-hazard",
-       .help = "Also make a file grow whose program headers have to move for it, so that strip would destroy it "
-               "afterwards",
+       .help =
+           "Also make a file grow whose program headers have to move for it, so that strip would destroy it "
+           "afterwards",
        .target = &flags.allow_strip_hazard},
       {.names = "--keep-mtime",
        .help = "Leave the time stamps of changed files as they were",

@@ -29,8 +29,11 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));
   PTPKG_TRY(result.description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
-  PTPKG_TRY(result.tree, MakeWheelTree(env, prefix, distribution, {.prefix_placeholder = result.placeholder}, root));
-  if (!result.placeholder.empty()) result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;
+  PTPKG_TRY(result.tree,
+            MakeWheelTree(env, prefix, distribution, {.prefix_placeholder = result.placeholder}, root));
+  result.tree.dist_info.merge(CarriedNotes(info));
+  if (!result.placeholder.empty())
+    result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;
   std::string layout = options.layout;
   if (layout.empty()) layout = CustomOf(result.description.metadata, {}).wheel_layout;
   if (!layout.empty()) {

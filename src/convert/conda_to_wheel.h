@@ -21,11 +21,13 @@ struct CondaAsWheel {
   std::string entry_points = {};  ///< Text of entry_points.txt, "" if none.
   WheelTree tree = {};
   elf::RelinkOptions relink = {};
-  std::string placeholder = {};  ///< The package's prefix placeholder, "" without one. No file of a wheel may hold it.
+  std::string placeholder =
+      {};  ///< The package's prefix placeholder, "" without one. No file of a wheel may hold it.
 };
 
-/// Links the unpacked package `prefix` (as packed, placeholders left) into the existing, empty folder `root` as a
-/// wheel lays it out. Errors: those of FindDistribution, DescribeWheelFile, MakeWheelTree; kNotFound (layout).
+/// Links the unpacked package `prefix` (as packed, placeholders left) into the existing, empty folder `root`
+/// as a wheel lays it out. Errors: those of FindDistribution, DescribeWheelFile, MakeWheelTree; kNotFound
+/// (layout).
 Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, const conda::PackageInfo& info,
                                          const CondaToWheelOptions& options, const AbsPath& root);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "model/package_note.h"
 #include "support/text.h"
 #include "wheel/version.h"
 #include "wheel/wheel_file.h"
@@ -51,6 +52,13 @@ void AddRunExports(conda::PackageMetadata& metadata, const recipe::RunExports& e
   }
 }
 
+/// ptpkg.json, if the recipe has something to say there.
+std::map<std::string, std::string> NoteFiles(const recipe::Recipe& recipe) {
+  const PackageNote note{.allow_unresolved = recipe.ptpkg.allow_unresolved};
+  if (note.IsEmpty()) return {};
+  return {{std::string(kPackageNoteName), FormatPackageNote(note)}};
+}
+
 }  // namespace
 
 conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
@@ -78,7 +86,14 @@ conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
   SetUnlessEmpty(metadata.about, "summary", recipe.about.summary);
   SetUnlessEmpty(metadata.about, "description", recipe.about.description);
   metadata.hash_input = recipe.hash_input;
+  metadata.info_files = NoteFiles(recipe);
   return metadata;
+}
+
+std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info) {
+  const auto note = info.info_files.find(std::string(kPackageNoteName));
+  if (note == info.info_files.end()) return {};
+  return {*note};
 }
 
 Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
@@ -121,6 +136,7 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const 
   for (const std::string& requirement : recipe.ptpkg.wheel_requires) {
     description.metadata.Add("Requires-Dist", requirement);
   }
+  description.dist_info = NoteFiles(recipe);
   return description;
 }
 

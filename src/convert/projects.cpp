@@ -68,10 +68,10 @@ std::string WheelLayoutOf(const YamlNode& wheel, const Requirements& requirement
   for (const YamlNode& row : rows->items) {
     const YamlNode* globs = row.Find("requires");
     PTPKG_ASSERT(globs != nullptr);
-    const bool fits = globs->items.empty() ||
-                      std::any_of(requirements.begin(), requirements.end(), [&](const wheel::Requirement& requirement) {
-                        return Names(*globs, requirement.name);
-                      });
+    const bool fits = globs->items.empty() || std::any_of(requirements.begin(), requirements.end(),
+                                                          [&](const wheel::Requirement& requirement) {
+                                                            return Names(*globs, requirement.name);
+                                                          });
     if (fits) return TextOf(row, "layout");
   }
   return "";

@@ -20,8 +20,8 @@ struct PackageNumbers {
   std::uint64_t build_number = 0;
 };
 
-/// The custom of the distribution that `metadata` describes, by its name and requirements; all empty for a project
-/// that the table does not name.
+/// The custom of the distribution that `metadata` describes, by its name and requirements; all empty for a
+/// project that the table does not name.
 ProjectCustom CustomOf(const wheel::CoreMetadata& metadata, const PackageNumbers& numbers);
 
 }  // namespace ptpkg::convert

@@ -90,9 +90,11 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
   return options;
 }
 
-/// Name, version, build string and dependencies; `unknown` gets the requirements that the table of names lacks.
+/// Name, version, build string and dependencies; `unknown` gets the requirements that the table of names
+/// lacks.
 Result<conda::PackageMetadata> MetadataOf(const wheel::WheelInfo& info, const WheelTarget& target,
-                                          const WheelToCondaOptions& options, std::vector<std::string>& unknown) {
+                                          const WheelToCondaOptions& options,
+                                          std::vector<std::string>& unknown) {
   PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
   PTPKG_TRY(MappedRequirements mapped, MapRequirements(info.metadata, target.markers, names));
   unknown = mapped.unknown;
@@ -128,10 +130,10 @@ Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& u
     result.metadata.build_string = fmt::format("{}_{}", target.build_prefix, options.build_number);
   }
   PTPKG_TRY(result.relink, RelinkOptionsOf(options.layout.empty() ? custom.conda_layout : options.layout));
-  PTPKG_TRY(result.tree, MakeCondaTreeOfWheel(env, unpacked.tree, unpacked.info,
-                                              {.site_packages = target.site_packages,
-                                               .prefix_placeholder = result.placeholder},
-                                              root));
+  PTPKG_TRY(result.tree,
+            MakeCondaTreeOfWheel(
+                env, unpacked.tree, unpacked.info,
+                {.site_packages = target.site_packages, .prefix_placeholder = result.placeholder}, root));
   return result;
 }
 

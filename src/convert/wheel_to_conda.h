@@ -19,9 +19,9 @@ struct WheelToCondaOptions {
 
 struct WheelAsConda {
   conda::PackageMetadata metadata = {};
-  StagedTree tree = {};                                ///< As conda installs it; RECORD is still missing.
-  std::string placeholder = {};                        ///< Stands for the prefix in the scripts that were made.
-  elf::RelinkOptions relink = {};                      ///< The search paths of the layout.
+  StagedTree tree = {};            ///< As conda installs it; RECORD is still missing.
+  std::string placeholder = {};    ///< Stands for the prefix in the scripts that were made.
+  elf::RelinkOptions relink = {};  ///< The search paths of the layout.
   std::vector<std::string> unknown_requirements = {};  ///< Kept under their own names.
 };
 

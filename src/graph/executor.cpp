@@ -14,8 +14,8 @@ namespace {
 
 Error UnknownStage(const Node& node) {
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("node '{}' wants stage '{}' of version {}, which this ptpkg does not have", node.id,
-                           node.stage, node.version))
+               fmt::format("node '{}' wants stage '{}' of version {}, which this ptpkg does not have",
+                           node.id, node.stage, node.version))
       .WithHint("make the plan and run its nodes with the same ptpkg");
 }
 
@@ -162,14 +162,18 @@ class Executor {
       const std::size_t need = index_.at(id);
       const NodeState state = outcomes_[need].state;
       if (state == NodeState::kFound || state == NodeState::kRan) ++good;
-      if (state == NodeState::kFailed || never_[need]) failed = true;
-      else if (state == NodeState::kNotReached) waiting = true;
+      if (state == NodeState::kFailed || never_[need])
+        failed = true;
+      else if (state == NodeState::kNotReached)
+        waiting = true;
     }
     for (const std::string& id : plan_.nodes[i].after) {
       const std::size_t other = index_.at(id);
       if (!wanted_[other]) continue;
-      if (outcomes_[other].state == NodeState::kFailed || never_[other]) failed = true;
-      else if (outcomes_[other].state == NodeState::kNotReached) waiting = true;
+      if (outcomes_[other].state == NodeState::kFailed || never_[other])
+        failed = true;
+      else if (outcomes_[other].state == NodeState::kNotReached)
+        waiting = true;
     }
     if (waiting) return failed && !stage.after_failures ? Readiness::kNever : Readiness::kWaiting;
     if (failed && (!stage.after_failures || good == 0)) return Readiness::kNever;
@@ -263,10 +267,13 @@ class Executor {
       const std::lock_guard guard(mutex_);
       for (const auto& [role, id] : node.needs) {
         const NodeOutcome& need = outcomes_[index_.at(id)];
-        if (need.state == NodeState::kFound || need.state == NodeState::kRan) needs.emplace(role, need.result);
+        if (need.state == NodeState::kFound || need.state == NodeState::kRan)
+          needs.emplace(role, need.result);
       }
     }
-    const auto run = [&](const AbsPath& folder) { return stage.run(env, NodeRun(node, keys_[i], needs, folder)); };
+    const auto run = [&](const AbsPath& folder) {
+      return stage.run(env, NodeRun(node, keys_[i], needs, folder));
+    };
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
     PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run));

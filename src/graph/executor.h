@@ -25,13 +25,13 @@ struct NodeOutcome {
   NodeState state = NodeState::kNotReached;
   std::string reason = {};  ///< Why it ran or would run; why not.
   double seconds = 0;
-  NodeResult result = {};              ///< Of kFound and kRan.
-  std::optional<Error> error = {};     ///< Of kFailed.
+  NodeResult result = {};           ///< Of kFound and kRan.
+  std::optional<Error> error = {};  ///< Of kFailed.
 };
 
 struct Stores {
-  Store& cache;       ///< For Keep::kStore.
-  Store& staging;     ///< For Keep::kStaging.
+  Store& cache;    ///< For Keep::kStore.
+  Store& staging;  ///< For Keep::kStaging.
   History& history;
 };
 
@@ -39,17 +39,18 @@ struct ExecuteOptions {
   bool dry_run = false;
 };
 
-/// Outcomes in the plan's order. Nodes that nothing needs are the aims of a plan; what they need is run unless its
-/// result is found. After a failure no further node starts (but those of `after_failures` stages); what runs goes on
-/// to its end. A node that runs beside others gets its share of env.jobs for good: with 8 jobs, two builds side
-/// by side have 4 each. A dry run writes nothing.
-/// REQUIRES: CheckPlan(plan). Errors: kInvalidInput for a stage that `stages` lacks or has in another version; kIo
-/// of the stores. Failures of nodes are outcomes.
+/// Outcomes in the plan's order. Nodes that nothing needs are the aims of a plan; what they need is run
+/// unless its result is found. After a failure no further node starts (but those of `after_failures` stages);
+/// what runs goes on to its end. A node that runs beside others gets its share of env.jobs for good: with 8
+/// jobs, two builds side by side have 4 each. A dry run writes nothing. REQUIRES: CheckPlan(plan). Errors:
+/// kInvalidInput for a stage that `stages` lacks or has in another version; kIo of the stores. Failures of
+/// nodes are outcomes.
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);
 
-/// Runs the node `id` alone; the results that it needs must be there. Its result is kept where Execute would keep
-/// it. Errors: kNotFound (no such node; a needed result is missing: names the node to run first), those of the stage.
+/// Runs the node `id` alone; the results that it needs must be there. Its result is kept where Execute would
+/// keep it. Errors: kNotFound (no such node; a needed result is missing: names the node to run first), those
+/// of the stage.
 Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
                                Stores stores);
 

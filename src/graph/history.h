@@ -14,8 +14,8 @@ class History {
   /// Records lie at `<root>/<subject>/<stage>.json`.
   History(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
 
-  /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing". A damaged record
-  /// counts as none. Errors: kIo.
+  /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing". A damaged
+  /// record counts as none. Errors: kIo.
   Result<std::string> WhyChanged(const Node& node, const NodeKey& key);
   Result<void> Remember(const Node& node, const NodeKey& key);
 

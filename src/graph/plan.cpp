@@ -37,10 +37,12 @@ NodeKey KeyOf(const Node& node, const std::map<std::string, std::string>& keys) 
 Result<Node> NodeFromJson(const Json& json, std::string_view where) {
   static const std::set<std::string> kFields = {"id",     "stage",   "version", "subject", "inputs",
                                                 "places", "options", "needs",   "after",   "key"};
-  if (!json.is_object()) return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} is no object", where));
+  if (!json.is_object())
+    return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} is no object", where));
   for (const auto& [name, value] : json.items()) {
     if (!kFields.contains(name)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} has an unknown field '{}'", where, name));
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("a node of {} has an unknown field '{}'", where, name));
     }
   }
   Node node;
@@ -97,8 +99,9 @@ Result<void> CheckPlan(const Plan& plan) {
   for (const Node& node : plan.nodes) {
     for (const auto& [role, id] : node.needs) {
       if (seen.contains(id)) continue;
-      return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' needs '{}' as its {}, which does not come before it",
-                                                         node.id, id, role));
+      return Error(
+          ErrorCode::kInvalidInput,
+          fmt::format("node '{}' needs '{}' as its {}, which does not come before it", node.id, id, role));
     }
     for (const std::string& id : node.after) {
       if (seen.contains(id)) continue;
@@ -140,8 +143,8 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
   }
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "plan_version", where));
   if (version != kPlanVersion) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("{} has plan version {}, this ptpkg reads version {}", where, version, kPlanVersion))
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} has plan version {}, this ptpkg reads version {}",
+                                                       where, version, kPlanVersion))
         .WithHint("make the plan and run its nodes with the same ptpkg");
   }
   Plan plan;

@@ -12,22 +12,23 @@
 
 namespace ptpkg::graph {
 
-/// One step. Whatever its stage reads comes from here, and all of it but `places`, `options` and `after` enters the node's key: there
-/// is no other way into a stage (stage.h), so an input cannot be forgotten in the key.
+/// One step. Whatever its stage reads comes from here, and all of it but `places`, `options` and `after`
+/// enters the node's key: there is no other way into a stage (stage.h), so an input cannot be forgotten in
+/// the key.
 struct Node {
   std::string id;       ///< "conda/toytorch-1.0-py311_0": unique in its plan.
   std::string stage;    ///< Name of the stage that runs it.
   int version = 1;      ///< Of the stage: raised when it makes something else of equal inputs.
   std::string subject;  ///< What people call the thing: "toytorch-1.0-py311_0". Not in the key.
   Json inputs = Json::object();
-  /// Where content lies on this machine that `inputs` name by digest, and where results go. Not in the key: two
-  /// machines with the same content have the same keys.
+  /// Where content lies on this machine that `inputs` name by digest, and where results go. Not in the key:
+  /// two machines with the same content have the same keys.
   std::map<std::string, AbsPath> places = {};
   /// How it is done, never what: {"force": ""}, {"python": "/opt/bin/python3.12"}. Not in the key.
   std::map<std::string, std::string> options = {};
   std::map<std::string, std::string> needs = {};  ///< Role → id of an earlier node whose result is read.
-  /// Ids of earlier nodes that must have ended well, if they run at all: the checks of a package before hours are
-  /// spent on what is built with it. Not in the key.
+  /// Ids of earlier nodes that must have ended well, if they run at all: the checks of a package before hours
+  /// are spent on what is built with it. Not in the key.
   std::set<std::string> after = {};
 };
 
@@ -53,8 +54,9 @@ Result<void> CheckPlan(const Plan& plan);
 
 /// {"plan_version": 1, "nodes": [{id, stage, version, subject, key, inputs, places, options, needs, after}]}.
 Json PlanToJson(const Plan& plan);
-/// Errors: kInvalidInput naming `where`: another plan_version, a missing or unknown field, a node whose key is
-/// not that of its inputs (the file was edited, or is of another version of ptpkg), and those of CheckPlan.
+/// Errors: kInvalidInput naming `where`: another plan_version, a missing or unknown field, a node whose key
+/// is not that of its inputs (the file was edited, or is of another version of ptpkg), and those of
+/// CheckPlan.
 Result<Plan> PlanFromJson(const Json& json, std::string_view where);
 
 }  // namespace ptpkg::graph

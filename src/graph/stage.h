@@ -18,7 +18,8 @@ struct NodeResult {
   Json value = Json::object();
   StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
   std::string key = {};   ///< Of the node.
-  std::string idle = {};  ///< Why a node that runs each time had nothing to do, "no package changed"; else "".
+  std::string idle =
+      {};  ///< Why a node that runs each time had nothing to do, "no package changed"; else "".
 };
 
 /// All that a running stage can see of its plan.
@@ -36,9 +37,9 @@ class NodeRun {
   [[nodiscard]] Result<std::string> Text(const std::string& name) const;  ///< An input that is a text.
   /// Whether the option of that name is set. Options cannot change what is made.
   [[nodiscard]] bool Has(const std::string& option) const;
-  [[nodiscard]] std::string Option(const std::string& name) const;  ///< Its value, "" when it is not set.
-  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;     ///< The same error.
-  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;   ///< The same error.
+  [[nodiscard]] std::string Option(const std::string& name) const;     ///< Its value, "" when it is not set.
+  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;  ///< The same error.
+  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;  ///< The same error.
   /// By role; only those that are there (a stage that runs after failures sees the others).
   [[nodiscard]] const std::map<std::string, NodeResult>& needs() const { return needs_; }
   /// Existing, empty and this run's own: the files of the result go here. "/nonexistent" for Keep::kNothing.
@@ -67,8 +68,8 @@ struct Stage {
   bool parallel = false;
   /// Runs also when some of its needs failed, unless all did.
   bool after_failures = false;
-  /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which no
-  /// archive takes, for a node without it.
+  /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which
+  /// no archive takes, for a node without it.
   std::function<Result<NodeResult>(Env&, const NodeRun&)> run;
   /// Looks for a result of this key elsewhere than in the store (the output folder); empty: nowhere.
   std::function<Result<std::optional<NodeResult>>(Env&, const Node&, const std::string& key)> find = {};

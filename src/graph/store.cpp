@@ -29,7 +29,8 @@ std::string FirstDifference(const StagedTree& recorded, const StagedTree& found)
     }
     if (!(before == now)) return fmt::format("'{}' has changed", before.path.str());
   }
-  if (recorded.entries.size() > common) return fmt::format("'{}' is missing", recorded.entries[common].path.str());
+  if (recorded.entries.size() > common)
+    return fmt::format("'{}' is missing", recorded.entries[common].path.str());
   if (found.entries.size() > common) return fmt::format("'{}' was added", found.entries[common].path.str());
   return "";
 }
@@ -60,7 +61,8 @@ Result<NodeResult> Store::Read(const AbsPath& folder) {
     return Damaged(folder, "result.json cannot be read");
   }
   const Json& body = (*json)["body"];
-  if ((*json)["digest"] != HashText(body.dump()).Hex() || !body.contains("value") || !body.contains("files")) {
+  if ((*json)["digest"] != HashText(body.dump()).Hex() || !body.contains("value") ||
+      !body.contains("files")) {
     return Damaged(folder, "result.json has changed");
   }
   NodeResult result{.value = body["value"], .key = std::string(folder.Name())};
@@ -102,7 +104,8 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   PTPKG_TRY([[maybe_unused]] const bool held, Hold(attempt.path(), final_path));
   auto renamed = env_->fs.Rename(attempt.path(), final_path);
   if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
-    // Another run was faster: equal key means equal content, so its result serves as well, unless it is damaged.
+    // Another run was faster: equal key means equal content, so its result serves as well, unless it is
+    // damaged.
     PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
     if (other) return *std::move(other);
     renamed = env_->fs.Rename(attempt.path(), final_path);

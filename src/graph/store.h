@@ -5,9 +5,9 @@
 //   <root>/results/<stage>/<key>/files/…       the files
 //   <root>/results/<stage>/<key>/.lease        held while somebody reads the result; its time is the last use
 //
-// A result appears by rename, so it is whole when it is there, and it is compared with its digests each time it is
-// taken: what a failing disk or a stray writer changed is made again, never shipped. Two runs at once are harmless:
-// both make the same result, and the second finds it there.
+// A result appears by rename, so it is whole when it is there, and it is compared with its digests each time
+// it is taken: what a failing disk or a stray writer changed is made again, never shipped. Two runs at once
+// are harmless: both make the same result, and the second finds it there.
 
 #include <functional>
 #include <map>
@@ -28,14 +28,14 @@ class Store {
   /// True if there is a result, whole or damaged. Reads no file of it.
   Result<bool> Holds(const std::string& stage, const std::string& key);
 
-  /// The result, each file of it compared with its digest; it is held (lease.h) until this Store goes. nullopt when
-  /// there is none, and when it is damaged: then it is removed, with a warning, so that it is made again.
-  /// Errors: kIo when the damaged result cannot be removed; kCancelled.
+  /// The result, each file of it compared with its digest; it is held (lease.h) until this Store goes.
+  /// nullopt when there is none, and when it is damaged: then it is removed, with a warning, so that it is
+  /// made again. Errors: kIo when the damaged result cannot be removed; kCancelled.
   Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
 
-  /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files with
-  /// `files.root` in that folder; on an error nothing stays. What is returned lies in the store.
-  /// Errors: those of `make`, kIo.
+  /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
+  /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. Errors:
+  /// those of `make`, kIo.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
 
@@ -47,12 +47,13 @@ class Store {
  private:
   [[nodiscard]] AbsPath ResultPath(const std::string& stage, const std::string& key) const;
   Result<NodeResult> Read(const AbsPath& folder);
-  /// Takes the lease of `folder`, which is or will be called `name`. False: it is being removed by somebody else.
+  /// Takes the lease of `folder`, which is or will be called `name`. False: it is being removed by somebody
+  /// else.
   Result<bool> Hold(const AbsPath& folder, const AbsPath& name);
 
   Env* env_;
   AbsPath root_;
-  std::mutex mutex_;  // of held_: nodes run side by side
+  std::mutex mutex_;                   // of held_: nodes run side by side
   std::map<std::string, Lease> held_;  // by the result's path
 };
 

@@ -36,8 +36,9 @@ Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view
 }
 
 Json ArtifactRecordToJson(const ArtifactRecord& record) {
-  Json json = {{"path", record.path}, {"format", record.format},   {"sha256", record.sha256},
-               {"md5", record.md5},   {"size", record.size_bytes}, {"unpacked_size", record.unpacked_bytes},
+  Json json = {{"path", record.path},       {"format", record.format},
+               {"sha256", record.sha256},   {"md5", record.md5},
+               {"size", record.size_bytes}, {"unpacked_size", record.unpacked_bytes},
                {"inputs", record.inputs}};
   if (!record.key.empty()) json["key"] = record.key;
   if (!record.checks.empty()) json["checks"] = record.checks;

@@ -19,11 +19,11 @@ struct ArtifactRecord {
   std::uint64_t size_bytes = 0;
   std::uint64_t unpacked_bytes = 0;  ///< As of Artifact; 0 in records of versions that did not tell.
   std::map<std::string, std::string> inputs = {};  ///< Input name → digest.
-  std::string key = {};                  ///< Of the plan's node that made it.
-  std::vector<std::string> checks = {};  ///< Keys of the checks and tests that it passed.
-  std::string publication = {};          ///< Key of the publication that it appeared with,
-  std::uint64_t publication_size = 0;    ///< and how many artifacts that had.
-  std::int64_t mtime_ns = 0;             ///< Of the published file: while size and time stay, it is not read again.
+  std::string key = {};                            ///< Of the plan's node that made it.
+  std::vector<std::string> checks = {};            ///< Keys of the checks and tests that it passed.
+  std::string publication = {};                    ///< Key of the publication that it appeared with,
+  std::uint64_t publication_size = 0;              ///< and how many artifacts that had.
+  std::int64_t mtime_ns = 0;  ///< Of the published file: while size and time stay, it is not read again.
 };
 
 /// Errors: kInvalidInput naming `where`, also for a path that is absolute or leaves the folder.

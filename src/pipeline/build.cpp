@@ -89,8 +89,8 @@ Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& reci
   if (required_by_other) return Wanted{.conda = {"conda"}, .publish = false};
   std::vector<std::string> asked;
   for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
-  return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}", recipe.name,
-                                              Join(asked, " and no "), Join(offered, ", ")))
+  return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}",
+                                              recipe.name, Join(asked, " and no "), Join(offered, ", ")))
       .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
 }
 
@@ -175,7 +175,8 @@ class BuildPlanner {
     });
   }
 
-  static conda::PackageMetadata MetadataOf(const recipe::Recipe& recipe, const channel::Resolution& resolution) {
+  static conda::PackageMetadata MetadataOf(const recipe::Recipe& recipe,
+                                           const channel::Resolution& resolution) {
     conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, resolution.run_exports);
     metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
                                resolution.run_constrains.end());
@@ -194,7 +195,8 @@ class BuildPlanner {
   Result<std::vector<std::string>> TextsOf(const recipe::Recipe& recipe, const build::RecipeFolder& folder) {
     constexpr std::uint64_t kLargestText = 1U << 20U;
     std::vector<std::string> texts;
-    PTPKG_TRY(const std::optional<std::string> script, build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
+    PTPKG_TRY(const std::optional<std::string> script,
+              build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     if (script) texts.push_back(*script);
     for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
     for (const TreeEntry& entry : folder.tree.entries) {
@@ -210,7 +212,8 @@ class BuildPlanner {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
     PTPKG_TRY(const std::vector<std::string> texts, TextsOf(recipe, folder));
     node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
-    PTPKG_TRY(const std::optional<std::string> script, build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
+    PTPKG_TRY(const std::optional<std::string> script,
+              build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     node.inputs["script"] = script.value_or("");
     source::SourceOptions sources;
     if (source) {
@@ -227,19 +230,22 @@ class BuildPlanner {
     }
     std::set<std::string> provided;
     for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
-    PTPKG_CHECK(SetHost(env_, node, recipe, {.host_env = request_.host_env, .options = request_.tools}, provided));
+    PTPKG_CHECK(
+        SetHost(env_, node, recipe, {.host_env = request_.host_env, .options = request_.tools}, provided));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
     return Add(std::move(node));
   }
 
-  std::string AddConda(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
-                       const build::RecipeFolder& folder, const std::string& built) {
+  std::string AddConda(const recipe::Recipe& recipe, const Wanted& wanted,
+                       const channel::Resolution& resolution, const build::RecipeFolder& folder,
+                       const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
     node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
     node.inputs["formats"] = wanted.conda;
-    node.inputs["run exports"] = {{"depends", resolution.run_exports}, {"constrains", resolution.run_constrains}};
+    node.inputs["run exports"] = {{"depends", resolution.run_exports},
+                                  {"constrains", resolution.run_constrains}};
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     node.places.emplace("recipe file", recipe.recipe_file);
@@ -307,7 +313,8 @@ class BuildPlanner {
   void AddCandidate(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
                     const std::string& packed) {
     const conda::PackageMetadata metadata = MetadataOf(recipe, resolution);
-    const ArtifactFormat format = wanted.conda.front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
+    const ArtifactFormat format =
+        wanted.conda.front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
     candidates_.push_back({.name = recipe.name,
                            .version = recipe.version,
                            .build = recipe.build_string,
@@ -347,7 +354,8 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));
   std::vector<Buildable> items;
-  for (const recipe::Recipe& recipe : rendered) items.push_back({.name = recipe.name, .needs = HostNames(recipe)});
+  for (const recipe::Recipe& recipe : rendered)
+    items.push_back({.name = recipe.name, .needs = HostNames(recipe)});
   PTPKG_TRY(const std::vector<std::size_t> order, OrderByRequirements(items));
   std::vector<recipe::Recipe> recipes;
   for (const std::size_t index : order) recipes.push_back(rendered[index]);
@@ -359,7 +367,8 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
-  if (!request.test) env.reporter.Warn("the recipes' tests are left out: nothing says that these packages work");
+  if (!request.test)
+    env.reporter.Warn("the recipes' tests are left out: nothing says that these packages work");
   PTPKG_TRY(BuildSummary summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
   summary.skipped = planned.skipped;
   return summary;

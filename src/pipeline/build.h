@@ -1,6 +1,6 @@
 #pragma once
-// The plan of `ptpkg build`: recipe → variant → build → packages → checks → publication → index. Layer: pipeline.
-// PlanRecipe (build.cpp) reads top to bottom.
+// The plan of `ptpkg build`: recipe → variant → build → packages → checks → publication → index. Layer:
+// pipeline. PlanRecipe (build.cpp) reads top to bottom.
 
 #include <map>
 #include <optional>
@@ -36,14 +36,14 @@ struct BuildPlan {
   std::vector<std::string> skipped;  ///< Variants whose recipe says `skip`.
 };
 
-/// The plan for every variant of every recipe, recipes that others need first. Everything that can be known is looked
-/// at: sources, tools, packages of the output channel. Nothing is written.
-/// Errors: those of recipe, variant, source, build::CheckTools and channel::Resolve; kUsage for a --source that fits no
-/// recipe, a format that a recipe does not offer, or an output folder inside a source.
+/// The plan for every variant of every recipe, recipes that others need first. Everything that can be known
+/// is looked at: sources, tools, packages of the output channel. Nothing is written. Errors: those of recipe,
+/// variant, source, build::CheckTools and channel::Resolve; kUsage for a --source that fits no recipe, a
+/// format that a recipe does not offer, or an output folder inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
-/// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed their
-/// checks and tests. Errors: those of PlanBuild and RunPlan.
+/// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
+/// their checks and tests. Errors: those of PlanBuild and RunPlan.
 Result<BuildSummary> Build(Env& env, const BuildRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -53,18 +53,20 @@ class BuildRun {
     PTPKG_TRY(const Sha256 key, source::SourceKey(env_, recipe, options));
     PTPKG_TRY(const std::string planned, run_.Text("source"));
     if (key.Hex() == planned) return options;
-    return Error(ErrorCode::kRefused, fmt::format("the sources of '{}' changed after the plan was made", recipe.name))
+    return Error(ErrorCode::kRefused,
+                 fmt::format("the sources of '{}' changed after the plan was made", recipe.name))
         .WithHint("run the command again; do not edit sources while they are built");
   }
 
-  Result<NodeResult> MakeIn(const AbsPath& work, const recipe::Recipe& recipe, const source::SourceOptions& sources,
-                            build::BuildInput input) {
+  Result<NodeResult> MakeIn(const AbsPath& work, const recipe::Recipe& recipe,
+                            const source::SourceOptions& sources, build::BuildInput input) {
     PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work));
     PTPKG_TRY(input.log_file, run_.Place("log"));
     PTPKG_TRY(const source::SourceTree source, source::Prepare(env_, recipe, sources, input.layout.source));
     input.source_root = source.root;
     // Before the script, which may run for hours.
-    PTPKG_TRY(const std::vector<build::KeptFile> licenses, build::FindLicenseFiles(env_, recipe, source.root));
+    PTPKG_TRY(const std::vector<build::KeptFile> licenses,
+              build::FindLicenseFiles(env_, recipe, source.root));
     PTPKG_TRY(const StagedTree kept, KeepLicenses(licenses));
     PTPKG_TRY(const build::StagedBuild staged, build::Run(env_, input));
     PTPKG_CHECK(MoveTree(staged.tree.root, run_.folder() / "tree", staged.tree));
@@ -98,8 +100,8 @@ class BuildRun {
     return tree;
   }
 
-  /// Nothing of a result may share its bytes with a folder that somebody can still write to. No process of the script
-  /// lives any more, so the tree is moved, unless the work folder is kept.
+  /// Nothing of a result may share its bytes with a folder that somebody can still write to. No process of
+  /// the script lives any more, so the tree is moved, unless the work folder is kept.
   Result<void> MoveTree(const AbsPath& from, const AbsPath& to, const StagedTree& tree) {
     if (!run_.Has("keep-work")) return env_.fs.Rename(from, to);
     PTPKG_CHECK(env_.fs.MakeDirs(to));

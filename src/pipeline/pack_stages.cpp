@@ -74,7 +74,8 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
   conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, depends);
   metadata.constrains.insert(metadata.constrains.end(), constrains.begin(), constrains.end());
   metadata.license_files = staged.license_files;
-  PTPKG_TRY(metadata.info_files, build::RecipeFiles(env, recipe, folder));
+  PTPKG_TRY(auto recipe_files, build::RecipeFiles(env, recipe, folder));
+  metadata.info_files.merge(recipe_files);
   metadata.info_files.merge(build::TestFiles(recipe));
   return metadata;
 }
@@ -86,7 +87,9 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(const Staged staged, ReadStaged(env, run));
   PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, recipe, staged));
   PTPKG_TRY(const std::vector<std::string> formats, Texts(run, "formats"));
-  const auto wants = [&](const char* name) { return std::find(formats.begin(), formats.end(), name) != formats.end(); };
+  const auto wants = [&](const char* name) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
   const auto rules = convert::LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
@@ -108,7 +111,8 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
   // A recipe that names no formats makes a wheel of what is one, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
-    Task(env.reporter, {.stage = "wheel", .subject = run.subject()}).Skipped("there is no Python distribution");
+    Task(env.reporter, {.stage = "wheel", .subject = run.subject()})
+        .Skipped("there is no Python distribution");
     return PackedResult(run, {}, recipe.subdir, {});
   }
   PTPKG_TRY(const convert::Distribution distribution,
@@ -118,9 +122,11 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
             convert::MakeWheelTree(
                 env, staged.tree, distribution,
                 {.exclude = recipe.ptpkg.wheel_exclude, .prefix_placeholder = staged.prefix}, work));
+  for (const auto& [name, text] : description.dist_info) tree.dist_info.insert_or_assign(name, text);
   const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
-  PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, run.subject()));
+  PTPKG_CHECK(
+      convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, run.subject()));
   PTPKG_TRY(Artifact artifact, wheel::WriteWheel(env,
                                                  {.metadata = description.metadata,
                                                   .tag = description.tag,

@@ -19,7 +19,9 @@ Error ChangedSince(const std::string& what) {
       .WithHint("run the command again; do not edit a recipe's files while it is built");
 }
 
-std::string HostEnvName(build::HostEnv host_env) { return host_env == build::HostEnv::kConda ? "conda" : "system"; }
+std::string HostEnvName(build::HostEnv host_env) {
+  return host_env == build::HostEnv::kConda ? "conda" : "system";
+}
 
 /// The file of a planned package: its .conda form where there is one.
 Result<build::LocalPackage> PlannedPackage(const graph::NodeRun& run, const std::string& name) {
@@ -105,7 +107,8 @@ Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run
 Result<void> SetHost(Env& env, graph::Node& node, const recipe::Recipe& recipe, const HostChoice& choice,
                      const std::set<std::string>& provided) {
   PTPKG_TRY(const build::HostPlan host,
-            build::CheckTools(env, recipe, {.host_env = choice.host_env, .options = choice.options, .provided = provided}));
+            build::CheckTools(
+                env, recipe, {.host_env = choice.host_env, .options = choice.options, .provided = provided}));
   PTPKG_TRY(const std::string key, build::ToolKey(env, host));
   node.inputs["env"] = HostEnvName(host.host_env);
   node.inputs["tools"] = key;
@@ -129,9 +132,10 @@ Result<build::HostEnv> ReadHostEnv(const graph::NodeRun& run) {
 Result<build::HostPlan> ReadHost(Env& env, const graph::NodeRun& run, const recipe::Recipe& recipe,
                                  const PackageInputs& packages) {
   PTPKG_TRY(const build::HostEnv wanted, ReadHostEnv(run));
-  PTPKG_TRY(build::HostPlan host,
-            build::CheckTools(env, recipe,
-                              {.host_env = wanted, .options = ToolOptionsOf(run), .provided = packages.Names()}));
+  PTPKG_TRY(
+      build::HostPlan host,
+      build::CheckTools(env, recipe,
+                        {.host_env = wanted, .options = ToolOptionsOf(run), .provided = packages.Names()}));
   PTPKG_TRY(const std::string key, build::ToolKey(env, host));
   PTPKG_TRY(const std::string planned, run.Text("tools"));
   if (key != planned) return ChangedSince("the machine's tools");

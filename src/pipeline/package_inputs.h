@@ -1,6 +1,7 @@
 #pragma once
-// What the build and the tests of a recipe take from the machine and from the output channel, as inputs of a node and
-// back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the plan says.
+// What the build and the tests of a recipe take from the machine and from the output channel, as inputs of a
+// node and back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the
+// plan says.
 
 #include "build/build.h"
 #include "build/package_test.h"
@@ -11,7 +12,8 @@
 
 namespace ptpkg::pipeline {
 
-/// Sets the input "packages", the place "channel" and the needs "package NAME" for what a plan will make itself.
+/// Sets the input "packages", the place "channel" and the needs "package NAME" for what a plan will make
+/// itself.
 void SetPackages(graph::Node& node, const std::vector<channel::Candidate>& packages, const AbsPath& channel);
 
 struct PackageInputs {

@@ -15,7 +15,8 @@ struct Packed {
   std::vector<std::string> unknown_requirements = {};
 };
 
-/// The node's result for artifacts that lie flat in its folder. Their records' places are by format and `subdir`.
+/// The node's result for artifacts that lie flat in its folder. Their records' places are by format and
+/// `subdir`.
 Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vector<Artifact>& artifacts,
                                        const std::string& subdir, const Packed& rest);
 
@@ -31,8 +32,8 @@ std::optional<AbsPath> OutputOf(const graph::Node& node);
 /// A result made of records in the output folder: their files lie at their places.
 graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records);
 
-/// For PackedNode::find: the artifacts of this key in the output folder of place "output", when they are as many as
-/// `count`.
+/// For PackedNode::find: the artifacts of this key in the output folder of place "output", when they are as
+/// many as `count`.
 Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
                                                     std::size_t count);
 

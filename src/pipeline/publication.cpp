@@ -15,7 +15,8 @@ std::string RoleOf(const std::string& pack_id) { return pack_id.substr(0, pack_i
 
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
 
-std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request, graph::Plan& plan) {
+std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
+                           graph::Plan& plan) {
   graph::Node publish = stages.MakeNode("publish", request.subject);
   publish.places.emplace("output", request.output);
   if (request.force) publish.options.emplace("force", "");
@@ -32,14 +33,15 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
     publish.needs.emplace("passed check " + role, check.id);
     plan.nodes.push_back(std::move(check));
   }
-  if (!request.test.empty()) publish.needs.emplace("passed test " + RoleOf(request.packs.front()), request.test);
+  if (!request.test.empty())
+    publish.needs.emplace("passed test " + RoleOf(request.packs.front()), request.test);
   std::string id = publish.id;
   plan.nodes.push_back(std::move(publish));
   return id;
 }
 
-void AddIndex(const graph::StageTable& stages, const AbsPath& output, const std::vector<std::string>& publications,
-              graph::Plan& plan) {
+void AddIndex(const graph::StageTable& stages, const AbsPath& output,
+              const std::vector<std::string>& publications, graph::Plan& plan) {
   graph::Node index = stages.MakeNode("index", std::string(output.Name()));
   index.places.emplace("output", output);
   for (const std::string& id : publications) index.needs.emplace(id, id);

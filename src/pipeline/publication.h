@@ -14,16 +14,17 @@ struct PublicationRequest {
   std::vector<std::string> packs = {};             ///< Ids of the nodes whose artifacts appear together.
   std::string staged = {};                         ///< Id of the build node, "" when there is none.
   std::vector<std::string> allow_unresolved = {};  ///< For the checks.
-  std::string test = {};                           ///< Id of the test node of the first pack, "" when there is none.
+  std::string test = {};  ///< Id of the test node of the first pack, "" when there is none.
   bool force = false;
 };
 
 /// Adds a check for each pack, and the publication of all of them. Returns the publication's id.
-std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request, graph::Plan& plan);
+std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
+                           graph::Plan& plan);
 
 /// Adds the index over what `publications` brought.
-void AddIndex(const graph::StageTable& stages, const AbsPath& output, const std::vector<std::string>& publications,
-              graph::Plan& plan);
+void AddIndex(const graph::StageTable& stages, const AbsPath& output,
+              const std::vector<std::string>& publications, graph::Plan& plan);
 
 /// The id of the check of a pack's artifacts: "check/conda/toy-1.0-0".
 std::string CheckIdOf(const std::string& pack_id);

@@ -21,7 +21,8 @@ using graph::Node;
 using graph::NodeResult;
 using graph::NodeRun;
 
-// Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked again.
+// Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked
+// again.
 constexpr int kCheckVersion = 1;
 
 Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& name) {
@@ -36,7 +37,8 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(options.allow_unresolved, Texts(run, "allow unresolved"));
   // Artifacts that are in the output folder already say nothing of the build; the staged tree does.
   if (const auto staged = run.needs().find("staged tree"); staged != run.needs().end()) {
-    PTPKG_TRY(options.forbidden_paths, JsonStringsOr(staged->second.value, "forbidden", {}, "the staged tree"));
+    PTPKG_TRY(options.forbidden_paths,
+              JsonStringsOr(staged->second.value, "forbidden", {}, "the staged tree"));
     if (run.Has("wheel")) options.forbidden_paths.push_back(staged->second.value.value("prefix", ""));
   }
   Json reports = Json::array();
@@ -69,16 +71,17 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(const TempDir work, TempDir::Create(env.fs, env.cache_dir / "work", "test"));
   const ArtifactRecord& record = packed.artifacts.front();
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
-  PTPKG_TRY(Report report, build::TestPackage(
-                               env, {.recipe = recipe,
-                                     .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
-                                     .packages = packages.packages,
-                                     .unpack = UnpackInto,
-                                     .host_env = host_env,
-                                     .options = ToolOptionsOf(run),
-                                     .work = work.path(),
-                                     .log_file = log,
-                                     .recipe_folder = folder}));
+  PTPKG_TRY(Report report,
+            build::TestPackage(
+                env, {.recipe = recipe,
+                      .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
+                      .packages = packages.packages,
+                      .unpack = UnpackInto,
+                      .host_env = host_env,
+                      .options = ToolOptionsOf(run),
+                      .work = work.path(),
+                      .log_file = log,
+                      .recipe_folder = folder}));
   report.subject = record.path.substr(record.path.rfind('/') + 1);
   if (report.HasErrors()) return publish::RefusedBy(report);
   Json reports = Json::array();
@@ -100,14 +103,16 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       item.record.publication = run.key();
       item.record.checks.clear();
       for (const auto& [other, passed] : run.needs()) {
-        if (other.starts_with("passed ") && other.ends_with(" " + role)) item.record.checks.push_back(passed.key);
+        if (other.starts_with("passed ") && other.ends_with(" " + role))
+          item.record.checks.push_back(passed.key);
       }
       items.push_back(std::move(item));
     }
   }
   for (publish::PublishItem& item : items) item.record.publication_size = items.size();
-  PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::OnForeign::kReplace : publish::OnForeign::kRefuse),
-              fmt::format("while publishing '{}'", run.subject()));
+  PTPKG_CHECK(
+      output.Publish(items, run.Has("force") ? publish::OnForeign::kReplace : publish::OnForeign::kRefuse),
+      fmt::format("while publishing '{}'", run.subject()));
   std::vector<ArtifactRecord> records;
   for (const publish::PublishItem& item : items) records.push_back(item.record);
   return PublishedResult(root, records);

@@ -14,12 +14,13 @@ namespace {
 Result<Json> FormatNames(const RepackRequest& request, const std::vector<ArtifactFormat>& family) {
   Json names = Json::array();
   for (const ArtifactFormat format : family) {
-    if (request.formats.empty() || request.formats.contains(format)) names.push_back(ArtifactFormatName(format));
+    if (request.formats.empty() || request.formats.contains(format))
+      names.push_back(ArtifactFormatName(format));
   }
   for (const ArtifactFormat format : request.formats) {
     if (std::find(family.begin(), family.end(), format) != family.end()) continue;
-    return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' cannot be repacked as {}", request.input.Name(), ArtifactFormatName(format)))
+    return Error(ErrorCode::kUsage, fmt::format("'{}' cannot be repacked as {}", request.input.Name(),
+                                                ArtifactFormatName(format)))
         .WithHint("a wheel becomes conda or tar.bz2, a conda package becomes a wheel");
   }
   return names;
@@ -30,7 +31,8 @@ Result<Json> FormatNames(const RepackRequest& request, const std::vector<Artifac
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   const bool is_wheel = request.input.Name().ends_with(".whl");
   const graph::StageTable stages = MakeStages();
-  graph::Node node = stages.MakeNode(is_wheel ? "repack-conda" : "repack-wheel", std::string(request.input.Name()));
+  graph::Node node =
+      stages.MakeNode(is_wheel ? "repack-conda" : "repack-wheel", std::string(request.input.Name()));
   {
     Task task(env.reporter, {.stage = "read", .subject = node.subject});
     PTPKG_TRY(const Digests digests, HashFile(env.fs, request.input));
@@ -40,7 +42,8 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   node.inputs["layout"] = request.layout;
   node.inputs["source_date_epoch"] = env.source_date_epoch;
   if (is_wheel) {
-    PTPKG_TRY(node.inputs["formats"], FormatNames(request, {ArtifactFormat::kConda, ArtifactFormat::kTarBz2}));
+    PTPKG_TRY(node.inputs["formats"],
+              FormatNames(request, {ArtifactFormat::kConda, ArtifactFormat::kTarBz2}));
     node.inputs["build string"] = request.build_string;
     node.inputs["build number"] = request.build_number;
     node.inputs["python"] = request.python;
@@ -57,7 +60,8 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   const std::string subject = node.subject;
   plan.nodes.push_back(std::move(node));
   const std::string published = AddPublication(
-      stages, {.subject = subject, .output = request.output, .packs = {packed}, .force = request.force}, plan);
+      stages, {.subject = subject, .output = request.output, .packs = {packed}, .force = request.force},
+      plan);
   AddIndex(stages, request.output, {published}, plan);
   return plan;
 }

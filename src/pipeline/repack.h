@@ -25,8 +25,9 @@ struct RepackRequest {
   bool dry_run = false;
 };
 
-/// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package a wheel.
-/// The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats that are not of the target family.
+/// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package
+/// a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats that are not
+/// of the target family.
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
 
 /// Plans and runs. Errors: those of PlanRepack and RunPlan.

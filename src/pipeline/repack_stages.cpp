@@ -32,7 +32,9 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const Json number, run.Input("build number"));
   options.build_number = number.get<std::uint64_t>();
   PTPKG_TRY(const Json formats, run.Input("formats"));
-  const auto wants = [&](const char* name) { return std::find(formats.begin(), formats.end(), name) != formats.end(); };
+  const auto wants = [&](const char* name) {
+    return std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
 
   PTPKG_TRY(const AbsPath unpacked_folder, work.MakeFolder("wheel"));
   PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
@@ -48,7 +50,8 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
                                   .prefix_placeholder = made.placeholder,
                                   .binary_placeholders = false},
                                  run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
-  return PackedResult(run, artifacts, made.metadata.subdir, {.unknown_requirements = made.unknown_requirements});
+  return PackedResult(run, artifacts, made.metadata.subdir,
+                      {.unknown_requirements = made.unknown_requirements});
 }
 
 Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) {

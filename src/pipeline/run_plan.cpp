@@ -36,8 +36,10 @@ class Kept {
 
 StageTime TimeOf(const graph::Node& node, const NodeOutcome& outcome) {
   const bool ran = outcome.state == NodeState::kRan && outcome.result.idle.empty();
-  const std::string reason = outcome.state == NodeState::kWouldRun ? "would run: " + outcome.reason : outcome.reason;
-  return {.stage = node.stage, .subject = node.subject, .ran = ran, .reason = reason, .seconds = outcome.seconds};
+  const std::string reason =
+      outcome.state == NodeState::kWouldRun ? "would run: " + outcome.reason : outcome.reason;
+  return {
+      .stage = node.stage, .subject = node.subject, .ran = ran, .reason = reason, .seconds = outcome.seconds};
 }
 
 /// Adds what the node's result says to people. A publication says what was made.
@@ -79,8 +81,10 @@ Result<BuildSummary> Summarise(Env& env, const graph::Plan& plan, const std::vec
   return summary;
 }
 
-/// Removes artifacts that wait for a publication that will not come: of other plans, and those that are published.
-Result<void> CleanStaging(Env& env, const AbsPath& staging, graph::Store& store, const std::set<std::string>& keep) {
+/// Removes artifacts that wait for a publication that will not come: of other plans, and those that are
+/// published.
+Result<void> CleanStaging(Env& env, const AbsPath& staging, graph::Store& store,
+                          const std::set<std::string>& keep) {
   const AbsPath results = staging / "results";
   PTPKG_TRY(const bool there, Exists(env.fs, results));
   if (!there) return Ok();
@@ -120,7 +124,8 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
 
 }  // namespace
 
-Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output, const RunOptions& options) {
+Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
+                             const RunOptions& options) {
   Kept kept(env, output);
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
   auto summary = Summarise(env, plan, outcomes);
@@ -163,7 +168,8 @@ Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan,
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const std::string reason = TimeOf(plan.nodes[i], outcomes[i]).reason;
-    lines.push_back(fmt::format("{:<{}}  {}  {}", plan.nodes[i].id, width, keys[i].key.substr(0, 12), reason));
+    lines.push_back(
+        fmt::format("{:<{}}  {}  {}", plan.nodes[i].id, width, keys[i].key.substr(0, 12), reason));
   }
   return lines;
 }

@@ -13,14 +13,15 @@ struct RunOptions {
   bool dry_run = false;  ///< Say what would run; write nothing.
 };
 
-/// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times. Errors: those
-/// of the node that failed, first in the plan's order, with its subject as context; what other nodes had published by
-/// then stays, indexed.
-Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output, const RunOptions& options);
+/// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.
+/// Errors: those of the node that failed, first in the plan's order, with its subject as context; what other
+/// nodes had published by then stays, indexed.
+Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
+                             const RunOptions& options);
 
-/// Runs one node of the plan in `file`, as another executor would: on any machine where the plan's places hold what
-/// its inputs name, and with the cache and the output folder of the nodes before. Errors: kInvalidInput (the plan),
-/// kNotFound (no such node; a result that it needs is missing), those of the stage.
+/// Runs one node of the plan in `file`, as another executor would: on any machine where the plan's places
+/// hold what its inputs name, and with the cache and the output folder of the nodes before. Errors:
+/// kInvalidInput (the plan), kNotFound (no such node; a result that it needs is missing), those of the stage.
 Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& id);
 
 /// One line a node for people: "conda/toy-1.0-0  0123456789ab  would run: first run".

@@ -1,12 +1,14 @@
 #pragma once
-// The stages that plans are made of. Layer: pipeline. What a stage reads of its node is said here; a place or input
-// that is missing is an error that names it.
+// The stages that plans are made of. Layer: pipeline. What a stage reads of its node is said here; a place or
+// input that is missing is an error that names it.
 //
 // stage         makes                           needs                     inputs, places
-// build         tree/ and licenses/             "package NAME"…           recipe (NativeBuild), recipe folder, source,
-//                                                                          tools, env, packages, source_date_epoch
-// conda         .conda, .tar.bz2                "staged tree"             recipe, formats, run exports, recipe folder
-// wheel         .whl                            "staged tree"             recipe, wanted
+// build         tree/ and licenses/             "package NAME"…           recipe (NativeBuild), recipe
+// folder, source,
+//                                                                          tools, env, packages,
+//                                                                          source_date_epoch
+// conda         .conda, .tar.bz2                "staged tree"             recipe, formats, run exports,
+// recipe folder wheel         .whl                            "staged tree"             recipe, wanted
 // repack-conda  .conda, .tar.bz2 of a wheel                               artifact, formats, layout, …
 // repack-wheel  .whl of a conda package                                   artifact, layout, distribution
 // check         nothing; findings               "artifacts"               allow unresolved
@@ -14,8 +16,8 @@
 // publish       names in the output folder      all of a variant          count
 // index         index files                     all publications
 //
-// A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": [texts that no file of them may hold]}, with
-// the record's `path` as the place below the output folder, and the files flat in its folder.
+// A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": [texts that no file of them may
+// hold]}, with the record's `path` as the place below the output folder, and the files flat in its folder.
 
 #include "graph/stage.h"
 

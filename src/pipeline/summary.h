@@ -11,11 +11,11 @@
 namespace ptpkg::pipeline {
 
 struct BuildSummary {
-  std::vector<ArtifactRecord> artifacts;           ///< In the plan's order; those that were there already too.
-  std::vector<StageTime> stages;                   ///< In the plan's order.
-  std::vector<Report> reports;                     ///< Of checks with findings.
-  std::vector<std::string> skipped;                ///< Variants whose recipe says `skip`.
-  std::vector<std::string> unknown_requirements;   ///< Repacking: kept under their own names.
+  std::vector<ArtifactRecord> artifacts;          ///< In the plan's order; those that were there already too.
+  std::vector<StageTime> stages;                  ///< In the plan's order.
+  std::vector<Report> reports;                    ///< Of checks with findings.
+  std::vector<std::string> skipped;               ///< Variants whose recipe says `skip`.
+  std::vector<std::string> unknown_requirements;  ///< Repacking: kept under their own names.
 };
 
 }  // namespace ptpkg::pipeline

@@ -7,7 +7,8 @@
 namespace ptpkg::pipeline {
 
 Result<WorkFolder> WorkFolder::Create(Env& env, const graph::NodeRun& run) {
-  PTPKG_TRY(TempDir folder, TempDir::Create(env.fs, env.cache_dir / "work", "node"), "while preparing the cache");
+  PTPKG_TRY(TempDir folder, TempDir::Create(env.fs, env.cache_dir / "work", "node"),
+            "while preparing the cache");
   return WorkFolder(env, run, std::move(folder));
 }
 
@@ -19,8 +20,8 @@ Result<AbsPath> WorkFolder::MakeFolder(std::string_view name) {
 
 namespace {
 
-/// Gives every file that has a second name bytes of its own: trees that are packed are links to results of the store,
-/// and a kept folder may be edited.
+/// Gives every file that has a second name bytes of its own: trees that are packed are links to results of
+/// the store, and a kept folder may be edited.
 Result<void> SplitLinks(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, folder));
   for (const source::WalkEntry& entry : entries) {
@@ -37,7 +38,8 @@ Result<void> SplitLinks(Env& env, const AbsPath& folder) {
 
 Result<void> WorkFolder::Finish() && {
   if (!run_->Has("keep-work")) return Ok();
-  const AbsPath kept = env_->cache_dir / "kept" / fmt::format("{}-{}", run_->subject(), run_->key().substr(0, 12));
+  const AbsPath kept =
+      env_->cache_dir / "kept" / fmt::format("{}-{}", run_->subject(), run_->key().substr(0, 12));
   PTPKG_CHECK(env_->fs.MakeDirs(kept.Parent()));
   PTPKG_CHECK(RemoveTree(env_->fs, kept));
   PTPKG_CHECK(SplitLinks(*env_, path()), "while keeping the work folder");

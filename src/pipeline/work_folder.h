@@ -14,8 +14,8 @@ class WorkFolder {
   [[nodiscard]] const AbsPath& path() const { return folder_.path(); }
   /// A new folder in it. Errors: kAlreadyExists.
   Result<AbsPath> MakeFolder(std::string_view name);
-  /// Call it when the node has ended, well or not: with "keep-work" the folder becomes <cache>/kept/<subject>-<key>,
-  /// in place of one of an earlier run, and a note says so.
+  /// Call it when the node has ended, well or not: with "keep-work" the folder becomes
+  /// <cache>/kept/<subject>-<key>, in place of one of an earlier run, and a note says so.
   Result<void> Finish() &&;
 
  private:

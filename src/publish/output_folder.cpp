@@ -50,7 +50,8 @@ Result<std::unique_ptr<File>> OutputFolder::Lock() {
   const AbsPath path = StagingRoot() / "lock";
   PTPKG_CHECK(env_->fs.MakeDirs(StagingRoot()));
   auto file = env_->fs.Open(path, OpenMode::kCreateNew);
-  if (!file && file.error().code() == ErrorCode::kAlreadyExists) file = env_->fs.Open(path, OpenMode::kReadWrite);
+  if (!file && file.error().code() == ErrorCode::kAlreadyExists)
+    file = env_->fs.Open(path, OpenMode::kReadWrite);
   if (!file) return std::move(file).error();
   PTPKG_CHECK((*file)->Lock());
   return file;
@@ -76,8 +77,9 @@ Result<void> OutputFolder::ReadManifest() {
 Result<void> OutputFolder::WriteManifest() {
   Json list = Json::array();
   for (const auto& [path, record] : artifacts_) list.push_back(ArtifactRecordToJson(record));
-  return WriteFile(env_->fs, root_ / "manifest.json",
-                   DumpJson({{"manifest_version", kManifestVersion}, {"artifacts", list}, {"stages", times_}}));
+  return WriteFile(
+      env_->fs, root_ / "manifest.json",
+      DumpJson({{"manifest_version", kManifestVersion}, {"artifacts", list}, {"stages", times_}}));
 }
 
 Result<void> OutputFolder::WriteTimes(const std::vector<StageTime>& times) {
@@ -128,7 +130,8 @@ Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key)
 }
 
 Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string& key) {
-  auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.publication == key; });
+  auto records =
+      Matching(artifacts_, [&](const ArtifactRecord& record) { return record.publication == key; });
   for (const ArtifactRecord& record : records) {
     // One that another publication has replaced is missing here.
     PTPKG_TRY(const bool present, IsPresent(record));
@@ -195,8 +198,8 @@ Result<std::vector<PublishItem>> OutputFolder::ReadJournal() {
 }
 
 void OutputFolder::TakeBack(const std::vector<Move>& moves) {
-  // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only when
-  // everything else is as before.
+  // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only
+  // when everything else is as before.
   bool whole = true;
   for (const Move& move : moves) {
     const auto replaced = Exists(env_->fs, move.replaced);

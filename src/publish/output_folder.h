@@ -4,9 +4,10 @@
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/logs/…   <root>/manifest.json
 //   <root>/.ptpkg/            artifacts that wait for their publication, and the journal of one under way
 //
-// A publication is all or nothing: its files lie checked on the same file system, a journal says which names they
-// will get, then they get them and the manifest is written. A call that fails takes back what it did; one
-// that is killed is completed by whoever opens the folder for writing next. One process publishes at a time.
+// A publication is all or nothing: its files lie checked on the same file system, a journal says which names
+// they will get, then they get them and the manifest is written. A call that fails takes back what it did;
+// one that is killed is completed by whoever opens the folder for writing next. One process publishes at a
+// time.
 
 #include <map>
 #include <string>
@@ -41,7 +42,8 @@ class OutputFolder {
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
   [[nodiscard]] AbsPath StagingRoot() const { return PlaceOfStaging(root_); }
   [[nodiscard]] static AbsPath PlaceOfStaging(const AbsPath& root) { return root / ".ptpkg"; }
-  [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject, std::string_view step);
+  [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject,
+                                         std::string_view step);
 
   /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
@@ -50,18 +52,18 @@ class OutputFolder {
   /// Errors: kIo with a hint (permission, full disk).
   Result<void> Prepare();
 
-  /// The artifacts that the node of this key made, if those that the manifest still knows are there, unchanged;
-  /// else none. Who knows how many they were compares.
+  /// The artifacts that the node of this key made, if those that the manifest still knows are there,
+  /// unchanged; else none. Who knows how many they were compares.
   Result<std::vector<ArtifactRecord>> MadeBy(const std::string& key);
   /// The artifacts of the publication of this key, if all of them are there, unchanged; else none.
   Result<std::vector<ArtifactRecord>> PublishedBy(const std::string& key);
   /// The artifacts that passed the check of this key, whether they are still there or not.
   [[nodiscard]] std::vector<ArtifactRecord> CheckedBy(const std::string& key) const;
 
-  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the same
-  /// bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made it and it
-  /// has not changed since, or with kReplace. Waits while another process publishes here.
-  /// Errors: kAlreadyExists with a hint (before anything is touched), kIo.
+  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
+  /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
+  /// it and it has not changed since, or with kReplace. Waits while another process publishes here. Errors:
+  /// kAlreadyExists with a hint (before anything is touched), kIo.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.

@@ -9,7 +9,8 @@ namespace ptpkg::recipe {
 namespace {
 
 bool IsWordByte(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_';
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+         byte == '_';
 }
 
 bool IsRequired(const Requirements& requirements, const std::string& key) {

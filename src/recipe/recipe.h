@@ -91,7 +91,8 @@ struct ContentsTest {
   std::vector<std::string> missing_files = {};  ///< `files.not_exists`: must match nothing.
   std::vector<std::string> site_packages = {};  ///< Modules ("a.b") or paths ("a/b.py") below site-packages.
   std::vector<std::string> bin = {};
-  std::vector<std::string> lib = {};  ///< "z" is libz.so, libz.so.* or libz.a; names with an ending are files.
+  std::vector<std::string> lib =
+      {};  ///< "z" is libz.so, libz.so.* or libz.a; names with an ending are files.
   std::vector<std::string> include = {};
   bool strict = false;  ///< Every file of the package must be matched by one of the globs.
 };

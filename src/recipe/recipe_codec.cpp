@@ -1,11 +1,11 @@
 #include "recipe/recipe_codec.h"
 
-#include "support/json.h"
-
 #include <fmt/format.h>
 
-// The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each struct, so
-// that a new one cannot be forgotten here.
+#include "support/json.h"
+
+// The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each
+// struct, so that a new one cannot be forgotten here.
 
 namespace ptpkg::spec {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatchSpec, name, version, build)
@@ -15,16 +15,19 @@ namespace ptpkg::recipe {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::kRunpath, "runpath"}})
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches)  // and its digest, below
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory,
+                                   patches)  // and its digest, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports, ignore_run_exports)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports,
+                                   ignore_run_exports)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BuildScript, lines, file, interpreter, env)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(About, homepage, repository, documentation, license, license_family, license_files,
-                                   summary, description)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(About, homepage, repository, documentation, license, license_family,
+                                   license_files, summary, description)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include, strict)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include,
+                                   strict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
                                    wheel_exclude, system_packages, allow_unresolved, allow_empty)
@@ -94,7 +97,8 @@ Error Unreadable(std::string_view where, std::string_view what) {
 /// What VisitFields does not reach. May throw what nlohmann throws.
 Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe) {
   const Json& digests = json.at("source digests");
-  if (digests.size() != recipe.sources.size()) return Unreadable(where, "sources and digests differ in number");
+  if (digests.size() != recipe.sources.size())
+    return Unreadable(where, "sources and digests differ in number");
   for (std::size_t i = 0; i < digests.size(); ++i) {
     const auto text = digests[i].get<std::string>();
     if (text.empty()) continue;

@@ -14,10 +14,14 @@ bool ContinuesName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-Finding Found(const TreeEntry& entry, const std::string& path, const std::string& where) {
-  return {"artifact-build-path", Severity::kError, entry.path.str(),
-          fmt::format("the build path '{}' occurs {}", path, where),
-          "build with a prefix map (-ffile-prefix-map), or have the file rewritten before packing"};
+/// What differs from file to file stands in the fix, so that equal messages can be counted together.
+Finding Found(const TreeEntry& entry, const std::string& path, std::string_view where,
+              std::string_view first = "") {
+  return {
+      "artifact-build-path", Severity::kError, entry.path.str(),
+      fmt::format("the build path '{}' occurs in the {}", path, where),
+      fmt::format("build with a prefix map (-ffile-prefix-map), or have the file rewritten before packing{}",
+                  first)};
 }
 
 /// The offset of the first occurrence of each path that ends there.
@@ -45,7 +49,7 @@ Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entr
   if (entry.kind == FileKind::kSymlink) {
     for (const std::string& path : paths) {
       if (entry.link_target == path || entry.link_target.starts_with(path + "/")) {
-        findings.push_back(Found(entry, path, "in the link's target"));
+        findings.push_back(Found(entry, path, "link's target"));
       }
     }
     return Ok();
@@ -53,7 +57,8 @@ Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entr
   std::vector<std::optional<std::uint64_t>> first(paths.size());
   PTPKG_CHECK(SearchContent(env, tree.root / entry.path, paths, first));
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (first[i]) findings.push_back(Found(entry, paths[i], fmt::format("at byte {}", *first[i])));
+    if (first[i])
+      findings.push_back(Found(entry, paths[i], "file", fmt::format("; it is at byte {}", *first[i])));
   }
   return Ok();
 }

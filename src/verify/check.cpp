@@ -59,11 +59,12 @@ Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_
 }
 
 /// What every examination ends with.
-void Conclude(const AbsPath& subject, Profile profile, Examination& examination) {
+void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& options,
+              Examination& examination) {
   examination.report.subject = subject.str();
   examination.profile = profile;
   std::vector<Finding>& findings = examination.report.findings;
-  ApplyProfile(profile, findings);
+  ApplyProfile(profile, options.never_errors, findings);
   std::sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
     return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
   });
@@ -99,9 +100,11 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
     CheckOptions elf_options = options;
     elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
                                     content.dependencies.end());
+    elf_options.allowed_by_package.insert(elf_options.allowed_by_package.end(),
+                                          content.allow_unresolved.begin(), content.allow_unresolved.end());
     PTPKG_CHECK(CheckElfFiles(env, content.tree.root, elf_options, promise, examination));
   }
-  Conclude(artifact, options.profile.value_or(DefaultProfile(name)), examination);
+  Conclude(artifact, options.profile.value_or(DefaultProfile(name)), options, examination);
   return examination;
 }
 
@@ -112,7 +115,7 @@ Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOption
     PTPKG_TRY(const StagedTree tree, ScanTree(env, root));
     PTPKG_CHECK(CheckBuildPaths(env, tree, options.forbidden_paths, examination.report.findings));
   }
-  Conclude(root, options.profile.value_or(Profile::kTree), examination);
+  Conclude(root, options.profile.value_or(Profile::kTree), options, examination);
   return examination;
 }
 

@@ -19,9 +19,13 @@ struct CheckOptions {
   /// Names that the environment provides, as globs, besides the built-in system list: NEEDED entries and
   /// libraries that are opened at run time.
   std::vector<std::string> allow_unresolved = {};
+  /// The same, as the package says it of itself; those of its ptpkg.json are added.
+  std::vector<std::string> allowed_by_package = {};
   /// Names of packages that the artifact depends on, besides those that the tree itself declares
   /// (*.dist-info/METADATA, info/index.json). Matching ignores case and '-', '_', '.'.
   std::vector<std::string> dependencies = {};
+  /// Ids of findings that are no errors here, whatever the profile says.
+  std::vector<std::string> never_errors = {};
   /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
   std::optional<Profile> profile = {};
 };

@@ -11,11 +11,13 @@
 #include "conda/prefix.h"
 #include "conda/reader.h"
 #include "conda/tree_writer.h"
+#include "model/package_note.h"
 #include "spec/match_spec.h"
 #include "support/json.h"
 #include "support/text.h"
 #include "verify/conda_container_checks.h"
 #include "verify/conda_metadata_checks.h"
+#include "verify/note_checks.h"
 #include "verify/unreadable.h"
 
 namespace ptpkg::verify {
@@ -52,10 +54,14 @@ class CondaChecks {
     CheckCondaMetadata(*info, file_name, findings_);
     PTPKG_CHECK(CheckPaths(*info));
     CheckFilesList(*info);
+    const auto note = info->info_files.find(std::string(kPackageNoteName));
     return CondaContent{.tree = Tree(),
                         .dependencies = Dependencies(*info),
                         .specs = Specs(*info),
-                        .subdir = Text(info->index, "subdir")};
+                        .subdir = Text(info->index, "subdir"),
+                        .allow_unresolved = note == info->info_files.end()
+                                                ? std::vector<std::string>{}
+                                                : AllowedByNote(note->second, "info/ptpkg.json", findings_)};
   }
 
  private:
@@ -159,9 +165,9 @@ class CondaChecks {
     // The digest of a link is that of its target; builders disagree on it and no installer compares it.
     if (link || (file.size_bytes == entry.size_bytes && file.sha256 == entry.sha256)) return;
     Add("conda-paths-digest", Severity::kError, entry.path,
-        fmt::format("{} bytes with sha256 {}, but paths.json says {} bytes with {}", file.size_bytes,
-                    file.sha256.Hex(), entry.size_bytes, entry.sha256.Hex()),
-        kWriteAgain);
+        "the file has another size or digest than paths.json says",
+        fmt::format("{}; the file has {} bytes with sha256 {}, the list says {} bytes with {}", kWriteAgain,
+                    file.size_bytes, file.sha256.Hex(), entry.size_bytes, entry.sha256.Hex()));
   }
 
   /// Looks for the placeholder, then installs the file, so that the checks that follow see what a user gets.

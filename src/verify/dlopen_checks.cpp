@@ -69,8 +69,8 @@ class OpenedChecks {
   }
 
   [[nodiscard]] bool FromElsewhere(const std::string& name) const {
-    if (MatchesAny(options_.allow_unresolved, name) || MatchesAny(SystemLibraries(), name) ||
-        MatchesAny(DriverLibraries(), name)) {
+    if (MatchesAny(options_.allow_unresolved, name) || MatchesAny(options_.allowed_by_package, name) ||
+        MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name)) {
       return true;
     }
     return FindProvider(dependencies_, name).known ||

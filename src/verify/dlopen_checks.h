@@ -11,7 +11,7 @@
 namespace ptpkg::verify {
 
 /// For every mention of a name that data/dlopened.yaml knows, unless the tree has it, a dependency brings it,
-/// or options.allow_unresolved names it:
+/// or the options allow it:
 /// - elf-dlopen-renamed, when the tree has that library under another name: with a hash (error; warning if it
 /// still
 ///   calls itself by the old name and something needs it, since a name is found while it is loaded), or

@@ -55,7 +55,11 @@ class NeededChecks {
     }
     if (!outcome.missing && outcome.missing_where.empty()) return;
     if (FromElsewhere(name)) return;
-    if (outcome.missing) {
+    if (MatchesAny(options_.allowed_by_package, name)) {
+      findings.Add("elf-allowed-needed", Severity::kInfo,
+                   fmt::format("needs '{}', which the package leaves to the machine", name),
+                   "nothing, if every machine that it is made for has the library");
+    } else if (outcome.missing) {
       AddMissing(need, findings);
     } else {
       findings.Add("elf-conditional-needed", Severity::kWarning,

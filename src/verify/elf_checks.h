@@ -21,7 +21,7 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 /// Each NEEDED is found as ld.so finds it, in every process that loads the file; or it is allowed by the
 /// options or the package itself, part of every system, or brought by a declared dependency. Findings:
 /// elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed, elf-conditional-needed,
-/// elf-needed-path.
+/// elf-allowed-needed, elf-needed-path.
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
                  const std::vector<std::string>& dependencies, const Loads& loads,
                  std::vector<Finding>& findings);

@@ -90,6 +90,24 @@ std::string_view MachineOfTag(std::string_view platform) {
   return {};
 }
 
+bool PublicIndexTakes(std::string_view platform) {
+  constexpr std::array<std::string_view, 3> kWhole = {"any", "linux_armv6l", "linux_armv7l"};
+  constexpr std::array<std::string_view, 6> kSystems = {"win32", "win_",     "macosx_",
+                                                        "ios_",  "android_", "pyemscripten_"};
+  constexpr std::array<std::string_view, 7> kMachinesOfBoth = {"x86_64",  "i686",  "aarch64", "armv7l",
+                                                               "ppc64le", "s390x", "riscv64"};
+  if (std::find(kWhole.begin(), kWhole.end(), platform) != kWhole.end()) return true;
+  if (std::any_of(kSystems.begin(), kSystems.end(),
+                  [&](std::string_view system) { return platform.starts_with(system); })) {
+    return true;
+  }
+  const bool many = platform.starts_with("manylinux");
+  if (!many && !platform.starts_with("musllinux_")) return false;
+  const std::string_view machine = MachineOfTag(platform);
+  return (many && machine == "ppc64") ||
+         std::find(kMachinesOfBoth.begin(), kMachinesOfBoth.end(), machine) != kMachinesOfBoth.end();
+}
+
 std::optional<GlibcVersion> GlibcOf(std::string_view version) {
   if (version == kRelativeRelocations) return kRelativeRelocationsSince;
   if (!version.starts_with("GLIBC_")) return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"conda", "wheel", "pytorch-index", "tree"};
 
 // The severities of every profile, where they differ from what the check says. Sorted by id.
-constexpr std::array<SeverityRule, 10> kRules = {{
+constexpr std::array<SeverityRule, 12> kRules = {{
     // All wheels of an index of one's own are built to share one OpenMP run-time library.
     {"elf-duplicate-openmp", Profile::kPytorchIndex, Severity::kError},
     // The C library of current distributions (glibc 2.41) refuses to open such a library.
@@ -24,7 +24,9 @@ constexpr std::array<SeverityRule, 10> kRules = {{
     {"elf-isa-level", Profile::kTree, Severity::kWarning},
     // Own builds can be compiled anew; hardened systems refuse to load them as they are.
     {"elf-text-relocations", Profile::kPytorchIndex, Severity::kError},
-    // Public indexes refuse the upload; an index of one's own serves what it is given.
+    // Public indexes refuse these uploads; an index of one's own serves what it is given.
+    {"wheel-platform-tag", Profile::kWheel, Severity::kError},
+    {"wheel-platform-tag", Profile::kPytorchIndex, Severity::kInfo},
     {"wheel-requirement-url", Profile::kWheel, Severity::kError},
     {"wheel-requirement-url", Profile::kPytorchIndex, Severity::kInfo},
     {"wheel-summary", Profile::kWheel, Severity::kError},
@@ -60,11 +62,14 @@ Profile DefaultProfile(std::string_view file_name) {
 
 std::span<const SeverityRule> SeverityRules() { return kRules; }
 
-void ApplyProfile(Profile profile, std::vector<Finding>& findings) {
+void ApplyProfile(Profile profile, const std::vector<std::string>& never_errors,
+                  std::vector<Finding>& findings) {
   for (Finding& finding : findings) {
     for (const SeverityRule& rule : kRules) {
       if (rule.profile == profile && rule.id == finding.id) finding.severity = rule.severity;
     }
+    const bool tamed = std::find(never_errors.begin(), never_errors.end(), finding.id) != never_errors.end();
+    if (tamed && finding.severity == Severity::kError) finding.severity = Severity::kWarning;
   }
 }
 

@@ -38,7 +38,9 @@ struct SeverityRule {
 /// Sorted by id, then profile.
 std::span<const SeverityRule> SeverityRules();
 
-/// Sets the severities that `profile` has rules for; all others stay as the check found them.
-void ApplyProfile(Profile profile, std::vector<Finding>& findings);
+/// Sets the severities that `profile` has rules for; all others stay as the check found them. Errors whose id
+/// is in `never_errors` become warnings.
+void ApplyProfile(Profile profile, const std::vector<std::string>& never_errors,
+                  std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -4,6 +4,7 @@
 #include "verify/dlopen_checks.h"
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
+#include "verify/note_checks.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -23,13 +24,16 @@ Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& op
   } else {
     PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
   }
+  CheckOptions allowing = options;
+  PTPKG_TRY(const std::vector<std::string> allowed, AllowedByNotes(env, tree, findings));
+  allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), allowed.begin(), allowed.end());
   PTPKG_TRY(const Loads loads, Loads::Play(env, tree, promised.isa));
 
-  CheckNeeded(tree, options, dependencies, loads, findings);
+  CheckNeeded(tree, allowing, dependencies, loads, findings);
   CheckSearchPaths(tree, options, findings);
   CheckAgreement(tree, loads, findings);
   CheckFlags(tree, findings);
-  CheckOpened(tree, opened, options, dependencies, findings);
+  CheckOpened(tree, opened, allowing, dependencies, findings);
 
   examination.files = MeasureNeeds(tree, policies);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {

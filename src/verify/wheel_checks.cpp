@@ -7,7 +7,9 @@
 #include <optional>
 #include <set>
 
+#include "support/text.h"
 #include "verify/file_kind.h"
+#include "verify/platform_policies.h"
 #include "verify/wheel_metadata_checks.h"
 #include "wheel/record.h"
 
@@ -82,8 +84,9 @@ void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const s
       row->size_bytes != entry.size_bytes) {
     findings.push_back(
         {"wheel-record-digest", Severity::kError, path,
-         fmt::format("the file has {} bytes with another content than RECORD says", entry.size_bytes),
-         "the wheel is damaged or was edited: fetch or write it again"});
+         "the file has another size or digest than RECORD says",
+         fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
+                     entry.size_bytes)});
   }
 }
 
@@ -158,6 +161,17 @@ Result<bool> HasBinaries(Env& env, const StagedTree& tree, const wheel::FileName
   return false;
 }
 
+void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
+  std::vector<std::string> refused;
+  for (std::string& platform : Split(name.tag.platform, '.')) {
+    if (!PublicIndexTakes(platform)) refused.push_back(std::move(platform));
+  }
+  if (refused.empty()) return;
+  findings.push_back({"wheel-platform-tag", Severity::kWarning, "",
+                      fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
+                      "tag it for the manylinux policy that it fits: 'ptpkg check' names it"});
+}
+
 }  // namespace
 
 Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
@@ -173,6 +187,7 @@ Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree&
                         fmt::format("'{}' is not in normal form", wheel.Name()),
                         fmt::format("name it '{}'", name->str())});
   }
+  CheckPlatforms(*name, findings);
   const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, *name, findings);
   if (!dist_info_dir) return Ok();
   CheckLayout(tree, *name, *dist_info_dir, findings);

@@ -143,6 +143,20 @@ bool IsInterpreterName(std::string_view name) {
   return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
 }
 
+/// A wheel with compiled files.
+void CheckPurity(const WheelView& view, bool root_is_purelib, const std::string& file,
+                 std::vector<Finding>& findings) {
+  const std::vector<std::string> platforms = Split(view.file_name.tag.platform, '.');
+  const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
+  if (!any && !root_is_purelib) return;
+  // Nearly all interpreters have one folder for both kinds of files, so the flag alone breaks little.
+  findings.push_back(
+      {"wheel-pure-with-binaries", any ? Severity::kError : Severity::kWarning, file,
+       fmt::format("the wheel holds compiled files, but {}",
+                   any ? "its tag says that it fits every platform" : "is marked as pure Python"),
+       "set Root-Is-Purelib to false and name the platform in the tag"});
+}
+
 }  // namespace
 
 void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
@@ -185,15 +199,7 @@ void CheckWheelFile(const WheelView& view, const std::string& text, bool has_bin
          fmt::format("WHEEL has the build tag '{}', the file name '{}'", parsed->build, view.file_name.build),
          "write the build tag into both places, or into none"});
   }
-  const std::vector<std::string> platforms = Split(view.file_name.tag.platform, '.');
-  const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
-  if (has_binaries && (parsed->root_is_purelib || any)) {
-    findings.push_back(
-        {"wheel-pure-with-binaries", Severity::kError, file,
-         fmt::format("the wheel holds compiled files, but {}",
-                     any ? "its tag says that it fits every platform" : "is marked as pure Python"),
-         "set Root-Is-Purelib to false and name the platform in the tag"});
-  }
+  if (has_binaries) CheckPurity(view, parsed->root_is_purelib, file, findings);
 }
 
 void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {

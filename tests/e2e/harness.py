@@ -49,6 +49,13 @@ def peer_program(name: str) -> pathlib.Path:
     return program
 
 
+def real_input() -> pathlib.Path:
+    """Where wheels of the Python index are kept, in the user's cache."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache
+
+
 def sha256(path: pathlib.Path) -> str:
     digest = hashlib.sha256()
     with open(path, "rb") as file:

@@ -12,6 +12,9 @@ import re
 import struct
 import subprocess
 
+UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED = (
+    "elf-unreachable-needed", "elf-shadowed-needed", "elf-conditional-needed", "elf-unresolved-needed")
+
 LOADER = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
 X86_64, I386, AARCH64 = 62, 3, 183
 TYPE_RELOCATABLE, TYPE_EXECUTABLE, TYPE_SHARED = 1, 2, 3
@@ -127,6 +130,8 @@ def read_facts(path: pathlib.Path) -> Facts | None:
                 break
             entries.append((tag, value))
         values = dict(reversed(entries))
+        if 5 not in values:
+            return None
         load = next(s for s in segments if s[0] == 1 and s[3] <= values[5] < s[3] + s[5])
         file.seek(values[5] - load[3] + load[2])
         strings = file.read(values[10])
@@ -238,13 +243,16 @@ class Judge:
             if said.fatal:
                 self.fatal.add(self.place(pathlib.Path(said.fatal[0])))
             for request in said.requests:
+                if request.found is not None:
+                    self.loaded.add(self.place(request.found))
                 file = self.place(request.needed_by)
+                if file not in self.files:
+                    continue  # one of the system's
                 key = (file, self.as_written(file, request.name))
                 if request.found is None:
                     self.missing.setdefault(key, set()).add(level)
                 else:
                     self.found.setdefault(key, set()).add(self.place(request.found))
-                    self.loaded.add(self.place(request.found))
 
     def judge(self) -> None:
         def module(name: str) -> bool:
@@ -266,3 +274,52 @@ class Judge:
             for file in rest:
                 if self.place(self.root / file) not in self.loaded:
                     self.begin(file)
+
+
+NAMED = re.compile(r"needs '([^']*)'")
+SHADOW = re.compile(r"leads to '([^']*)' first")
+
+
+def verdicts(outcome: dict) -> dict[tuple[str, str], str]:
+    """(file, needed name) → id of the finding, of one object of `ptpkg check --json`."""
+    return {(finding["file"], NAMED.search(finding["message"])[1]): finding["id"] for finding in outcome["findings"]
+            if finding["id"] in (UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Disagreement:
+    file: str
+    name: str  # "" for the tree as a whole
+    words: str
+
+
+def disagreements(outcome: dict, judge: Judge, tokens: bool) -> list[Disagreement]:
+    """Where `ptpkg check` and ld.so differ. `tokens`: a search path says $LIB or $PLATFORM, of which ld.so knows one value each."""
+    found: list[Disagreement] = []
+    ours = verdicts(outcome)
+    shadows = {SHADOW.search(finding["message"])[1] for finding in outcome["findings"] if finding["id"] == SHADOWED}
+    fatal = {"." if not path else path for path in judge.fatal}
+    if bool(shadows) != bool(fatal) or (fatal and not shadows & fatal):
+        found.append(Disagreement("", "", f"ptpkg ends at {sorted(shadows)}, ld.so at {sorted(fatal)}"))
+    if fatal:
+        return found  # ld.so says nothing about what comes behind
+    needed = {entry["file"]: entry["needed"] for entry in outcome["files"]}
+    for file, facts in judge.files.items():
+        for name in facts.needed:
+            key = (file, name)
+            levels = judge.missing.get(key, set())
+            if levels == set(judge.levels):
+                right = ours.get(key) in (UNREACHABLE, UNRESOLVED) or (tokens and ours.get(key) == CONDITIONAL)
+            elif levels:
+                right = key in ours  # at the levels that miss it another process may find it
+            else:
+                right = key not in ours or (tokens and ours[key] == CONDITIONAL)
+            if not right:
+                words = f"is missing for ld.so at {sorted(levels)}" if levels else "is there for ld.so"
+                found.append(Disagreement(file, name, f"{ours.get(key, 'no finding')}, but {words}"))
+            gets = {judge.place(judge.root / path) for path in needed[file][name]}
+            others = {path for path in judge.found.get(key, set()) if not path.startswith("/")} - gets
+            unseen = gets - judge.loaded
+            if (others or unseen) and not tokens:
+                found.append(Disagreement(file, name, f"ptpkg takes {sorted(gets)}, ld.so {sorted(others) or 'none of these'}"))
+    return found

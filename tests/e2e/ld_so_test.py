@@ -8,13 +8,12 @@ import json
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 
 import harness
 import ld_so
-from ld_so import Elf
+from ld_so import CONDITIONAL, Elf, SHADOWED, UNREACHABLE, UNRESOLVED
 
 SEEDS = "1-200"
 FOREIGN = Elf(machine=ld_so.AARCH64)
@@ -41,8 +40,6 @@ def write(root: pathlib.Path, files: dict[str, object]) -> None:
 
 
 # What ptpkg has to say of each: (id, file, needed name), beside agreeing with ld.so.
-UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED = (
-    "elf-unreachable-needed", "elf-shadowed-needed", "elf-conditional-needed", "elf-unresolved-needed")
 CASES: dict[str, tuple[dict[str, object], list[tuple[str, str, str]]]] = {
     "rpath down a chain of four": ({
         "pkg/ext.so": Elf(("libb.so",), rpath="$ORIGIN/libs"), "pkg/libs/libb.so": Elf(("libc1.so",)),
@@ -224,10 +221,6 @@ def seeds() -> list[int]:
     return numbers
 
 
-NAMED = re.compile(r"needs '([^']*)'")
-SHADOW = re.compile(r"leads to '([^']*)' first")
-
-
 class LdSo(harness.Case):
     def setUp(self) -> None:
         super().setUp()
@@ -244,43 +237,6 @@ class LdSo(harness.Case):
         self.assertEqual([outcome["subject"] for outcome in outcomes], [str(root) for root in roots])
         return outcomes
 
-    def verdicts(self, outcome: dict) -> dict[tuple[str, str], str]:
-        """(file, needed name) → id of the finding."""
-        return {(finding["file"], NAMED.search(finding["message"])[1]): finding["id"] for finding in outcome["findings"]
-                if finding["id"] in (UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED)}
-
-    def disagreements(self, outcome: dict, judge: ld_so.Judge, tokens: bool) -> list[str]:
-        found = []
-        ours = self.verdicts(outcome)
-        shadows = {SHADOW.search(finding["message"])[1] for finding in outcome["findings"] if finding["id"] == SHADOWED}
-        fatal = {"." if not path else path for path in judge.fatal}
-        if bool(shadows) != bool(fatal) or (fatal and not shadows & fatal):
-            found.append(f"ends at {sorted(shadows)}, ld.so at {sorted(fatal)}")
-        if fatal:
-            return found  # ld.so says nothing about what comes behind
-        needed = {entry["file"]: entry["needed"] for entry in outcome["files"]}
-        for file, facts in judge.files.items():
-            for name in facts.needed:
-                key, levels = (file, name), judge.missing.get((file, name), set())
-                ours_says = ours.get(key)
-                if levels == set(judge.levels):
-                    right = ours_says in (UNREACHABLE, UNRESOLVED) or (tokens and ours_says == CONDITIONAL)
-                elif levels:
-                    # At the levels that miss it another process may find it, so only a finding is asked for.
-                    right = ours_says is not None
-                else:
-                    right = ours_says is None or (tokens and ours_says == CONDITIONAL)
-                if not right:
-                    found.append(f"{file} needs {name}: {ours_says}, ld.so misses it at {sorted(levels)}")
-                gets = {judge.place(judge.root / path) for path in needed[file][name]}
-                more = judge.found.get(key, set()) - gets
-                if more and not tokens:
-                    found.append(f"{file} gets {name} from {needed[file][name]}, ld.so from {sorted(more)}")
-                unseen = gets - judge.loaded
-                if unseen and not tokens:
-                    found.append(f"{file} gets {name} from {sorted(unseen)}, which ld.so never loads")
-        return found
-
     def test_trees_made_by_hand(self):
         roots = []
         for number, (files, _) in enumerate(CASES.values()):
@@ -291,8 +247,8 @@ class LdSo(harness.Case):
                 tokens = any("$LIB" in text or "{LIB" in text or "$PLATFORM" in text for elf in files.values() if isinstance(elf, Elf)
                              for text in (elf.rpath, elf.runpath) if text)
                 if name not in ALLOWED:
-                    self.assertEqual(self.disagreements(outcome, ld_so.Judge(root, self.empty), tokens), [])
-                self.assertEqual([(found, *key) for key, found in self.verdicts(outcome).items()], expected)
+                    self.assertEqual(ld_so.disagreements(outcome, ld_so.Judge(root, self.empty), tokens), [])
+                self.assertEqual([(found, *key) for key, found in ld_so.verdicts(outcome).items()], expected)
 
     def test_random_trees(self):
         numbers = seeds()
@@ -306,7 +262,7 @@ class LdSo(harness.Case):
             tally.update(files=len(judge.files), processes=len(judge.entries) * len(judge.levels), found=len(judge.found),
                          missing=len(judge.missing), fatal=bool(judge.fatal))
             with self.subTest(seed=seed):
-                self.assertEqual(self.disagreements(outcome, judge, False), [], f"PTPKG_LD_SO_SEEDS={seed}")
+                self.assertEqual(ld_so.disagreements(outcome, judge, False), [], f"PTPKG_LD_SO_SEEDS={seed}")
         print(f"seeds {os.environ.get('PTPKG_LD_SO_SEEDS', SEEDS)}: {len(roots)} trees, {dict(tally)}", file=sys.stderr)
         if len(roots) >= 100:  # the generator makes enough of everything
             for kind, least in (("found", 2), ("missing", 2), ("fatal", 0.03)):

@@ -44,6 +44,12 @@ class Pipeline(harness.Case):
         self.assertEqual({f"conda/linux-64/{name}": record["sha256"] for name, record in indexed.items()},
                          {name: digest for name, digest in made.items() if name.startswith("conda/")})
 
+        with self.subTest("what the recipe leaves to the machine is known to the check of the finished files"):
+            for outcome in self.ptpkg_json("check", *[output / name for name in made]):
+                self.assertTrue(outcome["ok"], outcome)
+                allowed = [finding["message"] for finding in outcome["findings"] if finding["id"] == "elf-allowed-needed"]
+                self.assertEqual(bool(allowed), "toytorch" in outcome["subject"] and "omp" in outcome["subject"], outcome)
+
         second = self.build(root, output)
         ran = [key for key, state in self.stage_states(second).items() if state]
         self.assertEqual(ran, [], "a second run repeats nothing")

@@ -4,7 +4,6 @@ Wheels come from the Python index that pip is configured with and are kept in th
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import zipfile
@@ -17,8 +16,7 @@ PINS = {"numpy": "2.4.6", "scipy": "1.17.1", "torch": "2.15.0"}
 
 def real_wheel(name: str) -> pathlib.Path:
     """Downloads once into the user's cache."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
-    cache.mkdir(parents=True, exist_ok=True)
+    cache = harness.real_input()
     pattern = f"{name}-{PINS[name]}-cp311-*.whl"
     if not list(cache.glob(pattern)):
         subprocess.run([harness.peers_python(), "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",

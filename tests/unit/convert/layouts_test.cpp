@@ -33,8 +33,9 @@ TEST(Layouts, HoldTheListsOfPyTorch) {
   ASSERT_OK_AND_ASSIGN(const auto conda, BuiltInLayout("pytorch-conda"));
   EXPECT_THAT(
       conda,
-      ElementsAre(elf::PathRule{"torch/*.so*", {"$ORIGIN", "$ORIGIN/lib", "$ORIGIN/../../.."}, elf::PathTag::kRpath},
-                  elf::PathRule{"torch/lib/*.so*", {"$ORIGIN", "$ORIGIN/../../../.."}, elf::PathTag::kRpath}));
+      ElementsAre(
+          elf::PathRule{"torch/*.so*", {"$ORIGIN", "$ORIGIN/lib", "$ORIGIN/../../.."}, elf::PathTag::kRpath},
+          elf::PathRule{"torch/lib/*.so*", {"$ORIGIN", "$ORIGIN/../../../.."}, elf::PathTag::kRpath}));
   ASSERT_OK_AND_ASSIGN(const auto cuda, BuiltInLayout("pytorch-wheel-cuda13"));
   EXPECT_EQ(elf::JoinSearchPath(cuda[1].search_path),
             "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/nvshmem/lib:$ORIGIN/../../nvidia/nccl/lib:"

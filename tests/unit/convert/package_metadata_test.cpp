@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/matchers.h"
+
 namespace ptpkg::convert {
 namespace {
 
@@ -49,6 +51,31 @@ TEST(CondaMetadataOf, TakesEntryPointsOfNoarchPythonOnly) {
   EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ::testing::IsEmpty());
   recipe.noarch_python = true;
   EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ElementsAre("demo = demo:main"));
+}
+
+TEST(PackageNotes, TravelInBothFormats) {
+  recipe::Recipe recipe;
+  EXPECT_TRUE(CondaMetadataOf(recipe, {}).info_files.empty());
+  recipe.version = "1.0";
+  recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
+  const std::map<std::string, std::string> note = {
+      {"ptpkg.json", "{\n  \"allow_unresolved\": [\n    \"libgomp.so.1\"\n  ]\n}\n"}};
+  EXPECT_EQ(CondaMetadataOf(recipe, {}).info_files, note);
+  const Distribution distribution{
+      .site_packages = "lib/python3.11/site-packages",
+      .dist_info = "demo-1.0.dist-info",
+      .metadata = "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",
+      .wheel = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n",
+      .entry_points = "",
+      .record = ""};
+  const auto described = WheelDescriptionOf(recipe, distribution);
+  ASSERT_THAT(described, test::IsOk());
+  EXPECT_EQ(described->dist_info, note);
+
+  conda::PackageInfo info;
+  EXPECT_TRUE(CarriedNotes(info).empty());
+  info.info_files = {{"index.json", "{}"}, *note.begin()};
+  EXPECT_EQ(CarriedNotes(info), note);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ TEST(Projects, LayoutsFollowTheRequirements) {
   EXPECT_EQ(CustomOf(Torch({"cuda-toolkit==13.2.2"}), numbers).wheel_layout, "pytorch-wheel-cuda13");
   EXPECT_EQ(CustomOf(Torch({"pytorch-triton-rocm==3.1"}), numbers).wheel_layout, "pytorch-wheel-rocm");
   for (const char* requirement : {"x", "a-cu12", "rocm-sdk", "cuda-toolkit"}) {
-    EXPECT_THAT(BuiltInLayout(CustomOf(Torch({requirement}), numbers).wheel_layout), test::IsOk()) << requirement;
+    EXPECT_THAT(BuiltInLayout(CustomOf(Torch({requirement}), numbers).wheel_layout), test::IsOk())
+        << requirement;
   }
   EXPECT_THAT(BuiltInLayout(CustomOf(Torch({}), numbers).conda_layout), test::IsOk());
 }

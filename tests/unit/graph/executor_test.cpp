@@ -21,17 +21,19 @@ using ::testing::HasSubstr;
 class ExecutorTest : public ::testing::Test {
  protected:
   ExecutorTest() {
-    stages_.Add({.name = "make", .keep = Keep::kStore, .parallel = true, .run = [this](Env& env, const NodeRun& run) {
-                   return RunMake(env, run);
-                 }});
+    stages_.Add(
+        {.name = "make", .keep = Keep::kStore, .parallel = true, .run = [this](Env& env, const NodeRun& run) {
+           return RunMake(env, run);
+         }});
     stages_.Add({.name = "show", .run = [](Env&, const NodeRun& run) -> Result<NodeResult> {
                    NodeResult result;
                    for (const auto& [role, need] : run.needs()) result.value[role] = need.value["text"];
                    return result;
                  }});
-    stages_.Add({.name = "sum", .after_failures = true, .run = [](Env&, const NodeRun& run) -> Result<NodeResult> {
-                   return NodeResult{.value = {{"seen", run.needs().size()}}};
-                 }});
+    stages_.Add(
+        {.name = "sum", .after_failures = true, .run = [](Env&, const NodeRun& run) -> Result<NodeResult> {
+           return NodeResult{.value = {{"seen", run.needs().size()}}};
+         }});
   }
 
   Result<NodeResult> RunMake(Env& env, const NodeRun& run) {
@@ -48,7 +50,8 @@ class ExecutorTest : public ::testing::Test {
     return result;
   }
 
-  Node Make(const std::string& subject, const std::string& text, std::map<std::string, std::string> needs = {}) {
+  Node Make(const std::string& subject, const std::string& text,
+            std::map<std::string, std::string> needs = {}) {
     Node node = stages_.MakeNode("make", subject);
     node.inputs = {{"text", text}, {"source_date_epoch", 12345}};
     node.needs = std::move(needs);
@@ -128,7 +131,8 @@ TEST_F(ExecutorTest, ADryRunSaysWhatWouldRunAndWritesNothing) {
   EXPECT_THAT(test::ListTree(env_->fs, env_->cache_dir), ::testing::IsEmpty());
   ASSERT_THAT(Run(plan), IsOk());
   const auto before = test::ListTree(env_->fs, env_->cache_dir);
-  ASSERT_OK_AND_ASSIGN(const auto again, Run({{Make("a", "a"), Make("b", "c", {{"first", "make/a"}})}}, true));
+  ASSERT_OK_AND_ASSIGN(const auto again,
+                       Run({{Make("a", "a"), Make("b", "c", {{"first", "make/a"}})}}, true));
   EXPECT_THAT(States(again), ElementsAre(kFound, kWouldRun));
   EXPECT_EQ(test::ListTree(env_->fs, env_->cache_dir), before);
 }
@@ -136,8 +140,8 @@ TEST_F(ExecutorTest, ADryRunSaysWhatWouldRunAndWritesNothing) {
 TEST_F(ExecutorTest, AFailureStopsWhatNeedsItAndIsToldOnce) {
   Node sum = stages_.MakeNode("sum", "all");
   sum.needs = {{"bad", "make/b"}, {"good", "make/a"}};
-  const Plan plan{{Make("a", "a"), Make("b", "fail", {{"first", "make/a"}}), Make("c", "c", {{"bad", "make/b"}}), sum,
-                   Show("only", {{"it", "make/c"}})}};
+  const Plan plan{{Make("a", "a"), Make("b", "fail", {{"first", "make/a"}}),
+                   Make("c", "c", {{"bad", "make/b"}}), sum, Show("only", {{"it", "make/c"}})}};
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
   EXPECT_THAT(States(outcomes), ElementsAre(kRan, kFailed, kNotReached, kRan, kNotReached));
   ASSERT_TRUE(outcomes[1].error.has_value());
@@ -202,7 +206,8 @@ TEST_F(ExecutorTest, OneNodeAloneAsAnotherMachineWouldRunIt) {
 }
 
 TEST_F(ExecutorTest, AFailedNodeAloneIsAnError) {
-  EXPECT_THAT(RunOne({{Make("a", "fail")}}, "make/a"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("it failed")));
+  EXPECT_THAT(RunOne({{Make("a", "fail")}}, "make/a"),
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("it failed")));
 }
 
 TEST_F(ExecutorTest, AStageOfAnotherVersionIsRefused) {
@@ -227,12 +232,13 @@ TEST_F(ExecutorTest, AStageCannotReadAnInputThatItsNodeLacks) {
 }
 
 TEST_F(ExecutorTest, AResultFoundElsewhereCounts) {
-  stages_.Add({.name = "elsewhere",
-               .keep = Keep::kStaging,
-               .run = [](Env&, const NodeRun&) -> Result<NodeResult> { return Error(ErrorCode::kInternal, "ran"); },
-               .find = [](Env&, const Node&, const std::string&) -> Result<std::optional<NodeResult>> {
-                 return std::optional(NodeResult{.value = {{"text", "there"}}});
-               }});
+  stages_.Add(
+      {.name = "elsewhere",
+       .keep = Keep::kStaging,
+       .run = [](Env&, const NodeRun&) -> Result<NodeResult> { return Error(ErrorCode::kInternal, "ran"); },
+       .find = [](Env&, const Node&, const std::string&) -> Result<std::optional<NodeResult>> {
+         return std::optional(NodeResult{.value = {{"text", "there"}}});
+       }});
   const Plan plan{{stages_.MakeNode("elsewhere", "a"), Show("all", {{"it", "elsewhere/a"}})}};
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
   EXPECT_THAT(States(outcomes), ElementsAre(kFound, kRan));

@@ -76,7 +76,8 @@ TEST(Plan, AnEditedPlanIsRefused) {
 
 TEST(Plan, BadPlansAreNamed) {
   const Json good = PlanToJson(TwoNodes());
-  EXPECT_THAT(PlanFromJson(Json::array(), "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no plan")));
+  EXPECT_THAT(PlanFromJson(Json::array(), "plan.json"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no plan")));
   Json other = good;
   other["plan_version"] = 99;
   EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("version 99")));
@@ -85,7 +86,8 @@ TEST(Plan, BadPlansAreNamed) {
   EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'colour'")));
   other = good;
   other["nodes"][0]["places"]["recipe"] = "not/absolute";
-  EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not/absolute")));
+  EXPECT_THAT(PlanFromJson(other, "plan.json"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not/absolute")));
   for (const char* field : {"id", "stage", "version", "subject", "inputs", "places", "needs", "key"}) {
     other = good;
     other["nodes"][0].erase(field);

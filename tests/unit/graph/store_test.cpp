@@ -90,9 +90,11 @@ TEST_F(StoreTest, WhatIsDamagedIsMadeAgainWithAWarning) {
   const std::vector<Damage> damages = {
       {"a flipped byte",
        [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "files/lib/made", "bytez")); }},
-      {"a truncated file", [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "files/lib/made", "b")); }},
+      {"a truncated file",
+       [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "files/lib/made", "b")); }},
       {"a missing file", [](Env& env, const AbsPath& f) { Must(env.fs.Remove(f / "files/tool")); }},
-      {"an added file", [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "files/lib/new", "x")); }},
+      {"an added file",
+       [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "files/lib/new", "x")); }},
       {"another mode", [](Env& env, const AbsPath& f) { Must(env.fs.SetMode(f / "files/tool", 0644)); }},
       {"a file that became a link",
        [](Env& env, const AbsPath& f) {
@@ -100,7 +102,8 @@ TEST_F(StoreTest, WhatIsDamagedIsMadeAgainWithAWarning) {
          Must(env.fs.CreateSymlink("lib/made", f / "files/tool"));
        }},
       {"no manifest", [](Env& env, const AbsPath& f) { Must(env.fs.Remove(f / "result.json")); }},
-      {"an empty manifest", [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "result.json", "")); }},
+      {"an empty manifest",
+       [](Env& env, const AbsPath& f) { Must(WriteFile(env.fs, f / "result.json", "")); }},
       {"an edited manifest",
        [](Env& env, const AbsPath& f) {
          auto text = ReadFile(env.fs, f / "result.json");
@@ -154,7 +157,8 @@ TEST(StoreFaults, PutAndTakeSurviveEveryFault) {
     }
     Store store(env, root);
     PTPKG_TRY(const std::optional<NodeResult> taken, store.Take("build", kKey));
-    if (taken && taken->files.entries.size() != 2) return Error(ErrorCode::kInternal, "a wrong result was taken");
+    if (taken && taken->files.entries.size() != 2)
+      return Error(ErrorCode::kInternal, "a wrong result was taken");
     return Ok();
   };
   loop.check = [](test::MemFs& fs, const Error& error) {

@@ -14,9 +14,9 @@ class BuildFixture : public ::testing::Test {
  protected:
   /// A recipe "name" 1.0 whose script is `script`; `rest` is further YAML, as lines of the top level.
   void WriteRecipe(const std::string& name, const std::string& script, const std::string& rest = "") {
-    const std::string text =
-        "schema_version: 1\npackage: {name: " + name + ", version: \"1.0\"}\n" +
-        "build: {number: 0, string: \"0\", script: {content: [" + Json(script).dump() + "]}}\n" + rest;
+    const std::string text = "schema_version: 1\npackage: {name: " + name + ", version: \"1.0\"}\n" +
+                             "build: {number: 0, string: \"0\", script: {content: [" + Json(script).dump() +
+                             "]}}\n" + rest;
     Put(name + "/recipe.yaml", text);
   }
   void Put(const std::string& path, const std::string& text) {
@@ -45,7 +45,8 @@ class BuildFixture : public ::testing::Test {
       const auto names = env_->fs.ListDir(output_ / folder);
       if (!names) continue;
       for (const std::string& name : *names) {
-        if (name.ends_with(".conda") || name.ends_with(".tar.bz2") || name.ends_with(".whl")) found.push_back(name);
+        if (name.ends_with(".conda") || name.ends_with(".tar.bz2") || name.ends_with(".whl"))
+          found.push_back(name);
       }
     }
     return found;

@@ -30,8 +30,8 @@ using BuildPipelineTest = BuildFixture;
 TEST_F(BuildPipelineTest, MakesChecksAndPublishesAndThenRepeatsNothing) {
   WriteRecipe("toy", kMake, kCondaOnly);
   ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));
-  EXPECT_THAT(Ran(first), ElementsAre("build toy-1.0-0", "conda toy-1.0-0", "check toy-1.0-0", "publish toy-1.0-0",
-                                      "index dist"));
+  EXPECT_THAT(Ran(first), ElementsAre("build toy-1.0-0", "conda toy-1.0-0", "check toy-1.0-0",
+                                      "publish toy-1.0-0", "index dist"));
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda"));
   EXPECT_THAT(first.artifacts, SizeIs(1));
   ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
@@ -48,8 +48,9 @@ TEST_F(BuildPipelineTest, WhatTheScriptCanReadIsInTheKey) {
   ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
   EXPECT_THAT(Ran(second), Contains("build toy-1.0-0"));
   ASSERT_THAT(env_->fs.MakeDirs(env_.dir().path() / "look"), IsOk());
-  ASSERT_THAT(conda::UnpackPackage(env_, output_ / "conda/linux-64/toy-1.0-0.conda", env_.dir().path() / "look", {}),
-              IsOk());
+  ASSERT_THAT(
+      conda::UnpackPackage(env_, output_ / "conda/linux-64/toy-1.0-0.conda", env_.dir().path() / "look", {}),
+      IsOk());
   EXPECT_THAT(ReadFile(env_->fs, env_.dir().path() / "look/data.txt"), IsOkAndHolds(::testing::Eq("two")));
 }
 
@@ -60,15 +61,17 @@ TEST_F(BuildPipelineTest, EveryEditedKeyIsSeen) {
     const char* stage;  ///< The first that must run.
   };
   const std::vector<Edit> edits = {
-      {"licence file", "about: {license: MIT, license_file: LICENSE}\nextra: {ptpkg: {formats: [conda]}}\n", "build"},
+      {"licence file", "about: {license: MIT, license_file: LICENSE}\nextra: {ptpkg: {formats: [conda]}}\n",
+       "build"},
       {"summary", "about: {license: MIT, summary: new}\nextra: {ptpkg: {formats: [conda]}}\n", "conda"},
-      {"requirement", "requirements: {run: [libz]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n",
-       "conda"},
+      {"requirement",
+       "requirements: {run: [libz]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n", "conda"},
       {"format", "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, tar.bz2]}}\n", "conda"},
       {"exports",
-       "requirements: {run_exports: [toy]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n", "conda"},
-      {"unresolved", "about: {license: MIT}\nextra: {ptpkg: {formats: [conda], allow_unresolved: [libq.so]}}\n",
+       "requirements: {run_exports: [toy]}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n",
        "conda"},
+      {"unresolved",
+       "about: {license: MIT}\nextra: {ptpkg: {formats: [conda], allow_unresolved: [libq.so]}}\n", "conda"},
   };
   for (const Edit& edit : edits) {
     SCOPED_TRACE(edit.what);
@@ -85,8 +88,10 @@ TEST_F(BuildPipelineTest, EveryEditedKeyIsSeen) {
 TEST_F(BuildPipelineTest, ANewBuildNumberDoesNotCompileAgain) {
   WriteRecipe("toy", kMake, kCondaOnly);
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
-  Put("toy/recipe.yaml", "schema_version: 1\npackage: {name: toy, version: \"1.0\"}\nbuild: {number: 1, string: \"1\", "
-                         "script: {content: [\"" + std::string(kMake) + "\"]}}\n" + kCondaOnly);
+  Put("toy/recipe.yaml",
+      "schema_version: 1\npackage: {name: toy, version: \"1.0\"}\nbuild: {number: 1, string: \"1\", "
+      "script: {content: [\"" +
+          std::string(kMake) + "\"]}}\n" + kCondaOnly);
   ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
   EXPECT_THAT(Ran(second), Not(Contains("build toy-1.0-1")));
   EXPECT_THAT(Ran(second), Contains("conda toy-1.0-1"));
@@ -118,23 +123,27 @@ TEST_F(BuildPipelineTest, AKeptWorkFolderSharesNothingWithTheStore) {
     if (!entry.path.str().ends_with("share/toy")) continue;
     ASSERT_OK_AND_ASSIGN(const auto file, env_->fs.Open(kept.root / entry.path, OpenMode::kReadWrite));
     const std::string text = "evil\n";
-    ASSERT_THAT(file->WriteAt(0, Bytes(reinterpret_cast<const std::byte*>(text.data()), text.size())), IsOk());
+    ASSERT_THAT(file->WriteAt(0, Bytes(reinterpret_cast<const std::byte*>(text.data()), text.size())),
+                IsOk());
     ++edited;
   }
   EXPECT_GT(edited, 0);
   request.output = env_.dir().path() / "other";
   request.keep_work = false;
   ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(request));
-  EXPECT_THAT(Ran(second), Not(Contains("build toy-1.0-0"))) << ::testing::PrintToString(env_.reporter.warnings());
+  EXPECT_THAT(Ran(second), Not(Contains("build toy-1.0-0")))
+      << ::testing::PrintToString(env_.reporter.warnings());
   EXPECT_EQ(second.artifacts.front().sha256, first.artifacts.front().sha256);
 }
 
 TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
   // The wheel is refused (its script leaves the work folder's path in a file), the conda package is fine.
   const std::string dist = "$PREFIX/lib/python3.11/site-packages/toy-1.0.dist-info";
-  const std::string make = "mkdir -p " + dist + " && printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: 1.0\\n' > " +
-                           dist + "/METADATA && printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: "
-                           "true\\nTag: py3-none-any\\n' > " + dist + "/WHEEL && echo ";
+  const std::string make = "mkdir -p " + dist +
+                           " && printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: 1.0\\n' > " + dist +
+                           "/METADATA && printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: "
+                           "true\\nTag: py3-none-any\\n' > " +
+                           dist + "/WHEEL && echo ";
   const std::string rest = "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, wheel]}}\n";
   WriteRecipe("toy", make + "$PREFIX > $PREFIX/lib/python3.11/site-packages/toy.txt", rest);
   EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy-1.0")));
@@ -216,7 +225,8 @@ TEST_F(BuildPipelineTest, AnotherExecutorCanRunThePlanNodeByNode) {
   ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
   const AbsPath file = env_.dir().path() / "plan.json";
   ASSERT_THAT(WriteFile(env_->fs, file, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
-  EXPECT_THAT(RunNode(env_, file, "conda/toy-1.0-0"), FailsWith(ErrorCode::kNotFound, HasSubstr("build/toy-1.0-0")));
+  EXPECT_THAT(RunNode(env_, file, "conda/toy-1.0-0"),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("build/toy-1.0-0")));
   for (const graph::Node& node : planned.plan.nodes) {
     ASSERT_THAT(RunNode(env_, file, node.id), IsOk()) << node.id;
   }
@@ -236,7 +246,8 @@ TEST_F(BuildPipelineTest, ANodeRefusesToRunWhenItsFilesAreNotThoseOfThePlan) {
   EXPECT_THAT(RunNode(env_, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kRefused, HasSubstr("data.txt")));
   Put("toy/data.txt", "one");
   Put("toy/src/a.c", "int b;");
-  EXPECT_THAT(RunNode(env_, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kRefused, HasSubstr("sources of 'toy'")));
+  EXPECT_THAT(RunNode(env_, file, "build/toy-1.0-0"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("sources of 'toy'")));
 }
 
 TEST_F(BuildPipelineTest, ThePlanIsTheSameInEveryFolder) {
@@ -244,7 +255,8 @@ TEST_F(BuildPipelineTest, ThePlanIsTheSameInEveryFolder) {
   ASSERT_OK_AND_ASSIGN(const BuildPlan one, PlanBuild(env_, Request({"toy"})));
   test::TestEnv other;
   ASSERT_THAT(other->fs.MakeDirs(other.dir().path() / "deep/er/toy"), IsOk());
-  ASSERT_THAT(env_->fs.CopyFile(env_.dir().path() / "toy/recipe.yaml", other.dir().path() / "deep/er/toy/recipe.yaml"),
+  ASSERT_THAT(env_->fs.CopyFile(env_.dir().path() / "toy/recipe.yaml",
+                                other.dir().path() / "deep/er/toy/recipe.yaml"),
               IsOk());
   BuildRequest request{.recipes = {other.dir().path() / "deep/er/toy"},
                        .output = other.dir().path() / "out",

@@ -136,9 +136,11 @@ TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
   for (const auto& [name, value] : good.items()) {
     Json bad = good;
     bad.erase(name);
-    EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("a plan"))) << name;
+    EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("a plan")))
+        << name;
     bad[name] = 1.5;
-    EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value() && name != "build_number" && name != "hash_input") << name;
+    EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value() && name != "build_number" && name != "hash_input")
+        << name;
   }
   Json bad = good;
   bad["tests"][0]["kind"] = 99;
@@ -147,7 +149,8 @@ TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
   bad["source digests"][0] = "zz";
   EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value());
   bad["source digests"] = Json::array();
-  EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("differ in number")));
+  EXPECT_THAT(DecodeRecipe(bad, "a plan"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("differ in number")));
 }
 
 TEST(NativeBuild, LeavesOutWhatDoesNotReachTheBuild) {
@@ -163,7 +166,8 @@ TEST(NativeBuild, LeavesOutWhatDoesNotReachTheBuild) {
   recipe.tests.clear();
   recipe.ptpkg.wheel_name.clear();
   recipe.ptpkg.layouts.clear();
-  EXPECT_EQ(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before) << "one native build for both Pythons";
+  EXPECT_EQ(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before)
+      << "one native build for both Pythons";
   recipe.files_include = {"include/**"};
   EXPECT_NE(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before);
 }

@@ -1,4 +1,5 @@
-// No key of a recipe is read and dropped: each one changes what the evaluation gives, and what it gives is used.
+// No key of a recipe is read and dropped: each one changes what the evaluation gives, and what it gives is
+// used.
 #include "recipe/schema.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,8 @@ const std::vector<Row> kRows = {
     {"source.url", "source: {url: https://h/x, sha256: &}\n", "source", "source.urls"},
     {"source.sha256", "source: {url: https://h/x, sha256: &}\n", "source", "source.sha256"},
     {"source.file_name", "source: {path: a, file_name: b}\n", "source", "source.file_name"},
-    {"source.target_directory", "source: {path: a, target_directory: b}\n", "source", "source.target_directory"},
+    {"source.target_directory", "source: {path: a, target_directory: b}\n", "source",
+     "source.target_directory"},
     {"source.patches", "source: {path: a, patches: [b]}\n", "source", "source.patches"},
     {"source.path", "source: {path: a}\n", "source", "source.path"},
     {"build.number", "build: {number: 7}\n", kMetadata, "recipe.build_number"},
@@ -51,13 +53,18 @@ const std::vector<Row> kRows = {
     {"build.script", "build: {script: make}\n", "build/script.cpp", "script.lines"},
     {"build.script.file", "build: {script: {file: a}}\n", "build/script.cpp", "script.file"},
     {"build.script.content", "build: {script: {content: a}}\n", "build/script.cpp", "script.lines"},
-    {"build.script.interpreter", "build: {script: {content: a, interpreter: b}}\n", kBuild, "script.interpreter"},
-    {"build.script.env", "build: {script: {content: a, env: {b: c}}}\n", "build/environment.cpp", "script.env"},
+    {"build.script.interpreter", "build: {script: {content: a, interpreter: b}}\n", kBuild,
+     "script.interpreter"},
+    {"build.script.env", "build: {script: {content: a, env: {b: c}}}\n", "build/environment.cpp",
+     "script.env"},
     {"build.files", "build: {files: a}\n", "build/post_process.cpp", "recipe.files_include"},
-    {"build.files.include", "build: {files: {include: a}}\n", "build/post_process.cpp", "recipe.files_include"},
-    {"build.files.exclude", "build: {files: {exclude: a}}\n", "build/post_process.cpp", "recipe.files_exclude"},
+    {"build.files.include", "build: {files: {include: a}}\n", "build/post_process.cpp",
+     "recipe.files_include"},
+    {"build.files.exclude", "build: {files: {exclude: a}}\n", "build/post_process.cpp",
+     "recipe.files_exclude"},
     {"build.variant.use_keys", "build: {variant: {use_keys: [a]}}\n", "variant/render.cpp", "values.used()"},
-    {"build.variant.ignore_keys", "build: {variant: {ignore_keys: [a]}}\n", "variant/render.cpp", "ignore_keys"},
+    {"build.variant.ignore_keys", "build: {variant: {ignore_keys: [a]}}\n", "variant/render.cpp",
+     "ignore_keys"},
     {"build.variant.down_prioritize_variant", "build: {variant: {down_prioritize_variant: 1}}\n", kMetadata,
      "recipe.track_features"},
     {"build.python.entry_points", "build: {python: {entry_points: [\"a = b:c\"]}}\n", kMetadata,
@@ -72,35 +79,42 @@ const std::vector<Row> kRows = {
     {"requirements.run_constraints", "requirements: {run_constraints: [a]}\n", kMetadata, "run_constraints"},
     {"requirements.run_exports", "requirements: {run_exports: a}\n", kMetadata, kExports},
     {"requirements.run_exports.weak", "requirements: {run_exports: {weak: a}}\n", kMetadata, "exports.weak}"},
-    {"requirements.run_exports.strong", "requirements: {run_exports: {strong: a}}\n", kMetadata, "exports.strong}"},
-    {"requirements.run_exports.noarch", "requirements: {run_exports: {noarch: a}}\n", kMetadata, "exports.noarch}"},
-    {"requirements.run_exports.weak_constraints", "requirements: {run_exports: {weak_constraints: a}}\n", kMetadata,
-     "exports.weak_constraints}"},
+    {"requirements.run_exports.strong", "requirements: {run_exports: {strong: a}}\n", kMetadata,
+     "exports.strong}"},
+    {"requirements.run_exports.noarch", "requirements: {run_exports: {noarch: a}}\n", kMetadata,
+     "exports.noarch}"},
+    {"requirements.run_exports.weak_constraints", "requirements: {run_exports: {weak_constraints: a}}\n",
+     kMetadata, "exports.weak_constraints}"},
     {"requirements.run_exports.strong_constraints", "requirements: {run_exports: {strong_constraints: a}}\n",
      kMetadata, "exports.strong_constraints}"},
-    {"requirements.ignore_run_exports.by_name", "requirements: {ignore_run_exports: {by_name: [a]}}\n", "pipeline",
-     "ignore_run_exports.by_name"},
-    {"requirements.ignore_run_exports.from_package", "requirements: {ignore_run_exports: {from_package: [a]}}\n",
-     "pipeline", "ignore_run_exports.from_package"},
+    {"requirements.ignore_run_exports.by_name", "requirements: {ignore_run_exports: {by_name: [a]}}\n",
+     "pipeline", "ignore_run_exports.by_name"},
+    {"requirements.ignore_run_exports.from_package",
+     "requirements: {ignore_run_exports: {from_package: [a]}}\n", "pipeline",
+     "ignore_run_exports.from_package"},
     {"tests.script", "tests: [{script: a}]\n", kTests, "recipe::ScriptTest"},
     {"tests.script.file", "tests: [{script: {file: a}}]\n", kTests, "ScriptText("},
     {"tests.script.content", "tests: [{script: {content: a}}]\n", kTests, "ScriptText("},
-    {"tests.script.interpreter", "tests: [{script: {content: a, interpreter: b}}]\n", kTests, "script.interpreter"},
+    {"tests.script.interpreter", "tests: [{script: {content: a, interpreter: b}}]\n", kTests,
+     "script.interpreter"},
     {"tests.script.env", "tests: [{script: {content: a, env: {b: c}}}]\n", kTests, "script.env"},
-    {"tests.requirements.run", "tests: [{script: a, requirements: {run: [b]}}]\n", kTests, "script->requirements"},
+    {"tests.requirements.run", "tests: [{script: a, requirements: {run: [b]}}]\n", kTests,
+     "script->requirements"},
     {"tests.python.imports", "tests: [{python: {imports: a}}]\n", kTests, "test.imports"},
     {"tests.python.pip_check", "tests: [{python: {pip_check: false}}]\n", kTests, "test.pip_check"},
     {"tests.package_contents.files", "tests: [{package_contents: {files: a}}]\n", kContents, "test.files"},
     {"tests.package_contents.files.exists", "tests: [{package_contents: {files: {exists: a}}}]\n", kContents,
      "test.files"},
-    {"tests.package_contents.files.not_exists", "tests: [{package_contents: {files: {not_exists: a}}}]\n", kContents,
-     "test.missing_files"},
+    {"tests.package_contents.files.not_exists", "tests: [{package_contents: {files: {not_exists: a}}}]\n",
+     kContents, "test.missing_files"},
     {"tests.package_contents.site_packages", "tests: [{package_contents: {site_packages: a}}]\n", kContents,
      "test.site_packages"},
     {"tests.package_contents.bin", "tests: [{package_contents: {bin: a}}]\n", kContents, "test.bin"},
     {"tests.package_contents.lib", "tests: [{package_contents: {lib: a}}]\n", kContents, "test.lib"},
-    {"tests.package_contents.include", "tests: [{package_contents: {include: a}}]\n", kContents, "test.include"},
-    {"tests.package_contents.strict", "tests: [{package_contents: {strict: true}}]\n", kContents, "test.strict"},
+    {"tests.package_contents.include", "tests: [{package_contents: {include: a}}]\n", kContents,
+     "test.include"},
+    {"tests.package_contents.strict", "tests: [{package_contents: {strict: true}}]\n", kContents,
+     "test.strict"},
     {"about.homepage", "about: {homepage: a}\n", kMetadata, "about.homepage"},
     {"about.repository", "about: {repository: a}\n", kMetadata, "about.repository"},
     {"about.documentation", "about: {documentation: a}\n", kMetadata, "about.documentation"},
@@ -115,20 +129,25 @@ const std::vector<Row> kRows = {
      "convert/layout_rules.cpp", "rule.files"},
     {"extra.ptpkg.layouts.conda.rpath", "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: []}]}}}\n",
      "convert/layout_rules.cpp", "rule.rpath"},
-    {"extra.ptpkg.layouts.conda.tag", "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [], tag: rpath}]}}}\n",
-     "convert/layout_rules.cpp", "rule.tag"},
+    {"extra.ptpkg.layouts.conda.tag",
+     "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [], tag: rpath}]}}}\n", "convert/layout_rules.cpp",
+     "rule.tag"},
     {"extra.ptpkg.layouts.wheel.files", "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: []}]}}}\n",
      "convert/layout_rules.cpp", "rule.files"},
     {"extra.ptpkg.layouts.wheel.rpath", "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: []}]}}}\n",
      "convert/layout_rules.cpp", "rule.rpath"},
-    {"extra.ptpkg.layouts.wheel.tag", "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: [], tag: rpath}]}}}\n",
-     "convert/layout_rules.cpp", "rule.tag"},
+    {"extra.ptpkg.layouts.wheel.tag",
+     "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: [], tag: rpath}]}}}\n", "convert/layout_rules.cpp",
+     "rule.tag"},
     {"extra.ptpkg.wheel.name", "extra: {ptpkg: {wheel: {name: a}}}\n", kMetadata, "ptpkg.wheel_name"},
-    {"extra.ptpkg.wheel.requires", "extra: {ptpkg: {wheel: {requires: a}}}\n", kMetadata, "ptpkg.wheel_requires"},
-    {"extra.ptpkg.wheel.exclude", "extra: {ptpkg: {wheel: {exclude: a}}}\n", "pipeline", "ptpkg.wheel_exclude"},
+    {"extra.ptpkg.wheel.requires", "extra: {ptpkg: {wheel: {requires: a}}}\n", kMetadata,
+     "ptpkg.wheel_requires"},
+    {"extra.ptpkg.wheel.exclude", "extra: {ptpkg: {wheel: {exclude: a}}}\n", "pipeline",
+     "ptpkg.wheel_exclude"},
     {"extra.ptpkg.system_packages", "extra: {ptpkg: {system_packages: a}}\n", "build/tools.cpp",
      "ptpkg.system_packages"},
-    {"extra.ptpkg.allow_unresolved", "extra: {ptpkg: {allow_unresolved: a}}\n", "pipeline", "ptpkg.allow_unresolved"},
+    {"extra.ptpkg.allow_unresolved", "extra: {ptpkg: {allow_unresolved: a}}\n", "pipeline",
+     "ptpkg.allow_unresolved"},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", kBuild, "ptpkg.allow_empty"},
 };
 
@@ -137,14 +156,15 @@ std::string Say(const std::string& body) {
   std::string text = body.starts_with("package:") ? body : "package: {name: toy, version: \"1\"}\n" + body;
   test::FakeVariants variants({{"a", Value("1")}});
   const std::map<std::string, std::string> environment;
-  const auto document = ParseDocument(ReplaceAll(text, "&", std::string(64, 'a')), AbsPath::Literal("/r/recipe.yaml"));
+  const auto document =
+      ParseDocument(ReplaceAll(text, "&", std::string(64, 'a')), AbsPath::Literal("/r/recipe.yaml"));
   if (!document) return FormatError(document.error());
   const auto evaluation = Evaluate(*document, {"linux-64", variants, environment, "1234567", "", {}});
   if (!evaluation) return FormatError(evaluation.error());
   std::string used;
   for (const std::string& key : variants.read) used += key + " ";
-  return fmt::format("{}{} used: {} ignored: {}", RecipeToJson(evaluation->recipe).dump(), evaluation->recipe.skip,
-                     used, Join(evaluation->ignore_keys, " "));
+  return fmt::format("{}{} used: {} ignored: {}", RecipeToJson(evaluation->recipe).dump(),
+                     evaluation->recipe.skip, used, Join(evaluation->ignore_keys, " "));
 }
 
 /// All code below src/<place>.

@@ -39,7 +39,8 @@ TEST_F(CheckBuildPathsTest, NamesFilePathAndPlace) {
   ASSERT_THAT(findings, ElementsAre(Field(&Finding::file, "b.bin")));
   EXPECT_EQ(findings[0].id, "artifact-build-path");
   EXPECT_EQ(findings[0].severity, Severity::kError);
-  EXPECT_EQ(findings[0].message, "the build path '/build/x' occurs at byte 2");
+  EXPECT_EQ(findings[0].message, "the build path '/build/x' occurs in the file");
+  EXPECT_THAT(findings[0].fix, HasSubstr("it is at byte 2"));
 }
 
 TEST_F(CheckBuildPathsTest, APathEndsWhereItsNameEnds) {
@@ -47,7 +48,7 @@ TEST_F(CheckBuildPathsTest, APathEndsWhereItsNameEnds) {
   EXPECT_THAT(Check({"/build/x"}), test::IsOkAndHolds(IsEmpty()));
   Add("b", "/build/xy then /build/x");
   ASSERT_OK_AND_ASSIGN(const auto findings, Check({"/build/x/"}));
-  EXPECT_THAT(findings, ElementsAre(Field(&Finding::message, HasSubstr("at byte 15"))));
+  EXPECT_THAT(findings, ElementsAre(Field(&Finding::fix, HasSubstr("at byte 15"))));
 }
 
 TEST_F(CheckBuildPathsTest, FindsAPathAcrossReadBoundaries) {

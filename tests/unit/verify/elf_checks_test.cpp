@@ -55,6 +55,27 @@ TEST(ElfChecks, DeclaredDependenciesProvide) {
   EXPECT_THAT(Tree().Check({.dependencies = {"mkl"}}), IsEmpty());
 }
 
+TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
+  for (const char* const place : {"pkg-1.dist-info/ptpkg.json", "info/ptpkg.json"}) {
+    Tree tree;
+    tree.Add("pkg/liba.so", Library({"libgomp.so.1", "libnone.so"}));
+    tree.AddText(place, R"({"allow_unresolved": ["libgomp.so*"]})");
+    EXPECT_THAT(tree.Check(),
+                testing::UnorderedElementsAre(
+                    Is("elf-allowed-needed", Severity::kInfo, "pkg/liba.so",
+                       "'libgomp.so.1', which the package leaves"),
+                    Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "libnone.so")));
+    EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}), IsEmpty());
+    tree.AddText(place, "{");
+    EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}),
+                ElementsAre(Is("artifact-note-invalid", Severity::kWarning, place, "cannot be read")));
+  }
+  Tree tree;
+  tree.Add("pkg/liba.so", Library({"libgomp.so.1"}));
+  tree.AddText("pkg/ptpkg.json", R"({"allow_unresolved": ["*"]})");  // the project's own file
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "")));
+}
+
 TEST(ElfChecks, OptionsMayNameDependencies) {
   Tree tree;
   tree.Add("lib/liba.so", Library({"libmkl_rt.so.2"}));

@@ -94,6 +94,20 @@ TEST(PolicyTable, MachineNames) {
   EXPECT_EQ(MachineOfTag("macosx_11_0_x86_64"), "");
 }
 
+TEST(PolicyTable, TagsThatThePublicIndexTakes) {
+  for (const char* const taken :
+       {"any", "manylinux1_x86_64", "manylinux2014_aarch64", "manylinux_2_28_x86_64", "manylinux_2_17_ppc64",
+        "musllinux_1_2_riscv64", "linux_armv7l", "win_amd64", "win32", "macosx_11_0_arm64",
+        "ios_13_0_arm64_iphoneos", "android_21_x86_64"}) {
+    EXPECT_TRUE(PublicIndexTakes(taken)) << taken;
+  }
+  for (const char* const refused :
+       {"linux_x86_64", "linux_aarch64", "musllinux_1_2_ppc64", "manylinux_2_36_loongarch64",
+        "manylinux_2_28_vax", "freebsd_14_amd64", ""}) {
+    EXPECT_FALSE(PublicIndexTakes(refused)) << refused;
+  }
+}
+
 TEST(PolicyTable, GlibcNumbers) {
   EXPECT_THAT(GlibcOf("GLIBC_2.34"), Optional(V(34)));
   EXPECT_THAT(GlibcOf("GLIBC_2.3.4"), Optional(V(3)));

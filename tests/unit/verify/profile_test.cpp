@@ -64,10 +64,14 @@ TEST(Profile, ChangesWhatItHasRulesFor) {
                                    {"elf-damaged", Severity::kError, "b", "m", "f"},
                                    {"elf-soname-mismatch", Severity::kInfo, "c", "m", "f"}};
   const std::vector<Finding> before = findings;
-  ApplyProfile(Profile::kTree, findings);
+  ApplyProfile(Profile::kTree, {}, findings);
   EXPECT_EQ(findings, before);
-  ApplyProfile(Profile::kPytorchIndex, findings);
+  ApplyProfile(Profile::kPytorchIndex, {}, findings);
   EXPECT_EQ(findings[0].severity, Severity::kError);
+  EXPECT_EQ(findings[1].severity, Severity::kError);
+  EXPECT_EQ(findings[2].severity, Severity::kInfo);
+  ApplyProfile(Profile::kPytorchIndex, {"elf-duplicate-openmp", "elf-soname-mismatch"}, findings);
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
   EXPECT_EQ(findings[1].severity, Severity::kError);
   EXPECT_EQ(findings[2].severity, Severity::kInfo);
 }

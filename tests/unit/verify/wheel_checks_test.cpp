@@ -145,6 +145,42 @@ TEST_F(WheelChecksTest, CompiledFilesInAPureWheel) {
   const std::string platform = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: cp311-cp311-linux_x86_64\n";
   EXPECT_THAT(Ids(With({{"toy/_c.so", elf}, {file, platform}}), "toy-1.0-cp311-cp311-linux_x86_64.whl"),
               Contains("wheel-pure-with-binaries " + file));
+  // The flag alone is a warning: all of NVIDIA's wheels have it.
+  const auto severity = [&](const Members& changes, const std::string& name) {
+    for (const Finding& finding : Check(With(changes), name)) {
+      if (finding.id == "wheel-pure-with-binaries") return finding.severity;
+    }
+    return Severity::kInfo;
+  };
+  EXPECT_EQ(severity({{"toy/_c.so", elf}}, kName), Severity::kError);
+  EXPECT_EQ(severity({{"toy/_c.so", elf}, {file, platform}}, "toy-1.0-cp311-cp311-linux_x86_64.whl"),
+            Severity::kWarning);
+}
+
+TEST_F(WheelChecksTest, PlatformTagThatPublicIndexesRefuse) {
+  const auto findings = [&](const std::string& version, const CheckOptions& options) {
+    const std::string info = "toy-" + version + ".dist-info/";
+    Members members = {
+        {"toy/__init__.py", ""},
+        {info + "METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: " + version + "\n"},
+        {info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n"}};
+    members.emplace_back(info + "RECORD", wheel::RecordOf(members, info + "RECORD"));
+    const AbsPath path =
+        env_.dir() / (std::to_string(++count_) + "/toy-" + version + "-cp311-cp311-linux_x86_64.whl");
+    auto report = CheckArtifact(env_, wheel::WriteRawZip(env_, path, members), options);
+    EXPECT_OK(report);
+    return report->findings;
+  };
+  const auto is = [](Severity severity) {
+    return ElementsAre(testing::AllOf(
+        testing::Field(&Finding::id, "wheel-platform-tag"), testing::Field(&Finding::severity, severity),
+        testing::Field(&Finding::message, HasSubstr("refuse the platform tag 'linux_x86_64'"))));
+  };
+  EXPECT_THAT(findings("1.0", {}), is(Severity::kError));
+  EXPECT_THAT(findings("1.0+cpu", {}), is(Severity::kInfo));
+  EXPECT_THAT(findings("1.0", {.profile = Profile::kTree}), is(Severity::kWarning));
+  // What the gate of a build asks for.
+  EXPECT_THAT(findings("1.0", {.never_errors = {"wheel-platform-tag"}}), is(Severity::kWarning));
 }
 
 TEST_F(WheelChecksTest, FileNamePromisesThePlatform) {
@@ -158,7 +194,7 @@ TEST_F(WheelChecksTest, FileNamePromisesThePlatform) {
     return Ids(With({{"toy/_c.so", elf.Build()}, {kInfo + "WHEEL", file}}),
                "toy-1.0-cp311-cp311-" + platform + ".whl");
   };
-  EXPECT_THAT(findings("linux_x86_64"), IsEmpty());
+  EXPECT_THAT(findings("linux_x86_64"), ElementsAre("wheel-platform-tag "));
   EXPECT_THAT(findings("manylinux_2_34_x86_64"), IsEmpty());
   EXPECT_THAT(findings("manylinux_2_28_x86_64"), ElementsAre("elf-glibc-floor toy/_c.so"));
   EXPECT_THAT(findings("manylinux_2_34_aarch64"), ElementsAre("elf-machine-mismatch toy/_c.so"));

@@ -1,0 +1,25 @@
+#include "model/package_note.h"
+
+#include <fmt/format.h>
+#include <set>
+
+#include "support/json.h"
+
+namespace ptpkg {
+
+std::string FormatPackageNote(const PackageNote& note) {
+  const std::set<std::string> names(note.allow_unresolved.begin(), note.allow_unresolved.end());
+  return DumpJson(Json{{"allow_unresolved", names}});
+}
+
+Result<PackageNote> ParsePackageNote(std::string_view text, std::string_view where) {
+  PTPKG_TRY(const Json json, ParseJson(text, where));
+  if (!json.is_object()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("{}: is no JSON object", where));
+  }
+  PackageNote note;
+  PTPKG_TRY(note.allow_unresolved, JsonStringsOr(json, "allow_unresolved", {}, where));
+  return note;
+}
+
+}  // namespace ptpkg

@@ -1,0 +1,30 @@
+#pragma once
+// What ptpkg writes into a package for its own check: info/ptpkg.json of a conda package, ptpkg.json in the
+// .dist-info folder of a wheel. Layer: model. Installers keep the file and give it no meaning.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace ptpkg {
+
+inline constexpr std::string_view kPackageNoteName = "ptpkg.json";
+
+struct PackageNote {
+  /// Globs of library names that the recipe leaves to the machine (extra.ptpkg.allow_unresolved).
+  std::vector<std::string> allow_unresolved = {};
+
+  /// Whether there is nothing to say, so that no file is written.
+  [[nodiscard]] bool IsEmpty() const { return allow_unresolved.empty(); }
+  bool operator==(const PackageNote&) const = default;
+};
+
+/// JSON; names sorted, each once.
+std::string FormatPackageNote(const PackageNote& note);
+
+/// Keys that this version does not know are passed over. Errors: kInvalidInput naming `where`.
+Result<PackageNote> ParsePackageNote(std::string_view text, std::string_view where);
+
+}  // namespace ptpkg
