@@ -152,6 +152,9 @@ struct RecoveredFile {
 /// The file as RecoverEdit would leave it; writes nothing. Errors: those of RecoverEdit.
 Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path);
 
+/// Errors: kCorrupt if the file ends with the record of an edit that was interrupted; kIo.
+Result<void> CheckFinished(File& file);
+
 /// What the loader insists on: PT_LOADs in ascending order, without overlap, addresses congruent to
 /// offsets modulo p_align; PT_DYNAMIC and PT_PHDR inside a PT_LOAD. Errors: kCorrupt.
 Result<void> CheckSegments(const Image& image);

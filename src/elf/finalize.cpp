@@ -1,5 +1,7 @@
 #include "elf/finalize.h"
 
+#include <algorithm>
+
 namespace ptpkg::elf {
 
 std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement) {
@@ -35,6 +37,28 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
     entries.push_back(entry);
   }
   return entries;
+}
+
+std::map<std::size_t, Section> RetiredSections(const Image& image, const DesiredState& state) {
+  std::map<std::size_t, Section> retired;
+  if (!state.NeedsChanged() || !state.needs.empty()) return retired;
+  const auto retire = [&](std::uint32_t type, std::uint64_t address) {
+    const auto index = image.FindSection(type, address);
+    if (!index) return;
+    Section section = image.sections[*index];
+    section.type = kSectionProgbits;
+    section.link = section.info = 0;
+    section.entry_size = 0;
+    retired[*index] = section;
+  };
+  retire(kSectionGnuVerneed, state.needs_range.vaddr);
+  const bool keeps_indices =
+      std::any_of(state.entries.begin(), state.entries.end(),
+                  [](const DesiredEntry& entry) { return entry.entry.tag == kDtVersym; });
+  if (const auto indices = image.dynamic->Find(kDtVersym); indices && !keeps_indices) {
+    retire(kSectionGnuVersym, *indices);
+  }
+  return retired;
 }
 
 }  // namespace ptpkg::elf

@@ -2,6 +2,7 @@
 // The dynamic entries and version records of an edit once every string has its place. Layer: elf,
 // private to it.
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -32,5 +33,9 @@ std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& 
 /// it is corrected when the entry moves.
 std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& state,
                                        const Placement& placement, const FinalAddresses& addresses);
+
+/// By index: the section headers of version tables that .dynamic no longer names, as plain data. Readers that
+/// go by section headers would take what is left in them for versions.
+std::map<std::size_t, Section> RetiredSections(const Image& image, const DesiredState& state);
 
 }  // namespace ptpkg::elf

@@ -49,6 +49,7 @@ inline constexpr std::uint32_t kSectionNobits = 8;
 inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
 inline constexpr std::uint32_t kSectionGnuVerneed = 0x6ffffffe;
+inline constexpr std::uint32_t kSectionGnuVersym = 0x6fffffff;
 
 /// d_tag.
 inline constexpr std::uint64_t kDtNull = 0;

@@ -52,6 +52,14 @@ Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
   return true;
 }
 
+Result<void> CheckFinished(File& file) {
+  PTPKG_TRY(const bool pending, MayHaveUndo(file));
+  if (!pending) return Ok();
+  return Error(ErrorCode::kCorrupt,
+               "an edit of it was interrupted, and it ends with a record of its old content")
+      .WithHint("the next 'ptpkg relink' of the file puts the old content back");
+}
+
 Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
   PTPKG_TRY(const bool pending, MayHaveUndo(*file));

@@ -60,6 +60,10 @@ std::string Escaped(std::string_view text) {
   return result;
 }
 
+/// Whether `name` is one that ptpkg gives to what it has not finished: temporary files, the scratch folder of
+/// an edit. A killed call leaves such things, and they would be packed.
+bool IsLeftover(std::string_view name) { return name.find(".ptpkg-") != std::string_view::npos; }
+
 Error InvalidEntry(const AbsPath& root, std::string_view path, std::string_view problem) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' in '{}' {}", path, root.str(), problem));
 }
@@ -136,6 +140,10 @@ class Scanner {
       for (const std::string& name : names) {
         const std::string path = folder.empty() ? name : folder + "/" + name;
         if (!IsUtf8(name)) return InvalidEntry(root_, Escaped(path), "has a name that is not valid UTF-8");
+        if (IsLeftover(name)) {
+          return InvalidEntry(root_, path, "is what a killed call of ptpkg left")
+              .WithHint("nobody needs it: remove it, and build or edit again what is beside it");
+        }
         PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / path));
         if (stat.kind == FileKind::kDirectory) {
           folders.push_back(path);

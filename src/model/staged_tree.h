@@ -39,7 +39,8 @@ struct ScanOptions {
 
 /// Lists and hashes (in parallel, env.jobs) everything below `root`. Executable bit of the owner → 0755,
 /// else 0644. Errors: kInvalidInput for a socket, device or fifo, for a symlink that is absolute or
-/// leaves the tree, and for names that are not valid UTF-8.
+/// leaves the tree, for names that are not valid UTF-8, and for what a killed call of ptpkg left (".ptpkg-"
+/// in its name).
 Result<StagedTree> ScanTree(Env& env, const AbsPath& root, const ScanOptions& options = {});
 
 /// Digest over all entries (path, kind, mode, content or target); the root does not enter.

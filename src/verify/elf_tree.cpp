@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "elf/edit.h"
 #include "elf/string_scan.h"
 #include "support/parallel.h"
 
@@ -59,6 +60,7 @@ Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, 
     PTPKG_TRY(const bool misnamed, IsMisnamed(*file, path));
     return ReadFile{.member = std::nullopt, .misnamed = misnamed};
   }
+  PTPKG_CHECK(elf::CheckFinished(*file));
   if (!image->dynamic) return ReadFile{};
   ElfMember member{.path = path,
                    .machine = image->header.machine,

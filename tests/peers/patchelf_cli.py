@@ -3,6 +3,7 @@ status, and a library that says the same and loads. Exit 77 is a skip.
 """
 
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -48,6 +49,34 @@ REFUSALS = [
     ["--page-size", "nothing", "{library}"],
     ["--set-rpath", "/x", "--add-rpath", "/y", "{library}"],
     ["--output", "{scratch}/out", "--set-rpath", "/x", "{library}", "{library}"],
+]
+
+# Run on files that are no dynamic programs or libraries: words and status are the same, whatever they are.
+OPTIONS = [
+    [],
+    ["--set-rpath", "/x"],
+    ["--set-rpath", "/x", "--force-rpath"],
+    ["--add-rpath", "/x"],
+    ["--remove-rpath"],
+    ["--shrink-rpath"],
+    ["--shrink-rpath", "--allowed-rpath-prefixes", "/usr"],
+    ["--print-rpath"],
+    ["--print-needed"],
+    ["--print-soname"],
+    ["--print-interpreter"],
+    ["--print-interpreter", "--print-rpath"],
+    ["--print-execstack"],
+    ["--set-interpreter", "/ld"],
+    ["--set-interpreter", "/ld", "--set-rpath", "/x", "--set-soname", "libx.so"],
+    ["--set-soname", "libx.so"],
+    ["--add-needed", "liba.so"],
+    ["--remove-needed", "liba.so"],
+    ["--replace-needed", "liba.so", "libb.so"],
+    ["--no-default-lib"],
+    ["--add-debug-tag"],
+    ["--clear-execstack"],
+    ["--output", "{out}"],
+    ["--output", "{out}", "--set-rpath", "/x"],
 ]
 
 
@@ -135,6 +164,77 @@ class PatchelfCommandLine(unittest.TestCase):
                     last[who] = (status, lines[-1] if words else "")
                 self.assertEqual(last["ours"], last["theirs"])
                 self.assertNotEqual(last["ours"][0], 0)
+
+    def strange_files(self, folder: pathlib.Path) -> dict[str, pathlib.Path]:
+        """Static programs, objects, archives, and what is no ELF file at all."""
+        folder.mkdir()
+        (folder / "main.c").write_text("int main(void) { return 0; }\n")
+        (folder / "bare.c").write_text("void _start(void) { for (;;) ; }\n")
+        for command in (["gcc", "-static", "main.c", "-o", "static"], ["gcc", "-c", "main.c", "-o", "main.o"],
+                        ["gcc", "-static", "-nostdlib", "bare.c", "-o", "bare"], ["ar", "rcs", "lib.a", "main.o"],
+                        ["ld", "-r", "main.o", "-o", "merged.o"]):
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        library = (self.toys / "libanswer.so").read_bytes()
+        for size in (0, 1, 51, 52, 63, 64, 65):
+            (folder / f"text{size}").write_bytes(b"#" * size)
+            (folder / f"elf{size}").write_bytes(library[:size])
+        (folder / "header.32").write_bytes(b"\177ELF\1\1\1" + bytes(100))
+        (folder / "folder").mkdir()
+        (folder / "to-folder").symlink_to("folder")
+        (folder / "dangling").symlink_to("nothing")
+        names = [path.name for path in sorted(folder.iterdir()) if path.suffix != ".c"] + ["main.c/below", "missing"]
+        return {name: folder / name for name in names}
+
+    def test_files_that_are_no_dynamic_programs(self):
+        files = self.strange_files(self.scratch / "strange")
+        for name, file in files.items():
+            before = file.read_bytes() if file.is_file() else None
+            for words in OPTIONS:
+                with self.subTest(f"{' '.join(words)} {name}"):
+                    seen = {}
+                    for who, tool in self.tools.items():
+                        out = self.scratch / "out"
+                        status, stdout, err = self.call(tool, *[word.format(out=out) for word in words], file)
+                        made = out.read_bytes() if out.is_file() else None
+                        out.unlink(missing_ok=True)
+                        last = (err.strip().splitlines() or [""])[-1]
+                        # Of damaged files ours says more, behind the same words.
+                        seen[who] = (status, stdout, last.split(":")[:2], made)
+                        self.assertEqual(file.read_bytes() if file.is_file() else None, before, who)
+                    self.assertEqual(seen["ours"], seen["theirs"])
+
+    def test_static_position_independent_program_is_left_alone(self):
+        """patchelf gives it a path, and it aborts at its start."""
+        folder = self.scratch / "pie"
+        folder.mkdir()
+        (folder / "main.c").write_text("int main(void) { return 42; }\n")
+        subprocess.run(["gcc", "-static-pie", "main.c", "-o", "program"], cwd=folder, check=True)
+        status, _, err = self.call(self.ours, "--set-rpath", "/x", folder / "program")
+        self.assertEqual((status, "static position-independent" in err), (1, True))
+        self.assertEqual(subprocess.run([folder / "program"], check=False).returncode, 42)
+        for words in (["--print-rpath"], ["--print-needed"], ["--print-interpreter"], ["--remove-rpath"]):
+            shown = [self.call(tool, *words, folder / "program") for tool in self.tools.values()]
+            self.assertEqual(*shown)
+
+    def test_permissions(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        folder = self.copy("ours")
+        for path in (self.scratch, folder):
+            path.chmod(0o755)
+        library = folder / "libanswer.so"
+        library.chmod(0o666)
+        other = dict(user=12345, group=12345, extra_groups=[])
+        program = shutil.copy(self.ours, self.scratch / "patchelf")
+        def run(*words):
+            done = subprocess.run([program, *words], capture_output=True, text=True, check=False, **other)
+            return done.returncode, done.stderr
+        # The file may be written and its folder may not: patchelf does it, and so do we.
+        self.assertEqual(run("--set-rpath", "$ORIGIN/deps:" + "/long" * 200, library), (0, ""))
+        self.assertEqual(self.loads(folder), 42)
+        self.assertEqual([path.name for path in folder.glob(".*ptpkg*")], [])
+        library.chmod(0o000)
+        self.assertEqual(run("--print-rpath", library), (1, f"patchelf: opening '{library}': Permission denied\n"))
 
     def test_output_leaves_the_input(self):
         for who, tool in self.tools.items():

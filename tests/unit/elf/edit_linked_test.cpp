@@ -1,6 +1,7 @@
 // Edits of libraries and programs that real linkers made, judged by loading them.
 
 #include <array>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -32,6 +33,11 @@ std::string LongPath() { return "$ORIGIN/deps:$ORIGIN/" + std::string(619, 'x');
 
 class LinkedEdit : public ::testing::TestWithParam<std::string> {
  protected:
+  Image Headers() {
+    const auto file = toys_.fs().Open(library_, OpenMode::kRead);
+    return **ReadImage(**file);
+  }
+
   LinkedToys toys_{GetParam()};
   AbsPath library_ = toys_.Path("libanswer.so");
 };
@@ -291,6 +297,37 @@ TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
   EXPECT_NE(hash({}), before);
   EXPECT_NE(hash({{.offset = code->offset, .bytes = std::vector<std::byte>(1)}}), before)
       << "a planned write into code is no excuse";
+}
+
+TEST_P(LinkedEdit, SymbolOfAMovedDynamicSectionFollows) {
+  // More entries than any linker leaves room for.
+  Edits edits = Runpath(LongPath());
+  for (int i = 0; i < 8; ++i) edits.add_needed.push_back("libnone" + std::to_string(i) + ".so");
+  const auto before = Headers();
+  ASSERT_OK(EditFile(toys_.fs(), library_, edits, {.verification = Verification::kDeep}));
+  const auto after = Headers();
+  ASSERT_NE(after.dynamic->range.vaddr, before.dynamic->range.vaddr);
+  const std::string address = fmt::format("{:016x}", after.dynamic->range.vaddr);
+  EXPECT_THAT(toys_.Output({"sh", "-c", "readelf -sW libanswer.so | grep ' _DYNAMIC$'"}), HasSubstr(address));
+}
+
+TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
+  ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("c.c"),
+                      "double cos(double);\ndouble f(double x) { return cos(x); }\n"));
+  toys_.Output({"gcc", "-shared", "-fPIC", "-nodefaultlibs", "-fuse-ld=" + GetParam(), "c.c", "-o", "c.so",
+                "-Wl,--no-as-needed", "-lm"});
+  Edits edits;
+  edits.remove_needed = {"libm.so.6"};
+  for (const bool grows : {false, true}) {
+    ASSERT_OK(toys_.fs().CopyFile(toys_.Path("c.so"), toys_.Path("d.so")));
+    if (grows) edits.search_path = SearchPath{.text = LongPath()};
+    ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), toys_.Path("d.so"), edits));
+    EXPECT_EQ(plan.tier, grows ? WriteTier::kAppend : WriteTier::kInPlace);
+    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), HasSubstr("No version information found"));
+    toys_.Output({"strip", "d.so"});
+    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), HasSubstr("No version information found"));
+    ASSERT_OK(toys_.fs().Remove(toys_.Path("d.so")));
+  }
 }
 
 TEST(LinkedEditBfd, StringSharedWithASymbolStays) {

@@ -100,6 +100,19 @@ TEST_F(ScanTreeTest, RefusesWhatPackagesCannotHold) {
                                 AllOf(HasSubstr("sub/fifo"), HasSubstr("fifo, which no package"))));
 }
 
+TEST_F(ScanTreeTest, RefusesWhatAKilledCallLeft) {
+  for (const char* name :
+       {"lib/.ptpkg-edit-7-0/liba.so", "lib/.a.txt.7-0.ptpkg-tmp", "lib/a.ptpkg-unlinked"}) {
+    MemFs fs;
+    fs.AddFile(std::string("/t/") + name, "");
+    TestEnv env({.fs = &fs});
+    EXPECT_THAT(ScanTree(env, AbsPath::Literal("/t")),
+                AllOf(FailsWith(ErrorCode::kInvalidInput,
+                                AllOf(HasSubstr("'lib/"), HasSubstr("a killed call of ptpkg left"))),
+                      HasHint(HasSubstr("remove it"))));
+  }
+}
+
 TEST_F(ScanTreeTest, RefusesNamesThatAreNotUtf8) {
   const std::vector<std::string> bad = {
       "\xFF",              // never in UTF-8

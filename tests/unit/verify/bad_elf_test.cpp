@@ -1,7 +1,9 @@
 // Trees with files that are damaged, hostile, or no libraries at all: one clear finding each, or none where
 // the file is right as it is. Never an error of the whole check.
 
+#include "elf/edit.h"
 #include "elf/image.h"
+#include "support/fault_fs.h"
 #include "unit/elf/elf_additions.h"
 #include "unit/verify/memory_tree.h"
 #include "verify/floor_checks.h"
@@ -63,6 +65,20 @@ TEST(BadElf, EveryTruncationIsAFinding) {
   for (std::size_t size = 4; size < whole.size(); size += size < 600 ? 7 : 97) {
     EXPECT_THAT(Findings(whole.substr(0, size)), Damaged("the ELF file is damaged: ")) << size;
   }
+}
+
+TEST(BadElf, InterruptedEditIsDamage) {
+  const AbsPath path = AbsPath::Literal("/libx.so");
+  ptpkg::test::MemFs fs;
+  fs.AddFile(path.str(), Library({}).Build());
+  // The seventh operation is a write behind the complete record.
+  ptpkg::test::FaultFs faulty(
+      fs,
+      {.number = 7, .scope = ptpkg::test::FaultScope::kMutating, .after = ptpkg::test::FaultAfter::kDead});
+  elf::Edits edits;
+  edits.search_path = elf::SearchPath{.text = std::string(700, 'x')};
+  ASSERT_FALSE(elf::EditFile(faulty, path, edits));
+  EXPECT_THAT(Findings(fs.Content(path.str())), Damaged("an edit of it was interrupted"));
 }
 
 TEST(BadElf, NoSectionHeadersIsNoDamage) {
