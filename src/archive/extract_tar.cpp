@@ -9,6 +9,7 @@
 
 #include "archive/entry_set.h"
 #include "archive/extract_tree.h"
+#include "support/telling_source.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -182,11 +183,17 @@ Result<std::unique_ptr<ByteSource>> MakeDecompressSource(ByteSource& source, std
 // NOLINTNEXTLINE(readability-function-size): the stream cannot tell its own name and packed size
 Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, const AbsPath& destination,
                         const ExtractOptions& options, std::uint64_t packed_bytes) {
-  PTPKG_TRY(const std::unique_ptr<ByteSource> tar, MakeDecompressSource(source, name));
+  Task task(env.reporter, {.stage = "unpack",
+                           .subject = std::string(name.substr(name.rfind('/') + 1)),
+                           .total_bytes = packed_bytes});
+  TellingSource told(source, task);
+  PTPKG_TRY(const std::unique_ptr<ByteSource> tar, MakeDecompressSource(told, name));
   ExtractTree tree(env, destination, options, name, packed_bytes);
   PTPKG_CHECK(TarExtractor(*tar, name, tree).Run());
   PTPKG_CHECK(Drain(env, *tar, tree));
-  return tree.Finish();
+  PTPKG_CHECK(tree.Finish());
+  task.Done();
+  return Ok();
 }
 
 }  // namespace ptpkg::archive

@@ -157,6 +157,7 @@ Result<void> ExtractTree::AddHardLink(std::string_view raw_name, std::string_vie
 }
 
 Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
+  if (task_ != nullptr) task_->Advance(bytes);
   const std::uint64_t total = bytes_.fetch_add(bytes) + bytes;
   if (total > options_.limits.max_bytes || bytes > options_.limits.max_bytes) {
     return Error(ErrorCode::kCorrupt,

@@ -19,6 +19,9 @@ class ExtractTree {
   ExtractTree(Env& env, const AbsPath& destination, const ExtractOptions& options, std::string_view archive,
               std::uint64_t packed_bytes);
 
+  /// `task` is told of the bytes unpacked from now on; it outlives the tree.
+  void Tell(Task& task) { task_ = &task; }
+
   Result<void> AddFolder(std::string_view raw_name);
   /// Admits a file and makes its folders. nullopt: left out by strip_components.
   Result<std::optional<RelPath>> AddFile(std::string_view raw_name);
@@ -53,6 +56,7 @@ class ExtractTree {
   std::uint64_t packed_bytes_;
   std::uint64_t entries_ = 0;
   std::atomic<std::uint64_t> bytes_{0};
+  Task* task_ = nullptr;
   std::set<std::string> folders_;
   std::set<std::string> files_;
   std::map<std::string, std::string> links_;  // name to target

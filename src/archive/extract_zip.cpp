@@ -135,9 +135,9 @@ class ZipExtractor {
   std::vector<PlannedFile> files_;
 };
 
-/// Refuses a bomb before anything is written.
-Result<void> CheckDeclaredSizes(const zip::Directory& directory, const ExtractLimits& limits,
-                                const std::string& archive) {
+/// The sum of all sizes. Refuses a bomb before anything is written.
+Result<std::uint64_t> CheckDeclaredSizes(const zip::Directory& directory, const ExtractLimits& limits,
+                                         const std::string& archive) {
   std::uint64_t total = 0;
   for (const zip::CentralRecord& record : directory.records) {
     if (record.size_bytes > limits.max_bytes - total) {
@@ -146,7 +146,7 @@ Result<void> CheckDeclaredSizes(const zip::Directory& directory, const ExtractLi
     }
     total += record.size_bytes;
   }
-  return Ok();
+  return total;
 }
 
 }  // namespace
@@ -155,10 +155,15 @@ Result<void> ExtractZip(Env& env, const AbsPath& archive, const AbsPath& destina
                         const ExtractOptions& options) {
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(archive, OpenMode::kRead));
   PTPKG_TRY(const zip::Directory directory, zip::ReadDirectory(*file, archive.str()));
-  PTPKG_CHECK(CheckDeclaredSizes(directory, options.limits, archive.str()));
+  PTPKG_TRY(const std::uint64_t total_bytes, CheckDeclaredSizes(directory, options.limits, archive.str()));
   PTPKG_CHECK(zip::CheckLocalHeaders(*file, directory, archive.str()));
+  Task task(env.reporter,
+            {.stage = "unpack", .subject = std::string(archive.Name()), .total_bytes = total_bytes});
   ExtractTree tree(env, destination, options, archive.str(), directory.file_bytes);
-  return ZipExtractor(env, *file, directory, tree, archive.str()).Run();
+  tree.Tell(task);
+  PTPKG_CHECK(ZipExtractor(env, *file, directory, tree, archive.str()).Run());
+  task.Done();
+  return Ok();
 }
 
 }  // namespace ptpkg::archive

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "cli/build_info.h"
 #include "cli/context.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
@@ -71,7 +72,7 @@ int Run(const std::vector<std::string>& words) {
     return kDone;
   }
   if (flags.version) {
-    PrintResult(PTPKG_VERSION);
+    PrintResult(flags.json ? VersionToJson(ThisBuild()).dump(2) : VersionText(ThisBuild()));
     return kDone;
   }
   if (parsed->verb == nullptr) {

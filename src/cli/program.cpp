@@ -28,7 +28,9 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
        .value = "DIR",
        .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else ~/.cache/ptpkg)",
        .target = &flags.cache_dir},
-      {.names = "--version", .help = "Print the version", .target = &flags.version},
+      {.names = "--version",
+       .help = "Print the version, the commit, and the libraries",
+       .target = &flags.version},
   };
 }
 
@@ -39,7 +41,8 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages and wheels from one staged tree, checks them, and indexes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb()},
+      .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
+                CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

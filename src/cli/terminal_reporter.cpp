@@ -12,7 +12,7 @@ constexpr double kSecondsBetweenDraws = 0.1;
 constexpr double kSecondsBeforeIdle = 1;
 constexpr std::size_t kUnknownWidth = 80;
 
-/// The moving line shows the task that has run longest, with its clock.
+/// The moving line shows the task that was started last, with its clock.
 class TerminalReporter final : public TextReporter {
  public:
   TerminalReporter(Clock& clock, LogSink& sink, const ReporterOptions& options)
@@ -44,7 +44,8 @@ class TerminalReporter final : public TextReporter {
     last_draw_ = clock_.Now();
     RunningText text;
     if (!tasks_.running().empty()) {
-      const RunningTask& task = tasks_.running().begin()->second;
+      // The last one started: unpacking within a check, and not the check.
+      const RunningTask& task = tasks_.running().rbegin()->second;
       text = {.task = &task,
               .seconds = tasks_.SecondsSince(task.start),
               .others = tasks_.running().size() - 1,

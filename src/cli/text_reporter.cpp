@@ -6,6 +6,16 @@
 
 namespace ptpkg::cli {
 
+namespace {
+
+/// A step of another task, which tells of itself; the log hears of it only where it took long.
+bool IsMinor(const FinishedTask& task) {
+  constexpr double kLong = 2;  // seconds
+  return task.seconds < kLong && (task.stage == "unpack" || task.stage == "hash");
+}
+
+}  // namespace
+
 TaskId TextReporter::TaskStarted(const TaskInfo& info) {
   const std::lock_guard lock(mutex_);
   const TaskId id = tasks_.Start(info);
@@ -34,7 +44,9 @@ void TextReporter::TaskFinished(TaskId id, TaskOutcome outcome, std::string_view
                         .detail = std::string(detail),
                         .seconds = tasks_.SecondsSince(task->start),
                         .done_bytes = task->done_bytes};
-  if (outcome != TaskOutcome::kSkipped || options_.verbose || detail.starts_with("would run")) {
+  if (outcome != TaskOutcome::kSkipped && IsMinor(finished) && !options_.verbose) {
+    // It was shown while it ran; why it failed is told by the task that it is part of.
+  } else if (outcome != TaskOutcome::kSkipped || options_.verbose || detail.starts_with("would run")) {
     WriteLine(FinishedLine(CurrentStyle(), finished));
   } else if (held_) {
     ++held_count_;

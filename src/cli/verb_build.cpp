@@ -24,6 +24,8 @@ struct BuildFlags {
   std::vector<std::string> sources;
   std::string output = "dist";
   std::string host_env = "auto";
+  std::string python_exe;
+  std::string conda_exe;
   std::string layout;
   std::string build_string;
   std::uint64_t build_number = 0;
@@ -100,7 +102,28 @@ void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const
       {.output = context.Shown(output.str()), .seconds = context.SecondsSoFar(), .dry_run = flags.dry_run}));
 }
 
+/// A program as a flag names it: one with '/' is a path from the working directory, others are looked up.
+Result<std::string> ProgramName(const Context& context, const std::string& text) {
+  if (text.find('/') == std::string::npos) return text;
+  PTPKG_TRY(const AbsPath path, context.Path(text));
+  return path.str();
+}
+
+/// Flags win over the variables of the same meaning.
+Result<void> TakeProgramFlags(Context& context, const BuildFlags& flags) {
+  std::vector<std::string> interpreters;
+  for (const std::string& text : Split(flags.python_exe, ':')) {
+    PTPKG_TRY(std::string name, ProgramName(context, text));
+    interpreters.push_back(std::move(name));
+  }
+  if (!flags.python_exe.empty()) context.SetVariable("PTPKG_PYTHON", Join(interpreters, ":"));
+  PTPKG_TRY(const std::string client, ProgramName(context, flags.conda_exe));
+  if (!client.empty()) context.SetVariable("PTPKG_CONDA_EXE", client);
+  return Ok();
+}
+
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
+  PTPKG_CHECK(TakeProgramFlags(context, flags));
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
   if (context.json()) {
@@ -184,6 +207,16 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
        .help = "Where build tools and libraries come from (default: auto)",
        .target = &flags.host_env,
        .choices = {"auto", "system", "conda"}},
+      {.names = "--python-exe",
+       .value = "FILE",
+       .help = "Interpreter that builds run with, or several with ':' between (default: PTPKG_PYTHON, else "
+               "pythonX.Y or python3 on PATH)",
+       .target = &flags.python_exe},
+      {.names = "--conda-exe",
+       .value = "FILE",
+       .help = "Conda client that makes prefixes (default: PTPKG_CONDA_EXE, else micromamba, mamba or conda "
+               "on PATH)",
+       .target = &flags.conda_exe},
       {.names = "--explain", .help = "Say of each stage why it ran or not", .target = &flags.explain},
       {.names = "--keep-work",
        .help = "Keep the folders in which things are built",

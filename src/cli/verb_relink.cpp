@@ -140,6 +140,11 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
     context.Print(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
                               item.bytes_grown));
   }
+  if (items.empty()) {
+    context.env().reporter.Warn(
+        "there is no dynamically linked ELF file below what was named; nothing was done");
+    return kDone;
+  }
   context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
                                           flags.plan ? "would change" : "changed", bytes));
   return kDone;

@@ -19,6 +19,8 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
+Verb CompletionVerb();
+Verb ManVerb();
 
 /// All verbs, and the options that each takes, which go to `flags`.
 Program MakeProgram(CommonFlags& flags);

@@ -5,6 +5,8 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/telling_source.h"
+
 namespace ptpkg::conda {
 namespace {
 
@@ -58,28 +60,33 @@ class ContainerReader {
     PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(package, OpenMode::kRead));
     PTPKG_TRY(const FileStat stat, file->Stat());
     budget_.packed_bytes = stat.size_bytes;
-    std::array<std::byte, 4> magic{};
-    PTPKG_TRY(const std::size_t count, file->ReadAt(0, magic));
-    const std::string_view begin = AsText(Bytes(magic).first(count));
-    if (begin.starts_with("BZh")) {
-      PTPKG_CHECK(ReadTarBz2(*file));
-    } else if (begin.starts_with("PK")) {
-      PTPKG_CHECK(ReadConda(package));
-    } else {
-      return Error(ErrorCode::kCorrupt, "is neither a .conda (zip) nor a .tar.bz2 file");
-    }
+    // The metadata alone is there at once, and read of thousands of packages: no task tells of that.
+    Task task(info_only_ ? silent_ : env_.reporter,
+              {.stage = "unpack", .subject = std::string(package.Name()), .total_bytes = stat.size_bytes});
+    PTPKG_CHECK(Read(package, *file, task));
+    task.Done();
     return std::move(facts_);
   }
 
  private:
-  Result<void> ReadTarBz2(File& file) {
+  Result<void> Read(const AbsPath& package, File& file, Task& task) {
+    std::array<std::byte, 4> magic{};
+    PTPKG_TRY(const std::size_t count, file.ReadAt(0, magic));
+    const std::string_view begin = AsText(Bytes(magic).first(count));
+    if (begin.starts_with("BZh")) return ReadTarBz2(file, task);
+    if (begin.starts_with("PK")) return ReadConda(package, task);
+    return Error(ErrorCode::kCorrupt, "is neither a .conda (zip) nor a .tar.bz2 file");
+  }
+
+  Result<void> ReadTarBz2(File& file, Task& task) {
     facts_.format = ArtifactFormat::kTarBz2;
     FileSource packed(file);
-    const auto source = archive::MakeBzip2Source(packed);
+    TellingSource told(packed, task);
+    const auto source = archive::MakeBzip2Source(told);
     return ReadTar(Part::kWhole, "", *source);
   }
 
-  Result<void> ReadConda(const AbsPath& package) {
+  Result<void> ReadConda(const AbsPath& package, Task& task) {
     facts_.format = ArtifactFormat::kConda;
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(package));
     facts_.zip_members = zip.members();
@@ -88,12 +95,12 @@ class ContainerReader {
     if (has_metadata) {
       PTPKG_TRY(facts_.metadata, zip.ReadText("metadata.json", 1U << 20U));
     }
-    PTPKG_CHECK(ReadPart(zip, Part::kInfo, "info-"));
+    PTPKG_CHECK(ReadPart(zip, Part::kInfo, "info-", task));
     if (info_only_) return Ok();
-    return ReadPart(zip, Part::kPayload, "pkg-");
+    return ReadPart(zip, Part::kPayload, "pkg-", task);
   }
 
-  Result<void> ReadPart(const archive::ZipReader& zip, Part part, std::string_view prefix) {
+  Result<void> ReadPart(const archive::ZipReader& zip, Part part, std::string_view prefix, Task& task) {
     const archive::ZipReader::Member* found = nullptr;
     for (const auto& member : facts_.zip_members) {
       if (!member.name.starts_with(prefix) || !member.name.ends_with(".tar.zst")) continue;
@@ -106,7 +113,8 @@ class ContainerReader {
       return Error(ErrorCode::kCorrupt, fmt::format("zip holds no member '{}*.tar.zst'", prefix));
     }
     PTPKG_TRY(const std::unique_ptr<ByteSource> packed, zip.OpenMember(found->name));
-    const auto source = archive::MakeZstdSource(*packed);
+    TellingSource told(*packed, task);
+    const auto source = archive::MakeZstdSource(told);
     PTPKG_CHECK(ReadTar(part, found->name, *source), fmt::format("while reading '{}'", found->name));
     return Ok();
   }
@@ -143,6 +151,7 @@ class ContainerReader {
   const OnMember& on_member_;
   bool info_only_;
   Budget budget_;
+  NullReporter silent_;
   ContainerFacts facts_;
 };
 

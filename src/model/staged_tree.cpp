@@ -202,10 +202,15 @@ class Scanner {
     // Largest first: a 1 GB library that starts last would leave one thread working alone.
     std::stable_sort(files.begin(), files.end(),
                      [](const TreeEntry* a, const TreeEntry* b) { return a->size_bytes > b->size_bytes; });
-    return ParallelFor(env_.jobs, files.size(), [&](std::size_t i) { return HashEntry(*files[i]); });
+    Task task(env_.reporter,
+              {.stage = "hash", .subject = std::string(root_.Name()), .total_bytes = tree_.TotalBytes()});
+    PTPKG_CHECK(
+        ParallelFor(env_.jobs, files.size(), [&](std::size_t i) { return HashEntry(*files[i], task); }));
+    task.Done();
+    return Ok();
   }
 
-  Result<void> HashEntry(TreeEntry& entry) {
+  Result<void> HashEntry(TreeEntry& entry, Task& task) {
     PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(root_ / entry.path, OpenMode::kRead));
     FileSource source(*file);
     HashingSink sink(nullptr);
@@ -214,6 +219,7 @@ class Scanner {
       PTPKG_CHECK(env_.cancel.Check());
       PTPKG_TRY(const std::size_t got, source.Read(buffer));
       if (got == 0) break;
+      task.Advance(got);
       PTPKG_CHECK(sink.Write(Bytes(buffer).first(got)));
     }
     const Digests digests = sink.Finish();

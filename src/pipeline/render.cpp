@@ -17,6 +17,8 @@ Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   if (stat.kind != FileKind::kDirectory) return path;
   const AbsPath file = path / "recipe.yaml";
   PTPKG_TRY(const bool there, Exists(env.fs, file));
+  PTPKG_TRY(const bool older, Exists(env.fs, path / "meta.yaml"));
+  if (!there && older) return path / "meta.yaml";  // refused by that name, with what to do
   if (!there) {
     return Error(ErrorCode::kNotFound, fmt::format("'{}' holds no recipe.yaml", path.str()))
         .WithHint("a recipe is a file recipe.yaml in a folder of its own");

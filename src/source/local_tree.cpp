@@ -54,14 +54,18 @@ Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
 
 Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
   PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
+  const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
+  Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
   const auto digest_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
     if (entries[i].kind != FileKind::kRegular) return Ok();
     PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entries[i].path));
     entries[i].sha256 = digests.sha256;
+    task.Advance(digests.size_bytes);
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
+  task.Done();
   // Only the executable bit of a mode travels into the copy's meaning; umask and the like must not.
   for (TreeEntry& entry : entries) {
     entry.mode = entry.kind == FileKind::kRegular && (entry.mode & 0100U) == 0 ? 0644 : 0755;

@@ -5,6 +5,7 @@ with the peers; a test whose peer is missing skips and says which.
 """
 
 import argparse
+import base64
 import hashlib
 import json
 import os
@@ -40,6 +41,16 @@ def peers_python() -> pathlib.Path:
             raise AssertionError(f"the peers' environment is missing: '{folder}'")
         raise unittest.SkipTest("the peers' environment is missing: scripts/bootstrap --check makes it")
     return python
+
+
+def record_of(files: dict[str, str]) -> str:
+    """The RECORD of a wheel with these files, text by name."""
+    folder = next(name.split("/")[0] for name in files if name.split("/")[0].endswith(".dist-info"))
+    rows = []
+    for name, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        rows.append(f"{name},sha256={digest},{len(text.encode())}\n")
+    return "".join([*rows, f"{folder}/RECORD,,\n"])
 
 
 def peer_program(name: str) -> pathlib.Path:

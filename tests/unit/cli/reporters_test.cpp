@@ -130,6 +130,30 @@ TEST_F(Reporters, TasksThatHadNothingToDoAreOneLine) {
   EXPECT_THAT(sink_.Take(), ElementsAre("   build  e: inputs unchanged\n")) << "not held back for long";
 }
 
+TEST_F(Reporters, StepsOfOtherTasksAreLinesWhereTheyTakeLong) {
+  const auto reporter = Make({});
+  for (const int milliseconds_taken : {1900, 2100}) {
+    const TaskId id = reporter->TaskStarted({.stage = "unpack", .subject = "x.whl"});
+    clock_.Advance(milliseconds(milliseconds_taken));
+    reporter->TaskFinished(id, TaskOutcome::kDone, "");
+  }
+  reporter->TaskFinished(reporter->TaskStarted({.stage = "hash", .subject = "y"}), TaskOutcome::kFailed, "");
+  EXPECT_THAT(sink_.Take(), ElementsAre("  unpack  x.whl: done in 2.1 s\n"));
+}
+
+TEST_F(Reporters, TheTerminalShowsTheTaskStartedLast) {
+  sink_.width = 60;
+  const auto reporter = Make({});
+  reporter->TaskStarted({.stage = "check", .subject = "x.whl"});
+  sink_.Take();
+  const TaskId id =
+      reporter->TaskStarted({.stage = "unpack", .subject = "x.whl", .total_bytes = 100'000'000});
+  clock_.Advance(milliseconds(1000));
+  reporter->TaskAdvanced(id, 50'000'000);
+  EXPECT_THAT(sink_.Take(), ElementsAre("\r\x1b[J  unpack  x.whl  0.0 s  +1 more\r",
+                                        "\r\x1b[J  unpack  x.whl  1.0 s  +1 more  50.0 MB of 100.0 MB\r"));
+}
+
 TEST_F(Reporters, VerboseFoldsNothingAndShowsChildOutput) {
   const auto reporter = Make({.verbose = true});
   for (const char* subject : {"a", "b"}) {

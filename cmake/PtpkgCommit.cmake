@@ -1,0 +1,12 @@
+# cmake -DSOURCE=… -DOUTPUT=… -P: writes the commit of the source tree to a header, which stays as it is while
+# the commit does. Run by every build, so that the program never names an older commit than it was built from.
+set(commit unknown)
+find_program(git git)
+if(git)
+  execute_process(COMMAND ${git} -C ${SOURCE} describe --always --abbrev=12 --exclude=* --dirty=+changes
+                  OUTPUT_VARIABLE told OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+  if(status EQUAL 0)
+    set(commit ${told})
+  endif()
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define PTPKG_COMMIT \"${commit}\"\n")

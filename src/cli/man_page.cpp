@@ -1,0 +1,82 @@
+#include "cli/man_page.h"
+
+#include <fmt/format.h>
+
+#include "cli/exit_code.h"
+#include "cli/help.h"
+#include "support/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+/// Text that roff takes literally: a '-' that can be copied, no line that begins a request.
+std::string Literal(std::string_view text) {
+  std::string out = ReplaceAll(ReplaceAll(text, "\\", "\\e"), "-", "\\-");
+  out = ReplaceAll(out, "\n.", "\n\\&.");
+  out = ReplaceAll(out, "\n'", "\n\\&'");
+  if (out.starts_with('.') || out.starts_with('\'')) out.insert(0, "\\&");
+  return out;
+}
+
+std::string Entry(std::string_view head, std::string_view text) {
+  return fmt::format(".TP\n\\fB{}\\fR\n{}\n", Literal(head), Literal(text));
+}
+
+std::string Entries(const std::vector<Option>& options, bool positional) {
+  std::string text;
+  for (const Option& option : options) {
+    if (option.IsPositional() != positional) continue;
+    const std::string group = option.group.empty() ? "" : fmt::format("{}: ", option.group);
+    text += Entry(OptionHead(option), group + OptionText(option));
+  }
+  return text;
+}
+
+std::string Section(std::string_view name, std::string_view text) {
+  return text.empty() ? "" : fmt::format(".SH {}\n{}", name, text);
+}
+
+std::string Examples(const std::vector<std::string>& examples) {
+  std::string text;
+  for (const std::string& example : examples) text += fmt::format(".nf\n{}\n.fi\n", Literal(example));
+  return text;
+}
+
+std::string ProgramSections(const Program& program) {
+  std::string verbs;
+  std::string see_also;
+  for (const Verb& verb : program.verbs) {
+    verbs += Entry(verb.name, verb.summary);
+    see_also += fmt::format("{}.BR {}\\-{} (1)", see_also.empty() ? "" : ",\n", program.name, verb.name);
+  }
+  std::string codes;
+  for (const ExitCodeRow& row : ExitCodeTable()) codes += Entry(std::to_string(row.code), row.meaning);
+  return Section("VERBS", verbs) + Section("OPTIONS", Entries(program.common, false)) +
+         Section("EXIT STATUS", codes) +
+         Section("ENVIRONMENT", "The page environment.md of the documentation lists every variable.\n") +
+         Section("EXAMPLES", Examples(program.examples)) + Section("SEE ALSO", see_also + "\n");
+}
+
+std::string VerbSections(const Program& program, const Verb& verb) {
+  const std::string common =
+      fmt::format("Options that every verb takes are described in\n.BR {} (1).\n", program.name);
+  return Section("ARGUMENTS", Entries(verb.options, true)) +
+         Section("OPTIONS", Entries(verb.options, false) + (".PP\n" + common)) +
+         Section("NOTES", verb.notes.empty() ? "" : Literal(verb.notes) + "\n") +
+         Section("EXAMPLES", Examples(verb.examples)) +
+         Section("SEE ALSO", fmt::format(".BR {} (1)\n", program.name));
+}
+
+}  // namespace
+
+std::string ManPage(const Program& program, const Verb* verb, std::string_view version) {
+  const std::string name = verb == nullptr ? program.name : fmt::format("{}-{}", program.name, verb->name);
+  const std::string& summary = verb == nullptr ? program.summary : verb->summary;
+  std::string text = fmt::format(".TH \"{}\" 1 \"\" \"{} {}\"\n", name, program.name, version);
+  text += Section("NAME", fmt::format("{} \\- {}\n", Literal(name), Literal(summary)));
+  text += Section("SYNOPSIS", fmt::format(".B {}\n", Literal(UsageLine(program, verb))));
+  return text + (verb == nullptr ? ProgramSections(program) : VerbSections(program, *verb));
+}
+
+}  // namespace ptpkg::cli

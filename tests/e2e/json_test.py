@@ -1,0 +1,118 @@
+"""What `--json` and `--log-format json` print is what docs/json says, for every verb."""
+
+import json
+import re
+import subprocess
+import zipfile
+
+import harness
+
+SCHEMAS = harness.REPOSITORY / "docs/json"
+
+
+class JsonOutput(harness.Case):
+    def complaints(self, documents, name):
+        """What the schema of that name has against each document, a line each."""
+        done = subprocess.run([harness.peers_python(), harness.REPOSITORY / "tests/support/validate_json.py", SCHEMAS,
+                               name], input=json.dumps(documents), text=True, capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def valid(self, document, name):
+        self.assertEqual(self.complaints([document], name), "", json.dumps(document, indent=1)[:4000])
+        return document
+
+    def wheel(self):
+        path = self.scratch / "toy_pure-1.0-py3-none-any.whl"
+        files = {"toy_pure/__init__.py": "x = 1\n",
+                 "toy_pure-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: toy-pure\nVersion: 1.0\n"
+                                                    "License: MIT\nSummary: x\nRequires-Dist: no-such-name\n",
+                 "toy_pure-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+                                                 "Tag: py3-none-any\n"}
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in {**files, "toy_pure-1.0.dist-info/RECORD": harness.record_of(files)}.items():
+                archive.writestr(name, text)
+        return path
+
+    def test_every_verb_has_a_schema_and_every_schema_a_reader(self):
+        listing = self.ptpkg("--help").stdout.split("Verbs:\n", 1)[1].split("\n\n")[0]
+        verbs = set(re.findall(r"^  ([a-z]+) ", listing, re.MULTILINE))
+        others = {"error", "log", "version", "parts"}
+        self.assertEqual(verbs | others, {path.stem for path in SCHEMAS.glob("*.json")})
+
+    def test_a_schema_refuses_what_it_does_not_name(self):
+        document = self.ptpkg_json("--version")
+        self.valid(document, "version")
+        document["surprise"] = 1
+        self.assertIn("surprise", self.complaints([document], "version"))
+
+    def test_render(self):
+        document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
+        self.assertGreater(len(document), 1)
+
+    def test_build_and_index(self):
+        output = self.scratch / "dist"
+        arguments = ("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output", output)
+        self.valid(self.ptpkg_json(*arguments, "--dry-run"), "build")
+        made = self.valid(self.ptpkg_json(*arguments), "build")
+        self.assertTrue(all(item["unpacked_size"] > 0 for item in made["artifacts"]))
+        self.valid(self.ptpkg_json("index", output / "conda"), "index")
+
+    def test_conda_wheel_and_check(self):
+        output = self.scratch / "dist"
+        conda = self.valid(self.ptpkg_json("conda", self.wheel(), "--output", output), "conda")
+        self.assertEqual(conda["unknown_requirements"], ["no-such-name"])
+        package = next(item["path"] for item in conda["artifacts"] if item["path"].endswith(".conda"))
+        self.valid(self.ptpkg_json("wheel", package, "--output", output), "wheel")
+        self.valid(self.ptpkg_json("check", self.wheel(), package), "check")
+
+    def test_relink_and_check_of_a_library_with_findings(self):
+        source = self.scratch / "a.c"
+        source.write_text("int answer(void) { return 42; }\n")
+        tree = self.scratch / "tree"
+        tree.mkdir()
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-rpath,/nowhere/lib", "-o", tree / "liba.so", source], check=True)
+        findings = json.loads(self.ptpkg("check", "--json", tree, "--profile", "wheel", exit_code=1).stdout)
+        self.valid(findings, "check")
+        self.assertTrue(findings[0]["findings"])
+        self.valid(self.ptpkg_json("relink", tree, "--set-rpath", "$ORIGIN", "--plan"), "relink")
+        self.valid(self.ptpkg_json("relink", tree / "liba.so", "--set-rpath", "$ORIGIN"), "relink")
+
+    def test_completion_and_man(self):
+        for verb, word in (("completion", "bash"), ("man", "build")):
+            self.valid(self.ptpkg_json(verb, word), verb)
+
+    def test_errors_of_every_kind(self):
+        recipe = self.scratch / "recipe.yaml"
+        recipe.write_text("package: {name: x, versoin: 1}\n")
+        for arguments, code in ((("biuld",), 2), (("build", "no-such-folder"), 4), (("render", recipe), 3)):
+            done = self.ptpkg(*arguments, "--json", exit_code=code)
+            self.valid(json.loads(done.stdout), "error")
+
+    def log_of(self, *arguments, **options):
+        done = self.ptpkg(*arguments, "--log-format", "json", **options)
+        events = [json.loads(line) for line in done.stderr.splitlines()]
+        self.assertEqual(self.complaints(events, "log"), "")
+        return events
+
+    def test_every_line_of_the_json_log(self):
+        events = self.log_of("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output",
+                             self.scratch / "dist", "--verbose", "--explain")
+        self.assertLessEqual({"started", "finished", "output", "note"}, {event["event"] for event in events})
+        self.assertEqual([event["event"] for event in self.log_of("biuld", exit_code=2)], ["error"])
+        failure = self.log_of("build", self.scratch / "none", exit_code=4)[-1]
+        self.assertEqual((failure["event"], failure["code"]), ("error", "not_found"))
+        source = self.scratch / "a.c"
+        source.write_text("int answer(void) { return 42; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-rpath,/nowhere/lib", "-o", self.scratch / "liba.so", source],
+                       check=True)
+        tree = self.scratch / "tree"
+        tree.mkdir()
+        (self.scratch / "liba.so").rename(tree / "liba.so")
+        events = self.log_of("check", tree, "--profile", "wheel", exit_code=1)
+        self.assertIn("finding", {event["event"] for event in events})
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,101 @@
+"""What a person sees in a terminal: nothing is silent, no line wraps, a resized window keeps nothing of old lines."""
+
+import re
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, str(harness.REPOSITORY / "tests/support"))
+import terminal  # noqa: E402
+
+NAME = "a-package-with-a-name-that-no-window-of-sixty-columns-holds"
+
+
+class Emulator(unittest.TestCase):
+    """The screen itself: a way of drawing that leaves something behind has to be seen."""
+
+    def test_a_line_that_reflows_leaves_rows_behind_unless_the_cursor_was_at_its_start(self):
+        for end, left in (("", ["x" * 20]), ("\r", [])):
+            screen = terminal.Screen(40, reflow=True)
+            screen.feed("\r\x1b[J" + "x" * 30 + end)
+            screen.resize(20)
+            screen.feed("\r\x1b[J")
+            self.assertEqual(screen.text(), left)
+
+    def test_a_line_wider_than_the_window_is_counted(self):
+        screen = terminal.Screen(10, reflow=False)
+        screen.feed("0123456789\r\n")
+        self.assertEqual(screen.wrapped, 0)
+        screen.feed("01234567890\r\n")
+        self.assertEqual(screen.wrapped, 1)
+
+
+class Terminal(harness.Case):
+    def recipe(self, script: str):
+        folder = self.scratch / "recipe"
+        folder.mkdir()
+        lines = "".join(f"    - {line}\n" for line in script.splitlines())
+        (folder / "recipe.yaml").write_text(f"package: {{name: {NAME}, version: '1.0'}}\nbuild:\n  script:\n{lines}"
+                                            "extra: {ptpkg: {formats: [conda]}}\n")
+        return folder
+
+    def in_terminal(self, *args, width=60, **options):
+        screens = [terminal.Screen(width, reflow=True), terminal.Screen(width, reflow=False)]
+        env = self.environment(TERM="xterm-256color")
+        del env["CI"]
+        done = terminal.run([harness.Settings.ptpkg, *args], screens, env=env, cwd=self.scratch, **options)
+        text = "".join(text for _, text in done.writes)
+        self.assertEqual(done.exit_code, 0, text)
+        return done, screens, text
+
+    def check_lines(self, screen, width):
+        """Every line tells of something finished; results on stdout are paths, as long as they are."""
+        for line in screen.text():
+            if not line.startswith("/"):
+                self.assertRegex(line, r": |^ +\d+ stages|artifact")
+                self.assertLessEqual(terminal.columns_of(line), width, line)
+
+    def test_a_silent_script_shows_its_clock_and_no_line_wraps(self):
+        recipe = self.recipe("sleep 4\nmkdir -p $PREFIX/share\necho hello > $PREFIX/share/hello")
+        done, screens, text = self.in_terminal("build", recipe, "--output", "dist")
+        self.assertLess(done.longest_silence(), 2)
+        clocks = [float(found) for found in re.findall(r"\x1b\[J +build  \S+  (\d+\.\d) s", text)]
+        self.assertGreater(len(clocks), 8)
+        self.assertEqual(clocks, sorted(clocks))
+        self.assertGreater(clocks[-1], 3)
+        self.assertIn("…", text, "the name is shortened")
+        self.assertNotIn(NAME, "".join(line for line in screens[0].text() if not line.startswith("/")))
+        for screen in screens:
+            self.check_lines(screen, 60)
+        self.assertRegex(screens[0].text()[-1], r"^1 artifact in 'dist': .+ unpacked; .+; [\d.]+ s$")
+
+    def test_a_narrower_window_keeps_nothing_of_old_lines(self):
+        recipe = self.recipe("sleep 3\nmkdir -p $PREFIX/share\necho hello > $PREFIX/share/hello")
+        _, screens, _ = self.in_terminal("build", recipe, "--output", "dist", width=100, resize_after=1.5, resize_to=40)
+        for screen in screens:
+            self.check_lines(screen, 100)
+            unfinished = [line for line in screen.text() if re.search(r"\d s$", line) and "done in" not in line
+                          and "artifact" not in line]
+            self.assertEqual(unfinished, [])
+
+    def test_control_characters_of_a_script_move_no_cursor(self):
+        recipe = self.recipe(r"printf 'one\rtwo\033[2Jthree\n'; sleep 1"
+                             "\nmkdir -p $PREFIX/share\necho hello > $PREFIX/share/hello")
+        _, screens, text = self.in_terminal("build", recipe, "--output", "dist")
+        self.assertNotIn("\x1b[2J", text)
+        for screen in screens:
+            self.check_lines(screen, 60)
+
+    def test_a_second_run_is_one_line_and_the_result(self):
+        recipe = self.recipe("mkdir -p $PREFIX/share\necho hello > $PREFIX/share/hello")
+        self.in_terminal("build", recipe, "--output", "dist")
+        _, screens, _ = self.in_terminal("build", recipe, "--output", "dist")
+        lines = [line for line in screens[0].text() if not line.startswith("/")]
+        self.assertRegex(lines[0], r"^ +\d stages: ")
+        self.assertRegex(lines[-1], r"all of it was there")
+        self.assertEqual(len(lines), 2, lines)
+
+
+if __name__ == "__main__":
+    harness.main()
