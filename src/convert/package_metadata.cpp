@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "conda/package_info.h"
 #include "model/package_note.h"
 #include "support/text.h"
 #include "wheel/version.h"

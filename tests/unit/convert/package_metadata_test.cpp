@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conda/package_info.h"
 #include "support/matchers.h"
 
 namespace ptpkg::convert {

@@ -17,13 +17,14 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(CheckArtifact, AWheelOfOurOwnHasNoFindings) {
+TEST(CheckArtifact, AWheelOfOurOwnIsFitForAnIndexOfOnesOwn) {
   TestEnv env;
   const wheel::ToyProject project(env, env.dir());
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project.Write(env));
   ASSERT_OK_AND_ASSIGN(const Report report, CheckArtifact(env, wheel.path));
   EXPECT_EQ(report.subject, wheel.path.str());
-  EXPECT_THAT(report.findings, IsEmpty());
+  EXPECT_THAT(report.findings, ElementsAre(Field(&Finding::id, "wheel-platform-tag")));
+  EXPECT_FALSE(report.HasErrors());
 }
 
 TEST(CheckArtifact, LeavesNothingUnpacked) {
@@ -40,7 +41,8 @@ TEST(CheckArtifact, FindsForbiddenPathsInAWheel) {
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project.Write(env));
   ASSERT_OK_AND_ASSIGN(const Report report,
                        CheckArtifact(env, wheel.path, {.forbidden_paths = {"#!python"}}));
-  EXPECT_THAT(report.findings, ElementsAre(Field(&Finding::file, "toy_project-1.0+cpu.data/scripts/run")));
+  EXPECT_THAT(report.findings, ElementsAre(Field(&Finding::id, "wheel-platform-tag"),
+                                           Field(&Finding::file, "toy_project-1.0+cpu.data/scripts/run")));
   EXPECT_TRUE(report.HasErrors());
 }
 
