@@ -42,8 +42,8 @@ class InPlace {
     std::vector<std::byte> bytes = EncodeVersionNeeds(image_.codec, FinalNeeds(state_, placement_));
     bytes.resize(state_.needs_range.size_bytes);
     PTPKG_CHECK(Put(state_.needs_range.offset, bytes));
-    for (const auto& [index, section] : RetiredSections(image_, state_))
-      PTPKG_CHECK(PutSection(index, section));
+    PTPKG_TRY(const auto retired, RetiredSections(file_, image_, state_));
+    for (const auto& [index, section] : retired) PTPKG_CHECK(PutSection(index, section));
     const auto index = image_.FindSection(kSectionGnuVerneed, state_.needs_range.vaddr);
     if (!index || state_.needs.empty()) return Ok();
     Section section = image_.sections[*index];

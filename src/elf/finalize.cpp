@@ -3,6 +3,24 @@
 #include <algorithm>
 
 namespace ptpkg::elf {
+namespace {
+
+constexpr std::string_view kGnuPrefix = ".gnu";
+
+/// Whether the name of `section` begins with ".gnu".
+Result<bool> IsNamedGnu(File& file, const Image& image, const Section& section) {
+  if (image.header.section_names_index >= image.sections.size()) return false;
+  const Section& names = image.sections[image.header.section_names_index];
+  if (names.offset > image.file_size || section.name >= names.size ||
+      kGnuPrefix.size() > names.size - section.name)
+    return false;
+  std::string begin(kGnuPrefix.size(), '\0');
+  PTPKG_TRY(const std::size_t got,
+            file.ReadAt(names.offset + section.name, std::as_writable_bytes(std::span(begin))));
+  return got == begin.size() && begin == kGnuPrefix;
+}
+
+}  // namespace
 
 std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement) {
   std::vector<VersionNeed> needs;
@@ -39,25 +57,28 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
   return entries;
 }
 
-std::map<std::size_t, Section> RetiredSections(const Image& image, const DesiredState& state) {
+Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& image,
+                                                       const DesiredState& state) {
   std::map<std::size_t, Section> retired;
   if (!state.NeedsChanged() || !state.needs.empty()) return retired;
-  const auto retire = [&](std::uint32_t type, std::uint64_t address) {
+  const auto retire = [&](std::uint32_t type, std::uint64_t address) -> Result<void> {
     const auto index = image.FindSection(type, address);
-    if (!index) return;
+    if (!index) return Ok();
     Section section = image.sections[*index];
     section.type = kSectionProgbits;
     section.link = section.info = 0;
     section.entry_size = 0;
+    PTPKG_TRY(const bool has_known_name, IsNamedGnu(file, image, section));
+    if (has_known_name) section.name += static_cast<std::uint32_t>(kGnuPrefix.size());
     retired[*index] = section;
+    return Ok();
   };
-  retire(kSectionGnuVerneed, state.needs_range.vaddr);
+  PTPKG_CHECK(retire(kSectionGnuVerneed, state.needs_range.vaddr));
   const bool keeps_indices =
       std::any_of(state.entries.begin(), state.entries.end(),
                   [](const DesiredEntry& entry) { return entry.entry.tag == kDtVersym; });
-  if (const auto indices = image.dynamic->Find(kDtVersym); indices && !keeps_indices) {
-    retire(kSectionGnuVersym, *indices);
-  }
+  const auto indices = image.dynamic->Find(kDtVersym);
+  if (indices && !keeps_indices) PTPKG_CHECK(retire(kSectionGnuVersym, *indices));
   return retired;
 }
 

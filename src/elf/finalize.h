@@ -35,7 +35,10 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
                                        const Placement& placement, const FinalAddresses& addresses);
 
 /// By index: the section headers of version tables that .dynamic no longer names, as plain data. Readers that
-/// go by section headers would take what is left in them for versions.
-std::map<std::size_t, Section> RetiredSections(const Image& image, const DesiredState& state);
+/// go by section headers would take what is left in them for versions; by name some do, so ".gnu.version_r"
+/// is called
+/// ".version_r" then. Errors: kIo.
+Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& image,
+                                                       const DesiredState& state);
 
 }  // namespace ptpkg::elf

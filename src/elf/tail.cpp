@@ -429,8 +429,8 @@ class TailPlanner {
                                 layout_.AddressOf(layout_.dynamic), dynamic_.size()));
       }
     }
-    for (const auto& [index, section] : RetiredSections(image_, state_))
-      PTPKG_CHECK(PutSection(index, section));
+    PTPKG_TRY(const auto retired, RetiredSections(file_, image_, state_));
+    for (const auto& [index, section] : retired) PTPKG_CHECK(PutSection(index, section));
     if (room_) PTPKG_CHECK(MoveBlockSections());
     if (layout_.moves_needs) {
       PTPKG_CHECK(MoveSection(kSectionGnuVerneed, state_.needs_range.vaddr, layout_.needs,

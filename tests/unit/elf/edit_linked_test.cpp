@@ -323,9 +323,9 @@ TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
     if (grows) edits.search_path = SearchPath{.text = LongPath()};
     ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), toys_.Path("d.so"), edits));
     EXPECT_EQ(plan.tier, grows ? WriteTier::kAppend : WriteTier::kInPlace);
-    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), HasSubstr("No version information found"));
+    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), Not(HasSubstr("Version needs section")));
     toys_.Output({"strip", "d.so"});
-    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), HasSubstr("No version information found"));
+    EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), Not(HasSubstr("Version needs section")));
     ASSERT_OK(toys_.fs().Remove(toys_.Path("d.so")));
   }
 }
