@@ -42,7 +42,7 @@ Program MakeProgram(CommonFlags& flags) {
       .summary = "Builds conda packages and wheels from one staged tree, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
-                CompletionVerb(), ManVerb()},
+                CacheVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

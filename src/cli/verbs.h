@@ -19,6 +19,7 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
+Verb CacheVerb();
 Verb CompletionVerb();
 Verb ManVerb();
 

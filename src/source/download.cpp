@@ -40,6 +40,18 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Sha256& expected,
   return Ok();
 }
 
+/// Makes `folder` and takes its lease; again, when somebody is just cleaning it away.
+Result<Lease> LeaseFolder(Env& env, const AbsPath& folder) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PTPKG_CHECK(env.fs.MakeDirs(folder));
+    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
+    if (lease) return *std::move(lease);
+  }
+  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
+      .WithHint("try again");
+}
+
 }  // namespace
 
 Result<std::string> DownloadName(const recipe::Source& source) {
@@ -58,7 +70,7 @@ Result<std::string> DownloadName(const recipe::Source& source) {
   return name;
 }
 
-Result<AbsPath> Download(Env& env, const recipe::Source& source) {
+Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   PTPKG_TRY(const std::string name, DownloadName(source));
   if (!source.sha256) {
     return Error(ErrorCode::kInvalidInput, fmt::format("the source '{}' has no sha256", source.urls.front()))
@@ -67,20 +79,20 @@ Result<AbsPath> Download(Env& env, const recipe::Source& source) {
   }
   const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
   const AbsPath target = folder / name;
+  PTPKG_TRY(Lease lease, LeaseFolder(env, folder));
   PTPKG_TRY(const bool cached, Exists(env.fs, target));
   if (cached) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, target));
-    if (digests.sha256 == *source.sha256) return target;
+    if (digests.sha256 == *source.sha256) return Downloaded{.file = target, .lease = std::move(lease)};
     env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", name));
     PTPKG_CHECK(env.fs.Remove(target));
   }
-  PTPKG_CHECK(env.fs.MakeDirs(folder));
-  PTPKG_CHECK(RemoveStaleTemps(env.fs, folder));
+  PTPKG_CHECK(RemoveAbandoned(env, folder));
   Result<void> fetched = Error(ErrorCode::kInternal, "a source without mirrors");
   for (const std::string& url : source.urls) {
     PTPKG_CHECK(env.cancel.Check());
     fetched = FetchFrom(env, url, *source.sha256, target);
-    if (fetched) return target;
+    if (fetched) return Downloaded{.file = target, .lease = std::move(lease)};
     if (fetched.error().code() == ErrorCode::kCancelled) break;
     if (&url != &source.urls.back()) {
       env.reporter.Warn(fmt::format("{}; trying the next mirror", fetched.error().message()));

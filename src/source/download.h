@@ -3,6 +3,7 @@
 
 #include "recipe/recipe.h"
 #include "support/env.h"
+#include "support/lease.h"
 
 namespace ptpkg::source {
 
@@ -10,11 +11,16 @@ namespace ptpkg::source {
 /// Errors: kInvalidInput when neither gives a usable file name.
 Result<std::string> DownloadName(const recipe::Source& source);
 
+struct Downloaded {
+  AbsPath file;
+  Lease lease;  ///< Of the file's folder, shared: as long as it lives, nobody cleans the file away.
+};
+
 /// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>: fetched from the first
 /// mirror that has it with the declared digest, or found there from an earlier run (and digested again;
 /// a damaged file is fetched anew). Appears whole or not at all.
 /// Errors: kInvalidInput (no sha256 declared), kHashMismatch naming both digests and the URL; else the
 /// error of the last mirror.
-Result<AbsPath> Download(Env& env, const recipe::Source& source);
+Result<Downloaded> Download(Env& env, const recipe::Source& source);
 
 }  // namespace ptpkg::source

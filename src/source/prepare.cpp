@@ -177,8 +177,8 @@ class Preparer {
           origin.source.file_name.empty() ? std::string(origin.local->Name()) : origin.source.file_name;
       return UnpackFile(*origin.local, name, part);
     }
-    PTPKG_TRY(const AbsPath file, Download(env_, origin.source));
-    return UnpackFile(file, std::string(file.Name()), part);
+    PTPKG_TRY(const Downloaded download, Download(env_, origin.source));
+    return UnpackFile(download.file, std::string(download.file.Name()), part);
   }
 
   Result<void> VerifyLocal(const Origin& origin) {

@@ -43,10 +43,4 @@ class AtomicFile {
   std::unique_ptr<File> lock_;
 };
 
-// The names of RemoveAbandoned before it knew every kind of scratch.
-inline Result<void> RemoveStaleTemps(Fs& fs, const AbsPath& folder) { return RemoveAbandoned(fs, folder); }
-inline Result<void> RemoveStaleTempDirs(Fs& fs, const AbsPath& parent, std::string_view /*prefix*/) {
-  return RemoveAbandoned(fs, parent);
-}
-
 }  // namespace ptpkg

@@ -190,12 +190,6 @@ Result<void> TempDir::MoveTo(const AbsPath& target) && {
   return self.fs_->Rename(self.path_, target);
 }
 
-AbsPath TempDir::Release() && {
-  const AbsPath kept = path_.Parent().Parent() / fmt::format("kept-{}", RandomToken());
-  AbsPath path = path_;
-  return std::move(*this).MoveTo(kept) ? kept : path;
-}
-
 Result<void> RemoveAbandoned(Fs& fs, const AbsPath& parent) {
   PTPKG_TRY([[maybe_unused]] const bool unknown, Sweep(fs, parent));
   return Ok();

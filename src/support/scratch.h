@@ -32,8 +32,6 @@ class TempDir {
   /// Renames path() to `target`, whose parent must exist, and removes the rest. Errors: kAlreadyExists if
   /// `target` is a folder with content, kIo; the content is then removed.
   Result<void> MoveTo(const AbsPath& target) &&;
-  /// Moves path(), if it is still there, to a name beside the scratch folder that no cleaning knows.
-  AbsPath Release() &&;
 
  private:
   TempDir(Fs& fs, Lease lease, AbsPath path) : fs_(&fs), lease_(std::move(lease)), path_(std::move(path)) {}

@@ -73,6 +73,24 @@ class Interrupt(harness.Case):
             os.kill(child, 0)
         self.assertEqual(harness.leftovers(output, self.cache), [])
 
+    def test_what_a_script_leaves_running_ends_with_it(self):
+        recipe = self.scratch / "daemon"
+        recipe.mkdir()
+        (recipe / "recipe.yaml").write_text(
+            'schema_version: 1\npackage: {name: daemon, version: "1"}\n'
+            'build: {number: 0, string: "0", script: {file: build.sh}}\n'
+            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+        # A session of its own, and no parent: it holds a staged file open and goes on writing to it.
+        (recipe / "build.sh").write_text(
+            'mkdir -p "$PREFIX/share"\n'
+            f"setsid sh -c 'setsid sh -c \"echo \\$\\$ > {self.scratch}/pid; exec >> $PREFIX/share/data; "
+            "while :; do echo more; sleep 0.01; done\" & exit' &\n"
+            'wait; while ! [ -s "$PREFIX/share/data" ]; do sleep 0.01; done\n')
+        self.ptpkg("build", recipe, "--output", self.scratch / "dist")
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.scratch / "pid").read_text()), 0)
+        self.ptpkg("check", self.scratch / "dist/conda/linux-64/daemon-1-0.conda")
+
     def test_no_permission_in_the_output_folder(self):
         if os.geteuid() == 0:
             output = "/proc/ptpkg-cannot-write-here"

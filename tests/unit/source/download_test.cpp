@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/hash.h"
+#include "support/lease.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -32,11 +33,12 @@ TEST(Download, KeepsTheFileByDigestAndFetchesItOnce) {
   env.http.Serve(kUrl, "bytes");
   const recipe::Source source = SourceOf("bytes");
 
-  ASSERT_OK_AND_ASSIGN(const AbsPath first, Download(env, source));
-  ASSERT_OK_AND_ASSIGN(const AbsPath second, Download(env, source));
+  ASSERT_OK_AND_ASSIGN(const Downloaded download, Download(env, source));
+  ASSERT_OK_AND_ASSIGN(const Downloaded second, Download(env, source));
+  const AbsPath& first = download.file;
 
   EXPECT_EQ(first, env->cache_dir / "downloads" / HashText("bytes").Hex() / "toy-1.0.tar.gz");
-  EXPECT_EQ(second, first);
+  EXPECT_EQ(second.file, first);
   EXPECT_THAT(ReadFile(env->fs, first), test::IsOkAndHolds(std::string("bytes")));
   EXPECT_THAT(env.http.requested(), ElementsAre(kUrl));
 }
@@ -52,7 +54,30 @@ TEST(Download, NamesBothDigestsAndLeavesNothing) {
   EXPECT_THAT(result, FailsWith(ErrorCode::kHashMismatch, HasSubstr(HashText("replaced").Hex())));
   EXPECT_THAT(result, FailsWith(ErrorCode::kHashMismatch, HasSubstr(kUrl)));
   EXPECT_THAT(env->fs.ListDir(env->cache_dir / "downloads" / HashText("original").Hex()),
-              test::IsOkAndHolds(IsEmpty()));
+              test::IsOkAndHolds(ElementsAre(kLeaseName)));
+}
+
+TEST(Download, WhatIsInUseIsNotCleanedAway) {
+  TestEnv env;
+  env.http.Serve(kUrl, "bytes");
+  const AbsPath folder = env->cache_dir / "downloads" / HashText("bytes").Hex();
+  {
+    ASSERT_OK_AND_ASSIGN(const Downloaded download, Download(env, SourceOf("bytes")));
+    ASSERT_OK_AND_ASSIGN(const auto cleaner, Lease::Try(env->fs, folder, LockKind::kExclusive));
+    EXPECT_FALSE(cleaner.has_value());
+  }
+  ASSERT_OK_AND_ASSIGN(const auto cleaner, Lease::Try(env->fs, folder, LockKind::kExclusive));
+  EXPECT_TRUE(cleaner.has_value());
+}
+
+TEST(Download, WaitsForNobodyWhoHoldsTheFolderForEver) {
+  TestEnv env;
+  const AbsPath folder = env->cache_dir / "downloads" / HashText("bytes").Hex();
+  ASSERT_OK(env->fs.MakeDirs(folder));
+  ASSERT_OK_AND_ASSIGN(const auto other, Lease::Try(env->fs, folder, LockKind::kExclusive));
+  ASSERT_TRUE(other.has_value());
+  EXPECT_THAT(Download(env, SourceOf("bytes")),
+              FailsWith(ErrorCode::kIo, HasSubstr("is being removed by another process")));
 }
 
 TEST(Download, TriesTheNextMirrorAfterAFailureAndAfterAWrongFile) {
@@ -62,7 +87,8 @@ TEST(Download, TriesTheNextMirrorAfterAFailureAndAfterAWrongFile) {
   env.http.Serve("https://third.example/x", "good");
   const recipe::Source source = SourceOf("good", {kUrl, kOther, "https://third.example/x"});
 
-  ASSERT_OK_AND_ASSIGN(const AbsPath file, Download(env, source));
+  ASSERT_OK_AND_ASSIGN(const Downloaded download, Download(env, source));
+  const AbsPath& file = download.file;
 
   EXPECT_THAT(ReadFile(env->fs, file), test::IsOkAndHolds(std::string("good")));
   EXPECT_THAT(env.reporter.warnings(), ElementsAre(HasSubstr("no route to host"), HasSubstr("has sha256")));
@@ -81,7 +107,8 @@ TEST(Download, FetchesADamagedCacheFileAgain) {
   TestEnv env;
   env.http.Serve(kUrl, "bytes");
   const recipe::Source source = SourceOf("bytes");
-  ASSERT_OK_AND_ASSIGN(const AbsPath file, Download(env, source));
+  ASSERT_OK_AND_ASSIGN(const Downloaded download, Download(env, source));
+  const AbsPath& file = download.file;
   ASSERT_OK(WriteFile(env->fs, file, "bit rot"));
 
   ASSERT_OK(Download(env, source));

@@ -27,10 +27,15 @@ TEST(CheckArtifact, AWheelOfOurOwnIsFitForAnIndexOfOnesOwn) {
   EXPECT_FALSE(report.HasErrors());
 }
 
-TEST(CheckArtifact, LeavesNothingUnpacked) {
+TEST(CheckArtifact, LeavesNothingUnpackedAndRemovesWhatKilledRunsLeft) {
   TestEnv env;
   const wheel::ToyProject project(env, env.dir());
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project.Write(env));
+  // "check-<pid>-<n>": of versions before the leases.
+  for (const char* const left : {"check-4711-0", "check-0123456789ab.ptpkg-tmp"}) {
+    ASSERT_OK(env->fs.MakeDirs(env->cache_dir / left / "d/lib"));
+    ASSERT_OK(WriteFile(env->fs, env->cache_dir / left / "d/lib/libtoy.so", "half"));
+  }
   ASSERT_OK(CheckArtifact(env, wheel.path));
   EXPECT_THAT(test::ListTree(env->fs, env->cache_dir), IsEmpty());
 }

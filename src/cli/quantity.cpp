@@ -1,0 +1,85 @@
+#include "cli/quantity.h"
+
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+#include <utility>
+
+namespace ptpkg::cli {
+
+namespace {
+
+template <class Number>
+using Unit = std::pair<std::string_view, Number>;
+
+constexpr std::array<Unit<std::int64_t>, 5> kTimeUnits = {
+    {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}}};
+
+constexpr std::array<Unit<double>, 14> kSizeUnits = {{{"", 1},
+                                                      {"B", 1},
+                                                      {"K", 1e3},
+                                                      {"KB", 1e3},
+                                                      {"KiB", 0x1p10},
+                                                      {"M", 1e6},
+                                                      {"MB", 1e6},
+                                                      {"MiB", 0x1p20},
+                                                      {"G", 1e9},
+                                                      {"GB", 1e9},
+                                                      {"GiB", 0x1p30},
+                                                      {"T", 1e12},
+                                                      {"TB", 1e12},
+                                                      {"TiB", 0x1p40}}};
+
+Error NotA(std::string_view flag, std::string_view what, std::string_view text, std::string_view example) {
+  return Error(ErrorCode::kUsage, fmt::format("{} '{}' is not a {}", flag, text, what))
+      .WithHint(fmt::format("write for example '{}'", example));
+}
+
+}  // namespace
+
+Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text) {
+  constexpr std::int64_t kMostSeconds = std::int64_t{1000} * 366 * 86400;
+  std::int64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const auto& [unit, seconds] : kTimeUnits) {
+    const bool fits = status == std::errc() && number >= 0 && number <= kMostSeconds / seconds;
+    if (fits && rest == unit) return std::chrono::seconds(number * seconds);
+  }
+  return NotA(flag, "time with a unit (s, m, h, d or w)", text, "30d");
+}
+
+Result<std::uint64_t> ParseSize(std::string_view flag, std::string_view text) {
+  constexpr double kMost = 0x1p63;
+  double number = 0;
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const auto& [unit, bytes] : kSizeUnits) {
+    const bool fits = status == std::errc() && number >= 0 && number * bytes < kMost;
+    if (fits && rest == unit) return static_cast<std::uint64_t>(number * bytes);
+  }
+  return NotA(flag, "size in bytes", text, "20G");
+}
+
+std::string Age(std::int64_t unix_ns, std::chrono::system_clock::time_point now) {
+  const auto then = std::chrono::nanoseconds(unix_ns);
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch() - then).count();
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h ago", seconds / 3600);
+  return fmt::format("{} d ago", seconds / 86400);
+}
+
+std::string UtcTime(std::int64_t unix_ns) {
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,76 @@
+#pragma once
+// What lies in the cache, and removing what nobody uses: `ptpkg cache`. Layer: pipeline.
+//
+//   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
+//   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
+//   downloads/<sha256>/<name>       sources
+//   kept/<name>/, work/<name>/      work folders that --keep-work or an interrupted run left on purpose
+//   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+enum class CacheKind : std::uint8_t {
+  kResult,
+  kDownload,
+  kKept,
+  kScratch,
+  kOther,  ///< Not ptpkg's, or records: listed, and never removed.
+};
+
+enum class CacheState : std::uint8_t {
+  kFree,
+  kInUse,    ///< A process of this or another host, or container, holds it.
+  kUnknown,  ///< The file system has no locks, so nobody can tell.
+  kForeign,  ///< Of kOther.
+};
+
+struct CacheItem {
+  CacheKind kind = CacheKind::kOther;
+  CacheState state = CacheState::kForeign;
+  AbsPath path = AbsPath::Literal("/nonexistent");
+  std::string stage = {};  ///< Of results.
+  std::string key = {};    ///< Of results: 64 hex digits. Of downloads: the sha256.
+  std::string subject =
+      {};  ///< Of results: what it was last made for, "" if no record says. Of downloads: the file.
+  std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
+  std::int64_t last_use_ns = 0;  ///< Unix time. A result: when it was last taken; else the last change.
+};
+
+/// Everything below env.cache_dir, in the order of the kinds, then by path; a missing cache is empty. What
+/// vanishes meanwhile counts nothing. Takes locks for moments, but changes nothing. Errors: kIo.
+Result<std::vector<CacheItem>> ListCache(Env& env);
+
+struct CacheCleanRequest {
+  std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
+  /// Only as much, oldest use first, as brings results, downloads and kept folders down to this size.
+  std::optional<std::uint64_t> max_size_bytes = {};
+  bool dry_run = false;  ///< Tell what would be removed.
+};
+
+struct CacheCleanOutcome {
+  std::vector<CacheItem> removed;     ///< In the order of removal.
+  std::vector<CacheItem> in_use;      ///< Would have been removed, but somebody holds it, or nobody can tell.
+  std::vector<std::string> failures;  ///< One message for each that could not be removed.
+  std::uint64_t freed_bytes = 0;
+  std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
+};
+
+/// Removes results, downloads and kept folders that nobody holds: all of them, or those that the request
+/// limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time either has
+/// it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read), kCancelled.
+Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
+
+/// "result", "download", "kept", "scratch", "other".
+std::string_view CacheKindName(CacheKind kind);
+/// "free", "in_use", "unknown", "foreign".
+std::string_view CacheStateName(CacheState state);
+
+}  // namespace ptpkg::pipeline
