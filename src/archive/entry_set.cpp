@@ -4,64 +4,9 @@
 #include <fmt/core.h>
 #include <numeric>
 
+#include "support/name_problem.h"
+
 namespace ptpkg::archive {
-namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none. RFC 3629 section 4.
-std::size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
-  };
-  const auto is_tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned char lead = byte(0);
-  const unsigned char second = byte(1);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return is_tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool overlong = lead == 0xE0 && second < 0xA0;
-    const bool surrogate = lead == 0xED && second >= 0xA0;
-    return is_tail(1) && is_tail(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool overlong = lead == 0xF0 && second < 0x90;
-    const bool too_large = lead == 0xF4 && second >= 0x90;
-    return is_tail(1) && is_tail(2) && is_tail(3) && !overlong && !too_large ? 4 : 0;
-  }
-  return 0;
-}
-
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7F;
-}
-
-}  // namespace
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-bool HasControlCharacter(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
-
-std::string Printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
-    if (length == 0 || IsControl(text.front())) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-      text.remove_prefix(1);
-    } else {
-      out += text.substr(0, length);
-      text.remove_prefix(length);
-    }
-  }
-  return out;
-}
 
 Result<void> EntrySet::AddText(RelPath name, std::string text, std::uint32_t mode) {
   const std::uint64_t size_bytes = text.size();
@@ -92,10 +37,9 @@ Result<void> EntrySet::AddTreeEntry(const StagedTree& tree, const TreeEntry& ent
 Result<void> EntrySet::Add(Entry entry) {
   const std::string& name = entry.name.str();
   const auto refuse = [&](std::string_view why) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("archive member '{}' {}", Printable(name), why));
+    return Error(ErrorCode::kInvalidInput, fmt::format("archive member '{}' {}", ShownName(name), why));
   };
-  if (HasControlCharacter(name)) return refuse("has a control character in its name");
-  if (!IsUtf8(name)) return refuse("has a name that is not UTF-8");
+  if (const auto problem = NameProblem(name)) return refuse(*problem);
   if (entry.is_symlink && entry.link_target.empty()) return refuse("is a symlink without a target");
   if (HasControlCharacter(entry.link_target) || !IsUtf8(entry.link_target)) {
     return refuse("has a link target that is not printable UTF-8");

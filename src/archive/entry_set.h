@@ -11,6 +11,7 @@
 
 #include "model/staged_tree.h"
 #include "support/path.h"
+#include "support/utf8.h"
 
 namespace ptpkg::archive {
 
@@ -33,8 +34,7 @@ class EntrySet {
   Result<void> AddTreeEntry(const StagedTree& tree, const TreeEntry& entry);
   /// Modes become 0755 if the owner may execute, else 0644; a symlink's size is 0.
   /// Errors: kInvalidInput for a name already added, for one that is a folder of another ("a" beside
-  /// "a/b"), for control characters, for a name or link target that is not UTF-8, and for an empty link
-  /// target.
+  /// "a/b"), for what NameProblem refuses, and for a link target that is empty or not printable UTF-8.
   Result<void> Add(Entry entry);
 
   /// Byte-wise order of names. The pointers hold until the set changes.
@@ -46,12 +46,5 @@ class EntrySet {
  private:
   std::map<std::string, Entry> entries_;  // by name
 };
-
-/// True for well-formed UTF-8 (RFC 3629: no overlong form, no surrogate, at most U+10FFFF).
-bool IsUtf8(std::string_view text);
-/// True if `text` holds a byte below 0x20 or 0x7F. PyPI refuses such names in either zip directory.
-bool HasControlCharacter(std::string_view text);
-/// `text` with control and invalid bytes as "\xNN", for error messages.
-std::string Printable(std::string_view text);
 
 }  // namespace ptpkg::archive

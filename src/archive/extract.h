@@ -5,20 +5,23 @@
 #include <functional>
 
 #include "support/env.h"
+#include "support/limits.h"
 
 namespace ptpkg::archive {
 
 /// A bomb guard: both limits hold for the sum over one archive.
 struct ExtractLimits {
-  std::uint64_t max_bytes = 64ULL << 30U;
-  std::uint64_t max_ratio = 200;          ///< Unpacked to packed size, checked above 64 MiB unpacked.
-  std::uint64_t max_entries = 1'000'000;  ///< Members, and folders that no member names.
+  std::uint64_t max_bytes = limits::kUnpackedBytes;
+  std::uint64_t max_ratio = limits::kUnpackedRatio;
+  std::uint64_t max_entries = limits::kMembers;
 };
 
 struct ExtractOptions {
   ExtractLimits limits = {};
   /// Leading name components to drop; members with no more than these are left out, as tar does.
   int strip_components = 0;
+  /// Takes names with control characters: sources may have them, no package may.
+  bool control_characters = false;
   /// As conda does for sources: if all members lie in one top folder, its content goes to `destination`.
   bool strip_single_root = false;
 };
@@ -30,8 +33,8 @@ struct ExtractOptions {
 /// Errors: kCorrupt, naming archive and member, for: truncated or damaged data, a tar without end mark,
 /// absolute names, "..", duplicate names, a member below a symlink or file (of the archive, or found in
 /// `destination`), symlinks and hard links that leave the tree (through other symlinks too), devices, limits
-/// exceeded, names that are not UTF-8. kAlreadyExists for a file that `destination` has. kUnsupported for
-/// encrypted members and unknown compression. kIo, kCancelled. Whatever was written stays: callers unpack
+/// exceeded, what NameProblem says of names. kAlreadyExists for a file that `destination` has. kUnsupported
+/// for encrypted members and unknown compression. kIo, kCancelled. Whatever was written stays: callers unpack
 /// into a TempDir.
 Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, const AbsPath& destination,
                         const ExtractOptions& options, std::uint64_t packed_bytes);
@@ -50,8 +53,10 @@ Result<std::unique_ptr<ByteSource>> MakeDecompressSource(ByteSource& source, std
 /// Reads single members of a zip without unpacking it. One thread at a time.
 class ZipReader {
  public:
-  /// Reads the central directory. Errors: kCorrupt (also for a name that is twice there), kNotFound, kIo.
-  static Result<ZipReader> Open(const AbsPath& archive);
+  /// Reads both directories, which must agree, as for ExtractZip: what this reader sees is what Python and
+  /// streaming readers see. Errors: kCorrupt (also for a name that is twice there), kUnsupported, kNotFound,
+  /// kIo.
+  static Result<ZipReader> Open(Fs& fs, const AbsPath& archive);
   ZipReader(ZipReader&&) noexcept;
   ZipReader& operator=(ZipReader&&) = delete;
   ~ZipReader();

@@ -5,17 +5,20 @@
 #include <deque>
 #include <fmt/core.h>
 
-#include "archive/entry_set.h"
+#include "support/name_problem.h"
+#include "support/scratch_buffer.h"
 #include "support/text.h"
+#include "support/utf8.h"
 
 namespace ptpkg::archive {
 namespace {
 
 constexpr std::uint64_t kRatioFromBytes = 64ULL << 20U;
 constexpr std::size_t kBufferBytes = 256U << 10U;
-constexpr int kMaxLinkHops = 40;             // path_resolution(7)
-constexpr std::size_t kMaxNameBytes = 4096;  // PATH_MAX
+constexpr int kMaxLinkHops = 40;  // path_resolution(7)
 constexpr std::size_t kMaxLinkBytes = 4096;
+
+bool IsControl(char c) { return HasControlCharacter(std::string_view(&c, 1)); }
 
 std::string DropComponents(const std::string& name, int count) {
   std::size_t at = 0;
@@ -38,16 +41,15 @@ ExtractTree::ExtractTree(Env& env, const AbsPath& destination, const ExtractOpti
       packed_bytes_(packed_bytes) {}
 
 Error ExtractTree::Refuse(std::string_view raw_name, std::string_view why) const {
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive_, Printable(raw_name), why));
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive_, ShownName(raw_name), why));
 }
 
 Result<std::string> ExtractTree::Normalize(std::string_view raw_name) const {
   if (raw_name.empty()) return Refuse(raw_name, "has no name");
-  if (raw_name.size() > kMaxNameBytes) {
-    return Refuse(raw_name.substr(0, 60), "and so on has a name of more than 4096 bytes");
+  if (raw_name.size() > limits::kName) {
+    return Refuse(raw_name, fmt::format("has a name of more than {} bytes", limits::kName));
   }
   if (raw_name.find('\0') != std::string_view::npos) return Refuse(raw_name, "has a NUL in its name");
-  if (!IsUtf8(raw_name)) return Refuse(raw_name, "has a name that is not UTF-8");
   if (raw_name.front() == '/') return Refuse(raw_name, "has an absolute name");
   std::string name;
   for (const std::string& part : Split(raw_name, '/')) {
@@ -56,6 +58,9 @@ Result<std::string> ExtractTree::Normalize(std::string_view raw_name) const {
     if (!name.empty()) name += '/';
     name += part;
   }
+  std::string judged = name;
+  if (options_.control_characters) std::replace_if(judged.begin(), judged.end(), IsControl, '_');
+  if (const auto problem = NameProblem(judged)) return Refuse(raw_name, *problem);
   return name;
 }
 
@@ -174,14 +179,14 @@ Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
 Result<void> ExtractTree::WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content) {
   const AbsPath path = destination_ / name;
   PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(path, OpenMode::kCreateNew));
-  std::vector<std::byte> buffer(kBufferBytes);
+  ScratchBuffer buffer(kBufferBytes);
   std::uint64_t offset = 0;
   while (true) {
     PTPKG_CHECK(env_.cancel.Check());
-    PTPKG_TRY(const std::size_t got, content.Read(buffer));
+    PTPKG_TRY(const std::size_t got, content.Read(buffer.bytes()));
     if (got == 0) break;
     PTPKG_CHECK(CountBytes(got));
-    PTPKG_CHECK(file->WriteAt(offset, Bytes(buffer).first(got)));
+    PTPKG_CHECK(file->WriteAt(offset, buffer.First(got)));
     offset += got;
   }
   PTPKG_CHECK(file->Close());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace ptpkg::archive {
 
 /// Runs tasks on `jobs` threads (on the caller's own when jobs is 1) and gives the results to `done`,
 /// in the order of Submit and on the caller's thread. At most `2 * jobs` tasks are alive at once.
+/// Where the machine gives no more threads (RLIMIT_NPROC, pids.max of a container), those that it gave do the
+/// work; without any, the caller does.
 template <class Out>
 class OrderedWorkers {
  public:
@@ -25,8 +28,12 @@ class OrderedWorkers {
 
   OrderedWorkers(int jobs, DoneFunction done) : done_(std::move(done)) {
     if (jobs <= 1) return;
-    max_alive_ = 2 * static_cast<std::size_t>(jobs);
-    for (int i = 0; i < jobs; ++i) threads_.emplace_back([this] { Serve(); });
+    try {
+      for (int i = 0; i < jobs; ++i) threads_.emplace_back([this] { Serve(); });
+    } catch (const std::system_error&) {
+      // EAGAIN: as many as there are. Thrown on, it would find the threads joinable and end the process.
+    }
+    max_alive_ = 2 * threads_.size();
   }
 
   /// Drops the tasks that no thread has begun, waits for the others.
@@ -63,6 +70,9 @@ class OrderedWorkers {
     wake_.notify_one();
     return Ok();
   }
+
+  /// Of its own; 0 where the caller does the work.
+  [[nodiscard]] std::size_t threads() const { return threads_.size(); }
 
   /// Waits for all tasks.
   Result<void> Drain() {

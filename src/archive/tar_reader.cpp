@@ -12,20 +12,21 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 256U << 10U;
 
-/// libarchive converts PAX names through the charset of the thread's locale; in the "C" locale every
-/// non-ASCII name would come back as '?'. C.UTF-8 is part of glibc since 2.35.
-class Utf8Locale {
+/// libarchive converts the names of PAX headers to the charset of the thread's locale, and brings them into
+/// composed form on the way: "e" and an accent become one character, another name on Linux. What it cannot
+/// convert, as nothing but ASCII in the "C" locale, it hands over byte for byte, with a warning.
+class PlainLocale {
  public:
-  Utf8Locale() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
+  PlainLocale() : locale_(newlocale(LC_CTYPE_MASK, "C", nullptr)) {
     if (locale_ != nullptr) previous_ = uselocale(locale_);
   }
-  ~Utf8Locale() {
+  ~PlainLocale() {
     if (locale_ == nullptr) return;
     uselocale(previous_);
     freelocale(locale_);
   }
-  Utf8Locale(const Utf8Locale&) = delete;
-  Utf8Locale& operator=(const Utf8Locale&) = delete;
+  PlainLocale(const PlainLocale&) = delete;
+  PlainLocale& operator=(const PlainLocale&) = delete;
 
  private:
   locale_t locale_;
@@ -73,7 +74,7 @@ struct TarReader::State final : public ByteSource {
   }
 
   Result<std::size_t> Read(MutableBytes buffer) override {
-    const Utf8Locale locale;
+    const PlainLocale locale;
     const la_ssize_t count = archive_read_data(handle.get(), buffer.data(), buffer.size());
     if (count < 0) return Failure("content of a member");
     return static_cast<std::size_t>(count);
@@ -92,13 +93,12 @@ TarReader::~TarReader() = default;
 Result<TarReader> TarReader::Open(ByteSource& source) {
   auto state = std::make_unique<State>(source);
   state->handle.reset(archive_read_new());
-  const Utf8Locale locale;
+  const PlainLocale locale;
   if (state->handle == nullptr || archive_read_support_format_tar(state->handle.get()) != ARCHIVE_OK) {
     return Error(ErrorCode::kInternal, "libarchive could not start a tar reader");
   }
   // A tar of nothing but end blocks is the payload of a package without files.
   archive_read_support_format_empty(state->handle.get());
-  archive_read_set_options(state->handle.get(), "tar:hdrcharset=UTF-8");
   if (archive_read_open(state->handle.get(), state.get(), nullptr, &State::OnRead, nullptr) != ARCHIVE_OK) {
     return state->Failure("its beginning");
   }
@@ -106,7 +106,7 @@ Result<TarReader> TarReader::Open(ByteSource& source) {
 }
 
 Result<std::optional<TarMember>> TarReader::Next() {
-  const Utf8Locale locale;
+  const PlainLocale locale;
   ::archive_entry* entry = nullptr;
   const int status = archive_read_next_header(state_->handle.get(), &entry);
   if (status == ARCHIVE_EOF) {
@@ -115,8 +115,7 @@ Result<std::optional<TarMember>> TarReader::Next() {
   }
   if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return state_->Failure("header of a member");
   TarMember member;
-  member.name = TextOrEmpty(archive_entry_pathname_utf8(entry));
-  if (member.name.empty()) member.name = TextOrEmpty(archive_entry_pathname(entry));
+  member.name = TextOrEmpty(archive_entry_pathname(entry));
   if (member.name.empty()) return state_->Failure("a member without a readable name");
   member.kind = KindOf(entry);
   member.mode = archive_entry_perm(entry);

@@ -4,8 +4,9 @@
 #include <fmt/core.h>
 #include <optional>
 
-#include "archive/entry_set.h"
 #include "archive/zip_format.h"
+#include "support/name_problem.h"
+#include "support/utf8.h"
 
 namespace ptpkg::archive::zip {
 namespace {
@@ -18,7 +19,7 @@ Error Damaged(std::string_view archive, std::string_view why) {
 }
 
 Error Damaged(std::string_view archive, const std::string& member, std::string_view why) {
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive, Printable(member), why));
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive, ShownName(member), why));
 }
 
 /// What the end records say about the central directory.
@@ -29,50 +30,125 @@ struct EndRecord {
   std::uint64_t directory_end = 0;  // where the end records begin
 };
 
-/// Offset of the end record in `tail`, the last bytes of the file: its comment must reach the file's end.
-std::optional<std::size_t> FindEnd(std::string_view tail) {
-  if (tail.size() < kEndBytes) return std::nullopt;
-  for (std::size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
-    if (Get32(tail, at) == kEndSignature && at + kEndBytes + Get16(tail, at + 20) == tail.size()) return at;
-  }
-  return std::nullopt;
+/// Whether the signature at `at` begins an end record of its own, for a reader that comes upon it: its
+/// comment reaches the end of the file, or its directory lies right before it. `tail_offset`: of `tail` in
+/// the file.
+bool IsEndRecord(std::string_view tail, std::size_t at, std::uint64_t tail_offset) {
+  if (Get16(tail, at + 4) != 0 || Get16(tail, at + 6) != 0) return false;
+  const bool reaches_end = at + kEndBytes + Get16(tail, at + 20) >= tail.size();
+  return reaches_end || std::uint64_t{Get32(tail, at + 16)} + Get32(tail, at + 12) == tail_offset + at;
 }
 
-/// 4.3.14, 4.3.15; the locator stands right before the end record.
-Result<std::optional<EndRecord>> ReadEnd64(File& file, std::uint64_t end_offset, std::string_view archive) {
+/// Offset of the end record in `tail`, the last bytes of the file. Python takes the last signature, libzip
+/// and Go the last one whose comment fits: a second one leads readers to different archives, so it is
+/// refused.
+Result<std::size_t> FindEnd(std::string_view tail, std::uint64_t tail_offset, std::string_view archive) {
+  constexpr std::string_view kSignature = "PK\x05\x06";
+  const std::size_t at = tail.rfind(kSignature);
+  if (at == std::string_view::npos || tail.size() - at < kEndBytes ||
+      at + kEndBytes + Get16(tail, at + 20) != tail.size()) {
+    return Damaged(archive, "it does not end in an end-of-central-directory record");
+  }
+  for (std::size_t other = tail.find(kSignature); other < at; other = tail.find(kSignature, other + 1)) {
+    if (at - other >= kEndBytes && IsEndRecord(tail, other, tail_offset))
+      return Damaged(archive, "it has two end-of-central-directory records");
+  }
+  return at;
+}
+
+/// Readers take the plain field or the ZIP64 one: they must say the same.
+bool Agrees(std::uint64_t plain, std::uint64_t max, std::uint64_t large) {
+  return plain == max || plain == large;
+}
+
+/// 4.3.14, 4.3.15. `end`: the plain end record, at `end_offset`. Python looks for the ZIP64 end record right
+/// before the locator, and for that right before the end record, whatever the locator says.
+Result<std::optional<EndRecord>> ReadEnd64(File& file, std::string_view end, std::uint64_t end_offset,
+                                           std::string_view archive) {
   if (end_offset < kEnd64LocatorBytes + kEnd64Bytes) return std::optional<EndRecord>();
-  PTPKG_TRY(const std::string locator,
-            ReadRange(file, end_offset - kEnd64LocatorBytes, kEnd64LocatorBytes, archive));
+  const std::uint64_t locator_offset = end_offset - kEnd64LocatorBytes;
+  PTPKG_TRY(const std::string locator, ReadRange(file, locator_offset, kEnd64LocatorBytes, archive));
   if (Get32(locator, 0) != kEnd64LocatorSignature) return std::optional<EndRecord>();
   const std::uint64_t at = Get64(locator, 8);
-  if (at > end_offset - kEnd64LocatorBytes - kEnd64Bytes) {
+  if (at > locator_offset - kEnd64Bytes) {
     return Damaged(archive, "the ZIP64 end record lies outside the file");
   }
-  PTPKG_TRY(const std::string end, ReadRange(file, at, kEnd64Bytes, archive));
-  if (Get32(end, 0) != kEnd64Signature) return Damaged(archive, "the ZIP64 end record is missing");
-  if (Get64(end, 24) != Get64(end, 32) || Get32(end, 16) != 0 || Get32(end, 20) != 0) {
+  PTPKG_TRY(const std::string large, ReadRange(file, at, kEnd64Bytes, archive));
+  if (Get32(large, 0) != kEnd64Signature) return Damaged(archive, "the ZIP64 end record is missing");
+  if (Get64(large, 4) != kEnd64Bytes - 12) {
+    return Damaged(archive, "the ZIP64 end record has an extensible data sector");
+  }
+  if (at != locator_offset - kEnd64Bytes) {
+    return Damaged(archive, "there are bytes between the ZIP64 end record and its locator");
+  }
+  if (Get64(large, 24) != Get64(large, 32) || Get32(large, 16) != 0 || Get32(large, 20) != 0 ||
+      Get32(locator, 4) != 0 || Get32(locator, 16) > 1) {
     return Damaged(archive, "it spans several disks");
   }
-  return std::optional<EndRecord>(EndRecord{
-      .count = Get64(end, 32), .offset = Get64(end, 48), .size_bytes = Get64(end, 40), .directory_end = at});
+  const EndRecord record{.count = Get64(large, 32),
+                         .offset = Get64(large, 48),
+                         .size_bytes = Get64(large, 40),
+                         .directory_end = at};
+  if (!Agrees(Get16(end, 10), kMax16, record.count) || !Agrees(Get32(end, 12), kMax32, record.size_bytes) ||
+      !Agrees(Get32(end, 16), kMax32, record.offset)) {
+    return Damaged(archive, "its two end records contradict each other");
+  }
+  return std::optional(record);
 }
 
 Result<EndRecord> ReadEnd(File& file, std::uint64_t file_bytes, std::string_view archive) {
   const auto tail_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, kEndBytes + kMax16));
-  PTPKG_TRY(const std::string tail, ReadRange(file, file_bytes - tail_bytes, tail_bytes, archive));
-  const std::optional<std::size_t> at = FindEnd(tail);
-  if (!at.has_value()) return Damaged(archive, "it does not end in an end-of-central-directory record");
-  const std::uint64_t end_offset = file_bytes - tail_bytes + *at;
-  const std::string_view end = std::string_view(tail).substr(*at);
+  const std::uint64_t tail_offset = file_bytes - tail_bytes;
+  PTPKG_TRY(const std::string tail, ReadRange(file, tail_offset, tail_bytes, archive));
+  PTPKG_TRY(const std::size_t at, FindEnd(tail, tail_offset, archive));
+  const std::uint64_t end_offset = tail_offset + at;
+  const std::string_view end = std::string_view(tail).substr(at);
   if (Get16(end, 4) != 0 || Get16(end, 6) != 0 || Get16(end, 8) != Get16(end, 10)) {
     return Damaged(archive, "it spans several disks");
   }
-  PTPKG_TRY(const std::optional<EndRecord> large, ReadEnd64(file, end_offset, archive));
+  PTPKG_TRY(const std::optional<EndRecord> large, ReadEnd64(file, end, end_offset, archive));
   if (large.has_value()) return *large;
   return EndRecord{.count = Get16(end, 10),
                    .offset = Get32(end, 16),
                    .size_bytes = Get32(end, 12),
                    .directory_end = end_offset};
+}
+
+/// What both directories say of one member.
+struct Header {
+  const std::string& name;
+  const std::string& extra;
+  std::uint16_t version_needed;
+  std::uint16_t flags;
+};
+
+/// Refuses what Python's zipfile, and so pip, refuses or reads as another name.
+Result<void> CheckReadable(const Header& header, std::string_view archive) {
+  const unsigned version = header.version_needed & 0xFFU;  // the upper half names an operating system
+  if (version > kVersionNewest) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("'{}': member '{}' needs version {}.{} of the zip format; readers know {}.{}",
+                             archive, ShownName(header.name), version / 10, version % 10, kVersionNewest / 10,
+                             kVersionNewest % 10));
+  }
+  if ((header.flags & kFlagsNobodyReads) != 0) {
+    return Error(ErrorCode::kUnsupported, fmt::format("'{}': member '{}' is patched or strongly encrypted",
+                                                      archive, ShownName(header.name)));
+  }
+  const bool ascii = std::all_of(header.name.begin(), header.name.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (!ascii && IsUtf8(header.name) && (header.flags & kFlagUtf8) == 0) {
+    return Damaged(
+        archive, header.name,
+        "has a name that is not ASCII and not marked as UTF-8: readers take it for different names");
+  }
+  const auto fields = ParseExtra(header.extra);
+  if (!fields) return Ok();  // the strict check lists it
+  for (const ExtraField& field : *fields) {
+    if (field.id == kUnicodePathExtraId && UnicodePath(field) != header.name)
+      return Damaged(archive, header.name, "has another name in its Unicode path field");
+  }
+  return Ok();
 }
 
 /// Takes 64-bit values for the fields that hold 0xFFFFFFFF, in the order of 4.5.3.
@@ -100,6 +176,7 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
   const std::size_t extra_bytes = Get16(rest, 30);
   CentralRecord record;
   record.made_by = Get16(rest, 4);
+  record.version_needed = Get16(rest, 6);
   record.flags = Get16(rest, 8);
   record.method = Get16(rest, 10);
   record.crc32 = Get32(rest, 16);
@@ -117,6 +194,11 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
       !resolved) {
     return Damaged(archive, record.name, "has a damaged ZIP64 field");
   }
+  PTPKG_CHECK(CheckReadable({.name = record.name,
+                             .extra = record.extra,
+                             .version_needed = record.version_needed,
+                             .flags = record.flags},
+                            archive));
   return record;
 }
 
@@ -127,8 +209,13 @@ Result<void> CompareHeaders(const CentralRecord& central, const LocalRecord& loc
   };
   if (central.name != local.name) {
     return Damaged(archive, central.name,
-                   fmt::format("is called '{}' in its local header", Printable(local.name)));
+                   fmt::format("is called '{}' in its local header", ShownName(local.name)));
   }
+  PTPKG_CHECK(CheckReadable({.name = local.name,
+                             .extra = local.extra,
+                             .version_needed = local.version_needed,
+                             .flags = local.flags},
+                            archive));
   if (central.method != local.method) return differs("compression method");
   if ((central.flags & kFlagEncrypted) != (local.flags & kFlagEncrypted)) return differs("encryption flag");
   if ((local.flags & kFlagDescriptor) != 0) return Ok();  // its numbers follow the content
@@ -146,6 +233,11 @@ Result<std::string> ReadRange(File& file, std::uint64_t offset, std::size_t size
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, std::as_writable_bytes(std::span(text))));
   if (got != size_bytes) return Damaged(archive, "it is cut off");
   return text;
+}
+
+std::string_view UnicodePath(const ExtraField& field) {
+  constexpr std::size_t kStart = 5;
+  return field.data.substr(std::min(kStart, field.data.size()));
 }
 
 Result<std::vector<ExtraField>> ParseExtra(std::string_view extra) {
@@ -187,15 +279,24 @@ Result<Directory> ReadDirectory(File& file, std::string_view archive) {
 }
 
 Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view archive) {
-  PTPKG_TRY(const std::string fixed, ReadRange(file, offset, kLocalBytes, archive));
+  // One read serves most headers; an archive may have a million of them.
+  constexpr std::size_t kGuess = 256;
+  std::string begin(kLocalBytes + kGuess, '\0');
+  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, std::as_writable_bytes(std::span(begin))));
+  begin.resize(got);
+  if (got < kLocalBytes) return Damaged(archive, "it is cut off");
+  const std::string_view fixed = begin;
   if (Get32(fixed, 0) != kLocalSignature) return Damaged(archive, "a local header is missing");
   const std::size_t name_bytes = Get16(fixed, 26);
   const std::size_t extra_bytes = Get16(fixed, 28);
-  PTPKG_TRY(const std::string variable,
-            ReadRange(file, offset + kLocalBytes, name_bytes + extra_bytes, archive));
+  std::string variable = begin.substr(kLocalBytes, name_bytes + extra_bytes);
+  if (variable.size() < name_bytes + extra_bytes) {
+    PTPKG_TRY(variable, ReadRange(file, offset + kLocalBytes, name_bytes + extra_bytes, archive));
+  }
   LocalRecord record;
   record.name = variable.substr(0, name_bytes);
   record.extra = variable.substr(name_bytes);
+  record.version_needed = Get16(fixed, 4);
   record.flags = Get16(fixed, 6);
   record.method = Get16(fixed, 8);
   record.crc32 = Get32(fixed, 14);

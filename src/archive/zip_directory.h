@@ -16,6 +16,7 @@ struct CentralRecord {
   std::string name;  ///< As stored: any bytes.
   std::string extra;
   std::uint16_t made_by = 0;
+  std::uint16_t version_needed = 0;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
   std::uint32_t crc32 = 0;
@@ -33,6 +34,7 @@ struct CentralRecord {
 struct LocalRecord {
   std::string name;
   std::string extra;
+  std::uint16_t version_needed = 0;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
   std::uint32_t crc32 = 0;
@@ -50,17 +52,20 @@ struct Directory {
   std::uint64_t file_bytes = 0;
 };
 
-/// Finds and parses the central directory. Errors: kCorrupt, naming `archive` (a display name), for a file
-/// that does not end in an end record (trailing bytes included), for one that spans disks, for a directory
-/// that lies outside the file or disagrees with the end record.
+/// Finds and parses the central directory. Errors, naming `archive` (a display name): kCorrupt for a file
+/// that does not end in an end record (trailing bytes included) or holds a second one, for one that spans
+/// disks, for a directory that lies outside the file or disagrees with the end records, for end records that
+/// contradict each other or have bytes between them, and for a name that readers take for different texts
+/// (not ASCII and not marked as UTF-8, another name in its Unicode path field); kUnsupported for members that
+/// need a newer format than kVersionNewest or have kFlagsNobodyReads.
 Result<Directory> ReadDirectory(File& file, std::string_view archive);
 
 /// The local header at `offset`. Errors: kCorrupt.
 Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view archive);
 
 /// Makes sure that streaming readers and readers of the central directory see the same members: names,
-/// methods, sizes and CRCs agree, no two members share bytes, none reaches into the directory.
-/// Errors: kCorrupt.
+/// their encodings, methods, sizes and CRCs agree, no two members share bytes, none reaches into the
+/// directory. Errors: kCorrupt, kUnsupported as above.
 Result<void> CheckLocalHeaders(File& file, const Directory& directory, std::string_view archive);
 
 /// One extra field.
@@ -68,6 +73,9 @@ struct ExtraField {
   std::uint16_t id = 0;
   std::string_view data;
 };
+/// The name in a field of kUnicodePathExtraId, behind version and CRC of the plain name (4.6.9); "" if it is
+/// cut off.
+std::string_view UnicodePath(const ExtraField& field);
 /// The fields of an extra block. Errors: kCorrupt when they do not add up.
 Result<std::vector<ExtraField>> ParseExtra(std::string_view extra);
 

@@ -32,9 +32,12 @@ constexpr std::uint16_t kUnicodePathExtraId = 0x7075;  // 4.6.9
 constexpr std::uint16_t kFlagEncrypted = 1U << 0U;  // 4.4.4
 constexpr std::uint16_t kFlagDescriptor = 1U << 3U;
 constexpr std::uint16_t kFlagUtf8 = 1U << 11U;
+/// Patched data, strong encryption, masked local headers: no reader of packages takes them.
+constexpr std::uint16_t kFlagsNobodyReads = 1U << 5U | 1U << 6U | 1U << 13U;
 
 constexpr std::uint16_t kVersionDeflate = 20;  // 4.4.3.2
 constexpr std::uint16_t kVersionZip64 = 45;
+constexpr std::uint16_t kVersionNewest = 63;     // 6.3: Python's zipfile refuses what needs more
 constexpr std::uint16_t kMadeByUnix = 3U << 8U;  // 4.4.2.2
 
 /// Appends little-endian fields to a text.

@@ -27,9 +27,10 @@ ZipReader::ZipReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ZipReader::ZipReader(ZipReader&&) noexcept = default;
 ZipReader::~ZipReader() = default;
 
-Result<ZipReader> ZipReader::Open(const AbsPath& archive) {
-  PTPKG_TRY(std::unique_ptr<File> file, MakeOsFs()->Open(archive, OpenMode::kRead));
+Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
+  PTPKG_TRY(std::unique_ptr<File> file, fs.Open(archive, OpenMode::kRead));
   PTPKG_TRY(const zip::Directory directory, zip::ReadDirectory(*file, archive.str()));
+  PTPKG_CHECK(zip::CheckLocalHeaders(*file, directory, archive.str()));
   PTPKG_TRY(zip::Handle handle, zip::Handle::Open(*file, archive.str()));
   auto state = std::unique_ptr<State>(new State{
       .path = archive, .file = std::move(file), .handle = std::move(handle), .members = {}, .index = {}});

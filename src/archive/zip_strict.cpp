@@ -4,9 +4,10 @@
 #include <map>
 #include <set>
 
-#include "archive/entry_set.h"
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
+#include "support/name_problem.h"
+#include "support/utf8.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -26,32 +27,37 @@ class StrictReader {
  public:
   explicit StrictReader(File& file) : file_(file) {}
 
-  Result<std::vector<std::string>> Run() {
+  Result<std::vector<ZipProblem>> Run() {
     auto directory = zip::ReadDirectory(file_, "the file");
     if (!directory) {
-      if (directory.error().code() != ErrorCode::kCorrupt) return std::move(directory).error();
-      Problem(directory.error().message());
+      const ErrorCode code = directory.error().code();
+      if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return std::move(directory).error();
+      Split(directory.error().message());
       return std::move(problems_);
     }
     for (const CentralRecord& record : directory->records) CheckCentral(record);
     PTPKG_TRY(const bool reached_directory, WalkLocal(*directory));
     if (reached_directory) {
       for (const CentralRecord& record : directory->records) {
-        if (!local_.contains(record.name)) Member(record.name, "has no local header");
+        if (!local_.contains(record.name)) SplitMember(record.name, "has no local header");
       }
-      PTPKG_CHECK(CheckEnd(*directory));
     }
     CheckBomb(*directory);
     return std::move(problems_);
   }
 
  private:
-  void Problem(std::string text) {
-    if (problems_.size() < kMaxProblems) problems_.push_back(std::move(text));
+  void Add(ZipProblem problem) {
+    if (problems_.size() < kMaxProblems) problems_.push_back(std::move(problem));
   }
-  void Member(const std::string& name, std::string_view why) {
-    Problem(fmt::format("member '{}' {}", Printable(name), why));
+  static std::string Of(const std::string& name, std::string_view why) {
+    return fmt::format("member '{}' {}", ShownName(name), why);
   }
+  void Problem(std::string text) { Add({.text = std::move(text), .splits_readers = false}); }
+  void Member(const std::string& name, std::string_view why) { Problem(Of(name, why)); }
+  /// The same where readers part.
+  void Split(std::string text) { Add({.text = std::move(text), .splits_readers = true}); }
+  void SplitMember(const std::string& name, std::string_view why) { Split(Of(name, why)); }
 
   void CheckName(const std::string& name, std::string_view where) {
     if (HasControlCharacter(name)) Member(name, fmt::format("has a control character in its {} name", where));
@@ -61,7 +67,7 @@ class StrictReader {
   void CheckCentral(const CentralRecord& record) {
     CheckName(record.name, "central");
     if (!central_.emplace(record.name, &record).second)
-      Member(record.name, "is twice in the central directory");
+      SplitMember(record.name, "is twice in the central directory");
     if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory");
     const bool is_folder = record.name.ends_with('/');
     if (is_folder && (record.size_bytes != 0 || record.crc32 != 0))
@@ -73,20 +79,20 @@ class StrictReader {
     std::uint64_t offset = 0;
     while (offset != directory.offset) {
       if (offset > directory.offset) {
-        Problem("the last member reaches into the central directory");
+        Split("the last member reaches into the central directory");
         return false;
       }
       auto local = zip::ReadLocal(file_, offset, "the file");
       if (!local) {
         if (local.error().code() != ErrorCode::kCorrupt) return std::move(local).error();
-        Problem(fmt::format(
+        Split(fmt::format(
             "at offset {} there is no sound local header: bytes before, between or after members", offset));
         return false;
       }
       CheckLocal(*local, offset);
       if ((local->flags & zip::kFlagDescriptor) != 0) return false;  // its size cannot be known here
       if (local->stored_bytes > directory.file_bytes) {
-        Member(local->name, "is larger than the file");
+        SplitMember(local->name, "is larger than the file");
         return false;
       }
       offset = local->data_offset + local->stored_bytes;
@@ -102,10 +108,10 @@ class StrictReader {
       Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method));
     }
     CheckExtra(local);
-    if (!local_.insert(local.name).second) Member(local.name, "has two local headers");
+    if (!local_.insert(local.name).second) SplitMember(local.name, "has two local headers");
     const auto central = central_.find(local.name);
     if (central == central_.end()) {
-      Member(local.name, "is not in the central directory");
+      SplitMember(local.name, "is not in the central directory");
     } else if ((local.flags & zip::kFlagDescriptor) == 0) {
       Compare(local, *central->second, offset);
     }
@@ -113,14 +119,14 @@ class StrictReader {
 
   void Compare(const LocalRecord& local, const CentralRecord& central, std::uint64_t offset) {
     const auto differs = [&](std::string_view what) {
-      Member(local.name,
-             fmt::format("has another {} in its local header than in the central directory", what));
+      SplitMember(local.name,
+                  fmt::format("has another {} in its local header than in the central directory", what));
     };
     if (local.stored_bytes != central.stored_bytes) differs("compressed size");
     if (local.size_bytes != central.size_bytes) differs("size");
     if (local.crc32 != central.crc32) differs("CRC");
     if (local.method != central.method) differs("compression method");
-    if (offset != central.offset) Member(local.name, "is not where the central directory says");
+    if (offset != central.offset) SplitMember(local.name, "is not where the central directory says");
   }
 
   void CheckExtra(const LocalRecord& local) {
@@ -134,8 +140,8 @@ class StrictReader {
       const bool once = field.id == zip::kZip64ExtraId || field.id == zip::kUnicodePathExtraId;
       if (once && !seen.insert(field.id).second) Member(local.name, "has an extra field twice");
       if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
-      if (field.id == zip::kUnicodePathExtraId) {
-        CheckName(std::string(field.data.substr(std::min<std::size_t>(5, field.data.size()))), "Unicode");
+      if (field.id == zip::kUnicodePathExtraId && zip::UnicodePath(field) != local.name) {
+        SplitMember(local.name, "has another name in its Unicode path field");
       }
     }
   }
@@ -145,7 +151,7 @@ class StrictReader {
     const bool large_stored = local.stored_bytes32 == zip::kMax32;
     switch (data.size()) {
       case 0:
-        if (large_size || large_stored) Member(local.name, "has an empty ZIP64 field that it needs");
+        if (large_size || large_stored) SplitMember(local.name, "has an empty ZIP64 field that it needs");
         return;
       case 8:
         if (local.method != kStored) Member(local.name, "has one size in its ZIP64 field, but is compressed");
@@ -163,22 +169,7 @@ class StrictReader {
     const bool repeats =
         zip::Get64(data, 0) == local.size_bytes32 && zip::Get64(data, 8) == local.stored_bytes32;
     if (data.size() != 16 || !repeats)
-      Member(local.name, "has a ZIP64 field that contradicts its plain sizes");
-  }
-
-  /// Between the central directory and the end record there is nothing, or the two ZIP64 records.
-  /// ReadDirectory has checked their places; the version 2 form of the ZIP64 end record is refused.
-  Result<void> CheckEnd(const zip::Directory& directory) {
-    const std::uint64_t at = directory.offset + directory.size_bytes;
-    PTPKG_TRY(const std::string signature, zip::ReadRange(file_, at, 4, "the file"));
-    if (zip::Get32(signature, 0) != zip::kEnd64Signature) return Ok();
-    PTPKG_TRY(const std::string end, zip::ReadRange(file_, at, zip::kEnd64Bytes + 4, "the file"));
-    if (zip::Get64(end, 4) != zip::kEnd64Bytes - 12) {
-      Problem("the ZIP64 end record has an extensible data sector");
-    } else if (zip::Get32(end, zip::kEnd64Bytes) != zip::kEnd64LocatorSignature) {
-      Problem("there are bytes between the ZIP64 end record and its locator");
-    }
-    return Ok();
+      SplitMember(local.name, "has a ZIP64 field that contradicts its plain sizes");
   }
 
   void CheckBomb(const zip::Directory& directory) {
@@ -192,13 +183,13 @@ class StrictReader {
   }
 
   File& file_;
-  std::vector<std::string> problems_;
+  std::vector<ZipProblem> problems_;
   std::map<std::string, const CentralRecord*> central_;
   std::set<std::string> local_;
 };
 
 }  // namespace
 
-Result<std::vector<std::string>> StrictZipProblems(File& file) { return StrictReader(file).Run(); }
+Result<std::vector<ZipProblem>> StrictZipProblems(File& file) { return StrictReader(file).Run(); }
 
 }  // namespace ptpkg::archive

@@ -8,13 +8,23 @@
 
 namespace ptpkg::archive {
 
-/// What PyPI's upload check or uv would refuse in the zip `file`, one sentence each, in the order in which
-/// they lie in the file; empty = nothing. The walk reads every record from offset 0 to the end, without
+/// One thing that a strict reader objects to.
+struct ZipProblem {
+  std::string text;  ///< One sentence.
+  /// By this, readers come to different members or contents, or some to none. Not so, for example, for a
+  /// comment, which only upload checks refuse.
+  bool splits_readers = false;
+
+  bool operator==(const ZipProblem&) const = default;
+};
+
+/// What PyPI's upload check or uv would refuse in the zip `file`, in the order in which they lie in the file;
+/// empty = nothing. The walk reads every record from offset 0 to the end, without
 /// help of the central directory, then compares the two. Content is not read: CRCs are compared, not
 /// computed. At most 100 problems are listed.
 /// Errors: only when the file cannot be read.
 /// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip src/spec/extra_field.rs;
 /// docs/formats/zip.md has the table.
-Result<std::vector<std::string>> StrictZipProblems(File& file);
+Result<std::vector<ZipProblem>> StrictZipProblems(File& file);
 
 }  // namespace ptpkg::archive

@@ -1,5 +1,6 @@
 // One zstd frame, compressed by libzstd's own threads.
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <vector>
 #include <zstd.h>
@@ -31,16 +32,16 @@ class ZstdSink final : public CodecSink {
     PTPKG_CHECK(Set(ZSTD_c_compressionLevel, options.level));
     PTPKG_CHECK(Set(ZSTD_c_checksumFlag, 1));
     PTPKG_CHECK(Set(ZSTD_c_contentSizeFlag, 1));
-    // Never 0: the single-threaded encoder gives other bytes than the threaded one.
-    PTPKG_CHECK(Set(ZSTD_c_nbWorkers, options.jobs));
+    content_size_ = options.content_size;
+    // Never 0: the single-threaded encoder gives other bytes than the threaded one. How many more there are
+    // changes no byte.
+    workers_ = std::min(options.jobs, ZSTD_cParam_getBounds(ZSTD_c_nbWorkers).upperBound);
+    PTPKG_CHECK(Set(ZSTD_c_nbWorkers, workers_));
     PTPKG_CHECK(Set(ZSTD_c_jobSize, kJobBytes));
     PTPKG_CHECK(Set(ZSTD_c_overlapLog, kOverlapLog));
     if (options.window_log != 0) PTPKG_CHECK(Set(ZSTD_c_windowLog, options.window_log));
     if (options.window_log >= kLongDistanceLog) PTPKG_CHECK(Set(ZSTD_c_enableLongDistanceMatching, 1));
-    if (options.content_size != 0) {
-      PTPKG_CHECK(Check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), options.content_size)));
-    }
-    return Ok();
+    return Pledge();
   }
 
   Result<void> Write(Bytes bytes) override {
@@ -72,10 +73,32 @@ class ZstdSink final : public CodecSink {
     return Check(ZSTD_CCtx_setParameter(context_.get(), parameter, value));
   }
 
+  Result<void> Pledge() {
+    if (content_size_ == 0) return Ok();
+    return Check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), content_size_));
+  }
+
+  /// After the first call failed for want of threads, which libzstd starts in it: asks for fewer.
+  Result<void> TakeFewerWorkers() {
+    if (workers_ == 1) {
+      return Error(ErrorCode::kIo, "no thread can be started for compression")
+          .WithHint("raise the limit on processes (ulimit -u), or end other programs");
+    }
+    workers_ /= 2;
+    ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
+    PTPKG_CHECK(Set(ZSTD_c_nbWorkers, workers_));
+    return Pledge();
+  }
+
   Result<void> Step(ZSTD_inBuffer& input, ZSTD_EndDirective directive) {
     ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
     unflushed_ = ZSTD_compressStream2(context_.get(), &output, &input, directive);
+    while (!started_ && ZSTD_getErrorCode(unflushed_) == ZSTD_error_memory_allocation) {
+      PTPKG_CHECK(TakeFewerWorkers());
+      unflushed_ = ZSTD_compressStream2(context_.get(), &output, &input, directive);
+    }
     PTPKG_CHECK(Check(unflushed_));
+    started_ = true;
     if (output.pos == 0) return Ok();
     return out_.Write(Bytes(buffer_).first(output.pos));
   }
@@ -84,6 +107,9 @@ class ZstdSink final : public CodecSink {
   std::unique_ptr<ZSTD_CCtx, ContextDeleter> context_;
   std::vector<std::byte> buffer_;
   std::size_t unflushed_ = 0;
+  std::uint64_t content_size_ = 0;
+  int workers_ = 1;
+  bool started_ = false;
 };
 
 }  // namespace

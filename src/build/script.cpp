@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "support/display_text.h"
 #include "support/reporter.h"
 #include "support/text.h"
 
@@ -74,7 +75,7 @@ std::string LastLines(const std::string& output) {
   while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
   const std::size_t first = lines.size() > kShownLines ? lines.size() - kShownLines : 0;
   std::string text;
-  for (std::size_t i = first; i < lines.size(); ++i) text += "\n  " + lines[i];
+  for (std::size_t i = first; i < lines.size(); ++i) text += "\n  " + DisplayLine(lines[i]);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "channel/conda_record.h"
 #include "channel/index.h"
 #include "channel/index_files.h"
+#include "channel/left_out.h"
 #include "conda/names.h"
 #include "support/json.h"
 #include "support/parallel.h"
@@ -58,17 +59,23 @@ class SubdirReader {
   SubdirReader(Env& env, const AbsPath& root, const SubdirContent& content, const KnownDigests& known)
       : env_(env), folder_(root / content.subdir), content_(content), known_(known) {}
 
-  Result<CondaRecords> Run() {
+  /// Adds to `summary` what is in the index and what is left out.
+  Result<CondaRecords> Run(IndexSummary& summary) {
     PTPKG_TRY(const CondaRecords cached, ReadCache());
-    std::vector<CondaRecord> records(content_.packages.size());
+    std::vector<Reading<CondaRecord>> readings(content_.packages.size());
     const auto read = [&](std::size_t i) -> Result<void> {
-      PTPKG_TRY(records[i], RecordOf(content_.packages[i], cached));
+      const std::string& name = content_.packages[i];
+      PTPKG_TRY(readings[i], JudgeReading(env_, folder_ / name, RecordOf(name, cached)));
       return Ok();
     };
-    PTPKG_CHECK(ParallelFor(env_.jobs, records.size(), read));
+    PTPKG_CHECK(ParallelFor(env_.jobs, readings.size(), read));
     CondaRecords result;
-    for (std::size_t i = 0; i < records.size(); ++i)
-      result.emplace(content_.packages[i], std::move(records[i]));
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      const std::string& name = content_.packages[i];
+      if (readings[i].reason) LeaveOut(env_, folder_ / name, *readings[i].reason, summary);
+      if (readings[i].record) result.emplace(name, *std::move(readings[i].record));
+    }
+    summary.packages += result.size();
     PTPKG_CHECK(WriteCache(result));
     return result;
   }
@@ -141,10 +148,9 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
   std::map<std::string, CondaRecords> all;
   IndexSummary summary;
   for (const SubdirContent& content : subdirs) {
-    PTPKG_TRY(all[content.subdir], SubdirReader(env, root, content, digests).Run(), frame);
-    summary.packages += content.packages.size();
+    PTPKG_TRY(all[content.subdir], SubdirReader(env, root, content, digests).Run(summary), frame);
   }
-  // Nothing is written before everything could be read.
+  // Nothing is written before everything was read.
   IndexFiles files(env);
   for (const auto& [subdir, records] : all) {
     PTPKG_CHECK(files.WriteWithZst(root / subdir / "repodata.json", Compact(MakeRepodata(subdir, records))),

@@ -10,9 +10,16 @@
 
 namespace ptpkg::channel {
 
+/// A package that is not in the index, and why.
+struct LeftOut {
+  AbsPath package;
+  Error reason;
+};
+
 struct IndexSummary {
-  std::uint64_t packages = 0;
-  std::vector<AbsPath> written;  ///< Index files whose content changed.
+  std::uint64_t packages = 0;          ///< In the index.
+  std::vector<AbsPath> written = {};   ///< Index files whose content changed.
+  std::vector<LeftOut> left_out = {};  ///< Damaged, hostile, or named otherwise than they say; by path.
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and
@@ -20,12 +27,13 @@ struct IndexSummary {
 /// the same is not touched. `root` exists. What was read of a package is kept in
 /// `<subdir>/.cache/ptpkg-index.json` and used again while size and mtime are unchanged; digests of `known`
 /// artifacts (just written, by path) are taken over without hashing. Sources: CEP 36 (repodata), CEP 12
-/// (run_exports), CEP 38 (channeldata). Errors: kInvalidInput (a package whose index.json disagrees with its
-/// file name or folder), kCorrupt, kIo.
+/// (run_exports), CEP 38 (channeldata). A package that
+/// is damaged, or whose index.json disagrees with its file name or folder, is left out, with a warning; one
+/// that vanishes meanwhile is none. Errors: kIo.
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known = {});
 
 /// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels
-/// directly in `root`.
+/// directly in `root`. Damaged wheels, and those whose name is none, are left out as above.
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root);
 
 /// Chooses by content of `root`: wheels, or conda subdirs. Errors: kInvalidInput if neither.

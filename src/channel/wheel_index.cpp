@@ -8,6 +8,7 @@
 
 #include "channel/index.h"
 #include "channel/index_files.h"
+#include "channel/left_out.h"
 #include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -118,31 +119,59 @@ Result<std::vector<std::string>> WheelNames(Env& env, const std::vector<std::str
     // A name that begins with '.' is a file in the making.
     if (!name.ends_with(".whl") || name.starts_with('.')) continue;
     PTPKG_TRY(const RelPath relative, RelPath::Parse(name));
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(root / relative));
-    if (stat.kind == FileKind::kRegular) wheels.push_back(name);
+    const auto stat = env.fs.Stat(root / relative);
+    if (!stat && stat.error().code() == ErrorCode::kNotFound) continue;  // deleted meanwhile, or a dead link
+    if (!stat) return stat.error();
+    if (stat->kind == FileKind::kRegular) wheels.push_back(name);
   }
   return wheels;
 }
 
-Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const AbsPath& root,
-                                         const std::vector<std::string>& names) {
-  std::map<std::string, Json> previous;  // by project
-  std::vector<const Json*> page_of(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(names[i]));
+/// The pages of the last run, by project.
+class PreviousPages {
+ public:
+  PreviousPages(Env& env, const AbsPath& simple) : env_(env), simple_(simple) {}
+
+  /// Files of the project that `file_name` belongs to; the reference holds as long as this object.
+  Result<const Json*> Of(const std::string& file_name) {
+    PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(file_name));
     const std::string project = wheel::NormalizeName(name.name);
-    const auto [it, is_new] = previous.try_emplace(project);
-    if (is_new) it->second = PreviousFiles(env, root / "simple" / RelPath::Literal(project) / "index.json");
-    page_of[i] = &it->second;
+    const auto [it, is_new] = pages_.try_emplace(project);
+    if (is_new) it->second = PreviousFiles(env_, simple_ / RelPath::Literal(project) / "index.json");
+    return &it->second;
   }
-  std::vector<WheelOnDisk> wheels(names.size());
+
+ private:
+  Env& env_;
+  AbsPath simple_;
+  std::map<std::string, Json> pages_;
+};
+
+/// Wheels in the order of `names`, but those that `summary` then holds as left out, and vanished ones.
+Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const AbsPath& root, const std::vector<std::string>& names,
+                                         IndexSummary& summary) {
+  PreviousPages previous(env, root / "simple");
+  std::vector<Result<const Json*>> page_of;
+  page_of.reserve(names.size());
+  for (const std::string& name : names) page_of.push_back(previous.Of(name));
+  std::vector<Reading<WheelOnDisk>> readings(names.size());
   const auto read_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(wheels[i], ReadOne(env, root, names[i], *page_of[i]),
+    const auto read = [&]() -> Result<WheelOnDisk> {
+      PTPKG_TRY(const Json* page, page_of[i]);
+      return ReadOne(env, root, names[i], *page);
+    };
+    PTPKG_TRY(readings[i], JudgeReading(env, root / RelPath::Literal(names[i]), read()),
               fmt::format("while indexing '{}'", names[i]));
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(env.jobs, names.size(), read_one));
+  std::vector<WheelOnDisk> wheels;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (readings[i].reason) LeaveOut(env, root / RelPath::Literal(names[i]), *readings[i].reason, summary);
+    if (readings[i].record) wheels.push_back(*std::move(readings[i].record));
+  }
+  summary.packages = wheels.size();
   return wheels;
 }
 
@@ -257,7 +286,8 @@ std::string RootJson(const std::vector<std::string>& projects) {
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
   PTPKG_TRY(const std::vector<std::string> wheels, WheelNames(env, names, root));
-  PTPKG_TRY(const std::vector<WheelOnDisk> read, ReadAll(env, root, wheels));
+  IndexSummary summary;
+  PTPKG_TRY(const std::vector<WheelOnDisk> read, ReadAll(env, root, wheels, summary));
   IndexFiles index(env);
   Projects projects;
   for (const WheelOnDisk& wheel : read) {
@@ -273,7 +303,8 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
   }
   PTPKG_CHECK(WritePages(index, root / "simple", projects));
   PTPKG_CHECK(RemoveStale(env, index, root, projects, names));
-  return IndexSummary{wheels.size(), index.TakeWritten()};
+  summary.written = index.TakeWritten();
+  return summary;
 }
 
 }  // namespace ptpkg::channel

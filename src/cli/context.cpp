@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/json_log.h"
+#include "cli/safe_reporter.h"
 #include "support/json.h"
 
 namespace ptpkg::cli {
@@ -103,13 +104,14 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                     .color = flags.color == "always" ||
                              (flags.color == "auto" && StderrSink().Width().has_value() && !no_color),
                     .in_ci = !ci.empty() && ci != "0" && ci != "false"});
+  context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
   // A program that says nothing needs no clock; patchelf is started thousands of times.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
   context->env_.emplace(Env{.fs = *context->fs_,
                             .process = *context->process_,
                             .http = *context->http_,
                             .clock = *context->clock_,
-                            .reporter = *context->reporter_,
+                            .reporter = *context->safe_reporter_,
                             .cancel = cancel,
                             .jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : UsableCpus(),
                             .source_date_epoch = epoch,

@@ -68,7 +68,8 @@ class Context {
   std::unique_ptr<Clock> clock_;
   std::chrono::steady_clock::time_point start_;
   std::unique_ptr<ProgressReporter> reporter_;
-  std::optional<Ticker> ticker_;  // behind the reporter: it ends first
+  std::unique_ptr<Reporter> safe_reporter_;  // hands on to the one above
+  std::optional<Ticker> ticker_;             // behind the reporter: it ends first
   std::optional<Env> env_;
 };
 

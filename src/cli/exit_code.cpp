@@ -35,7 +35,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
 }
 
 std::span<const ExitCodeRow> ExitCodeTable() {
-  static constexpr std::array<ExitCodeRow, 11> kTable = {{
+  static constexpr std::array<ExitCodeRow, 12> kTable = {{
       {kDone, "done"},
       {kCheckFound, "a check found errors; nothing was published"},
       {kUsageError, "the command line is wrong"},
@@ -46,7 +46,8 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kConflict, "the target exists with other content, or a server refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
-      {kInterrupted, "interrupted"},
+      {kInterrupted, "interrupted (SIGINT)"},
+      {kTerminated, "asked to end (SIGTERM)"},
   }};
   return kTable;
 }

@@ -21,8 +21,10 @@ enum ExitCode : int {
   kNetworkFailed = 8,
   kInternalError = 70,
   kInterrupted = 130,
+  kTerminated = 143,
 };
 
+/// kCancelled gives kInterrupted; main knows which signal it was.
 ExitCode ExitCodeOf(ErrorCode code);
 
 struct ExitCodeRow {

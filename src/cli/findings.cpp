@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/text_layout.h"
+#include "support/display_text.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -53,9 +54,11 @@ std::vector<Folded> Fold(const Report& report, bool all) {
 }
 
 Json FindingToJson(const Report& report, const Finding& finding) {
-  return {
+  Json object = {
       {"subject", report.subject}, {"id", finding.id},           {"severity", SeverityName(finding.severity)},
       {"file", finding.file},      {"message", finding.message}, {"fix", finding.fix}};
+  if (finding.more > 0) object["more"] = finding.more;
+  return object;
 }
 
 }  // namespace
@@ -64,7 +67,8 @@ std::vector<std::string> FindingLines(const std::vector<Report>& reports, const 
   constexpr std::size_t kIndent = 4;
   std::vector<std::string> lines;
   const auto add = [&](const std::string& line) {
-    lines.push_back(options.width ? WrapWords(line, {.width = *options.width, .indent = kIndent}) : line);
+    const std::string shown = DisplayLine(line);
+    lines.push_back(options.width ? WrapWords(shown, {.width = *options.width, .indent = kIndent}) : shown);
   };
   for (const Report& report : reports) {
     for (const Folded& folded : Fold(report, options.all)) {
@@ -73,11 +77,11 @@ std::vector<std::string> FindingLines(const std::vector<Report>& reports, const 
                       folded.more == 0 ? "" : fmt::format(" and {} more", folded.more),
                       SeverityName(finding.severity), finding.message, finding.id));
       if (!finding.fix.empty()) {
+        const std::string fix = "fix: " + DisplayLine(finding.fix);
         // The first indent is no word.
-        lines.push_back("  " + (options.width
-                                    ? WrapWords("fix: " + finding.fix,
-                                                {.width = *options.width, .indent = kIndent, .already = 2})
-                                    : "fix: " + finding.fix));
+        lines.push_back(
+            "  " + (options.width ? WrapWords(fix, {.width = *options.width, .indent = kIndent, .already = 2})
+                                  : fix));
       }
     }
   }
@@ -113,12 +117,8 @@ std::string CountFindings(const std::vector<Report>& reports) {
   constexpr std::array<Severity, 3> kWorstFirst = {Severity::kError, Severity::kWarning, Severity::kInfo};
   std::vector<std::string> parts;
   for (const Severity severity : kWorstFirst) {
-    std::size_t count = 0;
-    for (const Report& report : reports) {
-      count += static_cast<std::size_t>(
-          std::count_if(report.findings.begin(), report.findings.end(),
-                        [severity](const Finding& finding) { return finding.severity == severity; }));
-    }
+    std::uint64_t count = 0;
+    for (const Report& report : reports) count += ptpkg::CountFindings(report.findings, severity);
     const std::string_view noun = severity == Severity::kInfo ? "note" : SeverityName(severity);
     if (count > 0) parts.push_back(fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"));
   }

@@ -14,7 +14,7 @@ Json ErrorToJson(const Error& error) {
                  {"context", error.context()},
                  {"hint", error.hint()}};
   if (error.span()) {
-    object["file"] = error.span()->file;
+    object["file"] = error.span()->file.str();
     object["line"] = error.span()->line;
     object["column"] = error.span()->column;
   }

@@ -22,10 +22,20 @@ namespace {
 // The signal handler can reach nothing else.
 CancelToken cancel_token;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
+volatile std::sig_atomic_t last_signal =
+    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): as above
+
 /// The first signal asks for an orderly end, which removes what is unfinished; the second one does not ask.
 void OnSignal(int signal_number) {
+  last_signal = signal_number;
   cancel_token.Cancel();
   static_cast<void>(std::signal(signal_number, SIG_DFL));
+}
+
+/// As a shell would say it: 128 and the signal that ended the run.
+ExitCode ExitCodeAfter(const Error& error) {
+  const bool terminated = error.code() == ErrorCode::kCancelled && last_signal == SIGTERM;
+  return terminated ? kTerminated : ExitCodeOf(error.code());
 }
 
 /// How the user wants to be told of an error.
@@ -82,13 +92,13 @@ int Run(const std::vector<std::string>& words) {
   auto context = Context::Create(flags, cancel_token, environ);
   if (!context) {
     PrintError(context.error(), form);
-    return ExitCodeOf(context.error().code());
+    return ExitCodeAfter(context.error());
   }
   const auto result = parsed->verb->run(**context);
   if (result) return *result;
   context->reset();  // ends the progress line before the diagnostic
   PrintError(result.error(), form);
-  return ExitCodeOf(result.error().code());
+  return ExitCodeAfter(result.error());
 }
 
 /// The program under the name patchelf.

@@ -55,16 +55,20 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
 Result<ExitCode> RunIndex(Context& context, const std::string& text) {
   PTPKG_TRY(const AbsPath folder, context.Path(text));
   PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder));
+  const ExitCode code = outcome.left_out.empty() ? kDone : kBadInput;
   if (context.json()) {
     Json written = Json::array();
     for (const AbsPath& path : outcome.written) written.push_back(path.str());
-    context.Print(Json({{"packages", outcome.packages}, {"written", written}}).dump(2));
-    return kDone;
+    Json left_out = Json::array();
+    for (const AbsPath& path : outcome.left_out) left_out.push_back(path.str());
+    context.Print(
+        Json({{"packages", outcome.packages}, {"written", written}, {"left_out", left_out}}).dump(2));
+    return code;
   }
   for (const AbsPath& path : outcome.written) context.Print(path.str());
   context.env().reporter.Note(
       fmt::format("{} packages, {} index files written", outcome.packages, outcome.written.size()));
-  return kDone;
+  return code;
 }
 
 }  // namespace

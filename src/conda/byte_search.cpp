@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "support/scratch_buffer.h"
+
 namespace ptpkg::conda {
 namespace {
 
@@ -46,11 +48,11 @@ Result<void> SearchFile(Fs& fs, const AbsPath& path, const std::vector<std::stri
   PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kRead));
   FileSource source(*file);
   ByteSearch search(needles);
-  std::vector<std::byte> buffer(kChunkBytes);
+  ScratchBuffer buffer(kChunkBytes);
   while (true) {
-    PTPKG_TRY(const std::size_t count, source.Read(buffer));
+    PTPKG_TRY(const std::size_t count, source.Read(buffer.bytes()));
     if (count == 0) return Ok();
-    const Bytes chunk = Bytes(buffer).first(count);
+    const Bytes chunk = buffer.First(count);
     if (on_chunk && !on_chunk(chunk)) return Ok();
     if (!search.Feed(chunk, on_hit)) return Ok();
   }

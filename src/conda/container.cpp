@@ -88,7 +88,7 @@ class ContainerReader {
 
   Result<void> ReadConda(const AbsPath& package, Task& task) {
     facts_.format = ArtifactFormat::kConda;
-    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(package));
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, package));
     facts_.zip_members = zip.members();
     const auto has_metadata = std::any_of(facts_.zip_members.begin(), facts_.zip_members.end(),
                                           [](const auto& member) { return member.name == "metadata.json"; });

@@ -52,7 +52,4 @@ Result<ContainerFacts> ReadContainer(Env& env, const AbsPath& package, const OnM
 /// The content as text. Errors: kCorrupt when longer than `limit_bytes`.
 Result<std::string> ReadText(ByteSource& content, std::uint64_t limit_bytes);
 
-/// What a text file below info/ may hold at most: paths.json of 100,000 files has 25 MB.
-inline constexpr std::uint64_t kMaxInfoText = 256U << 20U;
-
 }  // namespace ptpkg::conda

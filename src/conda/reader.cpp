@@ -1,16 +1,26 @@
 // The info part of a package. Layer: conda.
 #include "conda/reader.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "conda/index_json.h"
 #include "conda/package_info.h"
 #include "support/json.h"
+#include "support/limits.h"
 
 namespace ptpkg::conda {
 namespace {
 
 constexpr std::string_view kInfo = "info/";
+
+/// What one text below info/ may hold; all of them together may hold limits::kCondaInfo.
+std::uint64_t TextLimit(std::string_view name) {
+  for (const std::string_view small : {"index.json", "about.json", "run_exports.json", "link.json"}) {
+    if (name == small) return limits::kCondaIndex;
+  }
+  return limits::kCondaInfo;
+}
 
 Result<Json> ParseOr(const std::map<std::string, std::string>& files, const std::string& name, Json fallback,
                      const std::string& where) {
@@ -25,7 +35,8 @@ bool InfoCollector::IsInfo(const archive::TarMember& member) { return member.nam
 
 Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& content) {
   if (member.kind != archive::TarKind::kRegular) return Ok();
-  PTPKG_TRY(std::string text, ReadText(content, kMaxInfoText - bytes_),
+  const std::uint64_t limit = TextLimit(std::string_view(member.name).substr(kInfo.size()));
+  PTPKG_TRY(std::string text, ReadText(content, std::min(limit, limits::kCondaInfo - bytes_)),
             fmt::format("while reading '{}'", member.name));
   bytes_ += text.size();
   auto path = RelPath::Parse(std::string_view(member.name).substr(kInfo.size()));

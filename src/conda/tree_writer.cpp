@@ -3,11 +3,13 @@
 
 #include <fmt/core.h>
 
+#include "support/name_problem.h"
+
 namespace ptpkg::conda {
 namespace {
 
 Error Hostile(const RelPath& path, std::string_view why) {
-  return {ErrorCode::kCorrupt, fmt::format("member '{}' {}", path.str(), why)};
+  return {ErrorCode::kCorrupt, fmt::format("member '{}' {}", ShownName(path.str()), why)};
 }
 
 }  // namespace
@@ -37,6 +39,8 @@ Result<void> TreeWriter::MakeParents(const RelPath& path) {
       // Writing through a link would let a package reach any place of the machine.
       if (stat.kind == FileKind::kSymlink)
         return Hostile(path, fmt::format("lies below the symlink '{}'", folder));
+      if (files_.count(folder) != 0)
+        return Hostile(path, fmt::format("lies below '{}', which is a file of the package", folder));
       if (stat.kind != FileKind::kDirectory) {
         return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a file, not a folder", place.str()));
       }
@@ -88,7 +92,9 @@ Result<WrittenFile> TreeWriter::WriteHardLink(const RelPath& path, const std::st
 Result<void> TreeWriter::Write(const RelPath& path, const archive::TarMember& member, ByteSource& content) {
   if (member.kind == archive::TarKind::kDirectory) return Ok();
   if (member.kind == archive::TarKind::kOther) return Hostile(path, "is a device, a pipe or a socket");
+  if (const auto problem = NameProblem(path.str())) return Hostile(path, *problem);
   if (files_.count(path.str()) != 0) return Hostile(path, "is there twice");
+  if (folders_.count(path.str()) != 0) return Hostile(path, "is a folder of other members too");
   PTPKG_CHECK(MakeParents(path));
   const AbsPath target = root_ / path;
   WrittenFile written;

@@ -32,7 +32,8 @@ class TreeWriter {
   /// Writes a regular file, symlink or hard link (as a copy of its target, which came before) at `path`.
   /// Folders come into being with their first member; those that the archive lists are skipped.
   /// Errors: kCorrupt (a symlink that is absolute or leaves the tree, a path through a symlink, a hard link
-  /// to nothing, a device), kAlreadyExists (anything of that name lies there), kIo.
+  /// to nothing, a device, a name twice, as file and folder, or that NameProblem refuses), kAlreadyExists
+  /// (anything of that name lay there before), kIo.
   Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
   /// A generated file. Errors as Write.
   Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);

@@ -2,7 +2,10 @@
 // What a check found. Layer: model. Many problems at once are a Report, never an Error.
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ptpkg {
@@ -15,9 +18,33 @@ struct Finding {
   std::string file;     ///< Member path, or "" for the artifact as a whole.
   std::string message;  ///< What is wrong, one sentence.
   std::string fix;      ///< What to do, one sentence.
+  /// Of the finding that ends a list: how many of its id and severity are not listed. Else 0.
+  std::uint64_t more = 0;
 
   auto operator<=>(const Finding&) const = default;
 };
+
+/// Findings of that severity, those included that are only counted.
+std::uint64_t CountFindings(const std::vector<Finding>& findings, Severity severity);
+
+/// Adds findings to a list, which it borrows: of each id and severity the first limits::kFindingsOfAKind, and
+/// one that counts the rest. For loops over what a hostile artifact may hold by the million.
+class LimitedFindings {
+ public:
+  explicit LimitedFindings(std::vector<Finding>& findings) : findings_(findings) {}
+  void Add(Finding finding);
+
+ private:
+  struct Kind {
+    std::size_t listed = 0;
+    std::optional<std::size_t> rest = {};  // its place in the list
+  };
+  std::vector<Finding>& findings_;
+  std::map<std::pair<std::string, Severity>, Kind> kinds_;
+};
+
+/// The same for a whole list; what counts goes to its end.
+void LimitFindings(std::vector<Finding>& findings);
 
 struct Report {
   std::string subject;

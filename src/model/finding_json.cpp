@@ -11,7 +11,8 @@ Json ReportToJson(const Report& report) {
                         {"severity", static_cast<int>(finding.severity)},
                         {"file", finding.file},
                         {"message", finding.message},
-                        {"fix", finding.fix}});
+                        {"fix", finding.fix},
+                        {"more", finding.more}});
   }
   return {{"subject", report.subject}, {"findings", findings}};
 }
@@ -30,6 +31,8 @@ Result<Report> ReportFromJson(const Json& json, std::string_view where) {
     PTPKG_TRY(finding.file, JsonString(item, "file", where));
     PTPKG_TRY(finding.message, JsonString(item, "message", where));
     PTPKG_TRY(finding.fix, JsonString(item, "fix", where));
+    PTPKG_TRY(const std::int64_t more, JsonInteger(item, "more", where));
+    finding.more = static_cast<std::uint64_t>(more);
     report.findings.push_back(std::move(finding));
   }
   return report;

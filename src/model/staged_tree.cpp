@@ -9,56 +9,15 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "support/name_problem.h"
 #include "support/parallel.h"
 #include "support/text.h"
+#include "support/utf8.h"
 
 namespace ptpkg {
 namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20U;
-
-/// The length of the UTF-8 sequence at the start of `text`; 0 if it is not valid (RFC 3629: no
-/// overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t Utf8SequenceLength(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
-                             : first >= 0xE0 && first <= 0xEF ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                              : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xC0U) != 0x80) return 0;
-  }
-  const unsigned char second = at(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second >= 0xA0;
-  const bool too_high = first == 0xF4 && second >= 0x90;
-  return overlong || surrogate || too_high ? 0 : length;
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = Utf8SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-/// Bytes outside printable ASCII as \xNN: the name itself cannot stand in a message.
-std::string Escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c >= ' ' && c <= '~') {
-      result += c;
-    } else {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return result;
-}
 
 /// Whether `name` is one that ptpkg gives to what it has not finished: temporary files, the scratch folder of
 /// an edit. A killed call leaves such things, and they would be packed.
@@ -139,7 +98,8 @@ class Scanner {
                 env_.fs.ListDir(folder.empty() ? root_ : root_ / folder));
       for (const std::string& name : names) {
         const std::string path = folder.empty() ? name : folder + "/" + name;
-        if (!IsUtf8(name)) return InvalidEntry(root_, Escaped(path), "has a name that is not valid UTF-8");
+        if (!IsUtf8(name)) return InvalidEntry(root_, Printable(path), "has a name that is not valid UTF-8");
+        if (const auto problem = DepthProblem(path)) return InvalidEntry(root_, ShownName(path), *problem);
         if (IsLeftover(name)) {
           return InvalidEntry(root_, path, "is what a killed call of ptpkg left")
               .WithHint("nobody needs it: remove it, and build or edit again what is beside it");

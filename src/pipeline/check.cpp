@@ -84,7 +84,9 @@ Result<IndexOutcome> Index(Env& env, const AbsPath& folder) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
   PTPKG_TRY(channel::IndexSummary summary, channel::IndexFolder(env, folder));
   task.Done();
-  return IndexOutcome{.packages = summary.packages, .written = std::move(summary.written)};
+  IndexOutcome outcome{.packages = summary.packages, .written = std::move(summary.written), .left_out = {}};
+  for (channel::LeftOut& left_out : summary.left_out) outcome.left_out.push_back(std::move(left_out.package));
+  return outcome;
 }
 
 }  // namespace ptpkg::pipeline

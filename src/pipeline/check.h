@@ -38,6 +38,7 @@ std::vector<std::string> ProfileNames();
 struct IndexOutcome {
   std::uint64_t packages = 0;
   std::vector<AbsPath> written;
+  std::vector<AbsPath> left_out;  ///< Packages that could not be read; the reporter has said why.
 };
 /// Conda channel or simple index, whichever the folder is. Errors: those of channel/.
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder);

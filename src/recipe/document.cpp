@@ -6,57 +6,72 @@
 #include <fmt/core.h>
 
 #include "recipe/schema.h"
+#include "support/limits.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = 1U << 20U;
-
 /// Finds where the parts of a scalar stand in the file.
 class SourceText {
  public:
-  explicit SourceText(std::string_view source) : lines_(SplitLines(source)) {
+  explicit SourceText(std::string_view source) {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (!lines_.empty() && lines_[0].starts_with(kByteOrderMark)) lines_[0].erase(0, kByteOrderMark.size());
+    if (source.starts_with(kByteOrderMark)) source.remove_prefix(kByteOrderMark.size());
+    for (std::string& line : SplitLines(source)) lines_.emplace_back(std::move(line));
   }
 
-  /// The place of `part`, which is `raw` or begins behind the first `skip` bytes of it, in the scalar at
-  /// `span`. Quoted text with escapes and folded lines cannot be found; then the place is all of `span`.
-  [[nodiscard]] ExpressionPlace Find(const SourceSpan& span, std::string_view part, std::size_t& skip) const {
-    const bool block = !span.excerpt.empty() && span.column <= static_cast<int>(span.excerpt.size()) &&
-                       (At(span) == '|' || At(span) == '>');
+  /// Where the search in one scalar goes on. Its parts are asked for in their order.
+  struct Cursor {
+    std::size_t line = 0;  ///< Counts from 0.
+    std::size_t column = 0;
+    bool lost = false;  ///< A part was not found, so that what follows cannot be placed either.
+  };
+
+  [[nodiscard]] static Cursor Begin(const SourceSpan& span) {
     const auto first = static_cast<std::size_t>(span.line - 1);
-    if (!block) {
-      const std::size_t from = static_cast<std::size_t>(span.column - 1) + skip;
-      if (first >= lines_.size()) return {span, false};
-      const std::size_t at = lines_[first].find(part, from);
-      if (at == std::string::npos) return {span, false};
-      skip = at + part.size() - static_cast<std::size_t>(span.column - 1);
-      return Place(span, first, at, part.size());
-    }
-    // `skip` counts bytes from the end of the indicator's line.
-    std::size_t passed = 0;
-    for (std::size_t i = first + 1; i < lines_.size() && InBlock(first, i); ++i) {
-      const std::size_t from = skip > passed ? std::min(skip - passed, lines_[i].size()) : 0;
-      const std::size_t at = lines_[i].find(part, from);
+    if (IsBlock(span)) return {.line = first + 1, .column = 0};
+    return {.line = first, .column = static_cast<std::size_t>(span.column - 1)};
+  }
+
+  /// The place of `part` in the scalar at `span`. Quoted text with escapes and folded lines cannot be found;
+  /// then the place is all of `span`.
+  [[nodiscard]] ExpressionPlace Find(const SourceSpan& span, std::string_view part, Cursor& cursor) const {
+    const auto first = static_cast<std::size_t>(span.line - 1);
+    for (; !cursor.lost && cursor.line < lines_.size(); ++cursor.line, cursor.column = 0) {
+      const bool block = IsBlock(span);
+      if (block && !InBlock(first, cursor.line)) break;
+      const std::string_view text = lines_[cursor.line].view().substr(0, block ? SIZE_MAX : EndOf(span));
+      const std::size_t at = text.find(part, cursor.column);
       if (at != std::string::npos) {
-        skip = passed + at + part.size();
-        return Place(span, i, at, part.size());
+        cursor.column = at + part.size();
+        return Place(span, cursor.line, at, part.size());
       }
-      passed += lines_[i].size() + 1;
+      if (!block) break;
     }
+    cursor.lost = true;
     return {span, false};
   }
 
  private:
-  static char At(const SourceSpan& span) { return span.excerpt[static_cast<std::size_t>(span.column - 1)]; }
+  static bool IsBlock(const SourceSpan& span) {
+    const auto column = static_cast<std::size_t>(span.column - 1);
+    const std::string_view line = span.excerpt.view();
+    return column < line.size() && (line[column] == '|' || line[column] == '>');
+  }
+
+  /// Behind the last column of a scalar on one line: another scalar may hold the same text. The parser
+  /// measures no further than 4096 bytes.
+  static std::size_t EndOf(const SourceSpan& span) {
+    constexpr int kMeasured = 4096;
+    return span.length < kMeasured ? static_cast<std::size_t>(span.column - 1 + span.length) : SIZE_MAX;
+  }
 
   /// Line `i` still belongs to the block scalar that begins on line `first`: it is empty or indented
   /// deeper than that line.
   [[nodiscard]] bool InBlock(std::size_t first, std::size_t i) const {
-    const std::size_t indent = lines_[i].find_first_not_of(' ');
-    return indent == std::string::npos || indent > lines_[first].find_first_not_of(' ');
+    const std::size_t indent = lines_[i].view().find_first_not_of(' ');
+    return indent == std::string::npos || indent > lines_[first].view().find_first_not_of(' ');
   }
 
   [[nodiscard]] ExpressionPlace Place(const SourceSpan& span, std::size_t line, std::size_t column,
@@ -70,7 +85,7 @@ class SourceText {
     return {std::move(found), true};
   }
 
-  std::vector<std::string> lines_;
+  std::vector<SharedText> lines_;
 };
 
 /// End of the expression that begins at `pos`: the index of its "}}", not counting text in quotes.
@@ -122,7 +137,7 @@ class NodeParser {
     Template result;
     const std::string_view text = yaml.scalar;
     std::size_t pos = 0;
-    std::size_t skip = 0;
+    SourceText::Cursor cursor = SourceText::Begin(yaml.span);
     while (pos < text.size()) {
       const std::size_t open = text.find("${{", pos);
       if (open != pos) result.pieces.emplace_back(std::string(text.substr(pos, open - pos)));
@@ -130,9 +145,9 @@ class NodeParser {
       const std::size_t close = FindExpressionEnd(text, open + 3);
       if (close == std::string_view::npos) {
         return Error(ErrorCode::kInvalidInput, "'${{' without '}}'")
-            .At(source_.Find(yaml.span, "${{", skip).span);
+            .At(source_.Find(yaml.span, "${{", cursor).span);
       }
-      PTPKG_TRY(Expression expression, ParseInside(yaml, text.substr(open, close + 2 - open), skip));
+      PTPKG_TRY(Expression expression, ParseInside(yaml, text.substr(open, close + 2 - open), cursor));
       result.pieces.emplace_back(std::move(expression));
       pos = close + 2;
     }
@@ -140,8 +155,9 @@ class NodeParser {
   }
 
   /// `whole` is "${{ expression }}".
-  Result<Expression> ParseInside(const YamlNode& yaml, std::string_view whole, std::size_t& skip) const {
-    ExpressionPlace place = source_.Find(yaml.span, whole, skip);
+  Result<Expression> ParseInside(const YamlNode& yaml, std::string_view whole,
+                                 SourceText::Cursor& cursor) const {
+    ExpressionPlace place = source_.Find(yaml.span, whole, cursor);
     std::string_view inside = whole.substr(3, whole.size() - 5);
     if (place.exact) {
       const std::size_t blanks = std::min(inside.find_first_not_of(' '), inside.size());
@@ -200,12 +216,12 @@ class NodeParser {
   }
 
   [[nodiscard]] Result<Expression> ParseBare(const YamlNode& yaml) const {
-    std::size_t skip = 0;
+    SourceText::Cursor cursor = SourceText::Begin(yaml.span);
     if (yaml.scalar.find("${{") != std::string::npos) {
       return Error(ErrorCode::kInvalidInput, "a condition is written without '${{' and '}}'")
-          .At(source_.Find(yaml.span, "${{", skip).span);
+          .At(source_.Find(yaml.span, "${{", cursor).span);
     }
-    ExpressionPlace place = source_.Find(yaml.span, yaml.scalar, skip);
+    ExpressionPlace place = source_.Find(yaml.span, yaml.scalar, cursor);
     return Expression::Parse(yaml.scalar, std::move(place));
   }
 
@@ -241,9 +257,11 @@ Result<Node> ParseNode(const YamlNode& yaml, std::string_view source) {
 
 Result<Expression> ParseBareExpression(const Node& node) {
   if (const Expression* sole = node.text.Sole()) return *sole;
-  const bool first_line = node.span.excerpt.find(node.raw) != std::string::npos;
-  ExpressionPlace place{node.span, first_line};
-  if (first_line && !node.plain) ++place.span.column;
+  const std::string_view line = node.span.excerpt.view();
+  const std::size_t begin = static_cast<std::size_t>(node.span.column - 1) + (node.plain ? 0 : 1);
+  const bool on_line = begin <= line.size() && line.substr(begin).starts_with(node.raw);
+  ExpressionPlace place{node.span, on_line};
+  if (on_line && !node.plain) ++place.span.column;
   return Expression::Parse(node.raw, std::move(place));
 }
 
@@ -266,7 +284,7 @@ Result<Document> LoadDocument(Fs& fs, const AbsPath& path) {
     return Error(ErrorCode::kUnsupported, fmt::format("'{}' is a recipe of the old format", path.str()))
         .WithHint("convert it with 'rattler-build migrate-recipe', and name the result recipe.yaml");
   }
-  PTPKG_TRY(const std::string text, ReadFile(fs, path, kMaxFileBytes));
+  PTPKG_TRY(const std::string text, ReadFile(fs, path, limits::kRecipe));
   return ParseDocument(text, path);
 }
 

@@ -154,7 +154,12 @@ class Evaluator {
 
   Result<Value> Evaluate(const ExpressionNode& node) {
     Result<Value> value = EvaluateKind(node);
-    if (value || value.error().span()) return value;
+    if (value) {
+      Result<void> spent = scope_.Spend(*value);
+      if (spent) return value;
+      value = std::move(spent).error();
+    }
+    if (value.error().span()) return value;
     return std::move(value).error().At(place_.Part(node.offset, node.length));
   }
 

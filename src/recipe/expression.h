@@ -57,7 +57,7 @@ class Expression {
   static Result<Expression> Parse(std::string_view text, ExpressionPlace place);
 
   /// Errors: kInvalidInput with a span: undefined name, operands of the wrong kind, division by zero,
-  /// overflow, and what the functions refuse.
+  /// overflow, values that grow beyond limits.h, and what the functions refuse.
   [[nodiscard]] Result<Value> Evaluate(Scope& scope) const;
 
   [[nodiscard]] const ExpressionPlace& place() const { return place_; }

@@ -9,15 +9,13 @@
 
 #include "recipe/expression_lexer.h"
 #include "recipe/functions.h"
+#include "support/limits.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
 namespace {
 
 using Kind = ExpressionNode::Kind;
-
-constexpr int kMaxDepth = 64;
-constexpr std::size_t kMaxLength = 2000;
 
 class Parser {
  public:
@@ -68,9 +66,9 @@ class Parser {
   }
 
   Result<ExpressionNode> ParseConditional() {
-    if (++depth_ > kMaxDepth) {
+    if (++depth_ > limits::kExpressionDepth) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("expression nested deeper than {} levels", kMaxDepth))
+                   fmt::format("expression nested deeper than {} levels", limits::kExpressionDepth))
           .At(place_.Part(Peek().offset, Peek().length));
     }
     PTPKG_TRY(ExpressionNode node, ParseOr());
@@ -347,15 +345,16 @@ class Parser {
   std::vector<Token> tokens_;
   const ExpressionPlace& place_;
   std::size_t pos_ = 0;
-  int depth_ = 0;
+  std::size_t depth_ = 0;
 };
 
 }  // namespace
 
 Result<ExpressionNode> ParseExpression(std::string_view text, const ExpressionPlace& place) {
   // A chain of operators becomes a tree as deep as the chain is long, so the length bounds the stack.
-  if (text.size() > kMaxLength) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("expression longer than {} bytes", kMaxLength))
+  if (text.size() > limits::kExpression) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("expression longer than {} bytes", limits::kExpression))
         .At(place.Part(0, 1))
         .WithHint("split it into names under 'context'");
   }

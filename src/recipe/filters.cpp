@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <numeric>
+#include <set>
 
 #include "recipe/functions.h"
 #include "spec/build_string.h"
 #include "support/assert.h"
+#include "support/limits.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
@@ -23,6 +26,12 @@ Error WrongInput(std::string_view filter, std::string_view expected, const Value
 Result<std::string> InputText(std::string_view filter, const Value& value) {
   if (value.AsText() != nullptr) return *value.AsText();
   return WrongInput(filter, "text", value);
+}
+
+/// For results whose size is known before they are made; the evaluator counts all others.
+Result<void> CheckSize(std::size_t bytes) {
+  if (bytes <= limits::kValue) return Ok();
+  return Invalid(fmt::format("the value grows above {} MiB", limits::kValue >> 20U));
 }
 
 /// The items of a list, or the characters of a text.
@@ -104,6 +113,9 @@ Result<Value> JoinItems(const Arguments& arguments) {
   if (arguments.size() > 1) {
     PTPKG_TRY(separator, InputText("join", arguments[1]));
   }
+  PTPKG_CHECK(
+      CheckSize(std::accumulate(texts.begin(), texts.end(), texts.size() * separator.size(),
+                                [](std::size_t sum, const std::string& text) { return sum + text.size(); })));
   return Value(Join(texts, separator));
 }
 
@@ -147,6 +159,11 @@ Result<Value> Replace(const Arguments& arguments) {
   PTPKG_TRY(const std::string from, InputText("replace", arguments[1]));
   PTPKG_TRY(const std::string to, InputText("replace", arguments[2]));
   if (from.empty()) return Invalid("'replace' needs a text to look for");
+  std::size_t bytes = input.size();
+  for (std::size_t at = input.find(from); at != std::string::npos; at = input.find(from, at + from.size())) {
+    bytes += to.size() - std::min(from.size(), to.size());
+    PTPKG_CHECK(CheckSize(bytes));
+  }
   return Value(ReplaceAll(input, from, to));
 }
 
@@ -211,10 +228,22 @@ Result<Value> TrimText(const Arguments& arguments) {
 }
 
 Result<Value> Unique(const Arguments& arguments) {
+  constexpr std::size_t kMostCompared = 1000;  // each with each
   PTPKG_TRY(const Value::List items, Items("unique", arguments[0]));
   Value::List kept;
+  Value::List others;  // of `kept`, what is no text
+  std::set<std::string_view> texts;
   for (const Value& item : items) {
-    if (std::find(kept.begin(), kept.end(), item) == kept.end()) kept.push_back(item);
+    const std::string* text = item.AsText();
+    if (text != nullptr) {
+      if (texts.insert(*text).second) kept.push_back(item);
+      continue;
+    }
+    if (std::find(others.begin(), others.end(), item) != others.end()) continue;
+    if (others.size() == kMostCompared)
+      return Invalid(fmt::format("'unique' works on at most {} items that are no text", kMostCompared));
+    others.push_back(item);
+    kept.push_back(item);
   }
   return Value(std::move(kept));
 }

@@ -33,7 +33,9 @@ Result<Value> Reader::ReadValue(const Node& node) {
     PTPKG_TRY(const std::string part, Placed(value.ToText(), expression.place().span));
     text += part;
   }
-  return Value(std::move(text));
+  Value value(std::move(text));
+  PTPKG_CHECK(Placed(scope_.Spend(value), node.span));
+  return value;
 }
 
 Result<std::string> Reader::ReadText(const Node& node) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
+
+#include "support/limits.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -30,6 +33,20 @@ std::string PlatformArchitecture(std::string_view platform) {
   const std::string_view arch = platform.substr(dash + 1);
   if (arch == "64") return "x86_64";
   return std::string(arch == "32" ? "x86" : arch);
+}
+
+Result<void> Scope::Spend(const Value& value) {
+  const std::size_t bytes = value.Bytes();
+  spent_bytes_ += bytes;
+  if (bytes > limits::kValue) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the value grows above {} MiB", limits::kValue >> 20U));
+  }
+  if (spent_bytes_ > limits::kEvaluation) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the values of this recipe grow above {} MiB", limits::kEvaluation >> 20U));
+  }
+  return Ok();
 }
 
 std::optional<Value> Scope::FindPlatformName(const std::string& name) {

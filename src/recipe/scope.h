@@ -45,6 +45,11 @@ class Scope {
   void Define(const std::string& name, Value value) { defined_.insert_or_assign(name, std::move(value)); }
   void Remove(const std::string& name) { defined_.erase(name); }
 
+  /// Counts a value that an expression made, so that a short recipe cannot fill the memory. Errors (without
+  /// span): kInvalidInput for one above limits::kValue, and once all of this scope are above
+  /// limits::kEvaluation.
+  [[nodiscard]] Result<void> Spend(const Value& value);
+
   [[nodiscard]] std::optional<Value> Find(const std::string& name);
   /// Every name that Find knows, for "did you mean".
   [[nodiscard]] std::vector<std::string> Names() const;
@@ -61,6 +66,7 @@ class Scope {
   VariantValues& variants_;
   const std::map<std::string, std::string>& environment_;
   std::map<std::string, Value> defined_;
+  std::size_t spent_bytes_ = 0;
   PinFacts pins_;
 };
 

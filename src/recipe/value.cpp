@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <fmt/core.h>
+#include <numeric>
 
 #include "support/assert.h"
 #include "support/json.h"
@@ -82,6 +83,14 @@ Result<std::string> Value::ToText() const {
   if (IsNone()) return std::string();
   return Error(ErrorCode::kInvalidInput, "a list cannot be put into text")
       .WithHint("join it, as in ${{ names | join(' ') }}");
+}
+
+std::size_t Value::Bytes() const {
+  if (const std::string* text = AsText()) return text->size();
+  const List* list = AsList();
+  if (list == nullptr) return 0;
+  return std::accumulate(list->begin(), list->end(), list->size() * sizeof(Value),
+                         [](std::size_t sum, const Value& item) { return sum + item.Bytes(); });
 }
 
 Json Value::ToJson() const {

@@ -44,6 +44,8 @@ class Value {
   [[nodiscard]] const char* KindName() const;
   /// As it appears in text: "true", "12", "1.5". Nothing is "". Errors: kInvalidInput for a list.
   [[nodiscard]] Result<std::string> ToText() const;
+  /// What it takes in memory, roughly: 40 bytes for each item of a list, and the texts.
+  [[nodiscard]] std::size_t Bytes() const;
   /// The JSON value that enters a build hash. Nothing is null.
   [[nodiscard]] Json ToJson() const;
 

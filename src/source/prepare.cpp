@@ -201,9 +201,11 @@ class Preparer {
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(file));
     Task task(env_.reporter, TaskInfo{.stage = "source", .subject = name, .total_bytes = stat.size_bytes});
     if (IsArchiveName(name)) {
-      PTPKG_CHECK(archive::ExtractAny(env_, file, part,
-                                      {.limits = {}, .strip_components = 0, .strip_single_root = true}),
-                  fmt::format("while unpacking source '{}'", name));
+      PTPKG_CHECK(
+          archive::ExtractAny(
+              env_, file, part,
+              {.limits = {}, .strip_components = 0, .control_characters = true, .strip_single_root = true}),
+          fmt::format("while unpacking source '{}'", name));
     } else {
       PTPKG_TRY(const RelPath place, RelPath::Parse(name), "while placing a source");
       PTPKG_CHECK(env_.fs.MakeDirs((part / place).Parent()));

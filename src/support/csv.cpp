@@ -22,18 +22,20 @@ std::string FormatCsvRow(const CsvRow& row) {
 
 namespace {
 
+// RECORD has three; a text of commas would take 32 times its size.
+constexpr std::size_t kMaxFields = 64;
+
 /// One pass over the text, a field at a time.
 class CsvParser {
  public:
   CsvParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  Result<std::vector<CsvRow>> Run() {
-    std::vector<CsvRow> rows;
+  Result<void> Run(const std::function<Result<void>(const CsvRow&)>& on_row) {
     while (at_ < text_.size()) {
-      PTPKG_TRY(CsvRow row, ParseRow());
-      if (row.size() > 1 || !row[0].empty()) rows.push_back(std::move(row));
+      PTPKG_TRY(const CsvRow row, ParseRow());
+      if (row.size() > 1 || !row[0].empty()) PTPKG_CHECK(on_row(row));
     }
-    return rows;
+    return Ok();
   }
 
  private:
@@ -42,6 +44,8 @@ class CsvParser {
     for (;;) {
       PTPKG_TRY(std::string field, AtQuote() ? ParseQuoted() : ParsePlain());
       row.push_back(std::move(field));
+      if (row.size() > kMaxFields)
+        return Bad(fmt::format("a row has more than {} fields", kMaxFields), line_);
       if (at_ < text_.size() && text_[at_] == ',') {
         ++at_;
         continue;
@@ -102,8 +106,18 @@ class CsvParser {
 
 }  // namespace
 
+Result<void> ReadCsv(std::string_view text, const std::string& name,
+                     const std::function<Result<void>(const CsvRow&)>& on_row) {
+  return CsvParser(text, name).Run(on_row);
+}
+
 Result<std::vector<CsvRow>> ParseCsv(std::string_view text, const std::string& name) {
-  return CsvParser(text, name).Run();
+  std::vector<CsvRow> rows;
+  PTPKG_CHECK(ReadCsv(text, name, [&](const CsvRow& row) {
+    rows.push_back(row);
+    return Ok();
+  }));
+  return rows;
 }
 
 }  // namespace ptpkg

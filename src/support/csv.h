@@ -1,6 +1,7 @@
 #pragma once
 // CSV rows as Python's csv module writes and reads them: RECORD of a wheel. Layer: support.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,12 @@ using CsvRow = std::vector<std::string>;
 /// Fields holding comma, quote or line break are quoted, quotes doubled; the row ends with "\n".
 std::string FormatCsvRow(const CsvRow& row);
 
-/// Accepts LF and CRLF, and line breaks inside quotes. Errors: kCorrupt at `name`:line:1 for an open
-/// quote or text after a closing quote.
+/// Calls `on_row` for each row but empty ones, as it is read: what memory holds is up to the callee. Accepts
+/// LF and CRLF, and line breaks inside quotes. Errors: kCorrupt at `name`:line:1 for an open quote, text
+/// after a closing quote, and a row of more than 64 fields; those of `on_row`.
+Result<void> ReadCsv(std::string_view text, const std::string& name,
+                     const std::function<Result<void>(const CsvRow&)>& on_row);
+/// All rows.
 Result<std::vector<CsvRow>> ParseCsv(std::string_view text, const std::string& name);
 
 }  // namespace ptpkg

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <system_error>
 
+#include "support/display_text.h"
+
 namespace ptpkg {
 
 Error Error::WithContext(std::string frame) && {
@@ -71,15 +73,56 @@ std::string_view HintOfErrno(int sys_errno) {
   }
 }
 
+constexpr std::string_view kCut = "…";
+constexpr std::size_t kShownBytes = 160;
+constexpr std::size_t kShownBefore = 60;
+
+/// The part of a line that is shown, and where the caret stands in it.
+struct ShownLine {
+  std::string text;
+  std::size_t column = 0;
+  std::size_t length = 1;
+};
+
+bool IsInsideCharacter(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+/// A minified document is one line of megabytes: what is far from the place is cut off, at whole characters.
+ShownLine ShowLine(const SourceSpan& span) {
+  const std::string_view line = span.excerpt.view();
+  ShownLine shown{.text = {},
+                  .column = std::min(static_cast<std::size_t>(std::max(span.column, 1)) - 1, line.size()),
+                  .length = static_cast<std::size_t>(std::max(span.length, 1))};
+  if (line.size() <= kShownBytes) {
+    shown.text = line;
+    return shown;
+  }
+  std::size_t begin = shown.column - std::min(shown.column, kShownBefore);
+  while (begin > 0 && IsInsideCharacter(line, begin)) --begin;
+  std::size_t end = std::min(begin + kShownBytes, line.size());
+  while (end > shown.column && IsInsideCharacter(line, end)) --end;
+  shown.length = std::min(shown.length, std::max<std::size_t>(end - shown.column, 1));
+  shown.column -= begin;
+  if (begin > 0) {
+    shown.text = kCut;
+    shown.column += 1;  // the mark is one column wide, whatever its bytes
+  }
+  shown.text += line.substr(begin, end - begin);
+  if (end < line.size()) shown.text += kCut;
+  return shown;
+}
+
 /// Text before and under the caret keeps its tabs, so that the columns meet in any terminal.
-std::string CaretLine(const SourceSpan& span) {
-  const auto column = static_cast<std::size_t>(std::max(span.column, 1)) - 1;
+std::string CaretLine(const ShownLine& shown) {
   std::string line;
-  for (std::size_t i = 0; i < std::min(column, span.excerpt.size()); ++i) {
-    line += span.excerpt[i] == '\t' ? '\t' : ' ';
+  const std::size_t mark = shown.text.starts_with(kCut) ? kCut.size() - 1 : 0;
+  for (std::size_t i = 0; i < shown.column; ++i) {
+    const std::size_t at = i + (i > 0 ? mark : 0);
+    line += at < shown.text.size() && shown.text[at] == '\t' ? '\t' : ' ';
   }
   line += '^';
-  for (int i = 1; i < span.length; ++i) line += '~';
+  line.append(shown.length - 1, '~');
   return line;
 }
 
@@ -96,17 +139,18 @@ std::string FormatError(const Error& error) {
   if (error.span()) {
     const SourceSpan& span = *error.span();
     const std::string number = fmt::format("{:>5}", span.line);
-    text = fmt::format("{}:{}:{}: error: {}", span.file, span.line, span.column, error.message());
+    text = fmt::format("{}:{}:{}: error: {}", span.file.view(), span.line, span.column, error.message());
     if (!span.excerpt.empty()) {
-      text += fmt::format("\n{} | {}\n{} | {}", number, span.excerpt, std::string(number.size(), ' '),
-                          CaretLine(span));
+      const ShownLine shown = ShowLine(span);
+      text += fmt::format("\n{} | {}\n{} | {}", number, shown.text, std::string(number.size(), ' '),
+                          CaretLine(shown));
     }
   } else {
     text = fmt::format("error: {}", error.message());
   }
   for (const std::string& frame : error.context()) text += fmt::format("\n  note: {}", frame);
   if (!error.hint().empty()) text += fmt::format("\n  hint: {}", error.hint());
-  return text;
+  return DisplayText(text);
 }
 
 }  // namespace ptpkg

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/shared_text.h"
+
 namespace ptpkg {
 
 /// Why an operation failed. A code exists only because some caller branches on it; the exit code
@@ -31,11 +33,11 @@ enum class ErrorCode : std::uint8_t {
 
 /// Where in a text an error lies. Lines and columns count from 1; columns count bytes.
 struct SourceSpan {
-  std::string file;
+  SharedText file;
   int line = 1;
   int column = 1;
-  int length = 1;       ///< Bytes to underline, at least 1, never past the end of the line.
-  std::string excerpt;  ///< The whole line without its line break, for the diagnostic.
+  int length = 1;      ///< Bytes to underline, at least 1, never past the end of the line.
+  SharedText excerpt;  ///< The whole line without its line break, for the diagnostic.
 
   bool operator==(const SourceSpan&) const = default;
 };
@@ -90,7 +92,8 @@ Error ErrnoError(int sys_errno, std::string what);
 ///     note: while ...
 ///     hint: ...
 ///
-/// Without a span the first line is "error: message". Ends without a line break; no colour.
+/// Without a span the first line is "error: message". Of a long line the 160 bytes around the place are
+/// shown. Ends without a line break; no colour, and nothing that a terminal would act on (display_text.h).
 std::string FormatError(const Error& error);
 
 }  // namespace ptpkg

@@ -3,6 +3,7 @@
 #include "support/http.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/core.h>
 #include <memory>
 #include <mutex>
@@ -10,15 +11,18 @@
 #include <pthread.h>
 #include <signal.h>
 #include <utility>
+#include <vector>
 
 #include "support/curl_library.h"
 
 namespace ptpkg {
 namespace {
 
-constexpr int kAttempts = 3;
+constexpr int kAttempts = 3;       // that bring nothing new
+constexpr int kMostAttempts = 20;  // a server that gives a byte each time ends somewhere
 constexpr long kMaxRedirects = 10;
 constexpr long kFileStatus = 200;  // file: has no status of its own
+constexpr long kPartialStatus = 206;
 
 /// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
 /// Blocks the signal in this thread and swallows the one that may have come.
@@ -72,13 +76,82 @@ bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
                     [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
 }
 
+/// FNV-1a, 64 bits: against a file that changes between two attempts. Who wants to deceive is met by the
+/// digest that a recipe declares.
+class Checksum {
+ public:
+  void Add(std::string_view bytes) {
+    for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 14695981039346656037U;
+};
+
+/// What all attempts of one Get have brought to the sink.
+class Delivery {
+ public:
+  explicit Delivery(ByteSink& sink) : sink_(sink) {}
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  Result<void> Write(std::string_view bytes) {
+    PTPKG_CHECK(sink_.Write(AsBytes(bytes)));
+    checksum_.Add(bytes);
+    bytes_ += bytes.size();
+    return Ok();
+  }
+
+  /// An attempt begins; the next bytes are those from bytes() on.
+  void BeginPart() {
+    if (bytes_ > (parts_.empty() ? 0 : parts_.back().end)) parts_.push_back({bytes_, checksum_.value()});
+    checksum_ = Checksum();
+  }
+
+  /// Where the server sends again what the sink has: true as long as it is the same. `at`: of `bytes` in the
+  /// body; at most up to bytes().
+  bool IsSame(std::uint64_t at, std::string_view bytes) {
+    if (at == 0) {
+      again_ = Checksum();
+      part_ = 0;
+    }
+    while (!bytes.empty() && part_ < parts_.size()) {
+      const auto count =
+          static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), parts_[part_].end - at));
+      again_.Add(bytes.substr(0, count));
+      bytes.remove_prefix(count);
+      at += count;
+      if (at < parts_[part_].end) continue;
+      if (again_.value() != parts_[part_].checksum) return false;
+      again_ = Checksum();
+      ++part_;
+    }
+    return true;
+  }
+
+ private:
+  struct Part {
+    std::uint64_t end = 0;
+    std::uint64_t checksum = 0;  // of the bytes since the part before
+  };
+
+  ByteSink& sink_;
+  std::uint64_t bytes_ = 0;
+  Checksum checksum_;
+  std::vector<Part> parts_;
+  Checksum again_;
+  std::size_t part_ = 0;
+};
+
 /// What the callbacks of one attempt share.
 struct Transfer {
   CURL* easy = nullptr;
   const HttpRequest* request = nullptr;
-  ByteSink* sink = nullptr;
+  Delivery* delivery = nullptr;
   bool is_file = false;
-  bool reached_sink = false;
+  bool has_begun = false;      // a body that is wanted
+  std::uint64_t position = 0;  // of the next byte in the server's file
   std::uint64_t last_progress = UINT64_MAX;
   std::optional<Error> sink_error;
   HttpResponse response;
@@ -108,14 +181,52 @@ std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* user
   return line.size();
 }
 
+Error Changed(const std::string& url) {
+  return {ErrorCode::kNetwork, fmt::format("'{}' changed on the server while it was fetched", Redacted(url))};
+}
+
+/// Where the body of a 206 begins: "bytes 100-199/200". nullopt for anything else.
+std::optional<std::uint64_t> RangeBegin(const HttpResponse& response) {
+  const auto range = response.headers.find("content-range");
+  if (range == response.headers.end() || !range->second.starts_with("bytes ")) return std::nullopt;
+  const std::string_view text = std::string_view(range->second).substr(6);
+  std::uint64_t begin = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), begin);
+  if (status != std::errc() || end == text.data() + text.size() || *end != '-') return std::nullopt;
+  return begin;
+}
+
+/// The body goes on where the sink is, or begins at 0 and repeats what the sink has.
+Result<void> BeginBody(Transfer& transfer) {
+  transfer.has_begun = true;
+  if (transfer.Status() != kPartialStatus) return Ok();
+  const auto begin = RangeBegin(transfer.response);
+  if (begin != transfer.delivery->bytes()) return Changed(transfer.request->url);
+  transfer.position = *begin;
+  return Ok();
+}
+
+Result<void> TakeBody(Transfer& transfer, std::string_view bytes) {
+  if (!transfer.has_begun) PTPKG_CHECK(BeginBody(transfer));
+  Delivery& delivery = *transfer.delivery;
+  if (transfer.position < delivery.bytes()) {
+    const auto known =
+        static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), delivery.bytes() - transfer.position));
+    if (!delivery.IsSame(transfer.position, bytes.substr(0, known))) return Changed(transfer.request->url);
+    transfer.position += known;
+    bytes.remove_prefix(known);
+  }
+  transfer.position += bytes.size();
+  return bytes.empty() ? Ok() : delivery.Write(bytes);
+}
+
 std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const std::size_t bytes = size * count;
   if (!transfer.IsSuccess()) return bytes;  // an error page is nobody's download
-  transfer.reached_sink = true;
-  Result<void> written = transfer.sink->Write(AsBytes({data, bytes}));
-  if (written) return bytes;
-  transfer.sink_error = std::move(written).error();
+  Result<void> taken = TakeBody(transfer, {data, bytes});
+  if (taken) return bytes;
+  transfer.sink_error = std::move(taken).error();
   return bytes == 0 ? 1 : 0;
 }
 
@@ -123,10 +234,13 @@ int OnProgress(void* user, curl_off_t total, curl_off_t done, curl_off_t /*up_to
                curl_off_t /*up_done*/) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.Cancelled()) return 1;
-  const auto bytes = static_cast<std::uint64_t>(done);
-  if (transfer.request->on_progress && bytes != transfer.last_progress && transfer.reached_sink) {
+  const std::uint64_t bytes = transfer.delivery->bytes();
+  if (transfer.request->on_progress && bytes != transfer.last_progress && transfer.has_begun) {
     transfer.last_progress = bytes;
-    transfer.request->on_progress(bytes, static_cast<std::uint64_t>(total));
+    // libcurl counts what this attempt transfers.
+    const std::uint64_t before =
+        transfer.position - std::min(transfer.position, static_cast<std::uint64_t>(done));
+    transfer.request->on_progress(bytes, total == 0 ? 0 : before + static_cast<std::uint64_t>(total));
   }
   return 0;
 }
@@ -244,6 +358,7 @@ bool IsWorthRetrying(CURLcode code, long status) {
 struct Attempt {
   Result<HttpResponse> result;
   bool retry = false;
+  std::string version = {};  ///< Of the file whose body was cut.
 };
 
 class CurlHttp final : public Http {
@@ -252,27 +367,51 @@ class CurlHttp final : public Http {
 
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
     PTPKG_CHECK(LoadCurl());
-    PTPKG_TRY(const HeaderList headers, BuildHeaders(request.headers));
     const SigpipeGuard guard;
+    Delivery delivery(sink);
+    std::string version;  // of the server's file, as If-Range takes it
     auto pause = limits_.retry_pause;
+    int fruitless = 0;
     for (int number = 1;; ++number) {
       if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
-      Attempt attempt = TryOnce(request, sink, headers.get());
-      if (!attempt.retry || number == kAttempts) return std::move(attempt.result);
+      std::map<std::string, std::string> all = request.headers;
+      if (delivery.bytes() > 0 && !version.empty()) {
+        all["Range"] = fmt::format("bytes={}-", delivery.bytes());
+        all["If-Range"] = version;
+      }
+      PTPKG_TRY(const HeaderList headers, BuildHeaders(all));
+      const std::uint64_t before = delivery.bytes();
+      Attempt attempt = TryOnce(request, delivery, headers.get());
+      if (delivery.bytes() > before) {
+        fruitless = 0;
+        pause = limits_.retry_pause;
+      }
+      if (!attempt.retry || ++fruitless == kAttempts || number == kMostAttempts)
+        return std::move(attempt.result);
+      if (!attempt.version.empty()) version = attempt.version;
       PTPKG_CHECK(Pause(pause, request.cancel));
       pause *= 2;
     }
   }
 
  private:
-  Attempt TryOnce(const HttpRequest& request, ByteSink& sink, curl_slist* headers) const {
+  /// An ETag that promises equal bytes, else the time of the last change; "" if the server names neither.
+  static std::string VersionOf(const HttpResponse& response) {
+    const auto tag = response.headers.find("etag");
+    if (tag != response.headers.end() && !tag->second.starts_with("W/")) return tag->second;
+    const auto time = response.headers.find("last-modified");
+    return time == response.headers.end() ? "" : time->second;
+  }
+
+  Attempt TryOnce(const HttpRequest& request, Delivery& delivery, curl_slist* headers) const {
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
     const EasyHandle easy(Curl().easy_init());
     if (easy == nullptr) return {Error(ErrorCode::kIo, "cannot set up libcurl")};
     Transfer transfer;
     transfer.easy = easy.get();
     transfer.request = &request;
-    transfer.sink = &sink;
+    transfer.delivery = &delivery;
+    delivery.BeginPart();
     transfer.is_file = StartsWithNoCase(request.url, "file:");
     SetOptions(transfer, limits_, headers);
     std::array<char, CURL_ERROR_SIZE> detail{};
@@ -282,9 +421,11 @@ class CurlHttp final : public Http {
     if (transfer.sink_error) return {*std::move(transfer.sink_error)};
     if (code == CURLE_ABORTED_BY_CALLBACK) return {Error(ErrorCode::kCancelled, "interrupted")};
     const long status = transfer.Status();
-    const bool retry = IsWorthRetrying(code, status) && !transfer.reached_sink;
-    if (code != CURLE_OK) return {TransferError(transfer, code, detail.data()), retry};
+    const bool retry = IsWorthRetrying(code, status);
+    const std::string version = transfer.has_begun ? VersionOf(transfer.response) : "";
+    if (code != CURLE_OK) return {TransferError(transfer, code, detail.data()), retry, version};
     if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry};
+    if (transfer.position < delivery.bytes()) return {Changed(request.url)};
     transfer.response.status = status;
     return {std::move(transfer.response)};
   }

@@ -30,10 +30,14 @@ class Http {
  public:
   virtual ~Http() = default;
   /// GETs into `sink`, following at most 10 redirects to http or https. Only a 2xx body reaches the
-  /// sink. Connection failures, 5xx, 408 and 429 are tried 3 times, as long as nothing has reached
-  /// the sink. No message shows the URL's credentials or query.
-  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx; retryable for 408 and 429),
-  /// kNetwork (rest, retryable), kCancelled, kInvalidInput (URL, header), and those of the sink.
+  /// sink, each byte once. Connection failures, 5xx, 408, 429 and bodies that are cut or stall are tried 3
+  /// times, counted anew from each attempt that brings new bytes, and 20 times in all. What the sink has is
+  /// not asked for again where the server says that its file is the same (Range with If-Range, RFC 9110,
+  /// 13.1.5 and 14.2); else the body is read from its begin, and compared with what was there. No message
+  /// shows the URL's credentials or query.
+  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx; retryable for 408 and 429), kNetwork
+  /// (rest, retryable; a file that changed between two attempts, not retryable), kCancelled, kInvalidInput
+  /// (URL, header), and those of the sink.
   virtual Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) = 0;
 };
 

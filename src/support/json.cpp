@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <optional>
 #include <vector>
 
 namespace ptpkg {
@@ -19,32 +19,89 @@ JsonBox::~JsonBox() = default;
 
 namespace {
 
-/// nlohmann keeps the last of equal keys without a word; a callback sees each key as it comes.
-class DuplicateKeys {
+/// Builds the value from the parser's events. nlohmann's own builder keeps the last of equal keys without a
+/// word and takes any depth: 100,000 nested lists end the process in a recursion over them.
+class Builder {
  public:
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-        open_.emplace_back();
-        break;
-      case Json::parse_event_t::object_end:
-        open_.pop_back();
-        break;
-      case Json::parse_event_t::key:
-        if (!open_.back().insert(parsed.get<std::string>()).second && duplicate.empty()) {
-          duplicate = parsed.get<std::string>();
-        }
-        break;
-      default:
-        break;
+  Builder(std::string_view name, const JsonLimits& limits) : name_(name), limits_(limits) {}
+
+  // The interface that nlohmann's SAX parser calls; false ends the parsing.
+  bool null() { return Put(nullptr); }
+  bool boolean(bool value) { return Put(value); }
+  bool number_integer(std::int64_t value) { return Put(value); }
+  bool number_unsigned(std::uint64_t value) { return Put(value); }
+  bool number_float(double value, const std::string& /*text*/) { return Put(value); }
+  bool string(std::string& value) { return Put(std::move(value)); }
+  bool binary(Json::binary_t& /*value*/) { return false; }  // JSON text has none
+  bool start_object(std::size_t /*size*/) { return Open(Json::object()); }
+  bool start_array(std::size_t /*size*/) { return Open(Json::array()); }
+  bool end_object() { return Close(); }
+  bool end_array() { return Close(); }
+  bool key(std::string& key) {
+    auto& object = open_.back()->get_ref<Json::object_t&>();
+    const auto [place, is_new] = object.emplace(std::move(key), nullptr);
+    if (!is_new) return Fail(fmt::format("key '{}' occurs twice in one object of {}", place->first, name_));
+    member_ = &place->second;
+    return Count();
+  }
+  bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& /*failure*/) {
+    bad_byte_ = byte == 0 ? 0 : byte - 1;
+    return false;
+  }
+
+  /// What is wrong besides the syntax.
+  [[nodiscard]] std::optional<Error> TakeError() { return std::move(error_); }
+  [[nodiscard]] std::size_t bad_byte() const { return bad_byte_; }
+  [[nodiscard]] Json TakeRoot() { return std::move(root_); }
+
+ private:
+  bool Fail(std::string message) {
+    error_.emplace(ErrorCode::kInvalidInput, std::move(message));
+    return false;
+  }
+
+  bool Count() {
+    if (++count_ <= limits_.values) return true;
+    return Fail(fmt::format("{} holds more than {} values", name_, limits_.values));
+  }
+
+  Json* Place(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
     }
+    if (open_.back()->is_object()) {
+      *member_ = std::move(value);
+      return member_;
+    }
+    return &open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+  }
+
+  bool Put(Json value) {
+    Place(std::move(value));
+    return Count();
+  }
+
+  bool Open(Json value) {
+    if (open_.size() == limits_.depth)
+      return Fail(fmt::format("{} is nested deeper than {} levels", name_, limits_.depth));
+    open_.push_back(Place(std::move(value)));
+    return Count();
+  }
+
+  bool Close() {
+    open_.pop_back();
     return true;
   }
 
-  std::string duplicate;
-
- private:
-  std::vector<std::set<std::string>> open_;
+  std::string_view name_;
+  JsonLimits limits_;
+  Json root_;
+  std::vector<Json*> open_;  // what is around the next value; none of them moves while it is open
+  Json* member_ = nullptr;   // of the innermost object, where its next value goes
+  std::size_t count_ = 0;
+  std::size_t bad_byte_ = 0;
+  std::optional<Error> error_;
 };
 
 SourceSpan SpanAt(std::string_view text, std::string_view name, std::size_t byte) {
@@ -66,19 +123,12 @@ Error WrongType(const std::string& key, std::string_view expected, std::string_v
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, std::string_view name) {
-  DuplicateKeys keys;
-  try {
-    Json value = Json::parse(text, std::ref(keys));
-    if (!keys.duplicate.empty()) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("key '{}' occurs twice in one object of {}", keys.duplicate, name));
-    }
-    return value;
-  } catch (const Json::parse_error& failure) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("{} is not valid JSON", name))
-        .At(SpanAt(text, name, failure.byte == 0 ? 0 : failure.byte - 1));
-  }
+Result<Json> ParseJson(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  Builder builder(name, limits);
+  if (Json::sax_parse(text, &builder)) return builder.TakeRoot();
+  if (std::optional<Error> error = builder.TakeError()) return *std::move(error);
+  return Error(ErrorCode::kInvalidInput, fmt::format("{} is not valid JSON", name))
+      .At(SpanAt(text, name, builder.bad_byte()));
 }
 
 std::string DumpJson(const Json& value) {

@@ -7,12 +7,19 @@
 #include <vector>
 
 #include "support/json_fwd.h"
+#include "support/limits.h"
 #include "support/result.h"
 
 namespace ptpkg {
 
-/// Errors: kInvalidInput at `name`:line:col; duplicate keys too.
-Result<Json> ParseJson(std::string_view text, std::string_view name);
+struct JsonLimits {
+  std::size_t depth = limits::kJsonDepth;
+  std::size_t values = limits::kJsonValues;
+};
+
+/// Errors: kInvalidInput at `name`:line:col; naming `name`, for duplicate keys and for what is beyond
+/// `limits`. So a parsed value may be walked by recursion. Memory: at most 80 bytes a value besides its text.
+Result<Json> ParseJson(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// Two-space indent, keys sorted, UTF-8 kept, ends with a line break: how conda-build writes info/*.json.
 std::string DumpJson(const Json& value);

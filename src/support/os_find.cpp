@@ -9,9 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <sys/stat.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
 #include <unistd.h>
+#include <utility>
+
+#include "support/thread_pool.h"
 
 namespace ptpkg {
 namespace {
@@ -55,11 +56,8 @@ class Search {
       return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", root_.str()));
     }
     if (fd < 0) return Failure(errno, "list", "");
-    tbb::task_arena arena(std::max(jobs, 1));
-    arena.execute([&] {
-      tasks_.run([this, fd] { List(fd, ""); });
-      tasks_.wait();
-    });
+    tasks_.Add([this, fd] { List(fd, ""); });
+    tasks_.Run(static_cast<std::size_t>(std::max(jobs, 1)));
     PTPKG_CHECK(cancel_.Check());
     if (error_) return *std::move(error_);
     return std::move(found_);
@@ -104,7 +102,7 @@ class Search {
       if (type == DT_DIR) Descend(*folder, std::string(name));
       if (type == DT_REG && wanted_.IsCandidate(name)) files.emplace_back(name);
       if (files.size() == kNamesPerTask) {
-        tasks_.run([this, folder, names = std::exchange(files, {})] { Probe(*folder, names); });
+        tasks_.Add([this, folder, names = std::exchange(files, {})] { Probe(*folder, names); });
       }
     }
     if (errno != 0) Fail(errno, "list", path);
@@ -125,7 +123,7 @@ class Search {
   void Descend(const Folder& folder, const std::string& name) {
     std::string path = folder.Below(name);
     // By path, when its turn comes: descriptors of all waiting folders would be too many.
-    tasks_.run([this, path = std::move(path)] {
+    tasks_.Add([this, path = std::move(path)] {
       const int fd = ::open((root_ / path).c_str(), kOpenFolder);
       if (fd < 0) return Fail(errno, "list", path);
       List(fd, path);
@@ -163,7 +161,7 @@ class Search {
   const AbsPath& root_;
   const WantedFiles& wanted_;
   const CancelToken& cancel_;
-  tbb::task_group tasks_;
+  TaskQueue tasks_;
   std::mutex mutex_;
   std::vector<FoundFile> found_;
   std::optional<Error> error_;

@@ -1,32 +1,16 @@
-// ParallelFor and the core of OrderedPipeline, on oneTBB. Layer: support.
+// ParallelFor and the core of OrderedPipeline. Layer: support.
 
 #include "support/parallel.h"
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <map>
 #include <mutex>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
+
+#include "support/thread_pool.h"
 
 namespace ptpkg {
 namespace {
-
-/// Lets an arena have more threads than the machine has cores, for --jobs says so; oneTBB's own limit
-/// is the core count. Of several such objects the smallest limit counts, none goes below the cores.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int jobs) {
-    if (jobs > tbb::info::default_concurrency()) {
-      control_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(jobs));
-    }
-  }
-
- private:
-  std::optional<tbb::global_control> control_;
-};
 
 /// Hands out indexes in order, so that whatever lies below a failed index has been handed out too:
 /// that makes the lowest failing index the same on every run.
@@ -73,7 +57,7 @@ void Drain(IndexQueue& queue, const std::function<Result<void>(std::size_t)>& wo
       if (!result) queue.Fail(*index, std::move(result).error());
     }
   } catch (...) {
-    // A broken invariant: oneTBB carries it to the caller; the other threads need not go on.
+    // A broken invariant: the pool carries it to the caller; the other threads need not go on.
     queue.Stop();
     throw;
   }
@@ -88,60 +72,123 @@ Result<void> ParallelFor(int jobs, std::size_t count, const std::function<Result
     Drain(queue, work);
     return std::move(queue).Outcome();
   }
-  // An arena per call: a thread that waits here takes no foreign task on its stack, so callers may
-  // hold locks and calls may nest.
-  const ThreadLimit limit(static_cast<int>(threads));
-  tbb::task_arena arena(static_cast<int>(threads));
-  arena.execute([&] {
-    tbb::parallel_for(
-        std::size_t{0}, threads, [&](std::size_t) { Drain(queue, work); }, tbb::simple_partitioner());
-  });
+  RunOnThreads(threads, [&] { Drain(queue, work); });
   return std::move(queue).Outcome();
 }
 
 namespace detail {
 
-Result<void> RunOrderedPipeline(int jobs, std::size_t tokens, const PipelineSteps& steps) {
+namespace {
+
+/// Each thread does what is to be done next: hand on the oldest token that is ready, else make one and work
+/// on it.
+class Pipeline {
+ public:
+  Pipeline(std::size_t tokens, const PipelineSteps& steps) : tokens_(tokens), steps_(steps) {}
+
+  void Serve() {
+    try {
+      std::unique_lock lock(mutex_);
+      while (!IsEnd()) {
+        if (CanHandOn()) {
+          HandOn(lock);
+        } else if (CanMake()) {
+          Make(lock);
+        } else {
+          changed_.wait(lock);
+        }
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      broken_ = true;
+      changed_.notify_all();
+      throw;
+    }
+    changed_.notify_all();
+  }
+
+  Result<void> Outcome() && {
+    if (error_) return *std::move(error_);
+    return Ok();
+  }
+
+ private:
   using TokenPtr = std::unique_ptr<PipelineToken>;
-  std::atomic<bool> stopped{false};
-  bool input_failed = false;         // touched by the serial first step only
-  std::optional<Error> first_error;  // touched by the serial last step only
 
-  const auto next = [&](tbb::flow_control& control) -> TokenPtr {
-    TokenPtr token;
-    if (!stopped.load(std::memory_order_relaxed) && !input_failed) token = steps.next();
+  // All with the lock held.
+  [[nodiscard]] bool IsEnd() const { return broken_ || (input_ended_ && alive_ == 0); }
+  [[nodiscard]] bool CanHandOn() const {
+    return !handing_on_ && !ready_.empty() && ready_.begin()->first == handed_on_;
+  }
+  [[nodiscard]] bool CanMake() const { return !making_ && !input_ended_ && alive_ < tokens_; }
+
+  void HandOn(std::unique_lock<std::mutex>& lock) {
+    handing_on_ = true;
+    TokenPtr token = std::move(ready_.begin()->second);
+    ready_.erase(ready_.begin());
+    if (!error_ && token->error) error_ = std::move(token->error);
+    if (!error_) {
+      lock.unlock();
+      Result<void> result = steps_.done(*token);
+      token.reset();  // before the next one is made
+      lock.lock();
+      if (!result) error_ = std::move(result).error();
+    }
+    input_ended_ = input_ended_ || error_.has_value();
+    ++handed_on_;
+    --alive_;
+    handing_on_ = false;
+    changed_.notify_all();
+  }
+
+  void Make(std::unique_lock<std::mutex>& lock) {
+    making_ = true;
+    ++alive_;
+    lock.unlock();
+    TokenPtr token = steps_.next();
+    lock.lock();
+    making_ = false;
+    if (token == nullptr || token->error) input_ended_ = true;
     if (token == nullptr) {
-      control.stop();
-    } else {
-      input_failed = token->error.has_value();
+      --alive_;
+      changed_.notify_all();
+      return;
     }
-    return token;
-  };
-  const auto work = [&](TokenPtr token) -> TokenPtr {
-    // Only tokens after the failed one can see `stopped`, as the last step runs in order.
-    if (!token->error && !stopped.load(std::memory_order_relaxed)) steps.work(*token);
-    return token;
-  };
-  const auto done = [&](const TokenPtr& token) {
-    if (first_error) return;
-    if (token->error) {
-      first_error = std::move(token->error);
-    } else if (Result<void> result = steps.done(*token); !result) {
-      first_error = std::move(result).error();
+    const std::size_t number = made_++;
+    changed_.notify_all();
+    // Only tokens after a failed one can see the error, as tokens are handed on in order.
+    if (!token->error && !error_) {
+      lock.unlock();
+      steps_.work(*token);
+      lock.lock();
     }
-    if (first_error) stopped.store(true, std::memory_order_relaxed);
-  };
+    ready_.emplace(number, std::move(token));
+    changed_.notify_all();
+  }
 
-  const ThreadLimit limit(jobs);
-  tbb::task_arena arena(std::max(jobs, 1));
-  arena.execute([&] {
-    tbb::parallel_pipeline(std::max<std::size_t>(tokens, 1),
-                           tbb::make_filter<void, TokenPtr>(tbb::filter_mode::serial_in_order, next) &
-                               tbb::make_filter<TokenPtr, TokenPtr>(tbb::filter_mode::parallel, work) &
-                               tbb::make_filter<TokenPtr, void>(tbb::filter_mode::serial_in_order, done));
-  });
-  if (first_error) return *std::move(first_error);
-  return Ok();
+  const std::size_t tokens_;
+  const PipelineSteps& steps_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::size_t, TokenPtr> ready_;  // worked on, by number
+  std::size_t made_ = 0;
+  std::size_t handed_on_ = 0;
+  std::size_t alive_ = 0;
+  bool making_ = false;
+  bool handing_on_ = false;
+  bool input_ended_ = false;
+  bool broken_ = false;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<void> RunOrderedPipeline(int jobs, std::size_t tokens, const PipelineSteps& steps) {
+  Pipeline pipeline(std::max<std::size_t>(tokens, 1), steps);
+  const std::size_t threads =
+      std::min(std::max<std::size_t>(tokens, 1), static_cast<std::size_t>(std::max(jobs, 1)));
+  RunOnThreads(threads, [&] { pipeline.Serve(); });
+  return std::move(pipeline).Outcome();
 }
 
 }  // namespace detail

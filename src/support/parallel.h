@@ -1,5 +1,6 @@
 #pragma once
-// Work on many items with a bounded number of threads. Layer: support. oneTBB behind it.
+// Work on many items with a bounded number of threads. Layer: support. Where the machine gives no more
+// threads, fewer do the same work.
 
 #include <cstddef>
 #include <functional>

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+
+#include "support/scratch_buffer.h"
 
 namespace ptpkg {
 
@@ -19,12 +20,12 @@ Result<std::size_t> StringSource::Read(MutableBytes buffer) {
 }
 
 Result<std::uint64_t> Pump(ByteSource& source, ByteSink& sink) {
-  std::vector<std::byte> buffer(1U << 20U);
+  ScratchBuffer buffer(1U << 20U);
   std::uint64_t total = 0;
   for (;;) {
-    PTPKG_TRY(const std::size_t count, source.Read(buffer));
+    PTPKG_TRY(const std::size_t count, source.Read(buffer.bytes()));
     if (count == 0) return total;
-    PTPKG_CHECK(sink.Write(Bytes(buffer).first(count)));
+    PTPKG_CHECK(sink.Write(buffer.First(count)));
     total += count;
   }
 }

@@ -60,67 +60,140 @@ std::string ReplaceAll(std::string_view text, std::string_view from, std::string
 
 namespace {
 
-/// Matches "[...]" at the start of `pattern` against `c`. Returns the pattern's length up to and including
-/// ']', or 0 when the bracket never closes (then '[' is an ordinary character).
-std::size_t MatchSet(std::string_view pattern, char c, bool& matches) {
-  const bool negated = pattern.size() > 1 && (pattern[1] == '!' || pattern[1] == '^');
-  const std::size_t first = negated ? 2 : 1;
-  const std::size_t close = pattern.find(']', first + 1);
-  if (close == std::string_view::npos) return 0;
+/// One element of a pattern.
+struct GlobToken {
+  enum class Kind : std::uint8_t { kChar, kAny, kSet, kStar, kStarStar };
+  Kind kind = Kind::kChar;
+  char c = '\0';
+  std::string_view set = {};  ///< Between the brackets.
+  bool may_vanish = false;    ///< "**" of "**/", which also stands for no folder at all.
+
+  [[nodiscard]] bool IsStar() const { return kind == Kind::kStar || kind == Kind::kStarStar; }
+};
+
+bool IsInSet(std::string_view set, char c) {
+  if (c == '/') return false;
+  const bool negated = set.size() > 1 && (set[0] == '!' || set[0] == '^');
   bool found = false;
-  for (std::size_t i = first; i < close; ++i) {
-    if (i + 2 < close && pattern[i + 1] == '-') {
-      found = found || (pattern[i] <= c && c <= pattern[i + 2]);
+  for (std::size_t i = negated ? 1 : 0; i < set.size(); ++i) {
+    if (i + 2 < set.size() && set[i + 1] == '-') {
+      found = found || (set[i] <= c && c <= set[i + 2]);
       i += 2;
     } else {
-      found = found || pattern[i] == c;
+      found = found || set[i] == c;
     }
   }
-  matches = found != negated && c != '/';
-  return close + 1;
+  return found != negated;
 }
 
-/// Matches one pattern character (not '*') at the start of `pattern`; returns its length, 0 = no match.
-std::size_t MatchOne(std::string_view pattern, char c) {
-  if (pattern.front() == '?') return c == '/' ? 0 : 1;
-  if (pattern.front() == '[') {
-    bool matches = false;
-    const std::size_t length = MatchSet(pattern, c, matches);
-    if (length > 0) return matches ? length : 0;
+/// The token at the start of `pattern`, which moves on.
+GlobToken TakeToken(std::string_view& pattern) {
+  using Kind = GlobToken::Kind;
+  GlobToken token{.kind = Kind::kChar, .c = pattern.front()};
+  std::size_t length = 1;
+  if (token.c == '*') {
+    length = std::min(pattern.find_first_not_of('*'), pattern.size());
+    token.kind = length > 1 ? Kind::kStarStar : Kind::kStar;
+    token.may_vanish = length == 2 && pattern.size() > 2 && pattern[2] == '/';
+  } else if (token.c == '?') {
+    token.kind = Kind::kAny;
+  } else if (token.c == '[') {
+    // A ']' that comes first belongs to the set; without a closing one, '[' is an ordinary character.
+    const std::size_t first = pattern.size() > 1 && (pattern[1] == '!' || pattern[1] == '^') ? 2 : 1;
+    const std::size_t close = pattern.find(']', first + 1);
+    if (close != std::string_view::npos) {
+      token.kind = Kind::kSet;
+      token.set = pattern.substr(1, close - 1);
+      length = close + 1;
+    }
   }
-  return pattern.front() == c ? 1 : 0;
+  pattern.remove_prefix(length);
+  return token;
 }
+
+bool Matches(const GlobToken& token, char c) {
+  switch (token.kind) {
+    case GlobToken::Kind::kChar:
+      return c == token.c;
+    case GlobToken::Kind::kAny:
+    case GlobToken::Kind::kStar:
+      return c != '/';
+    case GlobToken::Kind::kSet:
+      return IsInSet(token.set, c);
+    case GlobToken::Kind::kStarStar:
+      return true;
+  }
+  return false;
+}
+
+/// All ways to match at once, a byte of the path at a time: the work is the product of the two lengths, where
+/// trying one way after the other doubles with each star.
+class GlobStates {
+ public:
+  explicit GlobStates(std::string_view pattern) {
+    while (!pattern.empty()) tokens_.push_back(TakeToken(pattern));
+    states_.resize(tokens_.size() + 1);
+    states_[0] = kEntered;
+    PassStars();
+  }
+
+  /// False when nothing can match any more.
+  bool Step(char c) {
+    std::vector<std::uint8_t> next(states_.size());
+    bool alive = false;
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (states_[i] == 0 || !Matches(tokens_[i], c)) continue;
+      alive = true;
+      if (tokens_[i].IsStar()) {
+        next[i] |= kStayed;
+      } else {
+        next[i + 1] |= kEntered;
+      }
+    }
+    states_ = std::move(next);
+    PassStars();
+    return alive;
+  }
+
+  [[nodiscard]] bool AtEnd() const { return states_.back() != 0; }
+
+ private:
+  static constexpr std::uint8_t kEntered = 1;
+  static constexpr std::uint8_t kStayed = 2;  // of a star that took a byte already
+
+  /// A star may stand for nothing.
+  void PassStars() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (states_[i] == 0 || !tokens_[i].IsStar()) continue;
+      states_[i + 1] |= kEntered;
+      if (tokens_[i].may_vanish && (states_[i] & kEntered) != 0) states_[i + 2] |= kEntered;
+    }
+  }
+
+  std::vector<GlobToken> tokens_;
+  std::vector<std::uint8_t>
+      states_;  // where in the pattern the match may stand: before each token, and at its end
+};
 
 }  // namespace
 
 bool GlobMatch(std::string_view pattern, std::string_view path) {
-  // Backtracks to the last '*' that may cross '/' and to the last one that may not.
-  while (!pattern.empty()) {
-    if (pattern.front() != '*') {
-      if (path.empty()) return false;
-      const std::size_t length = MatchOne(pattern, path.front());
-      if (length == 0) return false;
-      pattern.remove_prefix(length);
-      path.remove_prefix(1);
-      continue;
-    }
-    const bool crosses = pattern.starts_with("**");
-    // "**/" also matches no folder at all: "**/a" matches "a".
-    if (pattern.starts_with("**/") && GlobMatch(pattern.substr(3), path)) return true;
-    pattern.remove_prefix(crosses ? 2 : 1);
-    for (;;) {
-      if (GlobMatch(pattern, path)) return true;
-      if (path.empty() || (!crosses && path.front() == '/')) return false;
-      path.remove_prefix(1);
-    }
-  }
-  return path.empty();
+  // What comes before the first special character decides most calls.
+  const std::size_t plain = std::min(pattern.find_first_of("*?["), pattern.size());
+  if (!path.starts_with(pattern.substr(0, plain))) return false;
+  path.remove_prefix(plain);
+  if (plain == pattern.size()) return path.empty();
+  GlobStates states(pattern.substr(plain));
+  return std::all_of(path.begin(), path.end(), [&](char c) { return states.Step(c); }) && states.AtEnd();
 }
 
 std::optional<std::string> NearestMatch(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestWord = 100;  // nobody mistypes more, and the table grows with the square
   std::optional<std::string> best;
+  if (word.size() > kLongestWord) return best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() >= word.size() + best_distance) continue;
     // Three rows of the edit distance table; two neighbours in each other's place ("biuld") are one slip.
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

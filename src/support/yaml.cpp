@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
 #include <sstream>
 #include <utility>
 #include <yaml-cpp/anchor.h>
@@ -15,46 +16,24 @@
 #include <yaml-cpp/parser.h>
 
 #include "support/assert.h"
+#include "support/limits.h"
 #include "support/text.h"
+#include "support/utf8.h"
 
 namespace ptpkg {
 namespace {
-
-constexpr std::size_t kMaxDepth = 64;
 
 /// Carries an Error through yaml-cpp's parser, which knows no other way to stop. Never leaves this file.
 struct Stop {
   Error error;
 };
 
-std::size_t Utf8SequenceLength(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return 2;
-  if (lead >= 0xE0 && lead <= 0xEF) return 3;
-  if (lead >= 0xF0 && lead <= 0xF4) return 4;
-  return 0;
-}
-
-/// Length of the character at `pos`, 0 when the bytes there are not UTF-8 (overlong forms, surrogates
-/// and code points above U+10FFFF included).
-std::size_t Utf8CharacterAt(std::string_view text, std::size_t pos) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = Utf8SequenceLength(byte(pos));
-  if (length == 0 || pos + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(pos + i) & 0xC0U) != 0x80U) return 0;
-  }
-  if (length == 3 && byte(pos) == 0xE0 && byte(pos + 1) < 0xA0) return 0;
-  if (length == 3 && byte(pos) == 0xED && byte(pos + 1) > 0x9F) return 0;
-  if (length == 4 && byte(pos) == 0xF0 && byte(pos + 1) < 0x90) return 0;
-  if (length == 4 && byte(pos) == 0xF4 && byte(pos + 1) > 0x8F) return 0;
-  return length;
-}
-
 /// The text cut into lines, and spans made from positions in it.
 class Lines {
  public:
-  Lines(std::string_view text, std::string file) : file_(std::move(file)), lines_(SplitLines(text)) {}
+  Lines(std::string_view text, const std::string& file) : file_(file) {
+    for (std::string& line : SplitLines(text)) lines_.emplace_back(std::move(line));
+  }
 
   /// `line` and `column` count from 0, as yaml-cpp's marks do; out-of-range values are clamped, since
   /// a mark may lie one past the last line.
@@ -79,7 +58,7 @@ class Lines {
   /// What stands on the mark's line from the mark on.
   [[nodiscard]] std::string_view Rest(const YAML::Mark& mark) const {
     if (mark.line < 0 || static_cast<std::size_t>(mark.line) >= lines_.size()) return {};
-    const std::string_view line = lines_[static_cast<std::size_t>(mark.line)];
+    const std::string_view line = lines_[static_cast<std::size_t>(mark.line)].view();
     return line.substr(std::min(line.size(), static_cast<std::size_t>(std::max(mark.column, 0))));
   }
 
@@ -93,7 +72,7 @@ class Lines {
     for (auto line = static_cast<std::size_t>(mark.line);;) {
       if (ClosingQuote(rest, quote) < rest.size()) return true;
       if (++line >= lines_.size()) return false;
-      rest = lines_[line];
+      rest = lines_[line].view();
     }
   }
 
@@ -125,8 +104,8 @@ class Lines {
     return text.size();
   }
 
-  std::string file_;
-  std::vector<std::string> lines_;
+  SharedText file_;
+  std::vector<SharedText> lines_;  // the spans of all nodes share them
 };
 
 /// yaml-cpp reads 0x04 as the end of input and replaces what is not UTF-8, so both are refused before
@@ -145,7 +124,7 @@ Result<void> CheckCharacters(std::string_view text, const Lines& lines) {
           .At(here())
           .WithHint("write it as an escape inside double quotes, or remove it");
     }
-    const std::size_t length = Utf8CharacterAt(text, pos);
+    const std::size_t length = Utf8Length(text.substr(pos));
     if (length == 0) {
       return Error(ErrorCode::kInvalidInput, fmt::format("byte 0x{:02x} is not part of UTF-8 text", byte))
           .At(here())
@@ -231,7 +210,8 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct OpenNode {
     YamlNode node;
-    std::optional<std::pair<std::string, SourceSpan>> key;  ///< kMapping: its value comes next.
+    std::optional<std::pair<std::string, SourceSpan>> key = {};  ///< kMapping: its value comes next.
+    std::map<std::string, int, std::less<>> lines_of_keys = {};  ///< kMapping: of the keys so far.
   };
 
   [[nodiscard]] bool ExpectsKey() const {
@@ -252,13 +232,21 @@ class TreeBuilder final : public YAML::EventHandler {
                    .WithHint("remove the tag; quote a value to make it text")};
   }
 
+  /// Counts a node or key that begins at `span`.
+  void Count(const SourceSpan& span) {
+    if (++count_ <= limits::kYamlNodes) return;
+    throw Stop{
+        Error(ErrorCode::kInvalidInput, fmt::format("YAML with more than {} values", limits::kYamlNodes))
+            .At(span)};
+  }
+
   void BeginEntry(const std::string& key, SourceSpan span) {
-    for (const YamlEntry& entry : open_.back().node.entries) {
-      if (entry.key == key) {
-        throw Stop{Error(ErrorCode::kInvalidInput, fmt::format("key '{}' is given twice", key))
-                       .At(std::move(span))
-                       .WithHint(fmt::format("the first one is on line {}", entry.key_span.line))};
-      }
+    Count(span);
+    const auto [known, is_new] = open_.back().lines_of_keys.emplace(key, span.line);
+    if (!is_new) {
+      throw Stop{Error(ErrorCode::kInvalidInput, fmt::format("key '{}' is given twice", key))
+                     .At(std::move(span))
+                     .WithHint(fmt::format("the first one is on line {}", known->second))};
     }
     open_.back().key.emplace(key, std::move(span));
   }
@@ -271,8 +259,9 @@ class TreeBuilder final : public YAML::EventHandler {
                      .At(std::move(span))
                      .WithHint("put a value that begins with '{' or '[' in quotes")};
     }
-    if (open_.size() >= kMaxDepth) {
-      throw Stop{Error(ErrorCode::kInvalidInput, fmt::format("YAML nested deeper than {} levels", kMaxDepth))
+    if (open_.size() >= limits::kYamlDepth) {
+      throw Stop{Error(ErrorCode::kInvalidInput,
+                       fmt::format("YAML nested deeper than {} levels", limits::kYamlDepth))
                      .At(std::move(span))};
     }
     OpenNode& open = open_.emplace_back();
@@ -288,6 +277,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void Place(YamlNode node) {
+    Count(node.span);
     if (open_.empty()) {
       root_ = std::move(node);
       return;
@@ -305,6 +295,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   const Lines& lines_;
   int documents_ = 0;
+  std::size_t count_ = 0;
   std::vector<OpenNode> open_;
   YamlNode root_;
 };
@@ -313,8 +304,8 @@ Error SyntaxError(const YAML::Exception& exception, const Lines& lines) {
   const YAML::Mark& mark = exception.mark;
   Error error = Error(ErrorCode::kInvalidInput, fmt::format("invalid YAML: {}", exception.msg))
                     .At(lines.At(mark.line, mark.column, 1));
-  const std::string excerpt = error.span()->excerpt;
-  const std::string_view indent = std::string_view(excerpt).substr(0, excerpt.find_first_not_of(" \t"));
+  const std::string_view line = error.span()->excerpt.view();
+  const std::string_view indent = line.substr(0, line.find_first_not_of(" \t"));
   if (indent.find('\t') != std::string_view::npos)
     return std::move(error).WithHint("indent with spaces, not tabs");
   return std::move(error).WithHint("check indentation, quotes and brackets at this place and just above");

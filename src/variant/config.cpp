@@ -9,6 +9,7 @@
 
 #include "recipe/document.h"
 #include "recipe/reader.h"
+#include "support/limits.h"
 #include "support/text.h"
 
 namespace ptpkg::variant {
@@ -16,8 +17,6 @@ namespace {
 
 using recipe::Node;
 using recipe::Value;
-
-constexpr std::uint64_t kMaxFileBytes = 1U << 20U;
 
 Error Invalid(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
@@ -54,7 +53,7 @@ class ConfigReader {
                    fmt::format("'{}' is a variant file of the old format", file.str()))
           .WithHint("write its keys into variants.yaml, with 'if' and 'then' in place of selector comments");
     }
-    PTPKG_TRY(const std::string text, ReadFile(fs, file, kMaxFileBytes));
+    PTPKG_TRY(const std::string text, ReadFile(fs, file, limits::kRecipe));
     PTPKG_TRY(const YamlNode yaml, ParseYaml(text, file.str()));
     if (yaml.kind == YamlNode::Kind::kNull) return Ok();
     PTPKG_TRY(const Node root, recipe::ParseNode(yaml, text));

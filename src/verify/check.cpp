@@ -22,9 +22,9 @@ namespace {
 /// The container as the strictest reader sees it.
 Result<void> CheckZip(Env& env, const AbsPath& wheel, std::vector<Finding>& findings) {
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(wheel, OpenMode::kRead));
-  PTPKG_TRY(const std::vector<std::string> problems, archive::StrictZipProblems(*file));
-  for (const std::string& problem : problems) {
-    findings.push_back({"wheel-zip", Severity::kError, "", problem,
+  PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
+  for (const archive::ZipProblem& problem : problems) {
+    findings.push_back({"wheel-zip", Severity::kError, "", problem.text,
                         "write the wheel again with a tool that keeps to the rules of package indexes"});
   }
   return Ok();
@@ -68,6 +68,7 @@ void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& optio
   std::sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
     return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
   });
+  LimitFindings(findings);
 }
 
 }  // namespace

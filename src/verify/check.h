@@ -32,7 +32,7 @@ struct CheckOptions {
 
 /// Findings, and what the ELF files need of a machine.
 struct Examination {
-  Report report;  ///< Findings sorted by file, id.
+  Report report;  ///< Findings sorted by file, id; LimitFindings holds.
   Profile profile = Profile::kTree;
   std::vector<FileNeeds> files;        ///< One per dynamic ELF file, sorted by path.
   std::optional<std::size_t> highest;  ///< Of `files`: the one that sets the floor of the whole.

@@ -34,7 +34,12 @@ constexpr std::size_t kPlaceholderLength = 255;
 class CondaChecks {
  public:
   CondaChecks(Env& env, const AbsPath& package, const AbsPath& folder, std::vector<Finding>& findings)
-      : env_(env), package_(package), folder_(folder), findings_(findings), tree_(env, folder) {}
+      : env_(env),
+        package_(package),
+        folder_(folder),
+        findings_(findings),
+        limited_(findings),
+        tree_(env, folder) {}
 
   Result<CondaContent> Run() {
     const auto on_member = [&](conda::Part part, const archive::TarMember& member, ByteSource& content) {
@@ -67,7 +72,7 @@ class CondaChecks {
  private:
   void Add(std::string_view id, Severity severity, std::string_view file, std::string message,
            std::string_view fix) {
-    findings_.push_back({std::string(id), severity, std::string(file), std::move(message), std::string(fix)});
+    limited_.Add({std::string(id), severity, std::string(file), std::move(message), std::string(fix)});
   }
 
   static std::string StemOf(const std::string& file_name) {
@@ -255,6 +260,7 @@ class CondaChecks {
   const AbsPath& package_;
   const AbsPath& folder_;
   std::vector<Finding>& findings_;
+  LimitedFindings limited_;  // over the same list
   conda::InfoCollector collector_;
   conda::TreeWriter tree_;
   std::vector<CondaMember> members_;

@@ -115,8 +115,13 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
 
 Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings) {
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(package, OpenMode::kRead));
-  PTPKG_TRY(const std::vector<std::string> problems, archive::StrictZipProblems(*file));
-  for (const std::string& problem : problems) Add(findings, "conda-zip-strict", Severity::kWarning, problem);
+  PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
+  for (const archive::ZipProblem& problem : problems) {
+    // What only indexes of wheels refuse is unusual here; where readers part, some client installs other
+    // files.
+    Add(findings, "conda-zip-strict", problem.splits_readers ? Severity::kError : Severity::kWarning,
+        problem.text);
+  }
   return Ok();
 }
 

@@ -90,6 +90,7 @@ class MetadataChecks {
   }
 
   void CheckSpecs() {
+    LimitedFindings limited(findings_);
     for (const char* key : {"depends", "constrains"}) {
       const auto specs = info_.index.find(key);
       if (specs == info_.index.end() || !specs->is_array()) continue;
@@ -97,9 +98,9 @@ class MetadataChecks {
         const auto normal =
             spec::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
         if (normal) continue;
-        Add("conda-dependency", Severity::kError, kIndex,
-            fmt::format("{}: {}", key, normal.error().message()),
-            "write dependencies as 'name [version [build]]'");
+        limited.Add({"conda-dependency", Severity::kError, std::string(kIndex),
+                     fmt::format("{}: {}", key, normal.error().message()),
+                     "write dependencies as 'name [version [build]]'"});
       }
     }
   }

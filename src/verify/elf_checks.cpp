@@ -5,6 +5,7 @@
 
 #include "support/json.h"
 #include "support/text.h"
+#include "verify/declaration.h"
 #include "verify/elf_tables.h"
 #include "verify/file_findings.h"
 #include "wheel/core_metadata.h"
@@ -16,7 +17,6 @@ namespace {
 constexpr std::string_view kPadName = "ptpkg-search-path-pad";
 // From site-packages up to the environment: lib/pythonX.Y/site-packages.
 constexpr std::size_t kWheelLevels = 3;
-constexpr std::uint64_t kMaxMetadataBytes = 64U << 20U;
 
 bool IsWheelTree(const ElfTree& tree) {
   return std::any_of(tree.files.begin(), tree.files.end(), [](const RelPath& path) {
@@ -222,8 +222,9 @@ void CheckEscapes(const ElfMember& member, const std::vector<PathEntry>& entries
 }
 
 Result<void> ReadRequirements(Env& env, const AbsPath& path, std::vector<std::string>& names) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kMaxMetadataBytes));
-  const auto metadata = wheel::ParseCoreMetadata(text, path.str());
+  PTPKG_TRY(const auto text, ReadDeclaration(env, path));
+  if (!text) return Ok();
+  const auto metadata = wheel::ParseCoreMetadata(*text, path.str());
   if (!metadata) return Ok();  // the wheel's own checks report it
   for (const std::string& value : metadata->GetAll("Requires-Dist")) {
     const auto requirement = wheel::ParseRequirement(value);
@@ -233,8 +234,9 @@ Result<void> ReadRequirements(Env& env, const AbsPath& path, std::vector<std::st
 }
 
 Result<void> ReadIndexDepends(Env& env, const AbsPath& path, std::vector<std::string>& names) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kMaxMetadataBytes));
-  const auto index = ParseJson(text, path.str());
+  PTPKG_TRY(const auto text, ReadDeclaration(env, path));
+  if (!text) return Ok();
+  const auto index = ParseJson(*text, path.str());
   if (!index) return Ok();  // the package's own checks report it
   const auto depends = JsonStringsOr(*index, "depends", {}, path.str());
   if (!depends) return Ok();

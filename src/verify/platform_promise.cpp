@@ -8,12 +8,12 @@
 #include "spec/version_spec.h"
 #include "support/json.h"
 #include "support/text.h"
+#include "verify/declaration.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::uint64_t kMaxMetadataBytes = 64U << 20U;
 constexpr unsigned kHighestMinor = 99;  // no release plan reaches it: an end for the search
 
 /// The oldest 2.x that `spec` ("2.17", ">=2.28,<3.0.a0") admits; nullopt when it admits all or none.
@@ -74,8 +74,9 @@ bool IsIn(const std::string& path, std::string_view folder_suffix, std::string_v
 }
 
 Result<PlatformPromise> PromiseOfWheelFile(Env& env, const AbsPath& path, const PlatformPolicies& policies) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kMaxMetadataBytes));
-  const auto file = wheel::ParseWheelFile(text, path.str());
+  PTPKG_TRY(const auto text, ReadDeclaration(env, path));
+  if (!text) return PlatformPromise{};
+  const auto file = wheel::ParseWheelFile(*text, path.str());
   if (!file) return PlatformPromise{};
   std::vector<std::string> platforms;
   for (const wheel::Tag& tag : file->tags) {
@@ -85,8 +86,9 @@ Result<PlatformPromise> PromiseOfWheelFile(Env& env, const AbsPath& path, const 
 }
 
 Result<PlatformPromise> PromiseOfIndex(Env& env, const AbsPath& path) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kMaxMetadataBytes));
-  const auto index = ParseJson(text, path.str());
+  PTPKG_TRY(const auto text, ReadDeclaration(env, path));
+  if (!text) return PlatformPromise{};
+  const auto index = ParseJson(*text, path.str());
   if (!index || !index->is_object()) return PlatformPromise{};
   std::vector<std::string> specs;
   for (const char* const key : {"depends", "constrains"}) {

@@ -3,13 +3,14 @@
 #include <deque>
 #include <fmt/format.h>
 
+#include "support/limits.h"
+#include "support/name_problem.h"
 #include "support/text.h"
 
 namespace ptpkg::verify {
 namespace {
 
-constexpr int kMaxDepth = 128;  // deeper trees are a trap, not a package
-constexpr int kMaxLinks = 40;   // as the kernel follows
+constexpr int kMaxLinks = 40;  // as the kernel follows
 
 std::string Child(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
@@ -36,8 +37,9 @@ Result<TreeMap> TreeMap::Read(Env& env, const AbsPath& root) {
 
 Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& folder, int depth) {
   PTPKG_CHECK(env.cancel.Check());
-  if (depth > kMaxDepth) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("folders are nested more than {} deep", kMaxDepth));
+  if (depth > static_cast<int>(limits::kFolderDepth)) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' lies more than {} folders deep", ShownName(folder), limits::kFolderDepth));
   }
   PTPKG_TRY(const AbsPath here, AbsPath::Resolve(root, folder.empty() ? "." : folder));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(here));

@@ -11,7 +11,7 @@
 #include "verify/file_kind.h"
 #include "verify/platform_policies.h"
 #include "verify/wheel_metadata_checks.h"
-#include "wheel/record.h"
+#include "wheel/wheel.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -52,12 +52,21 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const wheel::Fi
   return folder;
 }
 
-/// The text of a member; nullopt with a finding when it is absent.
+/// The text of a member; nullopt with a finding when it is absent or larger than its kind may be.
 Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, const std::string& path,
                                               std::vector<Finding>& findings) {
-  if (tree.Find(path) == nullptr) {
+  const TreeEntry* entry = tree.Find(path);
+  if (entry == nullptr) {
     findings.push_back({"wheel-missing-file", Severity::kError, path, "a wheel must have this file",
                         "write the wheel again"});
+    return std::optional<std::string>();
+  }
+  const std::uint64_t limit = wheel::DocumentLimit(entry->path.Name());
+  if (entry->size_bytes > limit) {
+    findings.push_back({"wheel-document-size", Severity::kError, path,
+                        fmt::format("the file has {} bytes, more than the {} that are read of its kind",
+                                    entry->size_bytes, limit),
+                        "shorten it: docs/limits.md says what real packages need"});
     return std::optional<std::string>();
   }
   PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
@@ -65,24 +74,23 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
 }
 
 void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const std::string& dist_info_dir,
-                    std::vector<Finding>& findings) {
+                    LimitedFindings& findings) {
   const std::string& path = entry.path.str();
   if (wheel::MayLackDigest(path, dist_info_dir)) return;
   if (row == nullptr) {
-    findings.push_back({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
-                        "write the wheel again, so that RECORD names every file"});
+    findings.Add({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
+                  "write the wheel again, so that RECORD names every file"});
     return;
   }
   if (row->sha256.empty()) {
-    findings.push_back({"wheel-record-undigested", Severity::kWarning, path,
-                        "RECORD gives no digest for the file",
-                        "write the wheel again, so that RECORD holds every digest"});
+    findings.Add({"wheel-record-undigested", Severity::kWarning, path, "RECORD gives no digest for the file",
+                  "write the wheel again, so that RECORD holds every digest"});
     return;
   }
   if (entry.kind != FileKind::kRegular) return;  // has its own finding
   if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))) ||
       row->size_bytes != entry.size_bytes) {
-    findings.push_back(
+    findings.Add(
         {"wheel-record-digest", Severity::kError, path,
          "the file has another size or digest than RECORD says",
          fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
@@ -91,12 +99,12 @@ void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const s
 }
 
 void CheckRecord(const StagedTree& tree, const std::string& dist_info_dir, const std::string& text,
-                 std::vector<Finding>& findings) {
+                 LimitedFindings findings) {
   const std::string file = dist_info_dir + "/RECORD";
   const Result<std::vector<wheel::RecordRow>> rows = wheel::ParseRecord(text, file);
   if (!rows) {
-    findings.push_back({"wheel-record-invalid", Severity::kError, file, rows.error().message(),
-                        "write the wheel again: path, sha256 and size for every file, nothing twice"});
+    findings.Add({"wheel-record-invalid", Severity::kError, file, rows.error().message(),
+                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
     return;
   }
   std::map<std::string_view, const wheel::RecordRow*> by_path;
@@ -107,47 +115,45 @@ void CheckRecord(const StagedTree& tree, const std::string& dist_info_dir, const
     if (it != by_path.end()) by_path.erase(it);
   }
   for (const auto& [path, row] : by_path) {
-    findings.push_back({"wheel-record-missing", Severity::kError, std::string(path),
-                        "RECORD lists the file, but the wheel does not hold it",
-                        "the wheel is damaged or was edited: fetch or write it again"});
+    findings.Add({"wheel-record-missing", Severity::kError, std::string(path),
+                  "RECORD lists the file, but the wheel does not hold it",
+                  "the wheel is damaged or was edited: fetch or write it again"});
   }
 }
 
-void CheckDataFolder(const TreeEntry& entry, const wheel::FileName& name, std::vector<Finding>& findings) {
+void CheckDataFolder(const TreeEntry& entry, const wheel::FileName& name, LimitedFindings& findings) {
   const std::vector<std::string> parts = entry.path.Components();
   if (parts.size() < 2 || !parts[0].ends_with(".data")) return;
   const bool known = std::find(kSchemes.begin(), kSchemes.end(), parts[1]) != kSchemes.end();
   if (parts[0] == name.Stem() + ".data" && known && parts.size() > 2) return;
-  findings.push_back(
-      {"wheel-data-layout", Severity::kError, entry.path.str(),
-       fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]),
-       fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", name.Stem())});
+  findings.Add({"wheel-data-layout", Severity::kError, entry.path.str(),
+                fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]),
+                fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", name.Stem())});
 }
 
 void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std::string& dist_info_dir,
-                 std::vector<Finding>& findings) {
+                 LimitedFindings findings) {
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
     if (entry.kind != FileKind::kRegular) {
-      findings.push_back({"wheel-symlink", Severity::kError, path,
-                          "the member is a symbolic link, which installers write as a text file",
-                          "pack a copy of its target"});
+      findings.Add({"wheel-symlink", Severity::kError, path,
+                    "the member is a symbolic link, which installers write as a text file",
+                    "pack a copy of its target"});
     }
     if (path.ends_with(".pyc") || path.ends_with(".pyo") || path.starts_with("__pycache__/") ||
         path.find("/__pycache__/") != std::string::npos) {
-      findings.push_back({"wheel-byte-code", Severity::kWarning, path,
-                          "compiled Python code depends on the interpreter and the build time",
-                          "leave __pycache__ out of the wheel"});
+      findings.Add({"wheel-byte-code", Severity::kWarning, path,
+                    "compiled Python code depends on the interpreter and the build time",
+                    "leave __pycache__ out of the wheel"});
     }
     CheckDataFolder(entry, name, findings);
   }
   for (const std::string_view leftover : kLeftovers) {
     const std::string path = fmt::format("{}/{}", dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
-    findings.push_back(
-        {"wheel-install-leftover", Severity::kWarning, path,
-         "the file describes an installation or signs RECORD, and does not belong into a wheel",
-         "leave it out of the wheel"});
+    findings.Add({"wheel-install-leftover", Severity::kWarning, path,
+                  "the file describes an installation or signs RECORD, and does not belong into a wheel",
+                  "leave it out of the wheel"});
   }
 }
 
@@ -190,7 +196,7 @@ Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree&
   CheckPlatforms(*name, findings);
   const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, *name, findings);
   if (!dist_info_dir) return Ok();
-  CheckLayout(tree, *name, *dist_info_dir, findings);
+  CheckLayout(tree, *name, *dist_info_dir, LimitedFindings(findings));
 
   std::set<std::string> member_names;
   for (const TreeEntry& entry : tree.entries) member_names.insert(entry.path.str());
@@ -201,11 +207,10 @@ Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree&
   PTPKG_TRY(const bool has_binaries, HasBinaries(env, tree, *name));
   if (wheel_file) CheckWheelFile(view, *wheel_file, has_binaries, findings);
   PTPKG_TRY(const auto record, MemberText(env, tree, *dist_info_dir + "/RECORD", findings));
-  if (record) CheckRecord(tree, *dist_info_dir, *record, findings);
+  if (record) CheckRecord(tree, *dist_info_dir, *record, LimitedFindings(findings));
   if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {
-    PTPKG_TRY(const std::string text,
-              ReadFile(env.fs, tree.root / RelPath::Literal(*dist_info_dir + "/entry_points.txt")));
-    CheckWheelEntryPoints(view, text, findings);
+    PTPKG_TRY(const auto text, MemberText(env, tree, *dist_info_dir + "/entry_points.txt", findings));
+    if (text) CheckWheelEntryPoints(view, *text, findings);
   }
   return Ok();
 }

@@ -48,23 +48,23 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
 }
 
 void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& file,
-                       std::vector<Finding>& findings) {
+                       LimitedFindings findings) {
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
     if (!requirement) {
-      findings.push_back({"wheel-requirement-invalid", Severity::kError, file, requirement.error().message(),
-                          "write it as the dependency specification says: name[extra]>=1.0 ; marker"});
+      findings.Add({"wheel-requirement-invalid", Severity::kError, file, requirement.error().message(),
+                    "write it as the dependency specification says: name[extra]>=1.0 ; marker"});
     } else if (!requirement->url.empty()) {
-      findings.push_back({"wheel-requirement-url", Severity::kWarning, file,
-                          fmt::format("the requirement '{}' names a URL, which public indexes refuse", text),
-                          "require a version and let the index find it"});
+      findings.Add({"wheel-requirement-url", Severity::kWarning, file,
+                    fmt::format("the requirement '{}' names a URL, which public indexes refuse", text),
+                    "require a version and let the index find it"});
     }
   }
   const std::string python(Trim(metadata.Get("Requires-Python")));
   if (!python.empty() && !wheel::ParseRequirement("python " + python)) {
-    findings.push_back({"wheel-requires-python-invalid", Severity::kError, file,
-                        fmt::format("Requires-Python '{}' is no list of version conditions", python),
-                        "write it like '>=3.10'"});
+    findings.Add({"wheel-requires-python-invalid", Severity::kError, file,
+                  fmt::format("Requires-Python '{}' is no list of version conditions", python),
+                  "write it like '>=3.10'"});
   }
 }
 
@@ -75,18 +75,18 @@ bool HasLicenseDirectory(const wheel::CoreMetadata& metadata) {
 }
 
 void CheckLicenses(const WheelView& view, const wheel::CoreMetadata& metadata, const std::string& file,
-                   std::vector<Finding>& findings) {
+                   LimitedFindings findings) {
   if (!HasLicenseDirectory(metadata)) return;  // License-File had no meaning before 2.4
   for (const std::string& name : metadata.GetAll("License-File")) {
     const std::string path = fmt::format("{}/licenses/{}", view.dist_info_dir, Trim(name));
     if (view.member_names.contains(path)) continue;
-    findings.push_back({"wheel-license-missing", Severity::kError, path,
-                        fmt::format("License-File names '{}', but the wheel has no such file", Trim(name)),
-                        "add the file, or take the field away"});
+    findings.Add({"wheel-license-missing", Severity::kError, path,
+                  fmt::format("License-File names '{}', but the wheel has no such file", Trim(name)),
+                  "add the file, or take the field away"});
   }
   if (!Trim(metadata.Get("License")).empty() && !Trim(metadata.Get("License-Expression")).empty()) {
-    findings.push_back({"wheel-license-conflict", Severity::kError, file,
-                        "License and License-Expression are both given", "keep License-Expression only"});
+    findings.Add({"wheel-license-conflict", Severity::kError, file,
+                  "License and License-Expression are both given", "keep License-Expression only"});
   }
 }
 
@@ -168,8 +168,8 @@ void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vec
     return;
   }
   CheckIdentity(view, *metadata, file, findings);
-  CheckRequirements(*metadata, file, findings);
-  CheckLicenses(view, *metadata, file, findings);
+  CheckRequirements(*metadata, file, LimitedFindings(findings));
+  CheckLicenses(view, *metadata, file, LimitedFindings(findings));
   CheckSummary(*metadata, file, findings);
 }
 
@@ -210,20 +210,21 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
                         "write [group] lines and 'name = module:object' lines"});
     return;
   }
+  LimitedFindings limited(findings);
   for (const wheel::EntryPoint& point : *points) {
     if (!point.IsScript()) continue;
     if (!IsScriptName(point.name) || IsInterpreterName(point.name)) {
-      findings.push_back({"wheel-script-name", Severity::kError, file,
-                          fmt::format("'{}' cannot be the name of a script", point.name),
-                          "use letters, digits, '_', '.' and '-', and no interpreter's name"});
+      limited.Add({"wheel-script-name", Severity::kError, file,
+                   fmt::format("'{}' cannot be the name of a script", point.name),
+                   "use letters, digits, '_', '.' and '-', and no interpreter's name"});
     }
     if (point.object.empty()) {
-      findings.push_back({"wheel-script-target", Severity::kError, file,
-                          fmt::format("the script '{}' names a module but no function", point.name),
-                          "write module:function"});
+      limited.Add({"wheel-script-target", Severity::kError, file,
+                   fmt::format("the script '{}' names a module but no function", point.name),
+                   "write module:function"});
     }
     if (!HasModule(view, point.module)) {
-      findings.push_back(
+      limited.Add(
           {"wheel-script-target", Severity::kWarning, file,
            fmt::format("the script '{}' runs '{}', which is not in the wheel", point.name, point.module),
            "make sure that a required distribution provides it"});

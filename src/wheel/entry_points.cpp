@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 #include <tuple>
 
 #include "support/text.h"
@@ -62,6 +63,7 @@ Result<EntryPoint> ParseReference(std::string_view value, const Line& line) {
 
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name) {
   std::vector<EntryPoint> points;
+  std::set<std::pair<std::string, std::string>> seen;  // group and name
   std::string group;
   int number = 0;
   for (const std::string& raw : SplitLines(text)) {
@@ -81,10 +83,8 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
     point.group = group;
     point.name = std::string(Trim(content.substr(0, equals)));
     if (point.name.empty()) return line.Fail("an entry point has no name");
-    const bool repeated = std::any_of(points.begin(), points.end(), [&](const EntryPoint& other) {
-      return other.group == point.group && other.name == point.name;
-    });
-    if (repeated) return line.Fail(fmt::format("'{}' occurs twice in [{}]", point.name, group));
+    if (!seen.emplace(point.group, point.name).second)
+      return line.Fail(fmt::format("'{}' occurs twice in [{}]", point.name, group));
     points.push_back(std::move(point));
   }
   return points;

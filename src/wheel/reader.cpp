@@ -5,6 +5,7 @@
 #include <set>
 
 #include "archive/extract.h"
+#include "support/limits.h"
 #include "support/text.h"
 #include "wheel/wheel.h"
 #include "wheel/wheel_file.h"
@@ -72,17 +73,21 @@ Sha256 DirectoryDigest(const archive::ZipReader& zip) {
 
 }  // namespace
 
-Result<WheelInfo> ReadWheelInfo([[maybe_unused]] Env& env, const AbsPath& wheel) {
+std::uint64_t DocumentLimit(std::string_view name) {
+  return name == "RECORD" ? limits::kRecord : limits::kMetadata;
+}
+
+Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel) {
   WheelInfo info;
   PTPKG_TRY(info.file_name, FileName::Parse(wheel.Name()));
   const std::string frame = fmt::format("while reading '{}'", wheel.str());
-  PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(wheel), frame);
+  PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel), frame);
   PTPKG_TRY(info.dist_info_dir, FindDistInfo(zip, wheel, info.file_name));
   std::map<std::string, std::string> texts;
   for (const archive::ZipReader::Member& member : zip.members()) {
     for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt"}) {
       if (member.name != info.dist_info_dir + "/" + name) continue;
-      PTPKG_TRY(texts[name], zip.ReadText(member.name), frame);
+      PTPKG_TRY(texts[name], zip.ReadText(member.name, DocumentLimit(name)), frame);
     }
   }
   for (const char* const name : {"WHEEL", "METADATA", "RECORD"}) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/csv.h"
+#include "support/limits.h"
 #include "support/path.h"
 
 namespace ptpkg::wheel {
@@ -51,17 +52,19 @@ Result<RecordRow> ParseRow(const CsvRow& fields, const std::string& name, std::s
 }  // namespace
 
 Result<std::vector<RecordRow>> ParseRecord(std::string_view text, const std::string& name) {
-  PTPKG_TRY(const std::vector<CsvRow> table, ParseCsv(text, name));
   std::vector<RecordRow> rows;
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const CsvRow& fields = table[i];
-    if (fields.empty() || (fields.size() == 1 && fields[0].empty())) continue;  // an empty line
-    PTPKG_TRY(RecordRow row, ParseRow(fields, name, i + 1));
+  std::size_t number = 0;
+  PTPKG_CHECK(ReadCsv(text, name, [&](const CsvRow& fields) -> Result<void> {
+    ++number;
+    PTPKG_TRY(RecordRow row, ParseRow(fields, name, number));
+    if (rows.size() == limits::kRecordRows)
+      return BadRow(name, number, fmt::format("more than {} rows", limits::kRecordRows));
     if (!seen.insert(row.path).second)
-      return BadRow(name, i + 1, fmt::format("'{}' is listed twice", row.path));
+      return BadRow(name, number, fmt::format("'{}' is listed twice", row.path));
     rows.push_back(std::move(row));
-  }
+    return Ok();
+  }));
   return rows;
 }
 

@@ -21,7 +21,7 @@ struct RecordRow {
 
 /// Rows in written order. Errors: kInvalidInput naming the row (not three fields, a path that is absolute
 /// or climbs, a repeated path, a digest other than sha256, a size that is no number, digest without size
-/// or the reverse), kCorrupt (CSV).
+/// or the reverse, more than limits::kRecordRows), kCorrupt (CSV).
 Result<std::vector<RecordRow>> ParseRecord(std::string_view text, const std::string& name);
 /// LF line ends, as wheel and pip write it.
 std::string FormatRecord(const std::vector<RecordRow>& rows);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "support/json.h"
+#include "support/limits.h"
 #include "support/text.h"
 
 namespace ptpkg::wheel {
@@ -77,7 +78,20 @@ Result<Tag> ParseTag(std::string_view text) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a compatibility tag", text))
         .WithHint("write it as python-abi-platform, for example cp311-cp311-linux_x86_64");
   }
-  return Tag{parts[0], parts[1], parts[2]};
+  Tag tag{parts[0], parts[1], parts[2]};
+  if (CountTags(tag) > limits::kTags) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("a compatibility tag stands for more than {} plain ones", limits::kTags));
+  }
+  return tag;
+}
+
+std::size_t CountTags(const Tag& tag) {
+  const auto words = [](const std::string& set) {
+    return 1 + static_cast<std::size_t>(std::count(set.begin(), set.end(), '.'));
+  };
+  // No part has more words than a text has bytes, so two products fit.
+  return std::min(words(tag.python) * words(tag.abi), limits::kTags + 1) * words(tag.platform);
 }
 
 Tag SortTag(const Tag& tag) {

@@ -22,11 +22,14 @@ struct Tag {
 };
 
 /// "python-abi-platform". Each part is a dot-joined set of words of [A-Za-z0-9_]; sets may be unsorted.
-/// Errors: kInvalidInput naming the text.
+/// Errors: kInvalidInput naming the text, and for one that stands for more than limits::kTags.
 Result<Tag> ParseTag(std::string_view text);
 
 /// The same tag with each part's set sorted and without repetitions, as file names carry it.
 Tag SortTag(const Tag& tag);
+
+/// How many combinations a tag has, repetitions included; above limits::kTags only that it is above.
+std::size_t CountTags(const Tag& tag);
 
 /// One plain tag per combination, sorted: what the Tag fields of WHEEL hold.
 std::vector<Tag> ExpandTag(const Tag& tag);

@@ -62,6 +62,9 @@ struct WheelInfo {
   Sha256 directory_digest;
 };
 
+/// The bytes that METADATA, WHEEL, RECORD or entry_points.txt may have at most.
+std::uint64_t DocumentLimit(std::string_view name);
+
 /// Reads the .dist-info of a wheel, not its payload.
 /// Errors: kCorrupt (the zip), kInvalidInput (file name, WHEEL, METADATA or RECORD missing or wrong, more
 /// than one .dist-info), kUnsupported (Wheel-Version), kNotFound.

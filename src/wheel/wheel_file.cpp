@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "support/limits.h"
 #include "support/text.h"
 #include "wheel/header_block.h"
 
@@ -21,6 +22,7 @@ Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name)
   WheelFile file;
   std::string version;
   std::vector<std::string> purelib;
+  std::size_t plain_tags = 0;
   for (const auto& [field, raw] : block.fields) {
     const std::string key = ToLower(field);
     const std::string value(Trim(raw));
@@ -35,6 +37,10 @@ Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name)
     } else if (key == "tag") {
       Result<Tag> tag = ParseTag(value);
       if (!tag) return Invalid(name, tag.error().message());
+      plain_tags += CountTags(*tag);
+      if (plain_tags > limits::kTags) {
+        return Invalid(name, fmt::format("its tags stand for more than {} plain ones", limits::kTags));
+      }
       file.tags.push_back(*std::move(tag));
     }
   }

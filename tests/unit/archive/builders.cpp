@@ -106,7 +106,7 @@ std::string ToText(const ZipText& zip) {
     const std::string local_name = member.local_name.value_or(member.name);
     out += z::Fields()
                .U32(z::kLocalSignature)
-               .U16(20)
+               .U16(member.version_needed)
                .U16(member.flags)
                .U16(member.local_method.value_or(member.method))
                .U32(0x00210000)
@@ -124,7 +124,7 @@ std::string ToText(const ZipText& zip) {
     central += z::Fields()
                    .U32(z::kCentralSignature)
                    .U16(z::kMadeByUnix | 20)
-                   .U16(20)
+                   .U16(member.version_needed)
                    .U16(member.flags)
                    .U16(member.method)
                    .U32(0x00210000)
@@ -157,6 +157,32 @@ std::string ToText(const ZipText& zip) {
              .Text(zip.comment)
              .str();
   return out + zip.suffix;
+}
+
+std::string WithZip64End(const std::string& zip, const Zip64End& end) {
+  namespace z = ptpkg::archive::zip;
+  const std::string plain = zip.substr(zip.size() - z::kEndBytes);
+  const std::uint64_t count = z::Get16(plain, 10) + end.count_more;
+  const std::uint64_t at = zip.size() - z::kEndBytes;
+  return zip.substr(0, at) +
+         z::Fields()
+             .U32(z::kEnd64Signature)
+             .U64(end.record_size)
+             .U16(45)
+             .U16(45)
+             .U32(0)
+             .U32(0)
+             .U64(count)
+             .U64(count)
+             .U64(z::Get32(plain, 12))
+             .U64(z::Get32(plain, 16))
+             .Text(end.between)
+             .U32(z::kEnd64LocatorSignature)
+             .U32(0)
+             .U64(at)
+             .U32(end.disks)
+             .str() +
+         plain;
 }
 
 }  // namespace ptpkg::archive::test

@@ -45,6 +45,7 @@ struct ZipMemberText {
   std::uint32_t unix_mode = 0100644;
   std::uint16_t method = 0;
   std::uint16_t flags = 0;
+  std::uint16_t version_needed = 20;
   std::optional<std::string> local_name = std::nullopt;
   std::optional<std::uint32_t> local_crc = std::nullopt;
   std::optional<std::uint32_t> crc = std::nullopt;  ///< In both directories.
@@ -68,6 +69,16 @@ struct ZipText {
   std::optional<std::uint32_t> directory_offset = std::nullopt;
 };
 std::string ToText(const ZipText& zip);
+
+/// The ZIP64 end record of a zip that was made as above, and its locator.
+struct Zip64End {
+  std::uint64_t record_size = 44;  ///< As the record states it.
+  std::string between = "";        ///< Between record and locator.
+  std::uint64_t count_more = 0;    ///< Than the plain end record says.
+  std::uint32_t disks = 1;
+};
+/// `zip`, which has no comment, with ZIP64 end records before its end record.
+std::string WithZip64End(const std::string& zip, const Zip64End& end);
 
 std::uint32_t CrcOf(std::string_view text);
 

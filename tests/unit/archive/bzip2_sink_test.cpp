@@ -1,11 +1,14 @@
 // The .tar.bz2 codec must give the bytes of `bzip2 -9`, whatever the thread count. The reference is the bzip2
 // program, so these tests are as good as libbz2 is.
 
+#include <algorithm>
 #include <bzlib.h>
 #include <gtest/gtest.h>
 
 #include "archive/codec.h"
+#include "archive/ordered_workers.h"
 #include "support/atomic_file.h"
+#include "support/few_threads.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "unit/archive/builders.h"
@@ -152,6 +155,28 @@ TEST(Bzip2Sink, CanBeAbandoned) {
   StringSink out;
   const std::unique_ptr<CodecSink> sink = MakeBzip2Sink(out, {.level = 9, .jobs = 4});
   EXPECT_OK(sink->Write(AsBytes(RandomText(2'500'000))));
+}
+
+TEST(OrderedWorkers, WithFewOrNoThreadsTheOrderStays) {
+  for (const std::uint64_t threads : {0U, 3U}) {
+    EXPECT_EQ(::ptpkg::test::RunWithThreads(threads,
+                                            [&] {
+                                              std::vector<int> got;
+                                              OrderedWorkers<int> workers(200, [&](int i) {
+                                                got.push_back(i);
+                                                return Ok();
+                                              });
+                                              if ((workers.threads() == 0) != (threads == 0)) return false;
+                                              for (int i = 0; i < 1000; ++i) {
+                                                if (!workers.Submit([i]() -> Result<int> { return i; }))
+                                                  return false;
+                                              }
+                                              return workers.Drain().has_value() && got.size() == 1000 &&
+                                                     std::is_sorted(got.begin(), got.end());
+                                            }),
+              0)
+        << threads;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "archive/extract.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
+#include "support/temp_dir.h"
 #include "support/test_env.h"
 #include "unit/archive/builders.h"
 
@@ -126,6 +127,97 @@ std::vector<Hostile> HostileZips() {
       {"prefix", ZipText{.members = {{.name = "a", .offset = 0}}, .prefix = "xxxx"},
        "local header is missing"},
   };
+}
+
+/// Every reader of zips sees the one archive that Python sees, or none.
+class OneViewTest : public ::testing::Test {
+ protected:
+  /// The error that all readers give; nullopt when any of them takes the file.
+  static std::optional<Error> Refusal(const std::string& zip) {
+    const ::ptpkg::test::TempDir dir;
+    const auto reader = ZipReader::Open(*MakeOsFs(), dir.WriteFile("x.zip", zip));
+    MemFs fs;
+    fs.AddDir("/out");
+    fs.AddFile("/x.zip", zip);
+    TestEnv env({.fs = &fs});
+    const auto extracted = ExtractZip(env, AbsPath::Literal("/x.zip"), AbsPath::Literal("/out"), {});
+    if (reader || extracted) return std::nullopt;
+    EXPECT_EQ(reader.error().code(), extracted.error().code());
+    return extracted.error();
+  }
+  static std::string RefusalText(const std::string& zip) {
+    const auto refusal = Refusal(zip);
+    return refusal ? refusal->message() : "taken";
+  }
+};
+
+TEST_F(OneViewTest, OneEndRecord) {
+  const std::string inner = ToText(ZipText{.members = {{.name = "evil"}}});
+  const std::string end = inner.substr(inner.size() - zip::kEndBytes);
+  // Python takes the last signature, whatever its comment: an end record in the comment of another.
+  std::string long_comment = end;
+  long_comment[20] = 99;
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "good"}}, .comment = long_comment})),
+              HasSubstr("does not end in an end-of-central-directory record"));
+  // And one that fits as well: readers that look from the front for a comment that fits take the first.
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "good"}}, .comment = end})),
+              HasSubstr("two end-of-central-directory records"));
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "good"}}, .comment = "PK\x05\x06"})),
+              HasSubstr("does not end in an end-of-central-directory record"));
+  // A whole archive, and another one whose offsets count from the file's begin.
+  const std::string first = ToText(ZipText{.members = {{.name = "a"}}});
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "b"}}, .prefix = first})),
+              HasSubstr("two end-of-central-directory records"));
+  // A zip inside a zip is content.
+  EXPECT_EQ(
+      RefusalText(ToText(ZipText{.members = {{.name = "x.zip", .content = first}}, .comment = "hello"})),
+      "taken");
+}
+
+TEST_F(OneViewTest, OneZip64EndRecord) {
+  const std::string zip = ToText(ZipText{.members = {{.name = "a"}}});
+  EXPECT_EQ(RefusalText(WithZip64End(zip, {})), "taken");
+  const std::string locator =
+      WithZip64End(zip, {}).substr(zip.size() - zip::kEndBytes + zip::kEnd64Bytes, zip::kEnd64LocatorBytes);
+  EXPECT_THAT(RefusalText(WithZip64End(zip, {.between = locator})),
+              HasSubstr("bytes between the ZIP64 end record and its locator"));
+  EXPECT_THAT(RefusalText(WithZip64End(zip, {.record_size = 64, .between = locator})),
+              HasSubstr("extensible data sector"));
+  EXPECT_THAT(RefusalText(WithZip64End(zip, {.count_more = 1})), HasSubstr("contradict each other"));
+  EXPECT_THAT(RefusalText(WithZip64End(zip, {.disks = 2})), HasSubstr("spans several disks"));
+}
+
+TEST_F(OneViewTest, NamesHaveOneReading) {
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "caf\xc3\xa9"}}})),
+              HasSubstr("'caf\xc3\xa9' has a name that is not ASCII and not marked as UTF-8"));
+  EXPECT_EQ(RefusalText(ToText(ZipText{.members = {{.name = "caf\xc3\xa9", .flags = 1U << 11U}}})), "taken");
+  const std::string other = zip::Fields().U16(0x7075).U16(6).Text("\x01").U32(0).Text("b").str();
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .central_extra = other}}})),
+              HasSubstr("'a' has another name in its Unicode path field"));
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .local_extra = other}}})),
+              HasSubstr("'a' has another name in its Unicode path field"));
+}
+
+TEST_F(OneViewTest, WhatReadersCannotReadIsUnsupported) {
+  const auto newer = Refusal(ToText(ZipText{.members = {{.name = "a", .version_needed = 99}}}));
+  ASSERT_TRUE(newer.has_value());
+  EXPECT_EQ(newer->code(), ErrorCode::kUnsupported);
+  EXPECT_THAT(newer->message(), HasSubstr("'a' needs version 9.9 of the zip format; readers know 6.3"));
+  EXPECT_EQ(RefusalText(ToText(ZipText{.members = {{.name = "a", .version_needed = 63}}})), "taken");
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .flags = 1U << 6U}}})),
+              HasSubstr("patched or strongly encrypted"));
+}
+
+TEST_F(OneViewTest, BrokenLocalHeadersAreSeenWithoutUnpacking) {
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .local_name = "b"}}})),
+              HasSubstr("is called 'b' in its local header"));
+  EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .content = "xx", .offset = 2}}})),
+              HasSubstr("a local header is missing"));
+  // Longer than what is read of a header at once.
+  const std::string name(200, 'n');
+  const std::string extra = zip::Fields().U16(0xCAFE).U16(300).Text(std::string(300, 'x')).str();
+  EXPECT_EQ(RefusalText(ToText(ZipText{.members = {{.name = name, .content = "x", .local_extra = extra}}})),
+            "taken");
 }
 
 TEST_F(ExtractZipTest, RefusesHostileMembers) {

@@ -94,7 +94,7 @@ TEST(LargeZip, StoredMemberAndOffsetsBeyond4GiB) {
   ASSERT_TRUE(python.has_value()) << "python3 is not installed";
   EXPECT_EQ(python->output, "4831838208 4831838208 20 True 12\nafter\n4831838208\n");
 
-  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(dir / "z.zip"));
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(*MakeOsFs(), dir / "z.zip"));
   EXPECT_EQ(reader.Find("a/zeros")->size_bytes, kLarge);
   EXPECT_THAT(reader.ReadText("b"), IsOkAndHolds(std::string("after")));
 }

@@ -18,7 +18,7 @@ TEST(ZipReader, ListsAndReadsMembers) {
   const AbsPath path = dir.WriteFile(
       "x.zip",
       ToText(ZipText{.members = {{.name = "a", .content = "text", .unix_mode = 0100755}, {.name = "d/"}}}));
-  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(path));
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(*MakeOsFs(), path));
   ASSERT_EQ(reader.members().size(), 2U);
   EXPECT_EQ(reader.members()[0].name, "a");
   EXPECT_EQ(reader.members()[0].size_bytes, 4U);
@@ -38,7 +38,7 @@ TEST(ZipReader, ReadsSeveralMembersAtOnce) {
   const std::string b = RandomText(100'000, 2);
   const AbsPath path = dir.WriteFile(
       "x.zip", ToText(ZipText{.members = {{.name = "a", .content = a}, {.name = "b", .content = b}}}));
-  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(path));
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(*MakeOsFs(), path));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<ByteSource> first, reader.OpenMember("a"));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<ByteSource> second, reader.OpenMember("b"));
   std::string got_a;
@@ -58,7 +58,7 @@ TEST(ZipReader, ReadsSeveralMembersAtOnce) {
 TEST(ZipReader, RefusesDamage) {
   const TempDir dir;
   const auto open = [&](const std::string& name, const ZipText& zip) {
-    return ZipReader::Open(dir.WriteFile(name, ToText(zip)));
+    return ZipReader::Open(*MakeOsFs(), dir.WriteFile(name, ToText(zip)));
   };
   EXPECT_THAT(open("twice", {.members = {{.name = "a"}, {.name = "a"}}}).has_value()
                   ? Ok()
@@ -71,8 +71,8 @@ TEST(ZipReader, RefusesDamage) {
       const ZipReader size,
       open("size", {.members = {{.name = "a", .content = "text", .local_size = 5, .size = 5}}}));
   EXPECT_THAT(size.ReadText("a"), FailsWith(ErrorCode::kCorrupt, HasSubstr("'a'")));
-  EXPECT_EQ(ZipReader::Open(dir / "missing").has_value(), false);
-  EXPECT_EQ(ZipReader::Open(dir.WriteFile("empty", "")).has_value(), false);
+  EXPECT_EQ(ZipReader::Open(*MakeOsFs(), dir / "missing").has_value(), false);
+  EXPECT_EQ(ZipReader::Open(*MakeOsFs(), dir.WriteFile("empty", "")).has_value(), false);
 }
 
 }  // namespace

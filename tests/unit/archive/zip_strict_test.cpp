@@ -18,11 +18,18 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Result<std::vector<std::string>> Problems(const std::string& zip) {
+Result<std::vector<ZipProblem>> AllProblems(const std::string& zip) {
   MemFs fs;
   fs.AddFile("/x.zip", zip);
   PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(AbsPath::Literal("/x.zip"), OpenMode::kRead));
   return StrictZipProblems(*file);
+}
+
+Result<std::vector<std::string>> Problems(const std::string& zip) {
+  PTPKG_TRY(const std::vector<ZipProblem> problems, AllProblems(zip));
+  std::vector<std::string> texts;
+  for (const ZipProblem& problem : problems) texts.push_back(problem.text);
+  return texts;
 }
 
 std::string Extra(std::uint16_t id, const std::string& data) {
@@ -53,7 +60,7 @@ TEST(StrictZipProblems, AcceptsSoundArchives) {
   EXPECT_THAT(Problems(ToText(ZipText{.members = {{.name = "a",
                                                    .local_extra = Extra(0x7075,
                                                                         "\x01"
-                                                                        "0000name")}}})),
+                                                                        "0000a")}}})),
               IsOkAndHolds(IsEmpty()));
 }
 
@@ -113,8 +120,9 @@ std::vector<Case> Cases() {
        one({.name = "a",
             .local_extra = Extra(0x7075,
                                  "\x01"
-                                 "0000a\nb")}),
-       "control character"},
+                                 "0000b")}),
+       "'a' has another name in its Unicode path field"},
+      {"newer", one({.name = "a", .version_needed = 99}), "'a' needs version 9.9 of the zip format"},
       {"bomb", one({.name = "a", .content = "x", .size = 100U << 20U}), "more than 50 times its size"},
   };
 }
@@ -130,6 +138,19 @@ TEST(StrictZipProblems, FindsWhatPypiAndUvRefuse) {
     }
     EXPECT_THAT(*problems, Contains(HasSubstr(test.problem)));
   }
+}
+
+TEST(StrictZipProblems, SaysWhereReadersPart) {
+  const auto splits = [](const ZipText& zip) {
+    const auto problems = AllProblems(ToText(zip));
+    EXPECT_TRUE(problems && problems->size() == 1);
+    return problems && problems->front().splits_readers;
+  };
+  EXPECT_TRUE(splits({.members = {{.name = "a", .local_crc = 7}}}));
+  EXPECT_TRUE(splits({.members = {{.name = "a"}}, .prefix = "x"}));
+  EXPECT_TRUE(splits({.members = {{.name = "a"}}, .suffix = "x"}));
+  EXPECT_FALSE(splits({.members = {{.name = "a", .comment = "c"}}}));
+  EXPECT_FALSE(splits({.members = {{.name = "a", .flags = 1}}}));
 }
 
 TEST(StrictZipProblems, ListsSeveral) {

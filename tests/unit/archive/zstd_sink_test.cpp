@@ -2,6 +2,7 @@
 #include <zstd.h>
 
 #include "archive/codec.h"
+#include "support/few_threads.h"
 #include "support/matchers.h"
 #include "unit/archive/builders.h"
 
@@ -45,6 +46,28 @@ TEST(ZstdSink, BytesDoNotDependOnJobsOrPieces) {
       EXPECT_TRUE(many == one) << jobs;
     }
   }
+}
+
+TEST(ZstdSink, WithFewThreadsTheBytesAreTheSame) {
+  const std::string text = WordyText(3'000'000);
+  const auto packed = [&](int jobs) {
+    return Compress(text, {.level = 1, .jobs = jobs, .content_size = text.size()});
+  };
+  ASSERT_OK_AND_ASSIGN(const std::string one, packed(1));
+  ASSERT_OK_AND_ASSIGN(const std::string many, packed(1000));  // more than libzstd allows
+  EXPECT_TRUE(many == one);
+  EXPECT_EQ(::ptpkg::test::RunWithThreads(5,
+                                          [&] {
+                                            const auto few = packed(200);
+                                            return few && *few == one;
+                                          }),
+            0);
+  EXPECT_EQ(::ptpkg::test::RunWithThreads(0,
+                                          [&] {
+                                            const auto none = packed(200);
+                                            return !none && none.error().code() == ErrorCode::kIo;
+                                          }),
+            0);
 }
 
 TEST(ZstdSink, SmallInputsDoNotDependOnJobsOrPieces) {

@@ -5,6 +5,7 @@
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
+#include "channel/left_out.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -194,18 +195,50 @@ TEST_F(CondaIndexTest, ForgetsRemovedPackages) {
   EXPECT_THAT(Read("linux-64/repodata.json")["packages.conda"], IsEmpty());
 }
 
-TEST_F(CondaIndexTest, RefusesPackagesThatLieWrong) {
+TEST_F(CondaIndexTest, LeavesOutPackagesThatLieWrong) {
   Write(DemoMetadata(), {.tar_bz2 = false});
   env_.dir().MakeDir("channel/osx-64");
   ASSERT_OK(env_->fs.CopyFile(root_ / "linux-64/demo-1.0-0.conda", root_ / "osx-64/demo-1.0-0.conda"));
-  EXPECT_THAT(IndexConda(env_, root_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("for 'linux-64' but lies in 'osx-64'")));
-  ASSERT_OK(env_->fs.Remove(root_ / "osx-64/demo-1.0-0.conda"));
-  ASSERT_OK(env_->fs.Rename(root_ / "linux-64/demo-1.0-0.conda", root_ / "linux-64/demo-1.1-0.conda"));
-  EXPECT_THAT(IndexConda(env_, root_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has the version '1.0'")));
-  // Nothing was written for either.
-  EXPECT_THAT(Exists(env_->fs, root_ / "noarch/repodata.json"), IsOkAndHolds(false));
+  ASSERT_OK(env_->fs.CopyFile(root_ / "linux-64/demo-1.0-0.conda", root_ / "linux-64/demo-1.1-0.conda"));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  ASSERT_THAT(summary.left_out, SizeIs(2));
+  EXPECT_EQ(summary.left_out[0].package, root_ / "linux-64/demo-1.1-0.conda");
+  EXPECT_THAT(summary.left_out[0].reason.message(), HasSubstr("has the version '1.0'"));
+  EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("for 'linux-64' but lies in 'osx-64'"));
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(HasSubstr("osx-64/demo-1.0-0.conda' is left out of the index")));
+  EXPECT_TRUE(Read("linux-64/repodata.json")["packages.conda"].contains("demo-1.0-0.conda"));
+  EXPECT_THAT(Read("osx-64/repodata.json")["packages.conda"], IsEmpty());
+}
+
+TEST_F(CondaIndexTest, LeavesOutDamagedPackages) {
+  Write(DemoMetadata(), {.tar_bz2 = false});
+  env_.dir().WriteFile("channel/linux-64/cut-1.0-0.conda", "PK\x03\x04");
+  env_.dir().WriteFile("channel/linux-64/junk-1.0-0.tar.bz2", "junk");
+  std::vector<RawMember> deep = test::DemoInfo({});
+  deep.push_back({.name = "info/about.json", .content = std::string(100'000, '[')});
+  env_.dir().WriteFile("channel/linux-64/demo-1.0-0.tar.bz2", test::MakeTarBz2(deep));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  ASSERT_THAT(summary.left_out, SizeIs(3));
+  EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("nested deeper than 64 levels"));
+  // The next run says so again: a damaged package is not remembered as read.
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexConda(env_, root_));
+  EXPECT_THAT(again.left_out, SizeIs(3));
+}
+
+TEST_F(CondaIndexTest, APackageThatVanishesMeanwhileIsNone) {
+  const auto judge = [&](std::string_view name) {
+    return JudgeReading(env_, root_ / name, Result<int>(Error(ErrorCode::kNotFound, "cannot open")));
+  };
+  ASSERT_OK_AND_ASSIGN(const Reading<int> gone, judge("gone.conda"));
+  EXPECT_FALSE(gone.record || gone.reason);
+  env_.dir().WriteFile("channel/there.conda", "");
+  ASSERT_OK_AND_ASSIGN(const Reading<int> there, judge("there.conda"));
+  EXPECT_TRUE(there.reason.has_value());
+  EXPECT_THAT(JudgeReading(env_, root_ / "there.conda", Result<int>(Error(ErrorCode::kIo, "disk on fire"))),
+              FailsWith(ErrorCode::kIo, "disk on fire"));
 }
 
 TEST_F(CondaIndexTest, TakesRunExportsThatAreAList) {

@@ -168,16 +168,26 @@ TEST_F(IndexWheelsTest, AnEmptyFolderGivesAnEmptyIndex) {
   EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"projects\": []"));
 }
 
-TEST_F(IndexWheelsTest, NamesTheWheelThatIsWrong) {
+TEST_F(IndexWheelsTest, LeavesOutWheelsThatAreWrong) {
   AddWheel("a", "1");
   env_.dir().WriteFile("root/b-1-py3-none-any.whl", "junk");
-  EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kCorrupt, HasSubstr("b-1-py3-none-any.whl")));
-  ASSERT_OK(env_->fs.Remove(root_ / "b-1-py3-none-any.whl"));
   env_.dir().WriteFile("root/b.whl", "junk");
-  EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'b.whl'")));
+  env_.dir().MakeSymlink("nowhere.whl", "root/c-1-py3-none-any.whl");
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexWheels(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  ASSERT_THAT(summary.left_out, testing::SizeIs(2));
+  EXPECT_EQ(summary.left_out[0].package, root_ / "b-1-py3-none-any.whl");
+  EXPECT_EQ(summary.left_out[0].reason.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("'b.whl'"));
+  EXPECT_THAT(env_.reporter.warnings(), testing::SizeIs(2));
+  EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"name\": \"a\""));
+  EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("\"name\": \"b\"")));
+}
+
+TEST_F(IndexWheelsTest, ErrorsThatAreNoWheelsFaultEndTheRun) {
+  AddWheel("a", "1");
   EXPECT_THAT(IndexWheels(env_, root_ / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   env_.cancel.Cancel();
-  ASSERT_OK(env_->fs.Remove(root_ / "b.whl"));
   EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kCancelled, HasSubstr("interrupted")));
 }
 

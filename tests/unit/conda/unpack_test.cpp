@@ -153,6 +153,11 @@ TEST_F(UnpackTest, RefusesHostileMembers) {
   ExpectRefused(PackageOf({{.name = "a", .content = "1"}, {.name = "fifo", .type = '6'}}), "is a device");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "is there twice");
   ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "no earlier member");
+  ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a/b", .content = "2"}}),
+                "is a file of the package");
+  ExpectRefused(Package({{.name = "a/b", .content = "1"}, {.name = "a", .content = "2"}}),
+                "is a folder of other");
+  ExpectRefused(Package({{.name = "a\tb", .content = "1"}}), "has a control character in its name");
 }
 
 TEST_F(UnpackTest, RefusesContentThatPathsJsonDoesNotDescribe) {

@@ -113,6 +113,18 @@ TEST_F(ScanTreeTest, RefusesWhatAKilledCallLeft) {
   }
 }
 
+TEST_F(ScanTreeTest, RefusesTreesThatAreTooDeepWithThePath) {
+  std::string folder = "/t";
+  for (int i = 0; i < 130; ++i) folder += "/deep";
+  test::MemFs fs;
+  fs.AddDir("/t");
+  fs.AddFile(folder + "/f", "x");
+  test::TestEnv env({.fs = &fs});
+  EXPECT_THAT(
+      ScanTree(env, AbsPath::Literal("/t")),
+      FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("deep/deep"), HasSubstr("lies 129 folders deep"))));
+}
+
 TEST_F(ScanTreeTest, RefusesNamesThatAreNotUtf8) {
   const std::vector<std::string> bad = {
       "\xFF",              // never in UTF-8

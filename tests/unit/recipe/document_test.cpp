@@ -57,6 +57,27 @@ TEST(ParseDocument, FindsExpressionsInBlocksAndQuotes) {
   EXPECT_EQ(ExpressionAt(*about.Find("description"), 1).place().span.line, 14);
 }
 
+TEST(ParseDocument, FindsAnExpressionInItsOwnScalar) {
+  // The first text hides its expression behind an escape; the second one holds the same expression.
+  ASSERT_OK_AND_ASSIGN(const Document document,
+                       Parse("requirements:\n  run: [\"$\\x7b{ 1 }}\", \"${{ 1 }}\"]\n"));
+  const Node& run = *document.root.Find("requirements")->Find("run");
+  EXPECT_FALSE(ExpressionAt(std::get<Node>(run.items[0].value), 0).place().exact);
+  const ExpressionPlace& second = ExpressionAt(std::get<Node>(run.items[1].value), 0).place();
+  EXPECT_TRUE(second.exact);
+  EXPECT_EQ(second.span.column, 29);
+}
+
+TEST(ParseDocument, ManyExpressionsOfOneBlockAreFoundInOnePass) {
+  std::string body = "build:\n  script: |\n";
+  for (int i = 0; i < 5'000; ++i) body += "    ${{ 1 }} ${{ 2 }}\n";
+  ASSERT_OK_AND_ASSIGN(const Document document, Parse(body));
+  const Node& script = *document.root.Find("build")->Find("script");
+  const ExpressionPlace& last = ExpressionAt(script, script.text.pieces.size() - 2).place();
+  EXPECT_EQ(last.span.line, 5'005);
+  EXPECT_EQ(last.span.column, 18);
+}
+
 TEST(ParseDocument, PointsAtTheScalarWhenTheTemplateIsFolded) {
   ASSERT_OK_AND_ASSIGN(const Document document, Parse("about:\n  summary: a ${{ 1\n    + 2 }}\n"));
   const ExpressionPlace& place = ExpressionAt(*document.root.Find("about")->Find("summary"), 1).place();

@@ -43,6 +43,39 @@ class ExpressionTest : public ::testing::Test {
   Scope scope_{"linux-64", variants_, environment_};
 };
 
+TEST_F(ExpressionTest, ValuesThatGrowAreRefusedWithAPlace) {
+  scope_.Define("a", Value(std::string(200'000, 'x')));
+  const Result<Value> joined = Evaluate("a ~ a ~ a ~ a ~ a ~ a");
+  ASSERT_THAT(joined, FailsWith(ErrorCode::kInvalidInput, "the value grows above 1 MiB"));
+  EXPECT_EQ(joined.error().span()->column, 19);
+  EXPECT_EQ(Show("a | replace('x', a)"), "error: the value grows above 1 MiB");
+  EXPECT_EQ(Show("[1, 2, 3, 4, 5, 6, 7] | join(a)"), "error: the value grows above 1 MiB");
+  EXPECT_EQ(Show("a | list | join(a)"), "error: the value grows above 1 MiB");
+  EXPECT_EQ(Show("(a | split('x'))[:1]").substr(0, 6), "error:");
+  EXPECT_EQ(Show("a | replace('xx', 'y') | length"), "100000");
+}
+
+TEST_F(ExpressionTest, AllValuesOfARecipeTogetherAreLimited) {
+  scope_.Define("a", Value(std::string(1'000'000, 'x')));
+  for (int i = 0; i < 70; ++i) {
+    const Result<Value> value = Evaluate("a");
+    if (value) continue;
+    EXPECT_THAT(value, FailsWith(ErrorCode::kInvalidInput, "the values of this recipe grow above 64 MiB"));
+    EXPECT_TRUE(value.error().span().has_value());
+    EXPECT_GT(i, 60);
+    return;
+  }
+  ADD_FAILURE() << "nothing was refused";
+}
+
+TEST_F(ExpressionTest, UniqueKeepsTheFirst) {
+  EXPECT_EQ(Show("['b', 'a', 'b', 1, 1.0, [1], [1], true, 'a'] | unique"), R"(["b","a",1,[1],true])");
+  Value::List numbers;
+  for (std::int64_t i = 0; i < 2000; ++i) numbers.emplace_back(i);
+  scope_.Define("numbers", Value(numbers));
+  EXPECT_EQ(Show("numbers | unique"), "error: 'unique' works on at most 1000 items that are no text");
+}
+
 TEST_F(ExpressionTest, Values) {
   const std::pair<const char*, const char*> cases[] = {
       {"1", "1"},

@@ -61,6 +61,38 @@ TEST(FormatError, TabsBeforeTheCaretStay) {
       HasSubstr("| \t ^"));
 }
 
+TEST(FormatError, OfALongLineShowsWhatIsAroundThePlace) {
+  const std::string line = std::string(5000, 'a') + "é<bad>é" + std::string(5000, 'z');
+  const auto formatted = [&](int column) {
+    return FormatError(Error(ErrorCode::kIo, "bad")
+                           .At({.file = "f", .line = 1, .column = column, .length = 5, .excerpt = line}));
+  };
+  const std::string middle = formatted(5003);
+  EXPECT_LT(middle.size(), 450U);
+  const std::string before = "…" + std::string(58, 'a') + "é";
+  EXPECT_THAT(middle, HasSubstr("| " + before + "<bad>é" + std::string(93, 'z') + "…\n"));
+  // The caret stands below the '<': one column for the mark, two for the bytes of 'é'.
+  EXPECT_THAT(middle, HasSubstr("| " + std::string(61, ' ') + "^~~~~"));
+  EXPECT_THAT(formatted(1), HasSubstr("| aaaa"));
+  EXPECT_THAT(formatted(1), HasSubstr("| ^~~~~"));
+  EXPECT_LT(formatted(10013).size(), 450U);
+  EXPECT_LT(formatted(999999).size(), 450U);
+  // Bytes that are no text do not lead out of the line.
+  EXPECT_LT(
+      FormatError(Error(ErrorCode::kIo, "bad").At({.file = "f", .excerpt = std::string(500, '\x80')})).size(),
+      450U);
+}
+
+TEST(SharedText, CopiesShareTheirBytes) {
+  const SharedText text(std::string(1000, 'x'));
+  const SharedText copy = text;  // NOLINT(performance-unnecessary-copy-initialization): that is the point
+  EXPECT_EQ(copy.view().data(), text.view().data());
+  EXPECT_EQ(copy, text);
+  EXPECT_EQ(SharedText("x"), SharedText(std::string("x")));
+  EXPECT_EQ(SharedText(""), SharedText());
+  EXPECT_FALSE(SharedText("x") == SharedText("y"));
+}
+
 TEST(ErrnoError, MapsTheCodesThatCallersBranchOn) {
   EXPECT_EQ(ErrnoError(ENOENT, "cannot open 'x'").code(), ErrorCode::kNotFound);
   EXPECT_EQ(ErrnoError(ENOENT, "cannot open 'x'").message(), "cannot open 'x': No such file or directory");

@@ -2,6 +2,7 @@
 
 #include "support/http.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -130,12 +131,94 @@ TEST_F(HttpTest, DroppedConnectionIsTriedAgain) {
   EXPECT_THAT(stub_.requests(), SizeIs(5));
 }
 
-TEST_F(HttpTest, TruncatedBodyIsAnErrorAndNotTriedAgain) {
-  // Bytes have reached the sink, which cannot take them back.
-  stub_.ServeInTurn("/cut", {{.body = std::string(1000, 'x'), .truncate_after = 400}, {.body = "fine"}});
-  EXPECT_THAT(GetPath("/cut"), FailsWith(ErrorCode::kNetwork, HasSubstr("/cut")));
-  EXPECT_EQ(sink_.str(), std::string(400, 'x'));
-  EXPECT_THAT(stub_.requests(), SizeIs(1));
+std::string Numbers(std::size_t count) {
+  std::string body;
+  for (std::size_t i = 0; body.size() < count; ++i) body += std::to_string(i) + ",";
+  return body.substr(0, count);
+}
+
+StubReply Rest(const std::string& body, std::size_t from, std::optional<std::size_t> truncate_after = {}) {
+  return {
+      .status = 206,
+      .headers = {{"Content-Range", "bytes " + std::to_string(from) + "-" + std::to_string(body.size() - 1) +
+                                        "/" + std::to_string(body.size())}},
+      .body = body.substr(from),
+      .truncate_after = truncate_after};
+}
+
+TEST_F(HttpTest, ACutBodyGoesOnWhereItEnded) {
+  const std::string body = Numbers(1000);
+  const std::map<std::string, std::string> tag = {{"ETag", "\"v1\""}};
+  stub_.ServeInTurn(
+      "/cut", {{.headers = tag, .body = body, .truncate_after = 400}, Rest(body, 400, 100), Rest(body, 500)});
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> progress;
+  HttpRequest request{.url = stub_.Url("/cut")};
+  request.on_progress = [&](std::uint64_t done, std::uint64_t all) { progress.emplace_back(done, all); };
+  ASSERT_OK(http_->Get(request, sink_));
+  EXPECT_EQ(sink_.str(), body);
+  const auto requests = stub_.requests();
+  ASSERT_THAT(requests, SizeIs(3));
+  EXPECT_FALSE(requests[0].headers.contains("range"));
+  EXPECT_EQ(requests[1].headers.at("range"), "bytes=400-");
+  EXPECT_EQ(requests[1].headers.at("if-range"), "\"v1\"");
+  EXPECT_EQ(requests[2].headers.at("range"), "bytes=500-");
+  ASSERT_FALSE(progress.empty());
+  EXPECT_EQ(progress.back(), std::pair(std::uint64_t{1000}, std::uint64_t{1000}));
+  EXPECT_TRUE(std::is_sorted(progress.begin(), progress.end()));
+}
+
+TEST_F(HttpTest, WithoutRangesWhatIsThereIsComparedAndPassedOver) {
+  const std::string body = Numbers(1000);
+  // Weak tags and no tags promise nothing about the bytes.
+  stub_.ServeInTurn("/cut", {{.headers = {{"ETag", "W/\"v1\""}}, .body = body, .truncate_after = 400},
+                             {.body = body, .truncate_after = 300},
+                             {.body = body, .truncate_after = 700},
+                             {.body = body}});
+  ASSERT_OK(GetPath("/cut"));
+  EXPECT_EQ(sink_.str(), body);
+  for (const StubRequest& request : stub_.requests()) EXPECT_FALSE(request.headers.contains("range"));
+}
+
+TEST_F(HttpTest, AServerMayAnswerARangeWithTheWhole) {
+  const std::string body = Numbers(1000);
+  stub_.ServeInTurn(
+      "/cut",
+      {{.headers = {{"Last-Modified", "Sat, 21 Nov 2026 10:00:00 GMT"}}, .body = body, .truncate_after = 400},
+       {.body = body}});
+  ASSERT_OK(GetPath("/cut"));
+  EXPECT_EQ(sink_.str(), body);
+  EXPECT_EQ(stub_.requests().back().headers.at("if-range"), "Sat, 21 Nov 2026 10:00:00 GMT");
+}
+
+TEST_F(HttpTest, AFileThatChangesBetweenTwoAttemptsIsRefused) {
+  const std::string body = Numbers(1000);
+  std::string other = body;
+  other[399] = 'x';
+  const auto refusal =
+      FailsWith(ErrorCode::kNetwork, HasSubstr("changed on the server while it was fetched"));
+  stub_.ServeInTurn("/other", {{.body = body, .truncate_after = 400}, {.body = other}});
+  EXPECT_THAT(GetPath("/other"), refusal);
+  stub_.ServeInTurn("/shorter", {{.body = body, .truncate_after = 400}, {.body = body.substr(0, 300)}});
+  EXPECT_THAT(GetPath("/shorter"), refusal);
+  stub_.ServeInTurn("/elsewhere", {{.headers = {{"ETag", "\"v1\""}}, .body = body, .truncate_after = 400},
+                                   Rest(body, 399)});
+  EXPECT_THAT(GetPath("/elsewhere"), refusal);
+}
+
+TEST_F(HttpTest, AttemptsThatBringNothingNewAreCounted) {
+  const std::string body = Numbers(1000);
+  stub_.Serve("/cut", {.body = body, .truncate_after = 400});
+  const Result<HttpResponse> cut = GetPath("/cut");
+  EXPECT_THAT(cut, FailsWith(ErrorCode::kNetwork, HasSubstr("/cut")));
+  EXPECT_TRUE(cut.error().retryable());
+  EXPECT_EQ(sink_.str(), body.substr(0, 400));
+  EXPECT_THAT(stub_.requests(), SizeIs(3));
+  // A server that gives little at a time is asked for long, but not for ever.
+  std::vector<StubReply> replies;
+  for (std::size_t i = 1; i < 40; ++i) replies.push_back({.body = body, .truncate_after = i});
+  stub_.ServeInTurn("/slow", replies);
+  EXPECT_THAT(GetPath("/slow"), FailsWith(ErrorCode::kNetwork, HasSubstr("/slow")));
+  EXPECT_THAT(stub_.requests(), SizeIs(23));
 }
 
 TEST_F(HttpTest, TruncationBeforeTheFirstByteIsTriedAgain) {
@@ -177,10 +260,12 @@ TEST_F(HttpTest, CredentialsDoNotFollowToAnotherServer) {
   EXPECT_FALSE(other.requests()[0].headers.contains("authorization"));
 }
 
-TEST_F(HttpTest, StalledTransferEnds) {
-  stub_.Serve("/stall", {.body = std::string(1000, 'x'), .stall_after = 10});
+TEST_F(HttpTest, StalledTransferEndsAndIsTriedAgain) {
+  const std::string body(1000, 'x');
+  stub_.ServeInTurn("/stall", {{.body = body, .stall_after = 10}, {.body = body}});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_THAT(GetPath("/stall"), FailsWith(ErrorCode::kNetwork, HasSubstr("/stall")));
+  EXPECT_OK(GetPath("/stall"));
+  EXPECT_EQ(sink_.str(), body);
   EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(20));
 }
 

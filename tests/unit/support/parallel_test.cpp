@@ -4,12 +4,16 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
+#include "support/few_threads.h"
 #include "support/matchers.h"
+#include "support/thread_pool.h"
 
 namespace ptpkg::test {
 namespace {
@@ -23,6 +27,42 @@ Error ErrorOf(std::size_t index) { return {ErrorCode::kIo, "item " + std::to_str
 void Jitter(std::size_t seed) {
   std::minstd_rand random(static_cast<unsigned>(seed * 7919 + 1));
   std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+}
+
+struct PipelineRun {
+  Result<void> result;
+  std::vector<int> done;
+  int made = 0;
+};
+
+/// Numbers 0 … count-1, multiplied by ten; each step can fail at one number.
+PipelineRun RunNumbers(int jobs, int count, std::optional<int> next_fails, std::optional<int> work_fails,
+                       std::optional<int> done_fails) {
+  PipelineRun run;
+  run.result = OrderedPipeline<int, std::unique_ptr<int>>(
+      jobs, 4,
+      [&]() -> Result<std::optional<int>> {
+        if (run.made == next_fails) return Error(ErrorCode::kIo, "next");
+        if (run.made == count) return std::optional<int>();
+        return std::optional<int>(run.made++);
+      },
+      [&](int number) -> Result<std::unique_ptr<int>> {
+        Jitter(static_cast<std::size_t>(number));
+        if (number == work_fails) return Error(ErrorCode::kCorrupt, "work");
+        return std::make_unique<int>(number * 10);
+      },
+      [&](std::unique_ptr<int> number) -> Result<void> {
+        if (*number / 10 == done_fails) return Error(ErrorCode::kRefused, "done");
+        run.done.push_back(*number);
+        return Ok();
+      });
+  return run;
+}
+
+std::vector<int> Tens(int count) {
+  std::vector<int> tens(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) tens[static_cast<std::size_t>(i)] = i * 10;
+  return tens;
 }
 
 TEST(ParallelFor, VisitsEachIndexOnce) {
@@ -88,6 +128,58 @@ TEST(ParallelFor, Nests) {
   EXPECT_EQ(sum, 100);
 }
 
+TEST(ParallelFor, NestedCallsShareTheThreads) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  ASSERT_OK(ParallelFor(4, 20, [&](std::size_t i) {
+    return ParallelFor(4, 20, [&](std::size_t k) {
+      Jitter(i * 20 + k);
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      return Ok();
+    });
+  }));
+  EXPECT_LE(threads.size(), 8U);  // the largest number that any test of this program asked for
+}
+
+TEST(TaskQueue, TasksMayAddTasks) {
+  for (const std::size_t threads : {1U, 4U}) {
+    TaskQueue queue;
+    std::atomic<int> leaves{0};
+    std::function<void(int)> grow = [&](int depth) {
+      if (depth == 0) {
+        ++leaves;
+        return;
+      }
+      for (int i = 0; i < 3; ++i) queue.Add([&grow, depth] { grow(depth - 1); });
+    };
+    queue.Add([&grow] { grow(6); });
+    queue.Run(threads);
+    EXPECT_EQ(leaves, 729);
+    queue.Run(threads);  // nothing left
+    queue.Add([] { throw std::logic_error("broken"); });
+    EXPECT_THROW(queue.Run(threads), std::logic_error);
+  }
+}
+
+TEST(Threads, WhereTheMachineGivesNoMoreFewerDoTheWork) {
+  for (const std::uint64_t threads : {0U, 1U, 12U}) {
+    EXPECT_EQ(RunWithThreads(threads,
+                             [] {
+                               std::atomic<int> sum{0};
+                               const auto count = [&](std::size_t) {
+                                 ++sum;
+                                 return Ok();
+                               };
+                               return ParallelFor(200, 1000, count).has_value() && sum == 1000;
+                             }),
+              0)
+        << threads;
+    EXPECT_EQ(RunWithThreads(threads, [] { return RunNumbers(200, 500, {}, {}, {}).done == Tens(500); }), 0)
+        << threads;
+  }
+}
+
 TEST(ParallelFor, BrokenInvariantReachesTheCaller) {
   for (const int jobs : {1, 4}) {
     EXPECT_THROW(static_cast<void>(ParallelFor(jobs, 100,
@@ -97,42 +189,6 @@ TEST(ParallelFor, BrokenInvariantReachesTheCaller) {
                                                })),
                  std::logic_error);
   }
-}
-
-struct PipelineRun {
-  Result<void> result;
-  std::vector<int> done;
-  int made = 0;
-};
-
-/// Numbers 0 … count-1, multiplied by ten; each step can fail at one number.
-PipelineRun RunNumbers(int jobs, int count, std::optional<int> next_fails, std::optional<int> work_fails,
-                       std::optional<int> done_fails) {
-  PipelineRun run;
-  run.result = OrderedPipeline<int, std::unique_ptr<int>>(
-      jobs, 4,
-      [&]() -> Result<std::optional<int>> {
-        if (run.made == next_fails) return Error(ErrorCode::kIo, "next");
-        if (run.made == count) return std::optional<int>();
-        return std::optional<int>(run.made++);
-      },
-      [&](int number) -> Result<std::unique_ptr<int>> {
-        Jitter(static_cast<std::size_t>(number));
-        if (number == work_fails) return Error(ErrorCode::kCorrupt, "work");
-        return std::make_unique<int>(number * 10);
-      },
-      [&](std::unique_ptr<int> number) -> Result<void> {
-        if (*number / 10 == done_fails) return Error(ErrorCode::kRefused, "done");
-        run.done.push_back(*number);
-        return Ok();
-      });
-  return run;
-}
-
-std::vector<int> Tens(int count) {
-  std::vector<int> tens(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) tens[static_cast<std::size_t>(i)] = i * 10;
-  return tens;
 }
 
 TEST(OrderedPipeline, KeepsTheOrder) {

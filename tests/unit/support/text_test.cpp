@@ -5,6 +5,7 @@
 
 #include "support/csv.h"
 #include "support/json.h"
+#include "support/limits.h"
 #include "support/matchers.h"
 #include "support/stream.h"
 
@@ -55,6 +56,41 @@ TEST(GlobMatch, ComponentsAndTrees) {
       {"*.so", "lib/a.so"}, {"lib/*", "lib/a/b"}, {"a?c", "a/c"}, {"[!a].h", "a.h"}, {"[!a]b", "/b"},
       {"*.so", "a.so.1"},   {"a", "ab"},          {"ab", "a"},    {"", "a"},         {"**/b", "ab"}};
   for (const auto& [pattern, path] : misses) EXPECT_FALSE(GlobMatch(pattern, path)) << pattern << " " << path;
+}
+
+TEST(GlobMatch, StarsAreFollowedAllAtOnce) {
+  // Trying one way after the other would take longer than the age of the universe.
+  std::string pattern;
+  for (int i = 0; i < 40; ++i) pattern += "*a";
+  EXPECT_FALSE(GlobMatch(pattern + "b", std::string(400, 'a')));
+  EXPECT_TRUE(GlobMatch(pattern, std::string(400, 'a')));
+  pattern.clear();
+  for (int i = 0; i < 200; ++i) pattern += "**/";
+  std::string path;
+  for (int i = 0; i < 200; ++i) path += "d/";
+  EXPECT_TRUE(GlobMatch(pattern + "x", path + "x"));
+  EXPECT_TRUE(GlobMatch(pattern + "x", "x"));
+  EXPECT_FALSE(GlobMatch(pattern + "x", path + "y"));
+}
+
+TEST(GlobMatch, StarsNextToEachOther) {
+  EXPECT_TRUE(GlobMatch("a/**/b", "a/b"));
+  EXPECT_TRUE(GlobMatch("a/**/b", "a/x/y/b"));
+  EXPECT_FALSE(GlobMatch("a/**/b", "a/xb"));
+  EXPECT_FALSE(GlobMatch("**/a", "xa"));
+  EXPECT_TRUE(GlobMatch("***", "a/b"));
+  EXPECT_TRUE(GlobMatch("a*/**/*.so", "ab/c.so"));
+  EXPECT_TRUE(GlobMatch("**", ""));
+  EXPECT_TRUE(GlobMatch("[!/]", "a"));
+  EXPECT_FALSE(GlobMatch("[!a]", "/"));
+  EXPECT_FALSE(GlobMatch("*", "a/b"));
+}
+
+TEST(NearestMatch, LooksAtWordsOnly) {
+  // A name of a hostile recipe may be as long as its file.
+  const std::string word(1'000'000, 'a');
+  const std::vector<std::string> candidates(100, word + "b");
+  EXPECT_EQ(NearestMatch(word, candidates), std::nullopt);
 }
 
 TEST(NearestMatch, FindsSlipsOnly) {
@@ -109,6 +145,18 @@ TEST(Csv, DamageNamesTheLine) {
   EXPECT_EQ(after.error().span()->line, 3);
 }
 
+TEST(Csv, RowsComeOneAtATime) {
+  int rows = 0;
+  const auto stop = [&](const CsvRow& row) -> Result<void> {
+    ++rows;
+    return row[0] == "b" ? Result<void>(Error(ErrorCode::kInvalidInput, "enough")) : Ok();
+  };
+  EXPECT_THAT(ReadCsv("a,\nb,\nc,\n", "RECORD", stop), FailsWith(ErrorCode::kInvalidInput, "enough"));
+  EXPECT_EQ(rows, 2);
+  EXPECT_THAT(ParseCsv(std::string(100, ','), "RECORD"),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("more than 64 fields")));
+}
+
 TEST(Json, DumpsSortedWithFinalLineBreak) {
   const Result<Json> json = ParseJson(R"({"b": [1, "\u00e9"], "a": null})", "x.json");
   ASSERT_OK(json);
@@ -137,6 +185,42 @@ TEST(Json, ErrorsNameThePlace) {
   for (const char* text : {"", "{", "nul", "[1,]", "{} {}", "\"\xFF\"", "\"\\ud800\"", "-", "\xEF\xBB"}) {
     EXPECT_THAT(ParseJson(text, "x.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x.json"))) << text;
   }
+}
+
+TEST(Json, LimitsDepth) {
+  const auto nested = [](std::size_t depth, char open, char close) {
+    return std::string(depth, open) + std::string(depth, close);
+  };
+  EXPECT_THAT(ParseJson(nested(limits::kJsonDepth, '[', ']'), "x.json"), IsOk());
+  EXPECT_THAT(ParseJson(nested(limits::kJsonDepth + 1, '[', ']'), "x.json"),
+              FailsWith(ErrorCode::kInvalidInput, "x.json is nested deeper than 64 levels"));
+  // As deep as ended the process before there was a limit.
+  EXPECT_THAT(ParseJson(nested(10'000'000, '[', ']'), "x.json"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("deeper")));
+  std::string objects;
+  for (std::size_t i = 0; i <= limits::kJsonDepth; ++i) objects += "{\"a\":";
+  EXPECT_THAT(ParseJson(objects, "x.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("deeper")));
+}
+
+TEST(Json, LimitsValues) {
+  const JsonLimits limits{.depth = 9, .values = 5};  // keys count
+  EXPECT_THAT(ParseJson("[1, 2, 3, 4]", "x.json", limits), IsOk());
+  EXPECT_THAT(ParseJson(R"({"a": 1, "b": 2})", "x.json", limits), IsOk());
+  for (const char* text : {"[1, 2, 3, 4, 5]", "[[], [], {}, [], []]", R"({"a": 1, "b": 2, "c": 3})"}) {
+    EXPECT_THAT(ParseJson(text, "x.json", limits),
+                FailsWith(ErrorCode::kInvalidInput, "x.json holds more than 5 values"));
+  }
+}
+
+TEST(Json, BuildsWhatTheLibraryBuilds) {
+  const std::string text =
+      R"({"a": [1, -2, 18446744073709551615, 1.5e3, true, false, null, "x", [], {}], "b": {"c": [{"d": "é"}]}})";
+  const Result<Json> json = ParseJson(text, "x.json");
+  ASSERT_OK(json);
+  EXPECT_EQ(*json, Json::parse(text));
+  EXPECT_TRUE(json->at("a").at(2).is_number_unsigned());
+  EXPECT_THAT(ParseJson("1e999", "x.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x.json")));
+  EXPECT_THAT(ParseJson(" 7 ", "x.json"), IsOkAndHolds(Json(7)));
 }
 
 TEST(Json, TypedAccess) {

@@ -1,5 +1,6 @@
 // One wrong package per finding, and right ones without any.
 #include "support/json.h"
+#include "support/limits.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
 #include "unit/elf/synthetic_elf.h"
@@ -189,6 +190,64 @@ TEST_F(CondaChecksTest, Placeholders) {
               ElementsAre(HasId("conda-placeholder-short")));
   EXPECT_THAT(with("/o" + nul, "/o", "binary"),
               UnorderedElementsAre(HasId("conda-placeholder-short"), HasId("artifact-unreadable")));
+}
+
+TEST_F(CondaChecksTest, FindingsOfAKindAreCountedAboveALimit) {
+  Json bad = Json::array();
+  for (int i = 0; i < 5000; ++i) bad.push_back("Numpy " + std::to_string(i));
+  const std::vector<Finding> findings = CheckIndex("depends", bad);
+  ASSERT_EQ(findings.size(), limits::kFindingsOfAKind + 1);
+  EXPECT_THAT(findings, ::testing::Each(HasId("conda-dependency")));
+  EXPECT_EQ(findings.back().more, 5000 - limits::kFindingsOfAKind);
+}
+
+TEST_F(CondaChecksTest, DocumentsBeyondTheLimitsAreFindings) {
+  EXPECT_THAT(
+      CheckInfo("info/index.json", std::string(100'000, '[')),
+      ElementsAre(AllOf(HasId("conda-index-invalid"), Field(&Finding::message, HasSubstr("nested deeper")))));
+  EXPECT_THAT(CheckInfo("info/index.json", std::string(limits::kCondaIndex + 1, ' ')),
+              ElementsAre(AllOf(HasId("artifact-unreadable"),
+                                Field(&Finding::message, HasSubstr("longer than 4194304 bytes")))));
+}
+
+TEST_F(CondaChecksTest, BothFormsOfAnAccentAreTwoFiles) {
+  const std::vector<RawMember> payload = {{.name = "caf\xc3\xa9", .content = "1"},
+                                          {.name = "cafe\xcc\x81", .content = "2"}};
+  EXPECT_THAT(CheckPayload(payload, payload), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, NamesThatCannotBeUnpackedAreFindings) {
+  std::string deep;
+  for (int i = 0; i < 129; ++i) deep += "d/";
+  const std::pair<std::vector<RawMember>, const char*> cases[] = {
+      {{{.name = "a\x1b[31m", .content = "1"}}, "'a\\x1b[31m' has a control character in its name"},
+      {{{.name = std::string(90, 'x'), .content = "1"},
+        {.name = std::string(90, 'x') + "/y", .content = "1"}},
+       "which is a file of the package"},
+      {{{.name = "a/b", .content = "1"}, {.name = "a", .content = "1"}},
+       "'a' is a folder of other members too"},
+      {{{.name = "a\xff", .content = "1"}}, "has a name that is not UTF-8"}};
+  for (const auto& [members, message] : cases) {
+    const std::vector<Finding> findings = CheckPayload({}, members);
+    EXPECT_THAT(findings, ElementsAre(AllOf(HasId("artifact-unreadable"),
+                                            Field(&Finding::message, HasSubstr(message)))));
+  }
+}
+
+/// The offset of the last local header, that of the info part.
+std::size_t LastLocalHeader(const std::string& zip) { return zip.rfind("PK\x03\x04"); }
+
+TEST_F(CondaChecksTest, ABrokenLocalHeaderIsAnError) {
+  // Python's zipfile, and so conda, cannot read the member; libzip could.
+  test::WriteRawConda(env_, {.info = DemoInfo({}), .payload = {}}, env_.dir() / "whole.conda");
+  std::string zip = env_.dir().ReadFile("whole.conda");
+  zip[LastLocalHeader(zip) + 30] = 'X';  // of its name
+  const AbsPath package = env_.dir().WriteFile("demo-1.0-0.conda", zip);
+  EXPECT_THAT(Check(package),
+              ElementsAre(AllOf(HasId("artifact-unreadable"), Field(&Finding::severity, Severity::kError),
+                                Field(&Finding::message, HasSubstr("in its local header")))));
+  EXPECT_THAT(conda::ReadPackageInfo(env_, package),
+              test::FailsWith(ErrorCode::kCorrupt, HasSubstr("local header")));
 }
 
 TEST_F(CondaChecksTest, NamesAndMetadata) {

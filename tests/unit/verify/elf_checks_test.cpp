@@ -180,7 +180,7 @@ TEST(ElfChecks, DeepNestingEnds) {
   for (int i = 0; i < 140; ++i) path += "/d";
   tree.fs().AddDir(path);
   EXPECT_THAT(CheckTree(tree.env(), AbsPath::Literal(kRoot), {}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("128 deep")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies more than 128 folders deep")));
 }
 
 }  // namespace

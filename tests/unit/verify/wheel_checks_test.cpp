@@ -2,9 +2,11 @@
 
 #include "verify/wheel_checks.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/limits.h"
 #include "support/matchers.h"
 #include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
@@ -105,6 +107,42 @@ TEST_F(WheelChecksTest, Metadata) {
   EXPECT_THAT(with(kMetadata + "Summary: " + std::string(513, 's') + "\n"),
               ElementsAre("wheel-summary " + file));
   EXPECT_THAT(with(kMetadata + "Summary: a\n        b\n"), ElementsAre("wheel-summary " + file));
+}
+
+TEST_F(WheelChecksTest, DocumentsBeyondTheLimitsAreFindings) {
+  const std::string long_description = kMetadata + "\n" + std::string(limits::kMetadata, 'x');
+  EXPECT_THAT(Ids(With({{kInfo + "METADATA", long_description}})),
+              testing::Contains("wheel-document-size " + kInfo + "METADATA"));
+  EXPECT_THAT(Ids(With({{kInfo + "entry_points.txt", std::string(limits::kMetadata + 1, '#')}})),
+              testing::Contains("wheel-document-size " + kInfo + "entry_points.txt"));
+}
+
+TEST_F(WheelChecksTest, FindingsOfAKindAreCountedAboveALimit) {
+  std::string metadata = kMetadata;
+  for (int i = 0; i < 5000; ++i) metadata += "Requires-Dist: a b\n";
+  const std::vector<Finding> findings = Check(With({{kInfo + "METADATA", metadata}}));
+  ASSERT_EQ(findings.size(), limits::kFindingsOfAKind + 1);
+  EXPECT_EQ(findings.back().id, "wheel-requirement-invalid");
+  EXPECT_EQ(findings.back().more, 5000 - limits::kFindingsOfAKind);
+}
+
+TEST_F(WheelChecksTest, NamesThatCannotBeUnpackedAreFindings) {
+  std::string deep;
+  for (int i = 0; i < 129; ++i) deep += "d/";
+  const std::pair<Members, const char*> cases[] = {
+      {With({{"toy/a\nb.py", "x"}}), "'toy/a\\x0ab.py' has a control character in its name"},
+      {With({{"toy/" + std::string(300, 'x'), "x"}}),
+       "has a part of 300 bytes in its name; file systems take 255"},
+      {With({{deep + "f", "x"}}), "lies 129 folders deep, more than 128"},
+      {With({{"toy.py/x", "x"}}), "lies below 'toy.py', which is a file"}};
+  for (const auto& [members, message] : cases) {
+    const std::vector<Finding> findings = Check(members);
+    ASSERT_FALSE(findings.empty()) << message;
+    const auto unreadable = std::find_if(findings.begin(), findings.end(),
+                                         [](const Finding& f) { return f.id == "artifact-unreadable"; });
+    ASSERT_NE(unreadable, findings.end()) << message;
+    EXPECT_THAT(unreadable->message, testing::HasSubstr(message));
+  }
 }
 
 TEST_F(WheelChecksTest, Licenses) {

@@ -98,5 +98,17 @@ TEST(InterpreterTag, ReadsARealInterpreter) {
   EXPECT_THAT(tag.platform, testing::StartsWith("linux_"));
 }
 
+TEST(ParseTag, LimitsWhatASetStandsFor) {
+  std::string words = "a";
+  for (int i = 1; i < 10; ++i) words += ".a";
+  EXPECT_THAT(ParseTag(words + "-" + words + "-" + words), test::IsOk());  // 1000
+  EXPECT_THAT(ParseTag(words + ".a-" + words + "-" + words),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands for more than 1000")));
+  std::string many = "a";
+  for (int i = 0; i < 1'000'000; ++i) many += ".a";
+  EXPECT_THAT(ParseTag(many + "-" + many + "-" + many),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands for more than 1000")));
+}
+
 }  // namespace
 }  // namespace ptpkg::wheel

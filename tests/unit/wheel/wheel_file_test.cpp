@@ -50,6 +50,10 @@ TEST(WheelFile, SaysWhatIsWrong) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'Tag'")));
   EXPECT_THAT(ParseWheelFile(version + purelib + "Tag: py3-none\n", "WHEEL"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'py3-none' is not a compatibility tag")));
+  std::string tags;
+  for (int i = 0; i < 600; ++i) tags += "Tag: py2.py3-none-any\n";
+  EXPECT_THAT(ParseWheelFile(version + purelib + tags, "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stand for more than 1000 plain ones")));
 }
 
 }  // namespace

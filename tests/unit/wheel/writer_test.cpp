@@ -25,7 +25,7 @@ class WriteWheelTest : public testing::Test {
   ToyProject project_{env_, env_.dir()};
 
   std::string Member(const Artifact& wheel, const std::string& name) {
-    Result<archive::ZipReader> zip = archive::ZipReader::Open(wheel.path);
+    Result<archive::ZipReader> zip = archive::ZipReader::Open(*MakeOsFs(), wheel.path);
     EXPECT_THAT(zip, test::IsOk());
     if (!zip) return "";
     const Result<std::string> text = zip->ReadText(name);
@@ -38,7 +38,7 @@ TEST_F(WriteWheelTest, LaysTheWheelOutAsTheFormatSays) {
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project_.Write(env_));
   EXPECT_EQ(wheel.format, ArtifactFormat::kWheel);
   EXPECT_EQ(wheel.path.Name(), "toy_project-1.0+cpu-cp311-cp311-linux_x86_64.whl");
-  ASSERT_OK_AND_ASSIGN(const archive::ZipReader zip, archive::ZipReader::Open(wheel.path));
+  ASSERT_OK_AND_ASSIGN(const archive::ZipReader zip, archive::ZipReader::Open(*MakeOsFs(), wheel.path));
   std::vector<std::string> names;
   for (const archive::ZipReader::Member& member : zip.members()) names.push_back(member.name);
   const std::string info = "toy_project-1.0+cpu.dist-info/";

@@ -1,0 +1,44 @@
+#pragma once
+// How much is taken of what others wrote: every limit on input, in one place. Layer: support.
+// docs/limits.md says what each is for and what real packages need; scripts/check_docs holds the two
+// together.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptpkg::limits {
+
+// Archives, as a sum over one of them.
+inline constexpr std::uint64_t kUnpackedBytes = 64ULL << 30U;
+inline constexpr std::uint64_t kUnpackedRatio = 200;  ///< To the packed size, above 64 MiB unpacked.
+inline constexpr std::uint64_t kMembers = 1'000'000;  ///< Folders that no member names count too.
+
+// Names of files, inside of archives and on disk.
+inline constexpr std::size_t kNamePart = 255;     ///< Bytes between two '/': NAME_MAX.
+inline constexpr std::size_t kName = 4096;        ///< Bytes of a path: PATH_MAX.
+inline constexpr std::size_t kFolderDepth = 128;  ///< Folders inside one another.
+
+// Documents. Sizes in bytes of the text as it is read.
+inline constexpr std::size_t kJsonDepth = 64;             ///< Objects and lists inside one another.
+inline constexpr std::size_t kJsonValues = 8'000'000;     ///< Values and keys of one document.
+inline constexpr std::uint64_t kCondaIndex = 4U << 20U;   ///< Each of index.json, about.json and their like.
+inline constexpr std::uint64_t kCondaInfo = 256U << 20U;  ///< All files below info/ together.
+inline constexpr std::uint64_t kMetadata = 16U << 20U;    ///< METADATA, WHEEL, entry_points.txt, each.
+inline constexpr std::uint64_t kRecord = 128U << 20U;     ///< RECORD.
+inline constexpr std::size_t kRecordRows = 1'000'000;     ///< No archive has more members.
+inline constexpr std::size_t kTags = 1000;                ///< Plain tags that those of a wheel stand for.
+
+// Recipes and variant files.
+inline constexpr std::uint64_t kRecipe = 1U << 20U;     ///< One file.
+inline constexpr std::size_t kYamlDepth = 64;           ///< Lists and mappings inside one another.
+inline constexpr std::size_t kYamlNodes = 100'000;      ///< Scalars, lists, mappings and keys of one file.
+inline constexpr std::size_t kExpression = 2000;        ///< Bytes of one ${{ }}.
+inline constexpr std::size_t kExpressionDepth = 64;     ///< Parentheses, lists and calls.
+inline constexpr std::size_t kValue = 1U << 20U;        ///< Bytes of one value; 40 for an item of a list.
+inline constexpr std::size_t kEvaluation = 64U << 20U;  ///< Bytes of all values of one evaluation.
+
+// What is shown.
+inline constexpr std::size_t kFindingsOfAKind = 200;  ///< Of one id and severity; the rest is counted.
+inline constexpr std::size_t kShownLine = 2000;       ///< Bytes of one line of a child, error or finding.
+
+}  // namespace ptpkg::limits

@@ -1,0 +1,20 @@
+#pragma once
+// Text of others: is it UTF-8, and how is it shown. Layer: support. Source: RFC 3629.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ptpkg {
+
+/// The length of the well-formed character at the start of `text`; 0 if there is none (empty, overlong form,
+/// surrogate, above U+10FFFF, cut off).
+std::size_t Utf8Length(std::string_view text);
+bool IsUtf8(std::string_view text);
+
+/// True if `text` holds a byte below 0x20 or 0x7F. PyPI refuses such names in either zip directory.
+bool HasControlCharacter(std::string_view text);
+/// `text` with control and invalid bytes as "\xNN", for messages.
+std::string Printable(std::string_view text);
+
+}  // namespace ptpkg

@@ -1,0 +1,15 @@
+#pragma once
+// Texts in which a tree says something about itself. Layer: verify.
+
+#include <optional>
+#include <string>
+
+#include "support/env.h"
+
+namespace ptpkg::verify {
+
+/// METADATA, WHEEL or index.json at `path`; nullopt for one above limits::kMetadata, which the checks of its
+/// format report. Errors: kIo, kNotFound.
+Result<std::optional<std::string>> ReadDeclaration(Env& env, const AbsPath& path);
+
+}  // namespace ptpkg::verify

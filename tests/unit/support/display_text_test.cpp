@@ -1,0 +1,65 @@
+#include "support/display_text.h"
+
+#include <gtest/gtest.h>
+
+#include "support/error.h"
+#include "support/utf8.h"
+
+namespace ptpkg::test {
+namespace {
+
+TEST(DisplayLine, LeavesTextAlone) {
+  EXPECT_EQ(DisplayLine("plain text, [brackets] ~"), "plain text, [brackets] ~");
+  EXPECT_EQ(DisplayLine("\ttab, naïve, 漢字, 😀"), "\ttab, naïve, 漢字, 😀");
+  EXPECT_EQ(DisplayLine(""), "");
+}
+
+TEST(DisplayLine, EscapeSequencesGo) {
+  EXPECT_EQ(DisplayLine("\x1b[1;31mred\x1b[0m"), "red");
+  EXPECT_EQ(DisplayLine("a\x1b[2J\x1b[H\x1b[?25lb"), "ab");
+  EXPECT_EQ(DisplayLine("\x1b]0;title\x07text"), "text");
+  EXPECT_EQ(DisplayLine("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), "link");
+  EXPECT_EQ(DisplayLine("\x1bPdevice\x1b\\x\x1b(By\x1b=z\x1b"), "xyz");
+  EXPECT_EQ(DisplayLine("\xc2\x9b31mred"), "31mred");  // CSI as one character
+  EXPECT_EQ(DisplayLine("\x9b"), "\\x9b");
+  // A string that never ends hides nothing.
+  EXPECT_EQ(DisplayLine("\x1b]0;the rest"), "0;the rest");
+  EXPECT_EQ(DisplayLine("\x1b]0;a\x1b[31mb"), "0;ab");
+}
+
+TEST(DisplayLine, ControlCharactersGo) {
+  EXPECT_EQ(DisplayLine(std::string("a\0b\a\bc\x7f", 7)), "abc");
+  EXPECT_EQ(DisplayLine("\u202etxt.exe\u2066x\u200e\u2028"), "txt.exex");
+  EXPECT_EQ(DisplayLine("10 %\r20 %\r100 %"), "100 %");
+  EXPECT_EQ(DisplayLine("windows\r"), "windows");
+  EXPECT_EQ(DisplayLine("\xff\xc3"), "\\xff\\xc3");
+}
+
+TEST(DisplayLine, LongLinesLoseTheirMiddle) {
+  const std::string line = "begin" + std::string(400'000, 'x') + "end";
+  const std::string shown = DisplayLine(line);
+  EXPECT_LT(shown.size(), limits::kShownLine + 40);
+  EXPECT_TRUE(shown.starts_with("beginxxx"));
+  EXPECT_TRUE(shown.ends_with("xxxend"));
+  EXPECT_NE(shown.find("… (398008 bytes) …"), std::string::npos) << shown.substr(990, 60);
+  std::string wide;
+  for (int i = 0; i < 3000; ++i) wide += "é";
+  for (std::size_t max = 100; max < 104; ++max) EXPECT_TRUE(IsUtf8(DisplayLine(wide, max))) << max;
+}
+
+TEST(DisplayText, LineByLine) {
+  EXPECT_EQ(DisplayText("a\x1b[31m\n\x1b[0mb\n"), "a\nb\n");
+  EXPECT_EQ(DisplayText(""), "");
+}
+
+TEST(DisplayText, DiagnosticsGoThroughIt) {
+  const Error error = Error(ErrorCode::kIo, "cannot read 'a\x1b[2Jb'")
+                          .At({.file = "f\x1b[1m", .line = 1, .excerpt = "x: \x1b[31m"})
+                          .WithContext("while \abeeping")
+                          .WithHint("do\x1b]0;x\x07 not");
+  EXPECT_EQ(FormatError(error),
+            "f:1:1: error: cannot read 'ab'\n    1 | x: \n      | ^\n  note: while beeping\n  hint: do not");
+}
+
+}  // namespace
+}  // namespace ptpkg::test
