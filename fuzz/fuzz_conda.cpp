@@ -2,6 +2,7 @@
 // it is, or a plain tar that is packed into a .tar.bz2 here, so that mutations reach its members.
 
 #include "conda/package.h"
+#include "conda/package_info.h"
 #include "fuzz/extract_check.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"

@@ -3,6 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
 #include "recipe/expression.h"
+#include "support/json.h"
 #include "support/limits.h"
 #include "unit/recipe/fake_variants.h"
 

@@ -1,8 +1,8 @@
 // Reads arbitrary bytes as an environment marker, as a requirement, and as a conda dependency.
 
-#include "conda/match_spec.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
+#include "spec/match_spec.h"
 #include "wheel/marker.h"
 #include "wheel/requirement.h"
 
@@ -51,9 +51,9 @@ void CheckRequirement(std::string_view text) {
 }
 
 void CheckSpec(std::string_view text) {
-  const auto spec = conda::NormalizeMatchSpec(text);
+  const auto spec = spec::NormalizeMatchSpec(text);
   if (!spec) return RequireFair(spec.error());
-  const auto again = conda::NormalizeMatchSpec(*spec);
+  const auto again = spec::NormalizeMatchSpec(*spec);
   Require(again && *again == *spec, "a normal form has another normal form");
 }
 

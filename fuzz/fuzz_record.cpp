@@ -2,6 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
+#include "support/limits.h"
 #include "wheel/core_metadata.h"
 #include "wheel/entry_points.h"
 #include "wheel/record.h"

@@ -9,6 +9,7 @@
 #include "cli/quantity.h"
 #include "cli/verbs.h"
 #include "pipeline/cache.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {

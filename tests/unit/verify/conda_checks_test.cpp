@@ -1,4 +1,5 @@
 // One wrong package per finding, and right ones without any.
+#include "conda/package_info.h"
 #include "support/json.h"
 #include "support/limits.h"
 #include "support/matchers.h"
