@@ -1,6 +1,6 @@
 #pragma once
 // Which packages of our own channel a build uses. Layer: channel.
-// Not a solver of foreign channels, which stays a conda client's job (docs/decisions/0006).
+// Not a solver of foreign channels, which stays a conda client's job (docs/decisions/0011).
 
 #include <string>
 #include <vector>

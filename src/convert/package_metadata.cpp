@@ -6,6 +6,7 @@
 
 #include "conda/package_info.h"
 #include "model/package_note.h"
+#include "spec/python_version.h"
 #include "support/text.h"
 #include "wheel/version.h"
 #include "wheel/wheel_file.h"
@@ -14,18 +15,6 @@ namespace ptpkg::convert {
 
 namespace {
 
-/// ">=3.11,<3.12.0a0" for "3.11" or "3.11.7".
-std::string PythonPin(std::string_view version) {
-  const std::vector<std::string> parts = Split(version, '.');
-  if (parts.size() < 2) return std::string(version);
-  int minor = 0;
-  for (const char digit : parts[1]) {
-    if (digit < '0' || digit > '9') return std::string(version);
-    minor = minor * 10 + (digit - '0');
-  }
-  return fmt::format(">={0}.{1},<{0}.{2}.0a0", parts[0], parts[1], minor + 1);
-}
-
 std::string RunSpec(const recipe::Recipe& recipe, const recipe::MatchSpec& spec) {
   const auto python = recipe.variant.find("python");
   if (spec.name != "python" || !spec.version.empty() || python == recipe.variant.end() ||
@@ -33,7 +22,9 @@ std::string RunSpec(const recipe::Recipe& recipe, const recipe::MatchSpec& spec)
     return spec.str();
   }
   // A variant value may itself be a spec, "3.11.* *_cpython".
-  return "python " + PythonPin(Split(ReplaceAll(python->second, ".*", ""), ' ').front());
+  const std::string version = Split(ReplaceAll(python->second, ".*", ""), ' ').front();
+  const Result<std::string> pin = spec::PythonPin(version);
+  return "python " + (pin ? *pin : version);
 }
 
 void SetUnlessEmpty(std::map<std::string, std::string>& about, const char* key, const std::string& value) {

@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "convert/requirement_map.h"
+#include "spec/build_string.h"
+#include "spec/constraint.h"
+#include "spec/python_version.h"
 #include "spec/version_spec.h"
 #include "support/text.h"
 #include "wheel/requirement.h"
@@ -25,8 +28,9 @@ constexpr std::array<Machine, 4> kMachines = {{{"x86_64", "linux-64"},
 
 /// "3.11" of "cp311"; nullopt for other interpreters.
 std::optional<std::string> CpythonVersion(std::string_view python_tag) {
-  if (!python_tag.starts_with("cp3") || python_tag.size() < 4) return std::nullopt;
-  return "3." + std::string(python_tag.substr(3));
+  if (!python_tag.starts_with("cp3")) return std::nullopt;
+  const Result<std::string> minor = spec::PythonMinor("3." + std::string(python_tag.substr(3)));
+  return minor ? std::optional(*minor) : std::nullopt;
 }
 
 /// The lowest glibc that the tags ask for: "2.28" of manylinux_2_28. "" without one.
@@ -65,14 +69,6 @@ wheel::MarkerEnvironment MarkersFor(const std::string& python, std::string_view 
           {"python_full_version", python + ".0"}};
 }
 
-/// ">=3.11,<3.12.0a0"
-std::string MinorPin(const std::string& python) {
-  const std::string minor = python.substr(python.find('.') + 1);
-  int number = 0;
-  for (const char digit : minor) number = number * 10 + (digit - '0');
-  return fmt::format("python >={},<3.{}.0a0", python, number + 1);
-}
-
 Result<std::string> ChoosePython(const wheel::WheelInfo& info, const std::string& wanted) {
   const wheel::Tag& first = info.tags.front();
   const bool several = first.abi == "abi3" || first.abi == "none";
@@ -93,6 +89,14 @@ Result<std::string> ChoosePython(const wheel::WheelInfo& info, const std::string
   return wanted;
 }
 
+/// ">=3.11.4" excludes some releases of 3.11, not all.
+Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& constraint) {
+  PTPKG_TRY(const spec::Constraint releases,
+            spec::Constraint::Of({.name = "python", .version = minor + ".*"}));
+  PTPKG_TRY(const spec::Constraint wanted, spec::Constraint::Of({.name = "python", .version = constraint}));
+  return spec::CanMeet(std::array{releases, wanted});
+}
+
 }  // namespace
 
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python) {
@@ -101,12 +105,17 @@ Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& py
     return tag.platform == "any" && tag.abi == "none";
   });
   const std::string requires_python(info.metadata.Get("Requires-Python"));
-  PTPKG_TRY(target.python, ChoosePython(info, python));
+  Result<std::string> wanted = spec::PythonMinor(python);
+  if (!wanted) {
+    return Error(ErrorCode::kUsage, fmt::format("--python: {}", wanted.error().message()))
+        .WithHint(wanted.error().hint());
+  }
+  PTPKG_TRY(target.python, ChoosePython(info, *wanted));
   std::string constraint;
   if (!requires_python.empty()) {
     PTPKG_TRY(const wheel::Requirement parsed, wheel::ParseRequirement("python" + requires_python));
     constraint = CondaConstraint(parsed.specifiers);
-    PTPKG_TRY(const bool fits, spec::VersionMatches(target.python, constraint));
+    PTPKG_TRY(const bool fits, SomePatchReleaseFits(target.python, constraint));
     if (!fits) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the wheel requires Python '{}', which {} does not satisfy", requires_python,
@@ -133,8 +142,9 @@ Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& py
   }
   target.site_packages = fmt::format("lib/python{}/site-packages", target.python);
   target.subdir = machine->subdir;
-  target.build_prefix = "py" + ReplaceAll(target.python, ".", "");
-  target.depends.push_back(MinorPin(target.python));
+  target.build_prefix = "py" + spec::VersionDigits(target.python, 2);
+  PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
+  target.depends.push_back("python " + pin);
   if (const std::string glibc = LowestGlibc(info.tags); !glibc.empty()) {
     target.depends.push_back(fmt::format("__glibc >={},<3.0.a0", glibc));
   }

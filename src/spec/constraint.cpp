@@ -8,7 +8,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The lowest version above all that begin with `text`: "1.3dev" of "1.2", "1.2" of "1.2rc" (a number sorts
+/// A version above all that begin with `text`, and as near: "1.3" of "1.2", "1.2" of "1.2rc" (a number sorts
 /// after words), "1.0" of "1.rc".
 std::string NextFamily(std::string text) {
   while (!text.empty() && !IsDigit(text.back()) && text.back() != '.' && text.back() != '+' &&
@@ -22,7 +22,7 @@ std::string NextFamily(std::string text) {
   } else {
     text.insert(at, 1, '1');
   }
-  return text + "dev";
+  return text;
 }
 
 /// Versions of which at least one lies in each stretch of the order that the clauses with these bounds cannot
@@ -34,8 +34,9 @@ std::vector<Version> Witnesses(const std::vector<Version>& bounds) {
     const std::string& text = bound.str();
     const std::string local = text.find('+') == std::string::npos ? "+" : ".";
     witnesses.push_back(bound);
-    for (const std::string& near :
-         {text + local + "dev", text + local + "0.0.0.1", text + "post", text + "dev", NextFamily(text)}) {
+    // "<3.13.0a0" means "before all of 3.13", although "3.13dev" sorts below it.
+    if (!text.ends_with("a0")) witnesses.push_back(Version::AnyText(text + local + "dev"));
+    for (const std::string& near : {text + local + "0.0.0.1", text + "post", NextFamily(text)}) {
       witnesses.push_back(Version::AnyText(near));
     }
   }

@@ -52,8 +52,9 @@ struct Collision {
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
                                        std::span<const Choice> choices);
 
-/// Whether some version and some build satisfy all `constraints`, when it is not known which there are. False
-/// is certain; true is not for builds that are patterns and for versions with a star inside.
+/// Whether some version and some build satisfy all `constraints`, when it is not known which there are. True
+/// is uncertain for builds that are patterns and for versions with a star inside. "<3.13.0a0" is taken as it
+/// is meant: it excludes all of 3.13, also a "3.13dev" that sorts below it.
 bool CanMeet(std::span<const Constraint> constraints);
 
 /// The first two, by `second`, then `first`, that cannot meet.

@@ -56,7 +56,7 @@ Error BadSpec(std::string_view text, std::string_view why) {
 
 std::string_view MatchSpecName(std::string_view text) {
   text = Trim(text);
-  return text.substr(0, text.find_first_of(" \t\r\n<>=!~"));
+  return text.substr(0, text.find_first_of(" \t\r\n<>=!~[("));
 }
 
 Result<MatchSpec> MatchSpec::Parse(std::string_view text) {

@@ -47,6 +47,35 @@ TEST(TargetOf, StableAbiGoesWithTheChosenPython) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("3.9")));
 }
 
+TEST(TargetOf, APatchReleaseMeansItsMinorVersion) {
+  const auto target = TargetOf(Wheel({"cp39-abi3-manylinux2014_x86_64"}), "3.11.7");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_EQ(target->python, "3.11");
+  EXPECT_EQ(target->site_packages, "lib/python3.11/site-packages");
+  EXPECT_EQ(target->build_prefix, "py311");
+  EXPECT_THAT(target->depends, Contains("python >=3.11,<3.12.0a0"));
+  EXPECT_EQ(target->markers.find("python_full_version")->second, "3.11.0");
+  const auto next = TargetOf(Wheel({"cp39-abi3-manylinux2014_x86_64"}), "3.9");
+  ASSERT_THAT(next, test::IsOk());
+  EXPECT_THAT(next->depends, Contains("python >=3.9,<3.10.0a0"));
+}
+
+TEST(TargetOf, RefusesAPythonThatIsNone) {
+  for (const char* python : {"", "3", "3.x", "3.11.*", "3.12.0rc1", "311"}) {
+    const auto failed = TargetOf(Wheel({"py3-none-any"}), python);
+    ASSERT_THAT(failed, FailsWith(ErrorCode::kUsage, HasSubstr("--python: '"))) << python;
+    EXPECT_EQ(failed.error().hint(), "write it as '3.11'");
+  }
+  EXPECT_THAT(TargetOf(Wheel({"cp3x-cp3x-manylinux_2_28_x86_64"}), "3.11"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("CPython")));
+}
+
+TEST(TargetOf, RequiresPythonMayExcludePatchReleases) {
+  EXPECT_THAT(TargetOf(Wheel({"cp311-cp311-manylinux_2_28_x86_64"}, ">=3.11.4,<4"), "3.11"), test::IsOk());
+  EXPECT_THAT(TargetOf(Wheel({"py3-none-any"}, "!=3.11.*"), "3.11"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("3.11 does not satisfy")));
+}
+
 TEST(TargetOf, RefusesWhatCondaHasNoPlaceFor) {
   EXPECT_THAT(TargetOf(Wheel({"cp311-cp311-win_amd64"}), "3.11"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("win_amd64")));

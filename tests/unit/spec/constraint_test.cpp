@@ -76,6 +76,8 @@ TEST(CanMeet, KnowsWithoutPackages) {
                                                                 {"x >=1", "x <=1"},
                                                                 {"x >1", "x <1.0.0.1"},
                                                                 {"x <1.2", "x =1.2"},
+                                                                {"x <1.2a1", "x =1.2"},
+                                                                {"x >1.2", "x !=1.2.*", "x <1.3"},
                                                                 {"x >1.2.99", "x =1.2"},
                                                                 {"x !=1.2.*", "x >=1.2"},
                                                                 {"x !=1.2.*", "x >1.1post"},
@@ -88,6 +90,8 @@ TEST(CanMeet, KnowsWithoutPackages) {
     EXPECT_TRUE(CanMeet(All(pair))) << pair.front() << " and " << pair.back();
   }
   for (const auto& pair : std::vector<std::vector<const char*>>{{"x 3.11.*", "x >=3.12,<3.13.0a0"},
+                                                                {"x 3.13.*", "x >=3.12,<3.13.0a0"},
+                                                                {"x =3.13", "x <3.13.0a0"},
                                                                 {"x >1", "x <=1"},
                                                                 {"x >1", "x <1"},
                                                                 {"x ==1.0", "x >=2"},

@@ -72,6 +72,7 @@ TEST(MatchSpecName, NeedsNoValidSpec) {
   EXPECT_EQ(MatchSpecName("numpy >=1"), "numpy");
   EXPECT_EQ(MatchSpecName(" numpy>=1"), "numpy");
   EXPECT_EQ(MatchSpecName("numpy"), "numpy");
+  EXPECT_EQ(MatchSpecName("numpy[version='>=1']"), "numpy");
   EXPECT_EQ(MatchSpecName(""), "");
 }
 
