@@ -63,7 +63,7 @@ std::string CommonNames(const Program& program) {
 
 std::string OptionHead(const Option& option) {
   if (option.IsPositional()) return option.Repeats() ? option.names + "..." : option.names;
-  const std::string names = Join(option.Names(), ", ");
+  std::string names = Join(option.Names(), ", ");
   if (option.IsFlag()) return names;
   return fmt::format("{} {}", names, ShowsChoices(option) ? Join(option.choices, "|") : option.value);
 }

@@ -22,8 +22,8 @@ namespace {
 // The signal handler can reach nothing else.
 CancelToken cancel_token;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-volatile std::sig_atomic_t last_signal =
-    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): as above
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as above
+volatile std::sig_atomic_t last_signal = 0;
 
 /// The first signal asks for an orderly end, which removes what is unfinished; the second one does not ask.
 void OnSignal(int signal_number) {

@@ -29,7 +29,7 @@ std::string Stage(const Style& style, std::string_view stage) {
 /// "412.3 MB of 1.1 GB, 35.0 MB/s, 20 s left", or less of it.
 std::string Progress(const RunningTask& task, double seconds, std::size_t columns) {
   const std::uint64_t total = task.info.total_bytes;
-  const std::string bytes = task.done_bytes == 0 ? "" : HumanBytes(task.done_bytes);
+  std::string bytes = task.done_bytes == 0 ? "" : HumanBytes(task.done_bytes);
   std::string text =
       total > 0 && task.done_bytes > 0 ? fmt::format("{} of {}", bytes, HumanBytes(total)) : bytes;
   if (DisplayWidth(text) > columns) return bytes;

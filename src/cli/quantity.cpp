@@ -68,7 +68,7 @@ std::string Age(std::int64_t unix_ns, std::chrono::system_clock::time_point now)
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch() - then).count();
   if (seconds < 60) return "just now";
   if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{} h ago", seconds / 3600);
+  if (seconds < 48L * 3600) return fmt::format("{} h ago", seconds / 3600);
   return fmt::format("{} d ago", seconds / 86400);
 }
 

@@ -31,7 +31,7 @@ AtomicFile::~AtomicFile() {
   static_cast<void>(fs_->Remove(temp_));
 }
 
-Result<AtomicFile> AtomicFile::Create(Fs& fs, AbsPath target) {
+Result<AtomicFile> AtomicFile::Create(Fs& fs, const AbsPath& target) {
   const std::string frame = fmt::format("while writing '{}'", target.str());
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     const AbsPath temp = target.Parent() / NewScratchFileName(target.Name());

@@ -19,7 +19,7 @@ class AtomicFile {
  public:
   /// Makes a scratch file (scratch.h) beside the target, locked until it has its name or is gone; the folder
   /// must exist.
-  static Result<AtomicFile> Create(Fs& fs, AbsPath target);
+  static Result<AtomicFile> Create(Fs& fs, const AbsPath& target);
 
   AtomicFile(AtomicFile&&) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;

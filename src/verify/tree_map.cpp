@@ -56,6 +56,30 @@ Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& fol
   return Ok();
 }
 
+namespace {
+
+/// The folder above; nullopt for the top.
+std::optional<std::string> FolderAbove(const std::string& at) {
+  if (at.empty()) return std::nullopt;
+  const std::size_t slash = at.rfind('/');
+  return at.substr(0, slash == std::string::npos ? 0 : slash);
+}
+
+}  // namespace
+
+bool TreeMap::PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const {
+  std::string target = link.target;
+  if (target.starts_with('/')) {
+    const auto below = Below(target, root_);
+    if (!below) return false;
+    target = *below;
+    at.clear();
+  }
+  const std::vector<std::string> more = Split(target, '/');
+  ahead.insert(ahead.begin(), more.begin(), more.end());
+  return true;
+}
+
 Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
   std::string at(folder);
   const std::vector<std::string> parts = Split(text, '/');
@@ -66,9 +90,9 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
     ahead.pop_front();
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      if (at.empty()) return {.end = WalkEnd::kOutside};
-      const std::size_t slash = at.rfind('/');
-      at.resize(slash == std::string::npos ? 0 : slash);
+      const std::optional<std::string> above = FolderAbove(at);
+      if (!above) return {.end = WalkEnd::kOutside};
+      at = *above;
       continue;
     }
     const std::string child = Child(at, part);
@@ -79,15 +103,7 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
       at = child;
     } else if (node.kind == FileKind::kSymlink) {
       if (++links > kMaxLinks) return {.end = WalkEnd::kLoop};
-      std::string target = node.target;
-      if (target.starts_with('/')) {
-        const auto below = Below(target, root_);
-        if (!below) return {.end = WalkEnd::kOutside};
-        target = *below;
-        at.clear();
-      }
-      const std::vector<std::string> more = Split(target, '/');
-      ahead.insert(ahead.begin(), more.begin(), more.end());
+      if (!PutAhead(node, at, ahead)) return {.end = WalkEnd::kOutside};
     } else {
       if (!ahead.empty()) return {.end = WalkEnd::kMissing};
       return {.end = WalkEnd::kFound, .path = child, .node = &node};

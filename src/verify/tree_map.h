@@ -2,6 +2,7 @@
 // The names of a tree, and where paths through it lead. Layer: verify. Source: path_resolution(7): ".." is
 // the parent of the folder that was really reached, and a folder that is not there ends the walk.
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ class TreeMap {
   [[nodiscard]] const std::map<std::string, TreeNode, std::less<>>& nodes() const { return nodes_; }
 
  private:
+  /// Puts what `link` says before the rest of the way; from the root on when it is absolute. False: outside.
+  bool PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
   Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth);
 
   std::string root_;

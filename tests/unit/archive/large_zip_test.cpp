@@ -72,9 +72,10 @@ TEST(LargeZip, StoredMemberAndOffsetsBeyond4GiB) {
   EXPECT_EQ(zip::Get16(local, 28), 20);
   EXPECT_EQ(zip::Get64(local, 41), kLarge);
   EXPECT_EQ(zip::Get64(local, 49), kLarge);
-  EXPECT_THAT(StrictZipProblems(*real),
-              IsOkAndHolds(::testing::Contains(::testing::Field(&ZipProblem::text, ::testing::HasSubstr("50 times")))
-                               .Times(0)));
+  EXPECT_THAT(
+      StrictZipProblems(*real),
+      IsOkAndHolds(::testing::Contains(::testing::Field(&ZipProblem::text, ::testing::HasSubstr("50 times")))
+                       .Times(0)));
 
   const auto python =
       RunTool(env,
@@ -128,9 +129,8 @@ TEST(LargeZip, DeflatedMemberBeyond4GiB) {
   ASSERT_TRUE(python.has_value()) << "python3 is not installed";
   EXPECT_EQ(python->output, "4831838208 None\n");
   // The only thing to be said against it is how well it shrinks.
-  EXPECT_THAT(StrictZipProblems(*file),
-              IsOkAndHolds(::testing::ElementsAre(
-                  ::testing::Field(&ZipProblem::text, ::testing::HasSubstr("50 times")))));
+  EXPECT_THAT(StrictZipProblems(*file), IsOkAndHolds(::testing::ElementsAre(::testing::Field(
+                                            &ZipProblem::text, ::testing::HasSubstr("50 times")))));
 }
 
 }  // namespace

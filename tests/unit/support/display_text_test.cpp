@@ -20,7 +20,9 @@ TEST(DisplayLine, EscapeSequencesGo) {
   EXPECT_EQ(DisplayLine("\x1b]0;title\x07text"), "text");
   EXPECT_EQ(DisplayLine("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), "link");
   EXPECT_EQ(DisplayLine("\x1bPdevice\x1b\\x\x1b(By\x1b=z\x1b"), "xyz");
-  EXPECT_EQ(DisplayLine("\xc2\x9b" "31mred"), "31mred");  // CSI as one character
+  EXPECT_EQ(DisplayLine("\xc2\x9b"
+                        "31mred"),
+            "31mred");  // CSI as one character
   EXPECT_EQ(DisplayLine("\x9b"), "\\x9b");
   // A string that never ends hides nothing.
   EXPECT_EQ(DisplayLine("\x1b]0;the rest"), "0;the rest");
