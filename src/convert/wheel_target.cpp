@@ -99,18 +99,21 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
 
 }  // namespace
 
+Result<std::string> PythonOption(std::string_view python) {
+  Result<std::string> minor = spec::PythonMinor(python);
+  if (minor) return minor;
+  return Error(ErrorCode::kUsage, fmt::format("--python: {}", minor.error().message()))
+      .WithHint(minor.error().hint());
+}
+
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python) {
   WheelTarget target;
   const bool any = std::all_of(info.tags.begin(), info.tags.end(), [](const wheel::Tag& tag) {
     return tag.platform == "any" && tag.abi == "none";
   });
   const std::string requires_python(info.metadata.Get("Requires-Python"));
-  Result<std::string> wanted = spec::PythonMinor(python);
-  if (!wanted) {
-    return Error(ErrorCode::kUsage, fmt::format("--python: {}", wanted.error().message()))
-        .WithHint(wanted.error().hint());
-  }
-  PTPKG_TRY(target.python, ChoosePython(info, *wanted));
+  PTPKG_TRY(const std::string wanted, PythonOption(python));
+  PTPKG_TRY(target.python, ChoosePython(info, wanted));
   std::string constraint;
   if (!requires_python.empty()) {
     PTPKG_TRY(const wheel::Requirement parsed, wheel::ParseRequirement("python" + requires_python));

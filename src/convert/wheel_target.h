@@ -20,9 +20,12 @@ struct WheelTarget {
   wheel::MarkerEnvironment markers;
 };
 
-/// `python`: "3.11", or "3.11.7", which means the same; used where the tags fit several versions (abi3,
+/// "3.11" of "--python 3.11" and "--python 3.11.7". Errors: kUsage for anything else.
+Result<std::string> PythonOption(std::string_view python);
+
+/// `python`: as PythonOption takes it; used where the tags fit several versions (abi3,
 /// py3-none-any).
-/// Errors: kUsage for a `python` of another form; kUnsupported for a platform that is neither any nor linux,
+/// Errors: those of PythonOption; kUnsupported for a platform that is neither any nor linux,
 /// and for an interpreter other than CPython; kInvalidInput when `python` does not satisfy an abi3 tag, or no
 /// patch release of it Requires-Python.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);

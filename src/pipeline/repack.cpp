@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "convert/wheel_target.h"
 #include "pipeline/publication.h"
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
@@ -30,6 +31,10 @@ Result<Json> FormatNames(const RepackRequest& request, const std::vector<Artifac
 
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   const bool is_wheel = request.input.Name().ends_with(".whl");
+  std::string python;
+  if (is_wheel) {
+    PTPKG_TRY(python, convert::PythonOption(request.python));  // before a gigabyte is read
+  }
   const graph::StageTable stages = MakeStages();
   graph::Node node =
       stages.MakeNode(is_wheel ? "repack-conda" : "repack-wheel", std::string(request.input.Name()));
@@ -46,7 +51,7 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
               FormatNames(request, {ArtifactFormat::kConda, ArtifactFormat::kTarBz2}));
     node.inputs["build string"] = request.build_string;
     node.inputs["build number"] = request.build_number;
-    node.inputs["python"] = request.python;
+    node.inputs["python"] = python;
   } else {
     PTPKG_TRY([[maybe_unused]] const Json names, FormatNames(request, {ArtifactFormat::kWheel}));
     node.inputs["distribution"] = request.distribution;

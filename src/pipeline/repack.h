@@ -27,7 +27,7 @@ struct RepackRequest {
 
 /// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package
 /// a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats that are not
-/// of the target family.
+/// of the target family, and for a `python` that is none.
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
 
 /// Plans and runs. Errors: those of PlanRepack and RunPlan.
