@@ -53,6 +53,11 @@ Result<bool> Store::Hold(const AbsPath& folder, const AbsPath& name) {
   return true;
 }
 
+void Store::LetGo(const AbsPath& name) {
+  const std::lock_guard lock(mutex_);
+  held_.erase(name.str());
+}
+
 Result<NodeResult> Store::Read(const AbsPath& folder) {
   const AbsPath path = folder / "result.json";
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
@@ -105,9 +110,11 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   auto renamed = env_->fs.Rename(attempt.path(), final_path);
   if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
     // Another run was faster: equal key means equal content, so its result serves as well, unless it is
-    // damaged.
+    // damaged. It is that result which has to be held then, not ours.
+    LetGo(final_path);
     PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
     if (other) return *std::move(other);
+    PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
   }
   if (!renamed) return std::move(renamed).error().WithContext("while keeping a result");
@@ -119,10 +126,7 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
 
 Result<void> Store::Drop(const std::string& stage, const std::string& key) {
   const AbsPath folder = ResultPath(stage, key);
-  {
-    const std::lock_guard lock(mutex_);
-    held_.erase(folder.str());
-  }
+  LetGo(folder);
   PTPKG_TRY(const bool there, Exists(env_->fs, folder));
   if (!there) return Ok();
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));

@@ -50,6 +50,7 @@ class Store {
   /// Takes the lease of `folder`, which is or will be called `name`. False: it is being removed by somebody
   /// else.
   Result<bool> Hold(const AbsPath& folder, const AbsPath& name);
+  void LetGo(const AbsPath& name);
 
   Env* env_;
   AbsPath root_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/fault_fs.h"
+#include "support/lease.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -69,13 +70,16 @@ TEST_F(StoreTest, AFailedMakerLeavesNothing) {
 
 TEST_F(StoreTest, ASecondMakerOfTheSameResultTakesTheFirsts) {
   Store store(env_, root_);
-  Store other(env_, root_);
   const auto outer = store.Put("build", kKey, [&](const AbsPath& folder) -> Result<NodeResult> {
+    Store other(env_, root_);
     PTPKG_TRY([[maybe_unused]] const NodeResult inner, Put(other));
     return Make(env_, folder, "bytes");
   });
   ASSERT_THAT(outer, IsOk());
   EXPECT_THAT(env_->fs.ListDir(folder_.Parent()), IsOkAndHolds(::testing::ElementsAre(kKey)));
+  // What is held is the first one's result, not the folder of the attempt.
+  ASSERT_OK_AND_ASSIGN(const auto cleaner, Lease::Try(env_->fs, folder_, LockKind::kExclusive));
+  EXPECT_FALSE(cleaner.has_value());
 }
 
 /// One way in which a disk, or somebody, damages a result.
