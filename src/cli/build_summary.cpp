@@ -28,6 +28,8 @@ std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
     known = known && record.unpacked_bytes > 0;
   }
   if (!known) return HumanBytes(packed);
+  // Metadata outweighs a few bytes of content; a ratio would say nothing.
+  if (packed > unpacked) return fmt::format("{}, {} unpacked", HumanBytes(packed), HumanBytes(unpacked));
   const double percent = 100 * static_cast<double>(packed) / static_cast<double>(unpacked);
   return fmt::format("{}, {:.0f}% of {} unpacked", HumanBytes(packed), percent, HumanBytes(unpacked));
 }

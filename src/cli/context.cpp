@@ -1,5 +1,6 @@
 #include "cli/context.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <climits>
@@ -9,6 +10,7 @@
 
 #include "cli/json_log.h"
 #include "cli/safe_reporter.h"
+#include "cli/text_layout.h"
 #include "support/json.h"
 
 namespace ptpkg::cli {
@@ -139,7 +141,13 @@ void Context::Print(std::string_view text) {
 }
 
 void Context::Log(std::string_view line) {
-  if (!flags_.quiet) LogAlways(line);
+  if (flags_.quiet) return;
+  const std::optional<std::size_t> width = LogWidth();
+  if (!width || logs_json()) return LogAlways(line);
+  constexpr std::size_t kIndent = 4;
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  LogAlways(std::string(begin, ' ') +
+            WrapWords(line.substr(begin), {.width = *width, .indent = begin + kIndent, .already = begin}));
 }
 
 void Context::LogAlways(std::string_view line) {

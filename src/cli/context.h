@@ -45,9 +45,10 @@ class Context {
 
   /// One result line, or a JSON document, on stdout; the progress line is out of the way.
   void Print(std::string_view text);
-  /// One line for people on stderr; an event "note" of the JSON log. Not with --quiet.
+  /// One line for people on stderr, broken between words on a narrow terminal; an event "note" of the JSON
+  /// log. Not with --quiet.
   void Log(std::string_view line);
-  /// The same, with --quiet too.
+  /// The same as it is, with --quiet too.
   void LogAlways(std::string_view line);
   /// One event of the JSON log; nothing with another format.
   void LogEvent(const Json& event);

@@ -244,7 +244,7 @@ class PackageWriter {
       PTPKG_CHECK(conda_->End());
     }
     unpacked_bytes_ = payload.TotalBytes();
-    task.Done(fmt::format("{} files", payload.size()));
+    task.Done(fmt::format("{} file{}", payload.size(), payload.size() == 1 ? "" : "s"));
     return Ok();
   }
 

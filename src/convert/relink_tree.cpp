@@ -16,6 +16,10 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   const auto changed = std::count_if(plan.begin(), plan.end(), [](const elf::FileChange& change) {
     return change.tier != elf::WriteTier::kNothing;
   });
+  if (plan.empty()) {
+    task.Skipped("no ELF files");
+    return Ok();
+  }
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
   for (const elf::FileChange& change : plan) {
     if (!change.strip_hazard) continue;

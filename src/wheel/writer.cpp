@@ -172,7 +172,7 @@ Result<void> WriteMembers(Env& env, File& file, const archive::EntrySet& entries
   PTPKG_CHECK(record.AddText(std::move(record_path), FormatRecord(rows)));
   PTPKG_CHECK(archive::WriteZipMembers(env, zip, record.Sorted(), deflate, task));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, zip.Finish());
-  task.Done(fmt::format("{} files", rows.size()));
+  task.Done(fmt::format("{} file{}", rows.size(), rows.size() == 1 ? "" : "s"));
   return Ok();
 }
 

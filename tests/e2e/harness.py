@@ -53,6 +53,16 @@ def record_of(files: dict[str, str]) -> str:
     return "".join([*rows, f"{folder}/RECORD,,\n"])
 
 
+def tool(name: str) -> str:
+    """A program of the machine; skips the test without it, in CI it fails."""
+    found = shutil.which(name)
+    if found is None:
+        if os.environ.get("CI") == "true":
+            raise AssertionError(f"'{name}' is missing: scripts/bootstrap --check installs it")
+        raise unittest.SkipTest(f"'{name}' is missing")
+    return found
+
+
 def peer_program(name: str) -> pathlib.Path:
     program = peers_python().parent / name
     if not program.exists():

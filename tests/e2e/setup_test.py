@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 
 import harness
@@ -42,11 +41,10 @@ class Setup(harness.Case):
         self.assertTrue((documentation / "docs/third-party.md").is_file())
 
     def test_manual_pages_have_no_warning(self):
-        if not shutil.which("groff"):
-            self.skipTest("groff is missing")
+        groff = harness.tool("groff")
         usr = self.install()
         for page in sorted((usr / "share/man/man1").iterdir()):
-            done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", page], capture_output=True, text=True,
+            done = subprocess.run([groff, "-man", "-ww", "-Tutf8", "-Kutf8", page], capture_output=True, text=True,
                                   check=True, env={"PATH": os.environ["PATH"], "GROFF_NO_SGR": "1"})
             self.assertEqual(done.stderr, "", page.name)
             text = re.sub(".\b", "", done.stdout)
@@ -79,22 +77,20 @@ class Setup(harness.Case):
         self.assertEqual(self.complete_in_bash(usr, "ptpkg build --jobs "), [""])
 
     def test_zsh_takes_the_script(self):
-        if not shutil.which("zsh"):
-            self.skipTest("zsh is missing")
+        zsh = harness.tool("zsh")
         usr = self.install()
         script = usr / "share/zsh/site-functions/_ptpkg"
-        self.run_clean("zsh", "-n", script)
-        listed = self.run_clean("zsh", "-f", "-c", ZSH_COMPLETE, "zsh", script.parent, "ptpkg bu\t")
+        self.run_clean(zsh, "-n", script)
+        listed = self.run_clean(zsh, "-f", "-c", ZSH_COMPLETE, "zsh", script.parent, "ptpkg bu\t")
         self.assertIn("ptpkg build", listed)
 
     def test_fish_takes_the_script(self):
-        if not shutil.which("fish"):
-            self.skipTest("fish is missing")
+        fish = harness.tool("fish")
         usr = self.install()
         script = usr / "share/fish/vendor_completions.d/ptpkg.fish"
 
         def complete(line):
-            text = self.run_clean("fish", "-c", f"source {script}; complete -C '{line}'")
+            text = self.run_clean(fish, "-c", f"source {script}; complete -C '{line}'")
             return [row.split("\t")[0] for row in text.splitlines()]
 
         self.assertEqual(complete("ptpkg bu"), ["build"])

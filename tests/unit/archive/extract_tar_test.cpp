@@ -45,6 +45,20 @@ TEST_F(ExtractTarTest, FilesFoldersAndLinks) {
   EXPECT_EQ(fs_.Lstat(AbsPath::Literal("/out/d/text"))->mode, 0644U);
 }
 
+TEST_F(ExtractTarTest, TellsHowMuchOfTheArchiveWasRead) {
+  const std::string tar = TarFile("a", std::string(300'000, 'x')) + TarEnd();
+  ASSERT_OK(Extract(tar));
+  EXPECT_THAT(Extract(TarFile("../a", "x") + TarEnd()), FailsWith(ErrorCode::kCorrupt, HasSubstr("../a")));
+  const auto tasks = env_.reporter.tasks();
+  ASSERT_EQ(tasks.size(), 2U);
+  EXPECT_EQ(tasks[0].info.stage, "unpack");
+  EXPECT_EQ(tasks[0].info.subject, "x.tar");
+  EXPECT_EQ(tasks[0].info.total_bytes, tar.size());
+  EXPECT_EQ(tasks[0].done_bytes, tar.size());
+  EXPECT_EQ(tasks[0].outcome, TaskOutcome::kDone);
+  EXPECT_EQ(tasks[1].outcome, TaskOutcome::kFailed);
+}
+
 TEST_F(ExtractTarTest, SetUserIdIsDropped) {
   ASSERT_OK(Extract(TarFile("t", "x", 06755) + TarEnd()));
   EXPECT_EQ(fs_.Lstat(AbsPath::Literal("/out/t"))->mode, 0755U);

@@ -49,6 +49,19 @@ TEST_F(ExtractZipTest, FilesFoldersAndLinks) {
     EXPECT_EQ(fs_.Content("/out/many/" + std::to_string(i)), std::to_string(i * i));
 }
 
+TEST_F(ExtractZipTest, TellsHowMuchIsUnpacked) {
+  const std::string text(300'000, 'x');
+  ASSERT_OK(
+      Extract(ToText(ZipText{.members = {{.name = "a", .content = text}, {.name = "b", .content = text}}})));
+  const auto tasks = env_.reporter.tasks();
+  ASSERT_EQ(tasks.size(), 1U);
+  EXPECT_EQ(tasks[0].info.stage, "unpack");
+  EXPECT_EQ(tasks[0].info.subject, "x.zip");
+  EXPECT_EQ(tasks[0].info.total_bytes, 600'000U);
+  EXPECT_EQ(tasks[0].done_bytes, 600'000U);
+  EXPECT_EQ(tasks[0].outcome, TaskOutcome::kDone);
+}
+
 TEST_F(ExtractZipTest, InflatesMembers) {
   DeflatePool pool(6);
   const std::string text = WordyText(300'000);

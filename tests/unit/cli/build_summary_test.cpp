@@ -18,6 +18,9 @@ TEST(SummaryLine, SaysSizesRatioFolderFindingsAndTime) {
   EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 12}),
             "2 artifacts in '/x/dist': 1.5 MB, 25% of 6.0 MB unpacked; 1 warning; 12 s");
   summary.artifacts.pop_back();
+  summary.artifacts.front().unpacked_bytes = 6;
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),
+            "1 artifact in '/x/dist': 1.0 MB, 6 B unpacked; 1 warning; 1.0 s");
   summary.artifacts.front().unpacked_bytes = 0;
   summary.reports.clear();
   EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),

@@ -77,6 +77,13 @@ TEST_F(UnpackTest, InstallsWhatWasPackedAndReplacesThePrefix) {
     EXPECT_EQ(library.size(), 3 + 1 + kPrefix.size() + 4 + 1);
     EXPECT_EQ(std::string(library.c_str() + 4), "/opt/env/lib");
     EXPECT_THAT(env_->fs.ReadLink(prefix / "lib/libx.so"), IsOkAndHolds("libx.so.1"));
+    const auto told = env_.reporter.tasks().back();
+    EXPECT_EQ(told.info.stage, "unpack");
+    EXPECT_EQ(told.info.subject, artifact.path.Name());
+    EXPECT_EQ(told.info.total_bytes, artifact.digests.size_bytes);
+    EXPECT_GT(told.done_bytes, told.info.total_bytes / 2) << "the zip around a .conda is not counted";
+    EXPECT_LE(told.done_bytes, told.info.total_bytes);
+    EXPECT_EQ(told.outcome, TaskOutcome::kDone);
   }
 }
 

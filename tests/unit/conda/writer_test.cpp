@@ -208,11 +208,13 @@ TEST_F(WritePackagesTest, ReportsBytesAndWarnsAboutNames) {
              {.name = "x/" + std::string(90, 'y') + "/" + std::string(90, 'y') + "/" + std::string(30, 'n'),
               .content = ""},
              {.name = "caf\xc3\xa9", .content = "3"}});
+  const std::size_t before = env_.reporter.tasks().size();
   ASSERT_THAT(Write(DemoMetadata(), tree, out_), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
               ElementsAre(HasSubstr("is longer than 200 bytes"), HasSubstr("'A' and 'a' differ in case only"),
                           HasSubstr("is not ASCII")));
-  const auto task = env_.reporter.tasks().back();  // the tree was hashed in one before it
+  ASSERT_THAT(env_.reporter.tasks(), SizeIs(before + 1));
+  const auto task = env_.reporter.tasks().back();
   EXPECT_EQ(task.info.stage, "conda");
   EXPECT_EQ(task.outcome, TaskOutcome::kDone);
   EXPECT_EQ(task.done_bytes, task.info.total_bytes);

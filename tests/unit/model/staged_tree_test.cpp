@@ -19,7 +19,9 @@ class ScanTreeTest : public ::testing::Test {
  protected:
   Result<StagedTree> Scan(const ScanOptions& options = {}) {
     TestEnv env({.fs = &fs_});
-    return ScanTree(env, AbsPath::Literal("/t"), options);
+    auto tree = ScanTree(env, AbsPath::Literal("/t"), options);
+    tasks_ = env.reporter.tasks();
+    return tree;
   }
   std::vector<std::string> Paths() {
     std::vector<std::string> paths;
@@ -38,6 +40,7 @@ class ScanTreeTest : public ::testing::Test {
   }
 
   MemFs fs_;
+  std::vector<::ptpkg::test::RecordingReporter::TaskRecord> tasks_;  // of the last scan
 };
 
 TEST_F(ScanTreeTest, ListsFilesAndLinksSortedByBytes) {
@@ -92,6 +95,10 @@ TEST_F(ScanTreeTest, ReadsEachFileOnceAndClosesIt) {
     EXPECT_EQ(fs_.BytesRead("/t/f" + std::to_string(i)), static_cast<std::uint64_t>(i) * 1000);
   }
   EXPECT_EQ(fs_.open_files(), 0);
+  ASSERT_EQ(tasks_.size(), 1U);
+  EXPECT_EQ(tasks_[0].info.stage, "hash");
+  EXPECT_EQ(tasks_[0].done_bytes, 1'225'000U);
+  EXPECT_EQ(tasks_[0].info.total_bytes, 1'225'000U);
 }
 
 TEST_F(ScanTreeTest, RefusesWhatPackagesCannotHold) {

@@ -62,6 +62,9 @@ TEST(DigestFolder, DependsOnNamesContentsAndTheExecutableBitOnly) {
   ASSERT_OK(env->fs.SetMtime(env.dir() / "two/a", 1));
 
   ASSERT_OK_AND_ASSIGN(const Sha256 one, DigestFolder(env, env.dir() / "one"));
+  EXPECT_EQ(env.reporter.tasks()[0].info.stage, "hash");
+  EXPECT_GT(env.reporter.tasks()[0].done_bytes, 0U);
+  EXPECT_EQ(env.reporter.tasks()[0].done_bytes, env.reporter.tasks()[0].info.total_bytes);
 
   EXPECT_THAT(DigestFolder(env, env.dir() / "two"), IsOkAndHolds(one));
   for (const char* name : {"executable", "named", "other"}) {
