@@ -6,7 +6,6 @@
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
 #include "build/script.h"
-#include "build/tool_key.h"
 
 namespace ptpkg::build {
 
@@ -98,7 +97,7 @@ class Builder {
   }
 
   Result<void> RunTheScript(const HostPrefix& host, const std::string& text) {
-    PTPKG_TRY(std::set<std::string> mentioned, MentionedVariables(env_, text, folder_));
+    PTPKG_TRY(std::set<std::string> mentioned, MentionedVariables(env_, recipe_, text, folder_));
     const EnvironmentInput environment{.recipe = recipe_,
                                        .layout = input_.layout,
                                        .source_root = input_.source_root,
@@ -141,46 +140,8 @@ class Builder {
   std::optional<HostPrefixInput> host_input_;
 };
 
-void AddSpecs(KeyHasher& hasher, std::string_view name, const std::vector<recipe::MatchSpec>& specs) {
-  for (const recipe::MatchSpec& spec : specs) hasher.Add(name, spec.str());
-}
-
 }  // namespace
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }
-
-Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe, const RecipeFolder& folder) {
-  PTPKG_TRY(const std::optional<std::string> text, BuildScriptText(env.fs, recipe.script, folder.tree.root));
-  PTPKG_TRY(const std::set<std::string> mentioned, MentionedVariables(env, text.value_or(""), folder));
-  KeyHasher hasher;
-  // All of these reach the script, by name or through its environment.
-  hasher.Add("name", recipe.name).Add("version", recipe.version).Add("subdir", recipe.subdir);
-  if (mentioned.contains("PKG_BUILDNUM")) hasher.Add("build_number", std::to_string(recipe.build_number));
-  if (mentioned.contains("PKG_BUILD_STRING")) hasher.Add("build_string", recipe.build_string);
-  if (mentioned.contains("PKG_HASH")) hasher.Add("hash", recipe.hash);
-  hasher.Add("script", text.value_or("")).Add("interpreter", recipe.script.interpreter);
-  for (const auto& [key, value] : recipe.script.env) hasher.Add("env", key).Add("value", value);
-  for (const auto& [key, value] : recipe.variant) hasher.Add("variant", key).Add("value", value);
-  AddSpecs(hasher, "build", recipe.requirements.build);
-  AddSpecs(hasher, "host", recipe.requirements.host);
-  for (const std::string& glob : recipe.files_include) hasher.Add("include", glob);
-  for (const std::string& glob : recipe.files_exclude) hasher.Add("exclude", glob);
-  hasher.Add("noarch", recipe.noarch_python ? "python" : "");
-  for (const std::string& point : recipe.python_entry_points) hasher.Add("entry_point", point);
-  hasher.Add("allow_empty", recipe.ptpkg.allow_empty ? "yes" : "no");
-  return hasher.Add("folder", TreeDigest(folder.tree).Hex()).Finish().Hex();
-}
-
-Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe) {
-  PTPKG_TRY(const RecipeFolder folder, ReadRecipeFolder(env, recipe, {}));
-  return RecipeKey(env, recipe, folder);
-}
-
-Result<std::string> ToolKey(Env& env, const recipe::Recipe& recipe, HostEnv host_env) {
-  const Result<HostPlan> plan = CheckTools(env, recipe, {.host_env = host_env});
-  if (plan) return ToolKey(env, *plan);
-  if (plan.error().code() != ErrorCode::kNotFound) return plan.error();
-  return KeyHasher().Add("missing", plan.error().message()).Finish().Hex();
-}
 
 }  // namespace ptpkg::build

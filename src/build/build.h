@@ -53,13 +53,4 @@ struct StagedBuild {
 /// in every case.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 
-/// Content key of what the recipe says about building: script text, its environment, requirements, file
-/// globs, and the files beside the recipe. A build number or string enters only where a script can see it.
-/// Errors: kNotFound (script file), kIo.
-Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe, const RecipeFolder& folder);
-
-// Until every plan reads the folder and checks the tools by itself.
-Result<std::string> RecipeKey(Env& env, const recipe::Recipe& recipe);
-Result<std::string> ToolKey(Env& env, const recipe::Recipe& recipe, HostEnv host_env);
-
 }  // namespace ptpkg::build

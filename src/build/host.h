@@ -22,9 +22,6 @@ struct LocalPackage {
 struct UnpackInto {
   AbsPath prefix;
   std::string python_version;  ///< "3.11": where noarch Python files go; "" = there is no Python.
-
-  // NOLINTNEXTLINE(google-explicit-constructor): callers that only look at the prefix
-  operator const AbsPath&() const { return prefix; }
 };
 
 /// Unpacks `package` into the existing folder `into.prefix` and replaces its placeholders by that path. Given

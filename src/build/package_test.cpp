@@ -22,7 +22,7 @@ def normal(name):
     return re.sub(r'[-_.]+', '-', name).lower()
 prefix = os.path.realpath(sys.argv[1]) + os.sep
 known = {normal(name) for name in sys.argv[2:]}
-own = {normal(one.metadata['Name']) for one in importlib.metadata.distributions()
+own = {normal(one.metadata['Name'] or '') for one in importlib.metadata.distributions()
        if os.path.realpath(str(one.locate_file(''))).startswith(prefix)}
 done = subprocess.run([sys.executable, '-m', 'pip', 'check'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 print(done.stdout, end='')
@@ -144,7 +144,7 @@ class Tester {
   Result<void> One(const recipe::PythonTest& test) {
     std::string text;
     for (const std::string& module : test.imports)
-      text += fmt::format("print(\"import: '{0}'\")\nimport {0}\n", module);
+      text += fmt::format("print(\"import: '{0}'\", flush=True)\nimport {0}\n", module);
     if (!test.imports.empty()) {
       PTPKG_CHECK(
           Execute({.title = "import " + Join(test.imports, ", "), .interpreter = "python", .text = text}));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "recipe/native_build.h"
 #include "recipe/recipe_json.h"
 #include "recipe/yaml_text.h"
 #include "source/walk.h"
@@ -182,20 +183,21 @@ std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe) {
   return {{"tests/tests.yaml", recipe::YamlText(recipe::TestsToJson(tests))}};
 }
 
-Result<std::set<std::string>> MentionedVariables(Env& env, std::string_view script,
-                                                 const RecipeFolder& folder) {
+Result<std::set<std::string>> MentionedVariables(Env& env, const recipe::Recipe& recipe,
+                                                 std::string_view text, const RecipeFolder& folder) {
   constexpr std::array<const char*, 3> kNames = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
   std::set<std::string> mentioned;
-  const auto look = [&](std::string_view text) {
+  const auto look = [&](std::string_view where) {
     for (const char* name : kNames) {
-      if (text.find(name) != std::string_view::npos) mentioned.insert(name);
+      if (recipe::MentionsVariable(where, name)) mentioned.insert(name);
     }
   };
-  look(script);
+  look(text);
+  for (const auto& [name, value] : recipe.script.env) look(value);
   for (const TreeEntry& entry : folder.tree.entries) {
     if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
-    PTPKG_TRY(const std::string text, ReadFile(env.fs, folder.tree.root / entry.path));
-    look(text);
+    PTPKG_TRY(const std::string content, ReadFile(env.fs, folder.tree.root / entry.path));
+    look(content);
   }
   return mentioned;
 }

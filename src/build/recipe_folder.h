@@ -39,10 +39,10 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::R
 /// tests that an installed package can run.
 std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe);
 
-/// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that the script or a file of the folder mentions. The
-/// others do not reach the script, so that a new build number does not mean a new build.
-/// Errors: kIo.
-Result<std::set<std::string>> MentionedVariables(Env& env, std::string_view script,
-                                                 const RecipeFolder& folder);
+/// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that the build script `text`, its environment or a
+/// file of the folder mentions. The others do not reach the script, so that a new build number does not mean
+/// a new build (recipe/native_build.h). Errors: kIo.
+Result<std::set<std::string>> MentionedVariables(Env& env, const recipe::Recipe& recipe,
+                                                 std::string_view text, const RecipeFolder& folder);
 
 }  // namespace ptpkg::build

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -25,7 +26,7 @@ def works(python: str) -> bool:
     """Whether an interpreter of the machine can build a project without an index."""
     if not os.path.exists(python):
         return False
-    return subprocess.run([python, "-c", "import pip, setuptools, wheel"], stdout=subprocess.DEVNULL,
+    return subprocess.run([python, "-c", "import setuptools, wheel, pip"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -52,21 +53,32 @@ class Recipe(harness.Case):
             'package: {name: toyp, version: "1.0"}\n'
             + ("source: {path: src}\n" if source else "")
             + f"build:\n  script:\n    - {script}\n"
-            "requirements: {host: [python, pip, setuptools, wheel], run: [python]}\n"
+            "requirements: {host: [python, pip, setuptools], run: [python]}\n"
             "about: {license: MIT}\n" + extra)
         return root
 
-    def names(self, package: pathlib.Path) -> list[str]:
-        python = harness.peers_python()
-        code = ("import json, sys; from conda_package_handling import api; import tempfile, pathlib\n"
-                "d = tempfile.mkdtemp(); api.extract(sys.argv[1], d)\n"
-                "print(json.dumps([e['_path'] for e in json.load(open(d + '/info/paths.json'))['paths']]))")
-        return json.loads(subprocess.run([python, "-c", code, package], stdout=subprocess.PIPE, check=True).stdout)
+    def extract(self, output: pathlib.Path) -> pathlib.Path:
+        """The folder with the only .conda package of `output`, unpacked by conda's own tool."""
+        package, = (output / "conda").rglob("*.conda")
+        folder = output / "unpacked"
+        code = "import sys; from conda_package_handling import api; api.extract(sys.argv[1], sys.argv[2])"
+        subprocess.run([harness.peers_python(), "-c", code, package, folder], check=True)
+        return folder
+
+    def names(self, output: pathlib.Path) -> list[str]:
+        paths = json.loads((self.extract(output) / "info/paths.json").read_text())
+        return [entry["_path"] for entry in paths["paths"]]
 
     def test_pip_installs_into_the_prefix_however_it_is_called(self):
-        python = "/usr/bin/python3"
-        if not works(python):
-            raise unittest.SkipTest(f"{python} has no pip, setuptools and wheel")
+        # Debian's own interpreter installs elsewhere by itself; that of an environment has another one behind it.
+        pythons = [python for python in ("/usr/bin/python3", shutil.which("python3")) if python and works(python)]
+        if not pythons:
+            raise unittest.SkipTest("no python3 with pip, setuptools and wheel")
+        for python in dict.fromkeys(pythons):
+            with self.subTest(python):
+                self.check_pip(python)
+
+    def check_pip(self, python: str):
         before = packages_of(python)
         for number, command in enumerate((
                 "${{ PYTHON }} -m pip install .",
@@ -74,20 +86,20 @@ class Recipe(harness.Case):
                 "python -m pip install . -vv --no-deps --no-build-isolation",
                 "python3 -m pip install . --prefix $PREFIX")):
             with self.subTest(command):
-                output = self.scratch / f"dist{number}"
+                output = self.scratch / f"dist{number}{python.replace('/', '_')}"
                 self.ptpkg("build", self.project(command), "--env", "system", "--format", "conda", "--output", output,
                            PTPKG_PYTHON=python, PATH="/usr/bin:/bin")
-                package, = (output / "conda").rglob("*.conda")
-                names = self.names(package)
+                names = self.names(output)
                 self.assertIn("bin/toyp", names)
                 self.assertTrue(any(name.endswith("/site-packages/toyp/__init__.py") for name in names), names)
                 self.assertFalse([name for name in names if "pyvenv" in name or "dist-packages" in name or
                                   name in ("bin/python", "bin/pip")], names)
-        with self.subTest("another interpreter's pip stops"):
-            done = self.ptpkg("build", self.project("/usr/bin/python3 -m pip install ."), "--env", "system",
-                              "--output", self.scratch / "other", exit_code=5, PTPKG_PYTHON=python,
-                              PATH="/usr/bin:/bin")
-            self.assertIn("virtualenv", done.stderr)
+        if python == "/usr/bin/python3":
+            with self.subTest("a pip that is called by the interpreter's path stops"):
+                done = self.ptpkg("build", self.project(f"{python} -m pip install ."), "--env", "system",
+                                  "--output", self.scratch / "other", exit_code=5, PTPKG_PYTHON=python,
+                                  PATH="/usr/bin:/bin")
+                self.assertIn("virtualenv", done.stderr)
         self.assertEqual(packages_of(python), before)
 
     def test_an_empty_package_is_made_only_on_request(self):
@@ -99,6 +111,48 @@ class Recipe(harness.Case):
         root = self.project("'true'", "extra: {ptpkg: {allow_empty: true}}\n", source=False)
         self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", self.scratch / "dist")
         self.assertEqual(len(list((self.scratch / "dist").rglob("*.conda"))), 1)
+
+    def test_a_failing_test_keeps_the_package_back(self):
+        output = self.scratch / "dist"
+        script = "mkdir -p $PREFIX/share && echo 42 > $PREFIX/share/answer"
+        tests = 'tests: [{script: ["grep 42 $PREFIX/share/answer", "echo gone wrong; exit 1"]}]\n'
+        root = self.project(script, tests)
+        done = self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output, exit_code=1)
+        self.assertIn("package-test", done.stderr)
+        self.assertIn("gone wrong", done.stderr)
+        self.assertEqual(list((output / "conda").rglob("*.conda")), [])
+        self.project(script, tests.replace("; exit 1", ""))
+        self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output)
+        info = self.extract(output) / "info"
+        self.assertIn("grep 42 $PREFIX/share/answer", (info / "tests/tests.yaml").read_text())
+        self.assertEqual((info / "recipe/recipe.yaml").read_text(), (root / "recipe.yaml").read_text())
+        self.assertIn("name: toyp", (info / "recipe/rendered_recipe.yaml").read_text())
+        self.assertTrue((info / "recipe/variant_config.yaml").exists())
+
+    def test_a_noarch_package_has_its_entry_points_and_they_run(self):
+        output = self.scratch / "dist"
+        root = self.project("${{ PYTHON }} -m pip install .", 'tests: [{script: toyp}, {python: {imports: [toyp]}}]\n')
+        recipe = root / "recipe.yaml"
+        recipe.write_text(recipe.read_text().replace(
+            "build:\n", 'build:\n  noarch: python\n  python: {entry_points: ["toyp = toyp:main"]}\n'))
+        self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output)
+        folder = self.extract(output)
+        link = json.loads((folder / "info/link.json").read_text())
+        self.assertEqual(link["noarch"], {"type": "python", "entry_points": ["toyp = toyp:main"]})
+        self.assertTrue((folder / "site-packages/toyp/__init__.py").exists())
+        self.assertFalse((folder / "python-scripts").exists())
+
+    def test_licence_files_keep_their_bytes(self):
+        output = self.scratch / "dist"
+        root = self.project("touch $PREFIX/made", "")
+        recipe = root / "recipe.yaml"
+        recipe.write_text(recipe.read_text().replace("license: MIT", "license: MIT, license_file: LICENSE"))
+        done = self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output, exit_code=4)
+        self.assertIn("'LICENSE' matches nothing", done.stderr)
+        text = "Gr\u00fc\u00dfe\n".encode("latin-1")
+        (root / "src/LICENSE").write_bytes(text)
+        self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output)
+        self.assertEqual((self.extract(output) / "info/licenses/LICENSE").read_bytes(), text)
 
     def test_a_licence_that_nobody_knows(self):
         root = self.project("'true'")

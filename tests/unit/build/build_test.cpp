@@ -17,7 +17,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Ne;
 using ::testing::SizeIs;
 
 class BuildTest : public ::testing::Test {
@@ -53,9 +52,9 @@ class BuildTest : public ::testing::Test {
 TEST_F(BuildTest, StagesWhatTheScriptAddedWithoutHostFiles) {
   packages_ = {{.name = "magma", .path = env_.dir() / "magma-1-0.conda", .sha256 = {}}};
   recipe_.requirements.host = {{.name = "magma", .version = "", .build = ""}};
-  unpack_ = [](Env& env, const AbsPath& package, const AbsPath& prefix) -> Result<void> {
-    PTPKG_CHECK(env.fs.MakeDirs(prefix / "lib"));
-    return WriteFile(env.fs, prefix / "lib/libmagma.a", package.Name());
+  unpack_ = [](Env& env, const AbsPath& package, const UnpackInto& into) -> Result<void> {
+    PTPKG_CHECK(env.fs.MakeDirs(into.prefix / "lib"));
+    return WriteFile(env.fs, into.prefix / "lib/libmagma.a", package.Name());
   };
   recipe_.script.lines = {"test -e \"$PREFIX/lib/libmagma.a\"", "mkdir -p \"$PREFIX/share/toy\"",
                           "echo \"$PREFIX\" > \"$PREFIX/share/toy/place\"",
@@ -115,7 +114,7 @@ TEST_F(BuildTest, BuildsInCondaPrefixesWhenTheMachineLacksATool) {
 
 TEST_F(BuildTest, NamesThePackageThatCannotBeUnpacked) {
   packages_ = {{.name = "magma", .path = env_.dir() / "magma-1-0.conda", .sha256 = {}}};
-  unpack_ = [](Env&, const AbsPath&, const AbsPath&) -> Result<void> {
+  unpack_ = [](Env&, const AbsPath&, const UnpackInto&) -> Result<void> {
     return Error(ErrorCode::kCorrupt, "bad zip");
   };
   const auto result = Run();
@@ -137,7 +136,7 @@ TEST_F(BuildTest, RefusesAnEmptyResultUnlessTheRecipeAsksForIt) {
 TEST_F(BuildTest, AMetapackageIsEmptyOnPurpose) {
   ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run("a"));
   EXPECT_THAT(staged.tree.entries, IsEmpty());
-  recipe_.sources = {{.path = "src"}};
+  recipe_.sources.emplace_back().path = "src";
   EXPECT_THAT(Run("b"), HasHint(HasSubstr("has sources but no script")));
 }
 
@@ -195,35 +194,14 @@ TEST_F(BuildTest, RefusesALinkThatLeavesThePrefix) {
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("secrets")));
 }
 
-TEST_F(BuildTest, RecipeKeyFollowsTheScript) {
-  recipe_.script.lines = {"one"};
-  ASSERT_OK_AND_ASSIGN(const std::string key, RecipeKey(env_, recipe_));
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
-  recipe_.about.summary = "words do not build";
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
+TEST_F(BuildTest, ABuildNumberReachesAScriptThatMentionsIt) {
   recipe_.build_number = 5;
-  recipe_.build_string = "5";
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key)) << "the script cannot see it";
-  env_.dir().WriteFile("recipe/helper.txt", "read by the script");
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
-  ASSERT_OK(env_->fs.Remove(env_.dir() / "recipe/helper.txt"));
-  recipe_.script.lines = {"two"};
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
-  recipe_.script.lines = {"one"};
-  recipe_.script.env["X"] = "1";
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
-  recipe_.script = {};
-  recipe_.script.file = "none.sh";
-  EXPECT_THAT(RecipeKey(env_, recipe_), FailsWith(ErrorCode::kNotFound, HasSubstr("none.sh")));
-}
-
-TEST_F(BuildTest, RecipeKeyFollowsABuildNumberThatIsMentioned) {
-  recipe_.script.lines = {"echo $PKG_BUILDNUM"};
-  ASSERT_OK_AND_ASSIGN(const std::string key, RecipeKey(env_, recipe_));
-  recipe_.build_string = "other";
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(key));
-  recipe_.build_number = 5;
-  EXPECT_THAT(RecipeKey(env_, recipe_), IsOkAndHolds(Ne(key)));
+  recipe_.script.lines = {"env > \"$PREFIX/env\""};
+  ASSERT_OK_AND_ASSIGN(const StagedBuild unseen, Run("a"));
+  EXPECT_THAT(*ReadFile(env_->fs, unseen.tree.root / "env"), ::testing::Not(HasSubstr("PKG_BUILDNUM")));
+  env_.dir().WriteFile("recipe/helper.py", "os.environ['PKG_BUILDNUM']");
+  ASSERT_OK_AND_ASSIGN(const StagedBuild seen, Run("b"));
+  EXPECT_THAT(*ReadFile(env_->fs, seen.tree.root / "env"), HasSubstr("\nPKG_BUILDNUM=5\n"));
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ recipe::Test Script(std::vector<std::string> lines) {
   return recipe::ScriptTest{.script = {.lines = std::move(lines), .file = "", .env = {}}, .requirements = {}};
 }
 
+recipe::ContentsTest Contents(const std::string& file) {
+  recipe::ContentsTest test;
+  test.files = {file};
+  return test;
+}
+
 /// A "package" is a file that lists what it holds: "path content" on each line.
 class PackageTestTest : public ::testing::Test {
  protected:
@@ -118,8 +124,9 @@ TEST_F(PackageTestTest, TakesAScriptFromTheRecipesFolderWithItsOwnEnvironment) {
 TEST_F(PackageTestTest, ContentsAreThoseOfThePackageAlone) {
   env_.dir().WriteFile("dep.conda", "share/dep/data x\n");
   packages_ = {{.name = "dep", .path = env_.dir() / "dep.conda", .sha256 = {}}};
-  recipe_.tests = {recipe::ContentsTest{.files = {"share/toy/data"}, .strict = true},
-                   recipe::ContentsTest{.files = {"share/dep/data"}}};
+  recipe::ContentsTest all = Contents("share/toy/data");
+  all.strict = true;
+  recipe_.tests = {all, Contents("share/dep/data")};
   ASSERT_OK_AND_ASSIGN(const Report report, Run());
   EXPECT_THAT(report.findings,
               ElementsAre(Field(&Finding::message, HasSubstr("test 2: package_contents.files"))));

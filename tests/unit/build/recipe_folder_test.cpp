@@ -28,7 +28,9 @@ class RecipeFolderTest : public ::testing::Test {
     env_.dir().WriteFile("r/.git/config", "x");
     env_.dir().WriteFile("r/dist/conda/x.conda", "x");
     env_.dir().WriteFile("r/src/main.c", "x");
-    recipe_.sources = {{.path = "src", .patches = {"patches/a.patch"}}};
+    recipe::Source& source = recipe_.sources.emplace_back();
+    source.path = "src";
+    source.patches = {"patches/a.patch"};
   }
   Result<RecipeFolder> Read() { return ReadRecipeFolder(env_, recipe_, {recipe_.recipe_dir / "dist"}); }
   Result<std::vector<std::string>> Names() {
@@ -111,7 +113,7 @@ TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
 
 TEST_F(RecipeFolderTest, GivesTheTestsThatAnInstalledPackageCanRun) {
   EXPECT_THAT(TestFiles(recipe_), IsEmpty());
-  recipe_.tests = {recipe::ContentsTest{.files = {"a"}}};
+  recipe_.tests = {recipe::ContentsTest{}};
   EXPECT_THAT(TestFiles(recipe_), IsEmpty());
   recipe_.tests.emplace_back(recipe::PythonTest{.imports = {"toy"}});
   EXPECT_EQ(TestFiles(recipe_).at("tests/tests.yaml"),
@@ -120,11 +122,17 @@ TEST_F(RecipeFolderTest, GivesTheTestsThatAnInstalledPackageCanRun) {
 
 TEST_F(RecipeFolderTest, KnowsWhichVariablesAreMentioned) {
   ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
-  EXPECT_THAT(MentionedVariables(env_, "make", folder), IsOkAndHolds(IsEmpty()));
-  EXPECT_THAT(MentionedVariables(env_, "echo ${PKG_HASH}", folder), IsOkAndHolds(ElementsAre("PKG_HASH")));
+  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", folder), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(MentionedVariables(env_, recipe_, "echo ${PKG_HASH}", folder),
+              IsOkAndHolds(ElementsAre("PKG_HASH")));
+  EXPECT_THAT(MentionedVariables(env_, recipe_, "echo $PKG_HASH_OF", folder), IsOkAndHolds(IsEmpty()));
+  recipe_.script.env = {{"X", "-$PKG_BUILD_STRING"}};
+  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", folder),
+              IsOkAndHolds(ElementsAre("PKG_BUILD_STRING")));
+  recipe_.script.env.clear();
   env_.dir().WriteFile("r/helper.py", "os.environ['PKG_BUILDNUM']");
   ASSERT_OK_AND_ASSIGN(const RecipeFolder more, Read());
-  EXPECT_THAT(MentionedVariables(env_, "make", more), IsOkAndHolds(ElementsAre("PKG_BUILDNUM")));
+  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", more), IsOkAndHolds(ElementsAre("PKG_BUILDNUM")));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_F(ToolKeyTest, IsTheSameWhereverTheSameToolLies) {
 
 TEST_F(ToolKeyTest, DoesNotSeeWhereAScriptsInterpreterLies) {
   Install("a", "#!/bin/sh\necho 1.11.1\n");
-  Install("b", "#!/usr/bin/env sh\necho 1.11.1\n");
+  Install("b", "#!/bin/bash\necho 1.11.1\n");
   ASSERT_OK_AND_ASSIGN(const std::string key, Key("a"));
   EXPECT_THAT(Key("b"), IsOkAndHolds(key));
 }
