@@ -279,7 +279,7 @@ class Growth(HostileCase):
         lines += [f"  a{i}: ${{{{ {' ~ '.join([f'a{i - 1}'] * 10)} }}}}" for i in range(1, 12)]
         done = self.run_small("render", self.recipe("\n".join(lines) + "\n"), megabytes=500, exit_code=3)
         self.assertIn("the value grows above 1 MiB", done.stderr)
-        self.assertIn("recipe.yaml:9:", done.stderr)
+        self.assertIn("recipe.yaml:10:", done.stderr)
 
     def test_findings_without_number(self):
         make_wheel(self.wheel(), record=False)
@@ -368,6 +368,8 @@ class Machine(HostileCase):
         user = os.geteuid() or 64999  # the limit does not hold for root; that user has no processes
         own = 0 if os.geteuid() == 0 else sum(len(os.listdir(f"/proc/{pid}/task")) for pid in os.listdir("/proc")
                                               if pid.isdigit() and os.stat(f"/proc/{pid}").st_uid == user)
+        self.cache = self.scratch / "cache-of-that-user"
+        self.cache.mkdir()
         for folder in (self.scratch, self.cache):
             folder.chmod(0o777)
 

@@ -81,7 +81,7 @@ class Terminal(harness.Case):
         for screen in screens:
             self.check_lines(screen, 100)
             unfinished = [line for line in screen.text() if re.search(r"\d s$", line) and "done in" not in line
-                          and "artifact" not in line]
+                          and "artifact" not in line and "findings" not in line]
             self.assertEqual(unfinished, [])
 
     def test_control_characters_of_a_script_move_no_cursor(self):
@@ -98,8 +98,8 @@ class Terminal(harness.Case):
         _, screens, _ = self.in_terminal("build", recipe, "--output", "dist")
         lines = [line for line in screens[0].text() if not line.startswith("/")]
         self.assertRegex(lines[0], r"^ +\d stages: ")
-        self.assertRegex(lines[-1], r"all of it was there")
-        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex(" ".join(line.strip() for line in lines[1:]), r"all of it was there")
+        self.assertLessEqual(len(lines), 3, lines)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,6 @@ TEST_F(WheelChecksTest, NamesThatCannotBeUnpackedAreFindings) {
   std::string deep;
   for (int i = 0; i < 129; ++i) deep += "d/";
   const std::pair<Members, const char*> cases[] = {
-      {With({{"toy/a\nb.py", "x"}}), "'toy/a\\x0ab.py' has a control character in its name"},
       {With({{"toy/" + std::string(300, 'x'), "x"}}),
        "has a part of 300 bytes in its name; file systems take 255"},
       {With({{deep + "f", "x"}}), "lies 129 folders deep, more than 128"},
