@@ -1,6 +1,9 @@
 #include "build/script.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
+#include <functional>
 
 #include "support/display_text.h"
 #include "support/reporter.h"
@@ -43,9 +46,37 @@ Result<AbsPath> FindInterpreter(const ScriptRun& run) {
       .WithHint("install it, or add what provides it to the requirements");
 }
 
-Error ScriptError(const ScriptRun& run, const ExitStatus& status) {
+/// Picks the lines that tell why a build fails: other jobs go on and push them out of the last lines.
+class ErrorLines {
+ public:
+  void Look(std::string_view line) {
+    constexpr std::array<std::string_view, 8> kSigns = {
+        "error:",   "Error:", "FAILED: ", "Killed", "undefined reference to", "No space left on device",
+        "Cannot allocate memory", "Segmentation fault"};
+    const bool tells = std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
+      return line.find(sign) != std::string_view::npos;
+    });
+    if (tells && lines_.size() < kMost) lines_.push_back("\n  " + DisplayLine(line.substr(0, kLongest)));
+  }
+  /// Those that `tail`, of LastLines, does not show.
+  [[nodiscard]] std::string Before(const std::string& tail) const {
+    std::string text;
+    for (const std::string& line : lines_) {
+      if (tail.find(line) == std::string::npos) text += line;
+    }
+    return text.empty() ? "" : text + "\n  ...";
+  }
+
+ private:
+  static constexpr std::size_t kMost = 10;
+  static constexpr std::size_t kLongest = 400;
+  std::vector<std::string> lines_;
+};
+
+Error ScriptError(const ScriptRun& run, const ExitStatus& status, const ErrorLines& errors) {
   const std::string& log = run.log_file.str();
-  const std::string tail = LastLines(status.output);
+  const std::string end = LastLines(status.output);
+  const std::string tail = errors.Before(end) + end;
   return Error(ErrorCode::kCommandFailed,
                fmt::format("the {} script of '{}' {}", run.stage, run.subject, HowItEnded(status)))
       .WithContext(
@@ -99,7 +130,11 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
   return std::optional(std::move(text));
 }
 
-Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) {
+namespace {
+
+using OnLine = std::function<void(std::string_view)>;
+
+Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, const OnLine& on_line) {
   Task task(env.reporter, TaskInfo{.stage = run.stage, .subject = run.subject});
   PTPKG_TRY(const AbsPath interpreter, FindInterpreter(run));
   PTPKG_CHECK(env.fs.MakeDirs(run.file.Parent()));
@@ -112,7 +147,10 @@ Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) {
   command.env = run.variables;
   command.cwd = run.cwd;
   command.log_file = run.log_file;
-  command.on_line = [&task](std::string_view line) { task.ChildOutput(line); };
+  command.on_line = [&](std::string_view line) {
+    task.ChildOutput(line);
+    on_line(line);
+  };
   command.cancel = &env.cancel;
 
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
@@ -122,9 +160,17 @@ Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) {
   return status;
 }
 
+}  // namespace
+
+Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) {
+  return RunAndWatch(env, run, [](std::string_view) {});
+}
+
 Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
-  PTPKG_TRY(const ExitStatus status, RunScript(env, run));
-  if (!status.ok()) return ScriptError(run, status);
+  ErrorLines errors;
+  PTPKG_TRY(const ExitStatus status,
+            RunAndWatch(env, run, [&errors](std::string_view line) { errors.Look(line); }));
+  if (!status.ok()) return ScriptError(run, status, errors);
   return Ok();
 }
 

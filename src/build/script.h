@@ -35,7 +35,8 @@ struct ScriptRun {
 /// path, after the whole process group has ended.
 Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 
-/// As RunScript; a script that fails is kCommandFailed with the last 40 lines and the log's path as context.
+/// As RunScript; a script that fails is kCommandFailed with the last 40 lines and the log's path as context,
+/// before them up to 10 earlier lines that look like the cause ("error:", "Killed", …).
 Result<void> RunBuildScript(Env& env, const ScriptRun& run);
 
 /// "ended with status 3", "was ended by signal 9".

@@ -83,7 +83,7 @@ void PrintItems(Context& context, const std::vector<CacheItem>& items) {
   const auto now = context.env().clock.WallNow();
   for (const CacheItem& item : items) {
     const std::string_view remark = Remark(item);
-    PrintResult(fmt::format("{:<8}  {:>8}  {:>11}  {}{}{}", CacheKindName(item.kind),
+    context.Print(fmt::format("{:<8}  {:>8}  {:>11}  {}{}{}", CacheKindName(item.kind),
                             HumanBytes(item.size_bytes), Age(item.last_use_ns, now),
                             NameOf(item, context.env().cache_dir), remark.empty() ? "" : "  ", remark));
   }
@@ -96,13 +96,13 @@ Result<ExitCode> Show(Context& context) {
     Json sums = Json::object();
     for (const auto& [name, total] : totals)
       sums[std::string(name)] = {{"count", total.count}, {"size_bytes", total.size_bytes}};
-    PrintResult(
+    context.Print(
         Json({{"cache", context.env().cache_dir.str()}, {"items", ToJson(items)}, {"totals", sums}}).dump(2));
     return kDone;
   }
   PrintItems(context, items);
   const Total& all = totals.at("all");
-  PrintResult(fmt::format("{}: {} in {} {}", context.env().cache_dir.str(), HumanBytes(all.size_bytes),
+  context.Print(fmt::format("{}: {} in {} {}", context.env().cache_dir.str(), HumanBytes(all.size_bytes),
                           all.count, all.count == 1 ? "entry" : "entries"));
   return kDone;
 }
@@ -118,7 +118,7 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
   PTPKG_TRY(const pipeline::CacheCleanOutcome outcome, pipeline::CleanCache(context.env(), request));
   for (const std::string& failure : outcome.failures) context.env().reporter.Warn(failure);
   if (context.json()) {
-    PrintResult(Json({{"cache", context.env().cache_dir.str()},
+    context.Print(Json({{"cache", context.env().cache_dir.str()},
                       {"dry_run", flags.dry_run},
                       {"removed", ToJson(outcome.removed)},
                       {"in_use", ToJson(outcome.in_use)},
@@ -130,7 +130,7 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
     PrintItems(context, outcome.removed);
     if (!outcome.in_use.empty())
       context.env().reporter.Note(fmt::format("{} kept: in use", outcome.in_use.size()));
-    PrintResult(fmt::format("{} {}, {} left", HumanBytes(outcome.freed_bytes),
+    context.Print(fmt::format("{} {}, {} left", HumanBytes(outcome.freed_bytes),
                             flags.dry_run ? "would be freed" : "freed", HumanBytes(outcome.left_bytes)));
   }
   return outcome.failures.empty() ? kDone : kIoFailed;

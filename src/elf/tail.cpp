@@ -490,7 +490,7 @@ class TailPlanner {
     return Ok();
   }
 
-  /// A superseded path stays nowhere: a build path in dead bytes would still leak. Nor does a table that was
+  /// Old paths are erased, even in unused bytes: a build path there would still leak. So is a table that was
   /// copied: megabytes of names twice would be megabytes in every package.
   Result<void> BlankOldStrings() {
     if (layout_.strings_mode == StringsMode::kCopy && StringsStandAlone()) {

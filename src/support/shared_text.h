@@ -16,7 +16,7 @@ class SharedText {
   // Implicit on purpose: it stands where a std::string would.
   // NOLINTNEXTLINE(google-explicit-constructor): see above
   SharedText(std::string text) {
-    if (!text.empty()) text_ = std::make_shared<const std::string>(std::move(text));
+    if (!text.empty()) text_ = std::make_shared<const std::string>(std::move(text));  // shared by its copies
   }
   // NOLINTNEXTLINE(google-explicit-constructor): see above
   SharedText(std::string_view text) : SharedText(std::string(text)) {}

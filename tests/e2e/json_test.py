@@ -51,13 +51,18 @@ class JsonOutput(harness.Case):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)
 
-    def test_build_and_index(self):
+    def test_build_index_and_cache(self):
         output = self.scratch / "dist"
         arguments = ("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output", output)
         self.valid(self.ptpkg_json(*arguments, "--dry-run"), "build")
         made = self.valid(self.ptpkg_json(*arguments), "build")
         self.assertTrue(all(item["unpacked_size"] > 0 for item in made["artifacts"]))
         self.valid(self.ptpkg_json("index", output / "conda"), "index")
+        self.assertTrue(self.valid(self.ptpkg_json("cache"), "cache")["items"])
+        self.valid(self.ptpkg_json("cache", "clean", "--dry-run"), "cache")
+        (output / "conda/linux-64/broken-1.0-0.conda").write_bytes(b"PK")
+        left_out = json.loads(self.ptpkg("index", "--json", output / "conda", exit_code=3).stdout)
+        self.assertEqual(len(self.valid(left_out, "index")["left_out"]), 1)
 
     def test_conda_wheel_and_check(self):
         output = self.scratch / "dist"
