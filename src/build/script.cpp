@@ -50,9 +50,14 @@ Result<AbsPath> FindInterpreter(const ScriptRun& run) {
 class ErrorLines {
  public:
   void Look(std::string_view line) {
-    constexpr std::array<std::string_view, 8> kSigns = {
-        "error:",   "Error:", "FAILED: ", "Killed", "undefined reference to", "No space left on device",
-        "Cannot allocate memory", "Segmentation fault"};
+    constexpr std::array<std::string_view, 8> kSigns = {"error:",
+                                                        "Error:",
+                                                        "FAILED: ",
+                                                        "Killed",
+                                                        "undefined reference to",
+                                                        "No space left on device",
+                                                        "Cannot allocate memory",
+                                                        "Segmentation fault"};
     const bool tells = std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
       return line.find(sign) != std::string_view::npos;
     });

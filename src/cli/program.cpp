@@ -42,7 +42,7 @@ Program MakeProgram(CommonFlags& flags) {
       .summary = "Builds conda packages and wheels from one staged tree, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
-                CacheVerb(), CompletionVerb(), ManVerb()},
+                CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -9,6 +9,7 @@
 #include "pipeline/build.h"
 #include "pipeline/relink.h"
 #include "pipeline/repack.h"
+#include "pipeline/run_plan.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -35,6 +36,8 @@ struct BuildFlags {
   bool keep_work = false;
   bool force = false;
   bool dry_run = false;
+  bool plan = false;
+  std::string test = "run";
 };
 
 Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
@@ -69,6 +72,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const Bu
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
+  request.test = flags.test != "skip";
   return request;
 }
 
@@ -122,9 +126,24 @@ Result<void> TakeProgramFlags(Context& context, const BuildFlags& flags) {
   return Ok();
 }
 
+/// `--plan`: the nodes and what would become of each, or with --json all that another executor needs.
+Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output) {
+  if (context.json()) {
+    context.Print(graph::PlanToJson(plan).dump(2));
+    return kDone;
+  }
+  PTPKG_TRY(const std::vector<std::string> lines, pipeline::DescribePlan(context.env(), plan, output));
+  for (const std::string& line : lines) context.Print(line);
+  return kDone;
+}
+
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
   PTPKG_CHECK(TakeProgramFlags(context, flags));
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
+  if (flags.plan) {
+    PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));
+    return PrintPlan(context, planned.plan, request.output);
+  }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
   if (context.json()) {
     context.Print(SummaryToJson(summary, request.output).dump(2));
@@ -148,6 +167,10 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
+  if (flags.plan) {
+    PTPKG_TRY(const graph::Plan plan, pipeline::PlanRepack(context.env(), request));
+    return PrintPlan(context, plan, request.output);
+  }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Repack(context.env(), request));
   for (const std::string& unknown : summary.unknown_requirements) {
     context.env().reporter.Warn(
@@ -227,6 +250,13 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
       {.names = "--dry-run",
        .help = "Say which stages would run, and write nothing",
        .target = &flags.dry_run},
+      {.names = "--plan",
+       .help = "Print the plan and run nothing; with --json complete, for 'ptpkg run-node'",
+       .target = &flags.plan},
+      {.names = "--test",
+       .help = "Whether the recipes' tests run on the packages (default: run)",
+       .target = &flags.test,
+       .choices = {"run", "skip"}},
   };
 }
 
@@ -293,6 +323,40 @@ Verb WheelVerb() {
                                      .target = &flags->distribution}}),
           .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda"},
           .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
+}
+
+Verb RunNodeVerb() {
+  struct Flags {
+    std::string plan;
+    std::string node;
+  };
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<Flags>();
+  return {.name = "run-node",
+          .summary = "Run one node of a plan, as a cluster's job does",
+          .options = {{.names = "PLAN",
+                       .help = "What 'ptpkg build … --plan --json' printed",
+                       .target = &flags->plan},
+                      {.names = "ID", .help = "The node: an 'id' of the plan", .target = &flags->node}},
+          .examples = {"ptpkg build fixtures/toymagma --plan --json > plan.json",
+                       "ptpkg run-node plan.json build/toymagma-cpu-2.9.0-1"},
+          .run = [flags](Context& context) -> Result<ExitCode> {
+            PTPKG_TRY(const AbsPath file, context.Path(flags->plan));
+            PTPKG_TRY(const pipeline::BuildSummary summary,
+                      pipeline::RunNode(context.env(), file, flags->node));
+            Json stages = Json::array();
+            for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
+            if (context.json()) {
+              context.Print(Json{{"stages", stages}, {"findings", FindingsToJson(summary.reports)}}.dump(2));
+            } else {
+              PrintFindings(context, summary.reports);
+              for (const StageTime& stage : summary.stages) {
+                context.Print(
+                    fmt::format("{}/{}: {}", stage.stage, stage.subject, stage.ran ? "ran" : "was there"));
+              }
+            }
+            return kDone;
+          }};
 }
 
 }  // namespace ptpkg::cli

@@ -84,8 +84,8 @@ void PrintItems(Context& context, const std::vector<CacheItem>& items) {
   for (const CacheItem& item : items) {
     const std::string_view remark = Remark(item);
     context.Print(fmt::format("{:<8}  {:>8}  {:>11}  {}{}{}", CacheKindName(item.kind),
-                            HumanBytes(item.size_bytes), Age(item.last_use_ns, now),
-                            NameOf(item, context.env().cache_dir), remark.empty() ? "" : "  ", remark));
+                              HumanBytes(item.size_bytes), Age(item.last_use_ns, now),
+                              NameOf(item, context.env().cache_dir), remark.empty() ? "" : "  ", remark));
   }
 }
 
@@ -103,7 +103,7 @@ Result<ExitCode> Show(Context& context) {
   PrintItems(context, items);
   const Total& all = totals.at("all");
   context.Print(fmt::format("{}: {} in {} {}", context.env().cache_dir.str(), HumanBytes(all.size_bytes),
-                          all.count, all.count == 1 ? "entry" : "entries"));
+                            all.count, all.count == 1 ? "entry" : "entries"));
   return kDone;
 }
 
@@ -119,19 +119,19 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
   for (const std::string& failure : outcome.failures) context.env().reporter.Warn(failure);
   if (context.json()) {
     context.Print(Json({{"cache", context.env().cache_dir.str()},
-                      {"dry_run", flags.dry_run},
-                      {"removed", ToJson(outcome.removed)},
-                      {"in_use", ToJson(outcome.in_use)},
-                      {"failures", outcome.failures},
-                      {"freed_bytes", outcome.freed_bytes},
-                      {"left_bytes", outcome.left_bytes}})
-                    .dump(2));
+                        {"dry_run", flags.dry_run},
+                        {"removed", ToJson(outcome.removed)},
+                        {"in_use", ToJson(outcome.in_use)},
+                        {"failures", outcome.failures},
+                        {"freed_bytes", outcome.freed_bytes},
+                        {"left_bytes", outcome.left_bytes}})
+                      .dump(2));
   } else {
     PrintItems(context, outcome.removed);
     if (!outcome.in_use.empty())
       context.env().reporter.Note(fmt::format("{} kept: in use", outcome.in_use.size()));
     context.Print(fmt::format("{} {}, {} left", HumanBytes(outcome.freed_bytes),
-                            flags.dry_run ? "would be freed" : "freed", HumanBytes(outcome.left_bytes)));
+                              flags.dry_run ? "would be freed" : "freed", HumanBytes(outcome.left_bytes)));
   }
   return outcome.failures.empty() ? kDone : kIoFailed;
 }

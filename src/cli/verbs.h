@@ -20,6 +20,7 @@ Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
 Verb CacheVerb();
+Verb RunNodeVerb();
 Verb CompletionVerb();
 Verb ManVerb();
 

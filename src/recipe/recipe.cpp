@@ -6,6 +6,9 @@
 
 namespace ptpkg::recipe {
 
-std::string Recipe::FileStem() const { return fmt::format("{}-{}-{}", name, version, build_string); }
+std::string Recipe::FileStem() const {
+  const std::string stem = fmt::format("{}-{}", name, version);
+  return build_string.empty() ? stem : fmt::format("{}-{}", stem, build_string);
+}
 
 }  // namespace ptpkg::recipe

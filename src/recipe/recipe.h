@@ -152,7 +152,7 @@ struct Recipe {
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
   AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 
-  /// "name-version-build".
+  /// "name-version-build"; without the last part for a native build, whose packages differ in it.
   [[nodiscard]] std::string FileStem() const;
 };
 

@@ -37,8 +37,8 @@ class JsonOutput(harness.Case):
 
     def test_every_verb_has_a_schema_and_every_schema_a_reader(self):
         listing = self.ptpkg("--help").stdout.split("Verbs:\n", 1)[1].split("\n\n")[0]
-        verbs = set(re.findall(r"^  ([a-z]+) ", listing, re.MULTILINE))
-        others = {"error", "log", "version", "parts"}
+        verbs = set(re.findall(r"^  ([a-z-]+) ", listing, re.MULTILINE))
+        others = {"error", "log", "version", "parts", "plan"}
         self.assertEqual(verbs | others, {path.stem for path in SCHEMAS.glob("*.json")})
 
     def test_a_schema_refuses_what_it_does_not_name(self):
@@ -55,7 +55,11 @@ class JsonOutput(harness.Case):
         output = self.scratch / "dist"
         arguments = ("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output", output)
         self.valid(self.ptpkg_json(*arguments, "--dry-run"), "build")
+        plan = self.valid(self.ptpkg_json(*arguments, "--plan"), "plan")
+        (self.scratch / "plan.json").write_text(json.dumps(plan))
+        self.valid(self.ptpkg_json("run-node", self.scratch / "plan.json", plan["nodes"][0]["id"]), "run-node")
         made = self.valid(self.ptpkg_json(*arguments), "build")
+        self.valid(self.ptpkg_json(*arguments), "build")
         self.assertTrue(all(item["unpacked_size"] > 0 for item in made["artifacts"]))
         self.valid(self.ptpkg_json("index", output / "conda"), "index")
         self.assertTrue(self.valid(self.ptpkg_json("cache"), "cache")["items"])

@@ -78,13 +78,15 @@ TEST_F(ScriptTest, AFailureShowsTheLast40LinesAndTheLog) {
 }
 
 TEST_F(ScriptTest, LinesThatTellTheCauseAreShownThoughOtherJobsWentOn) {
-  const auto result = Run(
-      "echo 'a.cpp:3:1: error: expected a type'\necho 'Killed signal terminated program cc1plus'\n"
-      "for i in $(seq 1 100); do echo \"b.cpp:$i: warning: unused\"; done\necho 'ninja: error: stopped'\nfalse\n");
+  const auto result =
+      Run("echo 'a.cpp:3:1: error: expected a type'\necho 'Killed signal terminated program cc1plus'\n"
+          "for i in $(seq 1 100); do echo \"b.cpp:$i: warning: unused\"; done\necho 'ninja: error: "
+          "stopped'\nfalse\n");
   const std::string& context = result.error().context()[0];
   EXPECT_THAT(context, HasSubstr(":\n  a.cpp:3:1: error: expected a type\n"
                                  "  Killed signal terminated program cc1plus\n  ...\n  b.cpp:62: warning"));
-  EXPECT_EQ(context.find("ninja: error: stopped"), context.rfind("ninja: error: stopped")) << "once is enough";
+  EXPECT_EQ(context.find("ninja: error: stopped"), context.rfind("ninja: error: stopped"))
+      << "once is enough";
 }
 
 TEST_F(ScriptTest, AFailureWithoutOutputSaysSo) {
