@@ -88,6 +88,7 @@ class LineParser {
       // A positional argument takes all words, and is counted later; of "--select a=b recipe", the last is a
       // recipe.
       bound.parsed = app.add_option(option.names, bound.texts)->allow_extra_args(option.IsPositional());
+      if (option.words > 0) bound.parsed->expected(option.words);
     }
   }
 

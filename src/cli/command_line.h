@@ -42,6 +42,7 @@ struct Option {
   std::vector<std::string> choices = {};  ///< Values allowed; empty: any.
   std::string group = {};                 ///< Heading in --help; "" = "Options".
   std::string needs = {};                 ///< "--recipe": has no meaning without that one.
+  int words = 0;  ///< Positional, before another: exactly so many words. 0: all that are left.
 
   [[nodiscard]] bool IsPositional() const { return names.front() != '-'; }
   [[nodiscard]] bool IsFlag() const { return std::holds_alternative<bool*>(target); }
