@@ -1,6 +1,6 @@
 # Target functions: every target of ptpkg gets the same warnings and sanitizers from here.
 
-# ptpkg_set_defaults(target): warnings as docs/decisions/0002 lists them, sanitizers, clang-tidy.
+# ptpkg_set_defaults(target): warnings as docs/decisions/0002 lists them, sanitizers, counters, clang-tidy.
 function(ptpkg_set_defaults target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
@@ -14,27 +14,57 @@ function(ptpkg_set_defaults target)
                                              -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${PTPKG_SANITIZE})
   endif()
+  if(PTPKG_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    target_link_options(${target} PRIVATE --coverage)
+  endif()
+  if(PTPKG_LIBFUZZER)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # libFuzzer sees the branches of the stages too
+  endif()
   if(PTPKG_TIDY)
     set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "clang-tidy;--quiet;--extra-arg=-Wno-unknown-warning-option")
   endif()
 endfunction()
 
-# ptpkg_precompile(target): with PTPKG_PCH, the headers that most sources include are parsed once. Off
-# in dev, where a source that includes too little has to fail.
-function(ptpkg_precompile target)
-  if(NOT PTPKG_PCH)
-    return()
+# ptpkg_pch(name [LIBRARIES …] HEADERS …): headers that many sources include, parsed once for all targets that
+# reuse them. Makes the target ptpkg_<name>, once.
+function(ptpkg_pch name)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
+  if(NOT TARGET ptpkg_${name})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// Holds precompiled headers.\n")
+    add_library(ptpkg_${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+    target_precompile_headers(ptpkg_${name} PRIVATE ${ARG_HEADERS})
+    target_link_libraries(ptpkg_${name} PRIVATE ${ARG_LIBRARIES})
+    ptpkg_set_defaults(ptpkg_${name})
   endif()
-  if(NOT TARGET ptpkg_pch)
-    file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "// Holds the precompiled headers.\n")
-    add_library(ptpkg_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
-    target_precompile_headers(ptpkg_pch PRIVATE
-      <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span> <string>
-      <string_view> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
-    target_link_libraries(ptpkg_pch PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
-    ptpkg_set_defaults(ptpkg_pch)
+endfunction()
+
+set(PTPKG_PCH_HEADERS
+  <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
+  <utility> <variant> <vector> <fmt/core.h>)
+
+# ptpkg_compile_stage_faster(target): what PTPKG_PCH and PTPKG_UNITY say. Both off in dev, where a source that includes too
+# little has to fail.
+function(ptpkg_compile_stage_faster target)
+  if(PTPKG_PCH STREQUAL "ALL")
+    ptpkg_pch(pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json HEADERS ${PTPKG_PCH_HEADERS} <nlohmann/json.hpp>)
+    target_precompile_headers(${target} REUSE_FROM ptpkg_pch)
   endif()
-  target_precompile_headers(${target} REUSE_FROM ptpkg_pch)
+  if(PTPKG_UNITY)
+    # scripts/check_names keeps the sources of a folder fit for it.
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+# ptpkg_compile_test_faster(target): GoogleMock is half of what a test costs. ccache cannot share objects between
+# clones whose precompiled headers differ, so with it there are none.
+function(ptpkg_compile_test_faster target)
+  if(PTPKG_PCH MATCHES "^(ALL|TESTS)$" AND NOT "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
+    ptpkg_pch(test_pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
+              HEADERS ${PTPKG_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+    target_precompile_headers(${target} REUSE_FROM ptpkg_test_pch)
+    target_compile_options(${target} PRIVATE -fPIC)  # as those headers: the -fPIE of a program would refuse them
+  endif()
 endfunction()
 
 # ptpkg_add_stage(name SOURCES a.cpp… [DEPENDS support…] [LIBRARIES Lib::Lib…] [PUBLIC_LIBRARIES …])
@@ -47,7 +77,14 @@ function(ptpkg_add_stage name)
   target_link_libraries(ptpkg_${name} PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC_LIBRARIES}
                                       PRIVATE ${ARG_LIBRARIES})
   ptpkg_set_defaults(ptpkg_${name})
-  ptpkg_precompile(ptpkg_${name})
+  ptpkg_compile_stage_faster(ptpkg_${name})
+endfunction()
+
+# ptpkg_set_test_defaults(target): as ptpkg_set_defaults, for what only tests run: not optimised, since nobody waits for it.
+function(ptpkg_set_test_defaults target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  ptpkg_set_defaults(${target})
+  ptpkg_compile_test_faster(${target})
 endfunction()
 
 # ptpkg_add_test(name SOURCES a_test.cpp… DEPENDS elf… [LABELS unit] [LIBRARIES …])
@@ -62,7 +99,7 @@ function(ptpkg_add_test name)
   target_link_libraries(test_${name} PRIVATE ${ARG_DEPENDS} ${ARG_LIBRARIES} ptpkg_test_support
                                              GTest::gmock GTest::gtest GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  ptpkg_set_defaults(test_${name})
+  ptpkg_set_test_defaults(test_${name})
   gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()

@@ -45,7 +45,7 @@ class InputBuffer {
   bool at_end_ = false;
 };
 
-Error Damaged(std::string_view codec, std::string_view what) {
+Error DamagedData(std::string_view codec, std::string_view what) {
   return {ErrorCode::kCorrupt, fmt::format("{} data is damaged: {}", codec, what)};
 }
 
@@ -64,7 +64,7 @@ class Bzip2Source final : public DecodingSource {
     while (!buffer.empty()) {
       PTPKG_CHECK(input_.Fill(1));
       if (input_.rest().empty()) {
-        if (open_ || facts_.streams == 0) return Damaged("bzip2", "it ends in the middle of a stream");
+        if (open_ || facts_.streams == 0) return DamagedData("bzip2", "it ends in the middle of a stream");
         return std::size_t{0};
       }
       if (!open_) PTPKG_CHECK(Begin());
@@ -101,7 +101,7 @@ class Bzip2Source final : public DecodingSource {
       BZ2_bzDecompressEnd(&stream_);
       open_ = false;
     } else if (status != BZ_OK) {
-      return Damaged("bzip2", status == BZ_DATA_ERROR_MAGIC ? "no bzip2 header" : "checksum or code table");
+      return DamagedData("bzip2", status == BZ_DATA_ERROR_MAGIC ? "no bzip2 header" : "checksum or code table");
     }
     return room - stream_.avail_out;
   }
@@ -124,7 +124,7 @@ class ZstdSource final : public DecodingSource {
     while (!buffer.empty()) {
       PTPKG_CHECK(input_.Fill(in_frame_ ? 1 : kZstdHeaderMax));
       if (input_.rest().empty() && !(in_frame_ && output_pending_)) {
-        if (in_frame_ || facts_.streams == 0) return Damaged("zstd", "it ends in the middle of a frame");
+        if (in_frame_ || facts_.streams == 0) return DamagedData("zstd", "it ends in the middle of a frame");
         return std::size_t{0};
       }
       if (!in_frame_) PTPKG_CHECK(InspectHeader());
@@ -140,20 +140,20 @@ class ZstdSource final : public DecodingSource {
   Result<void> InspectHeader() {
     const Bytes in = input_.rest();
     in_frame_ = true;
-    if (in.size() < 5) return Damaged("zstd", "no frame header");
+    if (in.size() < 5) return DamagedData("zstd", "no frame header");
     const auto byte = [&](std::size_t i) { return std::to_integer<std::uint64_t>(in[i]); };
     const std::uint64_t magic = byte(0) | byte(1) << 8U | byte(2) << 16U | byte(3) << 24U;
     if ((magic & ~0xFULL) == 0x184D2A50U) return Ok();  // a skippable frame holds no content
-    if (magic != ZSTD_MAGICNUMBER) return Damaged("zstd", "no frame header");
+    if (magic != ZSTD_MAGICNUMBER) return DamagedData("zstd", "no frame header");
     ++facts_.streams;
     const unsigned long long content = ZSTD_getFrameContentSize(in.data(), in.size());
-    if (content == ZSTD_CONTENTSIZE_ERROR) return Damaged("zstd", "frame header");
+    if (content == ZSTD_CONTENTSIZE_ERROR) return DamagedData("zstd", "frame header");
     const bool known = content != ZSTD_CONTENTSIZE_UNKNOWN;
     facts_.content_size_known = facts_.content_size_known && known;
     const bool single_segment = (byte(4) & 0x20U) != 0;
     std::uint64_t window = known ? content : 0;
     if (!single_segment) {
-      if (in.size() < 6) return Damaged("zstd", "frame header");
+      if (in.size() < 6) return DamagedData("zstd", "frame header");
       const std::uint64_t base = 1ULL << (10U + (byte(5) >> 3U));
       window = base + base / 8U * (byte(5) & 7U);
     }
@@ -168,7 +168,7 @@ class ZstdSource final : public DecodingSource {
     const std::size_t status = ZSTD_decompressStream(context_.get(), &out, &in);
     input_.Consume(in.pos);
     facts_.packed_bytes += in.pos;
-    if (ZSTD_isError(status) != 0) return Damaged("zstd", ZSTD_getErrorName(status));
+    if (ZSTD_isError(status) != 0) return DamagedData("zstd", ZSTD_getErrorName(status));
     // A full output buffer may leave decoded bytes inside the context when the input is used up.
     output_pending_ = out.pos == out.size;
     if (status == 0) in_frame_ = false;

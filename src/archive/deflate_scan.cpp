@@ -13,7 +13,7 @@ constexpr unsigned kLiteralSymbols = 288;
 constexpr unsigned kDistanceSymbols = 32;
 constexpr unsigned kEndOfBlock = 256;
 
-Error Damaged() { return Error(ErrorCode::kCorrupt, "deflate stream is damaged"); }
+Error DamagedDeflate() { return Error(ErrorCode::kCorrupt, "deflate stream is damaged"); }
 
 /// Bits, least significant first. Past the end it gives zeros and counts on; the caller checks overrun().
 class BitReader {
@@ -97,7 +97,7 @@ class PrefixTable {
     for (unsigned length = 1; length <= bits_; ++length) {
       code = (code + count[length - 1]) << 1U;
       next[length] = code;
-      if (code + count[length] > (1U << length)) return Damaged();
+      if (code + count[length] > (1U << length)) return DamagedDeflate();
     }
     table_.assign(std::size_t{1} << bits_, Symbol{});
     for (unsigned symbol = 0; symbol < lengths.size(); ++symbol) {
@@ -152,7 +152,7 @@ class Scanner {
       const std::uint64_t start = reader_.position();
       const bool is_last = reader_.Take(1) != 0;
       PTPKG_CHECK(Block());
-      if (reader_.overrun()) return Damaged();
+      if (reader_.overrun()) return DamagedDeflate();
       if (is_last) return DeflateLayout{.last_block_bit = start, .end_bit = reader_.position()};
     }
   }
@@ -169,7 +169,7 @@ class Scanner {
         PTPKG_CHECK(DynamicCodes());
         return Symbols();
       default:
-        return Damaged();
+        return DamagedDeflate();
     }
   }
 
@@ -177,7 +177,7 @@ class Scanner {
     reader_.Take(static_cast<unsigned>((8 - reader_.position() % 8) % 8));
     const std::uint64_t length = reader_.Take(16);
     const std::uint64_t complement = reader_.Take(16);
-    if ((length ^ complement) != 0xFFFF || reader_.overrun()) return Damaged();
+    if ((length ^ complement) != 0xFFFF || reader_.overrun()) return DamagedDeflate();
     reader_.SkipBytes(static_cast<std::size_t>(length));
     return Ok();
   }
@@ -211,7 +211,7 @@ class Scanner {
       return entry;
     }));
     std::array<std::uint8_t, kLiteralSymbols + kDistanceSymbols> lengths{};
-    if (literal_count > kLiteralSymbols || distance_count > kDistanceSymbols) return Damaged();
+    if (literal_count > kLiteralSymbols || distance_count > kDistanceSymbols) return DamagedDeflate();
     PTPKG_CHECK(ReadLengths(table, std::span(lengths).first(literal_count + distance_count)));
     PTPKG_CHECK(literals_.Build(std::span(lengths).first(literal_count), DescribeLiteral));
     return distances_.Build(std::span(lengths).subspan(literal_count, distance_count), DescribeDistance);
@@ -221,18 +221,18 @@ class Scanner {
     for (std::size_t i = 0; i < lengths.size();) {
       reader_.Refill();
       const Symbol symbol = table.Next(reader_);
-      if (symbol.kind == Kind::kInvalid || reader_.overrun()) return Damaged();
+      if (symbol.kind == Kind::kInvalid || reader_.overrun()) return DamagedDeflate();
       reader_.Skip(symbol.code_bits);
       if (symbol.value < 16) {
         lengths[i++] = symbol.value;
         continue;
       }
-      if (symbol.value == 16 && i == 0) return Damaged();
+      if (symbol.value == 16 && i == 0) return DamagedDeflate();
       const std::uint8_t repeated = symbol.value == 16 ? lengths[i - 1] : std::uint8_t{0};
       const std::uint64_t times = symbol.value == 16   ? 3 + reader_.Take(2)
                                   : symbol.value == 17 ? 3 + reader_.Take(3)
                                                        : 11 + reader_.Take(7);
-      if (times > lengths.size() - i) return Damaged();
+      if (times > lengths.size() - i) return DamagedDeflate();
       for (std::uint64_t n = 0; n < times; ++n) lengths[i++] = repeated;
     }
     return Ok();
@@ -244,15 +244,15 @@ class Scanner {
       const Symbol symbol = literals_.Next(reader_);
       reader_.Skip(symbol.total_bits);
       if (symbol.kind == Kind::kLiteral) {
-        if (reader_.overrun()) return Damaged();
+        if (reader_.overrun()) return DamagedDeflate();
         continue;
       }
       if (symbol.kind == Kind::kEnd) return Ok();
-      if (symbol.kind == Kind::kInvalid) return Damaged();
+      if (symbol.kind == Kind::kInvalid) return DamagedDeflate();
       const Symbol distance = distances_.Next(reader_);
-      if (distance.kind == Kind::kInvalid) return Damaged();
+      if (distance.kind == Kind::kInvalid) return DamagedDeflate();
       reader_.Skip(distance.total_bits);
-      if (reader_.overrun()) return Damaged();
+      if (reader_.overrun()) return DamagedDeflate();
     }
   }
 

@@ -73,4 +73,13 @@ std::uint64_t EntrySet::TotalBytes() const {
                          [](std::uint64_t sum, const auto& item) { return sum + item.second.size_bytes; });
 }
 
+bool IsAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+Error ChangedWhilePacked(const Entry& entry) {
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' changed while being packed", entry.file->str()))
+      .WithHint("let no other process write into the tree while it is packed");
+}
+
 }  // namespace ptpkg::archive

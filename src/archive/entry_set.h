@@ -47,4 +47,9 @@ class EntrySet {
   std::map<std::string, Entry> entries_;  // by name
 };
 
+/// True if every byte of `text` is below 0x80.
+bool IsAscii(std::string_view text);
+/// That the file of `entry` is no longer what it was when the set was made. REQUIRES: entry.file.
+Error ChangedWhilePacked(const Entry& entry);
+
 }  // namespace ptpkg::archive

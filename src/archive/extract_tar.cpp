@@ -95,9 +95,9 @@ class DecompressSource final : public ByteSource {
   bool is_empty_ = false;
 };
 
-class MemberSource final : public ByteSource {
+class TarMemberSource final : public ByteSource {
  public:
-  explicit MemberSource(Reader& reader) : reader_(reader) {}
+  explicit TarMemberSource(Reader& reader) : reader_(reader) {}
   Result<std::size_t> Read(MutableBytes buffer) override { return reader_.ReadData(buffer); }
 
  private:
@@ -148,7 +148,7 @@ class TarExtractor {
       case AE_IFREG: {
         PTPKG_TRY(const std::optional<RelPath> name, tree_.AddFile(raw_name));
         if (!name.has_value()) return Ok();
-        MemberSource content(reader_);
+        TarMemberSource content(reader_);
         return tree_.WriteContent(*name, archive_entry_perm(entry), content);
       }
       default:

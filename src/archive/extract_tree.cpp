@@ -14,7 +14,7 @@ namespace ptpkg::archive {
 namespace {
 
 constexpr std::uint64_t kRatioFromBytes = 64ULL << 20U;
-constexpr std::size_t kBufferBytes = 256U << 10U;
+constexpr std::size_t kWriteBytes = 256U << 10U;
 constexpr int kMaxLinkHops = 40;  // path_resolution(7)
 constexpr std::size_t kMaxLinkBytes = 4096;
 
@@ -179,7 +179,7 @@ Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
 Result<void> ExtractTree::WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content) {
   const AbsPath path = destination_ / name;
   PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(path, OpenMode::kCreateNew));
-  ScratchBuffer buffer(kBufferBytes);
+  ScratchBuffer buffer(kWriteBytes);
   std::uint64_t offset = 0;
   while (true) {
     PTPKG_CHECK(env_.cancel.Check());

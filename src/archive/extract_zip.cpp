@@ -17,7 +17,7 @@ constexpr std::uint32_t kTypeBits = 0170000;  // of st_mode
 constexpr std::uint32_t kRegularType = 0100000;
 constexpr std::uint32_t kFolderType = 0040000;
 constexpr std::uint32_t kLinkType = 0120000;
-constexpr std::uint64_t kMaxLinkBytes = 4096;
+constexpr std::uint64_t kMaxZipLinkBytes = 4096;
 
 /// Fails when a member gives more or less than its header says.
 class SizedSource final : public ByteSource {
@@ -98,7 +98,7 @@ class ZipExtractor {
 
   Result<void> PlanLink(std::size_t index) {
     const zip::CentralRecord& record = directory_.records[index];
-    if (record.size_bytes > kMaxLinkBytes) return tree_.Refuse(record.name, "has no usable link target");
+    if (record.size_bytes > kMaxZipLinkBytes) return tree_.Refuse(record.name, "has no usable link target");
     StringSink target;
     PTPKG_TRY(zip::Handle handle, handles_.Take());
     {

@@ -9,7 +9,7 @@
 namespace ptpkg::archive {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1U << 20U;
+constexpr std::size_t kTarReadBytes = 1U << 20U;
 constexpr std::int64_t kMaxTime = 077777777777;  // eleven octal digits
 
 struct EntryDeleter {
@@ -20,10 +20,6 @@ using EntryHandle = std::unique_ptr<archive_entry, EntryDeleter>;
 constexpr std::uint64_t kMaxUstarSize = 077777777777;
 constexpr std::size_t kNameBytes = 100;
 constexpr std::size_t kPrefixBytes = 155;
-
-bool IsAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 /// POSIX 1003.1: prefix, '/' and name make the path.
 bool FitsUstarName(std::string_view path) {
@@ -165,11 +161,6 @@ class CountingSink final : public ByteSink {
   std::uint64_t count_ = 0;
 };
 
-Error Changed(const Entry& entry) {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' changed while being packed", entry.file->str()))
-      .WithHint("let no other process write into the tree while it is packed");
-}
-
 }  // namespace
 
 struct TarWriter::State {
@@ -183,19 +174,19 @@ struct TarWriter::State {
       PTPKG_CHECK(env.cancel.Check());
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
       PTPKG_TRY(const std::size_t got, source.Read(MutableBytes(buffer).first(wanted)));
-      if (got == 0) return Changed(entry);
+      if (got == 0) return ChangedWhilePacked(entry);
       PTPKG_CHECK(format.Content(Bytes(buffer).first(got)));
       left -= got;
     }
     PTPKG_TRY(const std::size_t extra, source.Read(MutableBytes(buffer).first(1)));
-    if (extra != 0) return Changed(entry);
+    if (extra != 0) return ChangedWhilePacked(entry);
     return Ok();
   }
 
   Env& env;
   TarFormat format;
   std::int64_t mtime;
-  std::vector<std::byte> buffer = std::vector<std::byte>(kBufferBytes);
+  std::vector<std::byte> buffer = std::vector<std::byte>(kTarReadBytes);
 };
 
 TarWriter::TarWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}

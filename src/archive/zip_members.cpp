@@ -19,17 +19,12 @@ constexpr std::uint64_t kSamples = 16;
 // A deflated member may grow by 5 bytes in 10000 (libdeflate's bound); 16 MiB is 40 in 10000 of 4 GiB.
 constexpr std::uint64_t kZip64From = (4ULL << 30U) - (16ULL << 20U);
 
-Error Changed(const Entry& entry) {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' changed while being packed", entry.file->str()))
-      .WithHint("let no other process write into the tree while it is packed");
-}
-
 bool Shrinks(std::uint64_t raw, std::uint64_t packed) { return packed * 100 <= raw * 97; }
 
 /// Fills `buffer` from `offset`.
 Result<void> ReadExactly(const Entry& entry, File& file, std::uint64_t offset, MutableBytes buffer) {
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, buffer));
-  if (got != buffer.size()) return Changed(entry);
+  if (got != buffer.size()) return ChangedWhilePacked(entry);
   return Ok();
 }
 
@@ -71,7 +66,7 @@ class Source {
     if (offset + length == size_bytes_) {
       std::byte more{};
       PTPKG_TRY(const std::size_t got, file_->ReadAt(size_bytes_, MutableBytes(&more, 1)));
-      if (got != 0) return Changed(entry_);
+      if (got != 0) return ChangedWhilePacked(entry_);
     }
     return raw;
   }

@@ -11,7 +11,7 @@
 namespace ptpkg::archive {
 namespace {
 
-constexpr std::uint16_t kStored = 0;
+constexpr std::uint16_t kStoredMethod = 0;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
                               .size_bytes = record.size_bytes,
                               .stored_bytes = record.stored_bytes,
                               .crc32 = record.crc32,
-                              .stored = record.method == kStored,
+                              .stored = record.method == kStoredMethod,
                               .mode = record.UnixMode()});
   }
   return ZipReader(std::move(state));

@@ -16,7 +16,7 @@ using zip::kMax32;
 
 // A member smaller than this gets its completed header while it is still in memory: one write per MiB of
 // small members instead of three per member.
-constexpr std::size_t kBufferBytes = 1U << 20U;
+constexpr std::size_t kPendingBytes = 1U << 20U;
 
 constexpr std::uint32_t kRegularFile = 0100000;  // S_IFREG: pip honours the executable bit only beside it
 
@@ -43,10 +43,6 @@ DosTime ToDosTime(std::int64_t unix_seconds) {
   const auto two_seconds = static_cast<unsigned>(clock.seconds().count() / 2);
   return {.time = static_cast<std::uint16_t>(hours << 11U | minutes << 5U | two_seconds),
           .date = static_cast<std::uint16_t>(years << 9U | month << 5U | day_of_month)};
-}
-
-bool IsAscii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 /// One member as both directories describe it.
@@ -160,8 +156,8 @@ struct ZipWriter::State final : public ByteSink {
   [[nodiscard]] std::uint64_t offset() const { return flushed + pending.size(); }
 
   Result<void> Append(Bytes bytes) {
-    if (pending.size() + bytes.size() > kBufferBytes) PTPKG_CHECK(Flush());
-    if (bytes.size() >= kBufferBytes) {
+    if (pending.size() + bytes.size() > kPendingBytes) PTPKG_CHECK(Flush());
+    if (bytes.size() >= kPendingBytes) {
       PTPKG_CHECK(file.WriteAt(flushed, bytes));
       flushed += bytes.size();
       return Ok();

@@ -1,6 +1,6 @@
 #include "build/host.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/conda_client.h"
 #include "build/python_prefix.h"

@@ -1,7 +1,7 @@
 #include "build/license_files.h"
 
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "source/walk.h"

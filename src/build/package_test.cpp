@@ -1,7 +1,7 @@
 #include "build/package_test.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/environment.h"
 #include "build/package_contents.h"

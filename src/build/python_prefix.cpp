@@ -1,7 +1,7 @@
 #include "build/python_prefix.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/json.h"
 

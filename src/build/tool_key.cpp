@@ -1,7 +1,7 @@
 #include "build/tool_key.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/hash.h"
 #include "support/text.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/conda_client.h"
 #include "build/debian_packages.h"

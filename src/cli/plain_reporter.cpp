@@ -9,7 +9,7 @@ namespace ptpkg::cli {
 
 namespace {
 
-constexpr double kSecondsBetweenLines = 30;
+constexpr double kSecondsBetweenPlainLines = 30;
 
 /// A line at the end of each task, and one every 30 s while it lasts.
 class PlainReporter final : public TextReporter {
@@ -22,13 +22,13 @@ class PlainReporter final : public TextReporter {
   void OnTick() override {
     if (options_.quiet) return;
     for (auto& [id, task] : tasks_.running()) {
-      if (tasks_.SecondsSince(task.last_line) < kSecondsBetweenLines) continue;
+      if (tasks_.SecondsSince(task.last_line) < kSecondsBetweenPlainLines) continue;
       task.last_line = clock_.Now();
       WriteRunning(
           {.task = &task, .seconds = tasks_.SecondsSince(task.start), .child_line = task.child_line});
     }
     const double idle = tasks_.SecondsSince(last_line_);
-    if (!tasks_.running().empty() || idle < kSecondsBetweenLines) return;
+    if (!tasks_.running().empty() || idle < kSecondsBetweenPlainLines) return;
     WriteRunning({.seconds = idle});
   }
 

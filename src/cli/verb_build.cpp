@@ -1,6 +1,6 @@
 // ptpkg build, conda and wheel. Layer: cli.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <memory>
 
 #include "cli/build_summary.h"

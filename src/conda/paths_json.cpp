@@ -13,7 +13,7 @@ namespace {
 // As Linux: more links than these in one path are a circle.
 constexpr int kMaxLinks = 40;
 
-Error Invalid(std::string_view where, std::string_view message) {
+Error InvalidAt(std::string_view where, std::string_view message) {
   return {ErrorCode::kInvalidInput, fmt::format("{}: {}", where, message)};
 }
 
@@ -21,7 +21,7 @@ Result<PathType> ParsePathType(std::string_view text, std::string_view where) {
   if (text == "hardlink") return PathType::kHardLink;
   if (text == "softlink") return PathType::kSoftLink;
   if (text == "directory") return PathType::kDirectory;
-  return Invalid(where, fmt::format("path_type '{}' is unknown", text));
+  return InvalidAt(where, fmt::format("path_type '{}' is unknown", text));
 }
 
 std::string_view PathTypeName(PathType type) {
@@ -43,7 +43,7 @@ Result<void> ParseDigest(const Json& item, PathsEntry& entry, std::string_view w
   PTPKG_TRY(entry.sha256, Sha256::FromHex(digest),
             fmt::format("while reading '{}' in {}", entry.path, where));
   PTPKG_TRY(const std::int64_t size, JsonInteger(item, "size_in_bytes", where));
-  if (size < 0) return Invalid(where, fmt::format("size of '{}' is negative", entry.path));
+  if (size < 0) return InvalidAt(where, fmt::format("size of '{}' is negative", entry.path));
   entry.size_bytes = static_cast<std::uint64_t>(size);
   return Ok();
 }
@@ -52,19 +52,19 @@ Result<void> ParsePlaceholder(const Json& item, PathsEntry& entry, std::string_v
   PTPKG_TRY(entry.placeholder, JsonStringOr(item, "prefix_placeholder", "", where));
   PTPKG_TRY(const std::string mode, JsonStringOr(item, "file_mode", "text", where));
   if (mode != "text" && mode != "binary") {
-    return Invalid(where, fmt::format("file_mode '{}' of '{}' is unknown", mode, entry.path));
+    return InvalidAt(where, fmt::format("file_mode '{}' of '{}' is unknown", mode, entry.path));
   }
   entry.mode = mode == "text" ? FileMode::kText : FileMode::kBinary;
   return Ok();
 }
 
 Result<PathsEntry> ParseEntry(const Json& item, std::string_view where) {
-  if (!item.is_object()) return Invalid(where, "an entry of 'paths' is no object");
+  if (!item.is_object()) return InvalidAt(where, "an entry of 'paths' is no object");
   PathsEntry entry;
   PTPKG_TRY(entry.path, JsonString(item, "_path", where));
   PTPKG_TRY(const RelPath path, RelPath::Parse(entry.path), fmt::format("while reading {}", where));
   if (path.IsWithin(RelPath::Literal("info"))) {
-    return Invalid(where, fmt::format("lists '{}', which lies below info/", entry.path));
+    return InvalidAt(where, fmt::format("lists '{}', which lies below info/", entry.path));
   }
   PTPKG_TRY(const std::string type, JsonStringOr(item, "path_type", "hardlink", where));
   PTPKG_TRY(entry.type, ParsePathType(type, where));
@@ -98,18 +98,18 @@ Json MakePathsJson(const std::vector<PathsEntry>& entries) {
 }
 
 Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string_view where) {
-  if (!document.is_object()) return Invalid(where, "is no JSON object");
+  if (!document.is_object()) return InvalidAt(where, "is no JSON object");
   PTPKG_TRY(const std::int64_t version, JsonInteger(document, "paths_version", where));
   // conda refuses every other version, so there is nothing to be lenient about.
-  if (version != 1) return Invalid(where, fmt::format("paths_version {} is not 1", version));
+  if (version != 1) return InvalidAt(where, fmt::format("paths_version {} is not 1", version));
   const auto paths = document.find("paths");
-  if (paths == document.end() || !paths->is_array()) return Invalid(where, "'paths' is no list");
+  if (paths == document.end() || !paths->is_array()) return InvalidAt(where, "'paths' is no list");
   std::vector<PathsEntry> entries;
   std::set<std::string> seen;
   for (const Json& item : *paths) {
     PTPKG_TRY(PathsEntry entry, ParseEntry(item, where));
     if (!seen.insert(entry.path).second) {
-      return Invalid(where, fmt::format("lists '{}' twice", entry.path));
+      return InvalidAt(where, fmt::format("lists '{}' twice", entry.path));
     }
     entries.push_back(std::move(entry));
   }

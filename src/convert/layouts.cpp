@@ -1,6 +1,6 @@
 #include "convert/layouts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "convert/layouts_yaml.h"  // generated from data/layouts.yaml

@@ -1,7 +1,7 @@
 #include "convert/projects.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 
 #include "convert/projects_yaml.h"  // generated from data/projects.yaml

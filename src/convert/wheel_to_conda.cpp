@@ -1,7 +1,7 @@
 #include "convert/wheel_to_conda.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "convert/conda_tree.h"
 #include "convert/layouts.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 
 #include "elf/byte_diff.h"

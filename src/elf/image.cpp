@@ -11,7 +11,7 @@ constexpr std::uint64_t kMaxSections = 1U << 20U;
 constexpr std::uint64_t kMaxDynamicBytes = 1U << 20U;
 constexpr std::uint16_t kEscapedSegmentCount = 0xffff;  // PN_XNUM
 
-Error Corrupt(std::string message) {
+Error CorruptImage(std::string message) {
   return Error(ErrorCode::kCorrupt, std::move(message))
       .WithHint("the file is damaged or cut short; build or fetch it again");
 }
@@ -23,14 +23,14 @@ bool RangeFits(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
 Result<std::optional<Codec>> ReadIdent(Bytes ident) {
   static constexpr std::string_view kMagic = "\177ELF";
   if (ident.size() < kMagic.size() || AsText(ident.first(4)) != kMagic) return std::optional<Codec>();
-  if (ident.size() < 16) return Corrupt("the ELF identification is cut short");
+  if (ident.size() < 16) return CorruptImage("the ELF identification is cut short");
   const int elf_class = std::to_integer<int>(ident[4]);
   const int order = std::to_integer<int>(ident[5]);
   if (elf_class != 1 && elf_class != 2) {
-    return Corrupt(fmt::format("ELF class {} is neither 32-bit (1) nor 64-bit (2)", elf_class));
+    return CorruptImage(fmt::format("ELF class {} is neither 32-bit (1) nor 64-bit (2)", elf_class));
   }
   if (order != 1 && order != 2) {
-    return Corrupt(fmt::format("ELF byte order {} is neither little (1) nor big (2)", order));
+    return CorruptImage(fmt::format("ELF byte order {} is neither little (1) nor big (2)", order));
   }
   return std::optional<Codec>(Codec(static_cast<ElfClass>(elf_class), static_cast<ByteOrder>(order)));
 }
@@ -43,7 +43,7 @@ Result<void> ReadSegments(File& file, Image& image) {
   if (header.program_header_count == 0) return Ok();
   const std::size_t record = image.codec.SegmentSize();
   if (header.program_header_size != record) {
-    return Corrupt(
+    return CorruptImage(
         fmt::format("program headers of {} bytes each, expected {}", header.program_header_size, record));
   }
   const std::uint64_t size = std::uint64_t{record} * header.program_header_count;
@@ -60,7 +60,7 @@ Result<void> ReadSections(File& file, Image& image) {
   if (header.section_headers_offset == 0) return Ok();
   const std::size_t record = image.codec.SectionSize();
   if (header.section_header_size != record) {
-    return Corrupt(
+    return CorruptImage(
         fmt::format("section headers of {} bytes each, expected {}", header.section_header_size, record));
   }
   std::uint64_t count = header.section_header_count;
@@ -68,7 +68,7 @@ Result<void> ReadSections(File& file, Image& image) {
     PTPKG_TRY(const auto first, ReadExact(file, header.section_headers_offset, record, "section header 0"));
     count = image.codec.DecodeSection(first).size;
   }
-  if (count > kMaxSections) return Corrupt(fmt::format("{} section headers", count));
+  if (count > kMaxSections) return CorruptImage(fmt::format("{} section headers", count));
   PTPKG_TRY(const auto bytes,
             ReadExact(file, header.section_headers_offset, count * record, "the section header table"));
   for (std::size_t i = 0; i < count; ++i) {
@@ -90,7 +90,7 @@ Result<void> CheckApart(const Image& image, const MappedRange& dynamic, const Ma
         std::tuple(headers_at, headers, "program headers"),
         std::tuple(std::uint64_t{0}, std::uint64_t{image.codec.FileHeaderSize()}, "ELF header")}) {
     if (!Overlap(offset, size, strings.offset, strings.size_bytes)) continue;
-    return Corrupt(fmt::format("the dynamic string table (bytes {} to {}) overlaps the {}", strings.offset,
+    return CorruptImage(fmt::format("the dynamic string table (bytes {} to {}) overlaps the {}", strings.offset,
                                strings.offset + strings.size_bytes, what));
   }
   return Ok();
@@ -117,11 +117,11 @@ Result<void> CheckLoads(const Image& image) {
     const Segment& segment = image.segments[i];
     if (segment.type != kSegmentLoad) continue;
     if (!RangeFits(segment.offset, segment.file_size, image.file_size)) {
-      return Corrupt(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
+      return CorruptImage(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
                                  segment.offset, segment.offset + segment.file_size, image.file_size));
     }
     if (segment.file_size > segment.memory_size || segment.vaddr + segment.memory_size < segment.vaddr) {
-      return Corrupt(fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
+      return CorruptImage(fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
     }
   }
   return Ok();
@@ -134,12 +134,12 @@ Result<void> ReadDynamic(File& file, Image& image) {
   if (!has_bytes && image.FindSection(kSectionNobits, segment->vaddr))
     return Ok();  // a companion of data only
   if (segment->file_size > kMaxDynamicBytes) {
-    return Corrupt(fmt::format("a dynamic section of {} bytes", segment->file_size));
+    return CorruptImage(fmt::format("a dynamic section of {} bytes", segment->file_size));
   }
   PTPKG_TRY(const std::uint64_t mapped,
             image.OffsetOf(segment->vaddr, segment->file_size, "the dynamic section"));
   if (mapped != segment->offset) {
-    return Corrupt(
+    return CorruptImage(
         fmt::format("the dynamic section is said to lie at file offset {}, but its address is that of {}",
                     segment->offset, mapped));
   }
@@ -154,10 +154,10 @@ Result<void> ReadDynamic(File& file, Image& image) {
     closed = entry.tag == kDtNull;
     if (!closed) table.entries.push_back(entry);
   }
-  if (!closed) return Corrupt("the dynamic section is not closed by DT_NULL");
+  if (!closed) return CorruptImage("the dynamic section is not closed by DT_NULL");
   const auto strtab = table.Find(kDtStrtab);
   const auto strsz = table.Find(kDtStrsz);
-  if (!strtab || !strsz) return Corrupt("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
+  if (!strtab || !strsz) return CorruptImage("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
   PTPKG_TRY(const std::uint64_t strings, image.OffsetOf(*strtab, *strsz, "the dynamic string table"));
   PTPKG_CHECK(CheckApart(image, table.range, {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz}));
   image.strings = {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz};
@@ -180,7 +180,7 @@ Result<std::uint64_t> Image::OffsetOf(std::uint64_t vaddr, std::uint64_t size_by
     if (RangeFits(vaddr - segment.vaddr, size_bytes, segment.file_size))
       return segment.offset + (vaddr - segment.vaddr);
   }
-  return Corrupt(
+  return CorruptImage(
       fmt::format("{} ({} bytes at address {:#x}) lies in no loadable segment", what, size_bytes, vaddr));
 }
 
@@ -207,7 +207,7 @@ Result<std::vector<std::byte>> ReadExact(File& file, std::uint64_t offset, std::
   PTPKG_TRY(const FileStat stat, file.Stat());
   // Checked before allocating: a hostile size must not become memory.
   if (!RangeFits(offset, size_bytes, stat.size_bytes)) {
-    return Corrupt(fmt::format("{} needs {} bytes at offset {}, but the file ends at {}", what, size_bytes,
+    return CorruptImage(fmt::format("{} needs {} bytes at offset {}, but the file ends at {}", what, size_bytes,
                                offset, stat.size_bytes));
   }
   std::vector<std::byte> bytes(size_bytes);
@@ -225,7 +225,7 @@ Result<std::optional<Image>> ReadImage(File& file) {
   head.resize(got);
   PTPKG_TRY(const std::optional<Codec> codec, ReadIdent(head));
   if (!codec) return std::optional<Image>();
-  if (head.size() < codec->FileHeaderSize()) return Corrupt("the ELF header is cut short");
+  if (head.size() < codec->FileHeaderSize()) return CorruptImage("the ELF header is cut short");
   Image image;
   image.codec = *codec;
   image.header = codec->DecodeFileHeader(head);

@@ -18,7 +18,7 @@ std::uint64_t AlignUp(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
-Error Corrupt(std::string_view what, std::uint64_t size) {
+Error CorruptNote(std::string_view what, std::uint64_t size) {
   return {ErrorCode::kCorrupt,
           fmt::format("{} of {} bytes runs past the end of its note segment", what, size)};
 }
@@ -37,7 +37,7 @@ Result<IsaLevel> ReadProperties(const Codec& codec, Bytes properties) {
   while (at + kPropertyHeader <= properties.size()) {
     const std::uint32_t type = codec.U32(properties, at);
     const std::uint64_t size = codec.U32(properties, at + 4);
-    if (size > properties.size() - at - kPropertyHeader) return Corrupt("a property", size);
+    if (size > properties.size() - at - kPropertyHeader) return CorruptNote("a property", size);
     if (type == kPropertyNeeded && size >= 4) {
       level = std::max(level, LevelOf(codec.U32(properties, at + kPropertyHeader)));
     }
@@ -55,7 +55,7 @@ Result<IsaLevel> ReadNotes(const Codec& codec, Bytes notes, std::uint64_t align)
     const std::uint32_t type = codec.U32(notes, at + 8);
     const std::uint64_t data = AlignUp(at + kNoteHeader + name_size, align);
     if (data > notes.size() || data_size > notes.size() - data)
-      return Corrupt("a note", name_size + data_size);
+      return CorruptNote("a note", name_size + data_size);
     const bool gnu = name_size == 4 && AsText(notes.subspan(at + kNoteHeader, 3)) == "GNU";
     if (gnu && type == kNoteProperty) {
       PTPKG_TRY(const IsaLevel stated, ReadProperties(codec, notes.subspan(data, data_size)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/corrupt.h"
 #include "elf/image.h"
 
 namespace ptpkg::elf {
@@ -10,8 +11,6 @@ namespace {
 
 constexpr std::uint32_t kNeedRecord = 16;             // Verneed and Vernaux
 constexpr std::uint64_t kMaxStringBytes = 1U << 20U;  // longer than any path list; bounds hostile input
-
-Error Corrupt(std::string message) { return {ErrorCode::kCorrupt, std::move(message)}; }
 
 Result<std::string> ReadInterpreter(File& file, const Segment& segment) {
   if (segment.file_size == 0 || segment.file_size > kMaxStringBytes) {

@@ -1,6 +1,6 @@
 // RecoverEdit and OpenRecovered (declared in elf/edit.h).
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/edit.h"
 #include "elf/undo.h"

@@ -4,13 +4,13 @@
 
 #include <fmt/core.h>
 
+#include "elf/corrupt.h"
+
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kMaxNameTableBytes = 16U << 20U;
 constexpr std::uint64_t kGnuHashHeaderBytes = 16;
-
-Error Corrupt(std::string message) { return {ErrorCode::kCorrupt, std::move(message)}; }
 
 Result<void> CheckRange(const Image& image, const Section& section, std::string_view what) {
   if (section.offset > image.file_size) {

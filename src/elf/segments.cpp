@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/corrupt.h"
 #include "elf/edit.h"
 
 namespace ptpkg::elf {
 namespace {
-
-Error Corrupt(std::string message) { return {ErrorCode::kCorrupt, std::move(message)}; }
 
 bool InsideLoad(const Image& image, const Segment& inner) {
   return std::any_of(image.segments.begin(), image.segments.end(), [&](const Segment& load) {

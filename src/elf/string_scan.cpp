@@ -7,7 +7,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 1U << 20U;
+constexpr std::uint64_t kScanBytes = 1U << 20U;
 constexpr std::size_t kMaxNameBytes = 255;                 // NAME_MAX: no longer name can be opened
 constexpr std::size_t kOverlap = 2 * (kMaxNameBytes + 2);  // see ScanWindow
 constexpr std::size_t kMaxNames = 4096;                    // libtorch_cpu has 12
@@ -15,10 +15,10 @@ constexpr std::uint64_t kMaxSectionNamesBytes = 16U << 20U;
 constexpr std::string_view kMark = ".so";
 constexpr std::uint64_t kSectionWrite = 1;
 constexpr std::uint64_t kSectionAlloc = 2;
-constexpr std::uint64_t kSectionExecute = 4;
+constexpr std::uint64_t kExecutable = 4;
 constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX
 
-struct Range {
+struct CodeRange {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
 };
@@ -52,10 +52,10 @@ void ScanWindow(std::string_view window, bool starts, std::set<std::string, std:
   }
 }
 
-Result<void> ScanRange(File& file, const Range& range, std::set<std::string, std::less<>>& names) {
+Result<void> ScanRange(File& file, const CodeRange& range, std::set<std::string, std::less<>>& names) {
   std::string window;
   for (std::uint64_t at = 0; at < range.size_bytes;) {
-    const std::uint64_t size = std::min(kChunkBytes, range.size_bytes - at);
+    const std::uint64_t size = std::min(kScanBytes, range.size_bytes - at);
     const std::size_t kept = std::min(window.size(), kOverlap);
     window.erase(0, window.size() - kept);
     PTPKG_TRY(const auto bytes, ReadExact(file, range.offset + at, size, "the read-only data"));
@@ -82,10 +82,10 @@ bool IsReadOnlyDataName(std::string_view names, std::uint32_t at) {
 }
 
 /// Sorted and without overlaps, so that no byte is read twice, whatever the headers say.
-std::vector<Range> Merge(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.offset < b.offset; });
-  std::vector<Range> merged;
-  for (const Range& range : ranges) {
+std::vector<CodeRange> Merge(std::vector<CodeRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const CodeRange& a, const CodeRange& b) { return a.offset < b.offset; });
+  std::vector<CodeRange> merged;
+  for (const CodeRange& range : ranges) {
     if (merged.empty() || range.offset - merged.back().offset >= merged.back().size_bytes) {
       merged.push_back(range);
       continue;
@@ -96,8 +96,8 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
   return merged;
 }
 
-Result<std::vector<Range>> FindRanges(File& file, const Image& image) {
-  std::vector<Range> ranges;
+Result<std::vector<CodeRange>> FindRanges(File& file, const Image& image) {
+  std::vector<CodeRange> ranges;
   if (image.sections.empty()) {
     for (const Segment& segment : image.segments) {
       if (segment.type != kSegmentLoad || (segment.flags & kFlagWrite) != 0) continue;
@@ -108,7 +108,7 @@ Result<std::vector<Range>> FindRanges(File& file, const Image& image) {
   PTPKG_TRY(const auto names, ReadSectionNames(file, image));
   for (const Section& section : image.sections) {
     const bool data = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
-                      (section.flags & (kSectionWrite | kSectionExecute)) == 0;
+                      (section.flags & (kSectionWrite | kExecutable)) == 0;
     if (!data || !IsReadOnlyDataName(AsText(names), section.name)) continue;
     // Checked here, so that sums of offset and size cannot wrap.
     if (section.offset > image.file_size || section.size > image.file_size - section.offset) {
@@ -125,8 +125,8 @@ Result<std::vector<Range>> FindRanges(File& file, const Image& image) {
 
 Result<std::vector<std::string>> ScanLibraryNames(File& file, const Image& image) {
   std::set<std::string, std::less<>> names;
-  PTPKG_TRY(const std::vector<Range> ranges, FindRanges(file, image));
-  for (const Range& range : ranges) PTPKG_CHECK(ScanRange(file, range, names));
+  PTPKG_TRY(const std::vector<CodeRange> ranges, FindRanges(file, image));
+  for (const CodeRange& range : ranges) PTPKG_CHECK(ScanRange(file, range, names));
   return std::vector<std::string>(names.begin(), names.end());
 }
 

@@ -6,7 +6,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 64U << 10U;
+constexpr std::uint64_t kSlotBytes = 64U << 10U;
 constexpr std::uint64_t kMaxNulRun = 256U << 10U;  // room looked for behind a string, and at the table's end
 constexpr std::uint16_t kMachineS390 = 22;
 constexpr std::uint16_t kMachineAlpha = 0x9026;
@@ -65,7 +65,7 @@ Result<void> NoteSymbols(File& file, const Image& image, std::uint64_t count, St
   std::uint64_t low = found.spare_begin;
   for (const StringSlot& slot : found.slots) low = std::min(low, slot.offset);
   const std::uint64_t end = offset + count * record;
-  const std::uint64_t step = kChunkBytes / record * record;
+  const std::uint64_t step = kSlotBytes / record * record;
   for (; offset < end; offset += step) {
     PTPKG_TRY(const auto bytes,
               ReadExact(file, offset, std::min(step, end - offset), "the dynamic symbol table"));
@@ -163,7 +163,7 @@ Result<std::optional<std::uint64_t>> FindString(File& file, const Image& image, 
                                                 const std::vector<StringRange>& avoid) {
   const std::string needle = std::string(text) + '\0';
   const std::uint64_t size = image.strings.size_bytes;
-  const std::uint64_t step = std::max<std::uint64_t>(kChunkBytes, needle.size());
+  const std::uint64_t step = std::max<std::uint64_t>(kSlotBytes, needle.size());
   for (std::uint64_t begin = 0; begin + needle.size() <= size; begin += step) {
     // Chunks overlap by the needle's length, so that none is missed at a boundary.
     PTPKG_TRY(const auto bytes,

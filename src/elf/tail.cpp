@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 #include "elf/byte_diff.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <mutex>
 #include <system_error>
 #include <thread>

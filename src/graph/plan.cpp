@@ -1,6 +1,6 @@
 #include "graph/plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "support/hash.h"

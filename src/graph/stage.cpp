@@ -1,6 +1,6 @@
 #include "graph/stage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::graph {
 
@@ -16,6 +16,11 @@ Result<Json> NodeRun::Input(const std::string& name) const {
 
 Result<std::string> NodeRun::Text(const std::string& name) const {
   return JsonString(node_.inputs, name, fmt::format("the inputs of node '{}'", node_.id));
+}
+
+Result<std::vector<std::string>> NodeRun::Texts(const std::string& name) const {
+  PTPKG_TRY([[maybe_unused]] const Json list, Input(name));
+  return JsonStringsOr(node_.inputs, name, {}, fmt::format("the inputs of node '{}'", node_.id));
 }
 
 bool NodeRun::Has(const std::string& option) const { return node_.options.contains(option); }

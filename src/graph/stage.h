@@ -35,6 +35,8 @@ class NodeRun {
   /// Errors: kInvalidInput naming the node: a plan that somebody wrote or edited lacks it.
   [[nodiscard]] Result<Json> Input(const std::string& name) const;
   [[nodiscard]] Result<std::string> Text(const std::string& name) const;  ///< An input that is a text.
+  /// An input that is a list of texts.
+  [[nodiscard]] Result<std::vector<std::string>> Texts(const std::string& name) const;
   /// Whether the option of that name is set. Options cannot change what is made.
   [[nodiscard]] bool Has(const std::string& option) const;
   [[nodiscard]] std::string Option(const std::string& name) const;     ///< Its value, "" when it is not set.

@@ -1,7 +1,7 @@
 #include "graph/store.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "model/tree_json.h"
 #include "support/atomic_file.h"

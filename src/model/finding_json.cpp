@@ -1,6 +1,6 @@
 #include "model/finding_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg {
 

@@ -1,7 +1,7 @@
 #include "pipeline/build.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "build/script.h"

@@ -1,7 +1,7 @@
 // The stage that makes the files of a recipe: sources, host prefix, script, staged tree. Layer: pipeline.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/license_files.h"
 #include "pipeline/package_inputs.h"

@@ -10,7 +10,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json NullIfEmpty(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json GlibcOrNull(const std::optional<verify::GlibcVersion>& glibc) {
   return glibc ? Json(glibc->str()) : Json(nullptr);
@@ -23,9 +23,9 @@ Json FileFacts(const verify::FileNeeds& file) {
   }
   const bool stated = file.isa != elf::IsaLevel::kUnstated;
   return {{"file", file.file},
-          {"machine", TextOrNull(file.machine)},
+          {"machine", NullIfEmpty(file.machine)},
           {"glibc", GlibcOrNull(file.glibc)},
-          {"policy", TextOrNull(file.PolicyTag())},
+          {"policy", NullIfEmpty(file.PolicyTag())},
           {"set_by", set_by},
           {"symbols", file.symbols},
           {"needed", file.needed},

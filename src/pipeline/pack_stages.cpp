@@ -1,7 +1,7 @@
 // The stages that pack a staged tree: conda packages and wheels. Layer: pipeline.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/package.h"
 #include "convert/conda_tree.h"
@@ -60,11 +60,6 @@ Result<recipe::Recipe> ReadRecipe(const NodeRun& run) {
   return recipe::DecodeRecipe(encoded, run.subject());
 }
 
-Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& name) {
-  PTPKG_TRY(const Json list, run.Input(name));
-  return JsonStringsOr({{name, list}}, name, {}, "the inputs of a node");
-}
-
 Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const recipe::Recipe& recipe,
                                              const Staged& staged) {
   PTPKG_TRY(const Json exports, run.Input("run exports"));
@@ -86,7 +81,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(recipe.recipe_file, run.Place("recipe file"));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run));
   PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, recipe, staged));
-  PTPKG_TRY(const std::vector<std::string> formats, Texts(run, "formats"));
+  PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));
   const auto wants = [&](const char* name) {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };

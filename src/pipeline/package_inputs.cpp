@@ -1,6 +1,6 @@
 #include "pipeline/package_inputs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "build/tool_key.h"
 #include "conda/package.h"

@@ -1,6 +1,6 @@
 #include "pipeline/publication.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/json.h"
 

@@ -1,7 +1,7 @@
 // The stages after packing: check, test, publish, index. Layer: pipeline.
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "channel/index.h"
 #include "model/finding_json.h"
@@ -25,16 +25,11 @@ using graph::NodeRun;
 // again.
 constexpr int kCheckVersion = 1;
 
-Result<std::vector<std::string>> Texts(const NodeRun& run, const std::string& name) {
-  PTPKG_TRY(const Json list, run.Input(name));
-  return JsonStringsOr({{name, list}}, name, {}, "the inputs of a node");
-}
-
 Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
   PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
   verify::CheckOptions options{.forbidden_paths = packed.forbidden};
-  PTPKG_TRY(options.allow_unresolved, Texts(run, "allow unresolved"));
+  PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
   // Artifacts that are in the output folder already say nothing of the build; the staged tree does.
   if (const auto staged = run.needs().find("staged tree"); staged != run.needs().end()) {
     PTPKG_TRY(options.forbidden_paths,

@@ -1,6 +1,6 @@
 #include "pipeline/repack.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "convert/wheel_target.h"
 #include "pipeline/publication.h"

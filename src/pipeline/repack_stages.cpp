@@ -1,6 +1,6 @@
 // The stages that make a package of one family from a finished one of the other. Layer: pipeline.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "conda/package.h"
 #include "conda/package_info.h"

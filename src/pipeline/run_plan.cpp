@@ -1,6 +1,6 @@
 #include "pipeline/run_plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 #include "graph/executor.h"

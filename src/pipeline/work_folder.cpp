@@ -1,6 +1,6 @@
 #include "pipeline/work_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "source/walk.h"
 

@@ -1,6 +1,6 @@
 #include "publish/gate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ptpkg::publish {
 

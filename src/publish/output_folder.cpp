@@ -1,7 +1,7 @@
 #include "publish/output_folder.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/atomic_file.h"
 #include "support/hash.h"

@@ -14,7 +14,7 @@
 namespace ptpkg::recipe {
 namespace {
 
-Error Invalid(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
+Error InvalidCall(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
 
 /// Checks that there are between `least` and `most` positional arguments and that named ones are known.
 Result<void> CheckArguments(const std::string& name, const CallArguments& arguments, std::size_t least,
@@ -22,12 +22,12 @@ Result<void> CheckArguments(const std::string& name, const CallArguments& argume
   const std::size_t count = arguments.positional.size();
   if (count < least || count > most) {
     const std::string range = least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
-    return Invalid(
+    return InvalidCall(
         fmt::format("{}() takes {} argument{}, {} given", name, range, range == "1" ? "" : "s", count));
   }
   for (const auto& [key, value] : arguments.named) {
     if (std::find(names.begin(), names.end(), key) == names.end()) {
-      return Invalid(fmt::format("{}() has no argument '{}'", name, key));
+      return InvalidCall(fmt::format("{}() has no argument '{}'", name, key));
     }
   }
   return Ok();
@@ -35,7 +35,7 @@ Result<void> CheckArguments(const std::string& name, const CallArguments& argume
 
 Result<std::string> TextArgument(const std::string& name, const Value& value) {
   if (value.AsText() != nullptr) return *value.AsText();
-  return Invalid(fmt::format("{}() takes text, not {}", name, value.KindName()));
+  return InvalidCall(fmt::format("{}() takes text, not {}", name, value.KindName()));
 }
 
 bool IsPlainVersion(std::string_view version) {
@@ -68,7 +68,7 @@ Result<Value> Toolchain(const std::string& kind, const std::string& language, Sc
   } else if (kind == "compiler") {
     name = DefaultCompiler(PlatformFamily(scope.target_platform()), language);
   } else {
-    return Invalid(fmt::format("no standard library is known for language '{}'", language))
+    return InvalidCall(fmt::format("no standard library is known for language '{}'", language))
         .WithHint(fmt::format("give '{}' in variants.yaml, for example [sysroot]", key));
   }
   std::string spec = fmt::format("{}_{}", name, scope.target_platform());
@@ -134,7 +134,7 @@ Result<void> ReadBound(const CallArguments& arguments, std::string_view name, st
   const Value* value = arguments.Find(SIZE_MAX, name);
   if (value == nullptr) return Ok();
   if (!value->IsNone() && value->AsText() == nullptr) {
-    return Invalid(fmt::format("{} takes text such as 'x.x', not {}", name, value->KindName()));
+    return InvalidCall(fmt::format("{} takes text such as 'x.x', not {}", name, value->KindName()));
   }
   bound = value->IsNone() ? "" : *value->AsText();
   return Ok();
@@ -144,16 +144,16 @@ Result<PinArguments> ReadPin(const std::string& function, const CallArguments& a
   for (const auto& [old_name, new_name] :
        {std::pair("min_pin", "lower_bound"), std::pair("max_pin", "upper_bound")}) {
     if (arguments.Find(SIZE_MAX, old_name) == nullptr) continue;
-    return Invalid(fmt::format("{}() has no argument '{}'", function, old_name))
+    return InvalidCall(fmt::format("{}() has no argument '{}'", function, old_name))
         .WithHint(fmt::format("recipes of format v1 call it '{}'", new_name));
   }
   PTPKG_CHECK(CheckArguments(function, arguments, 1, 1, {"exact", "lower_bound", "upper_bound", "build"}));
   PinArguments pin;
   PTPKG_TRY(pin.package, TextArgument(function, arguments.positional[0]));
   if (const Value* exact = arguments.Find(SIZE_MAX, "exact")) {
-    if (exact->AsBool() == nullptr) return Invalid("exact takes true or false");
+    if (exact->AsBool() == nullptr) return InvalidCall("exact takes true or false");
     pin.exact = *exact->AsBool();
-    if (arguments.named.size() > 1) return Invalid("a pin with 'exact' takes no other argument");
+    if (arguments.named.size() > 1) return InvalidCall("a pin with 'exact' takes no other argument");
   }
   PTPKG_CHECK(ReadBound(arguments, "lower_bound", pin.bounds.lower));
   PTPKG_CHECK(ReadBound(arguments, "upper_bound", pin.bounds.upper));
@@ -172,11 +172,11 @@ Result<Value> PinSubpackage(const CallArguments& arguments, Scope& scope) {
   PTPKG_TRY(const PinArguments pin, ReadPin("pin_subpackage", arguments));
   const PinFacts& facts = scope.pins();
   if (facts.build_string.empty()) {
-    return Invalid("pin_subpackage() is used before the package's build string is known")
+    return InvalidCall("pin_subpackage() is used before the package's build string is known")
         .WithHint("use it under 'requirements'");
   }
   if (pin.package != facts.name) {
-    return Invalid(fmt::format("'{}' is not an output of this recipe", pin.package))
+    return InvalidCall(fmt::format("'{}' is not an output of this recipe", pin.package))
         .WithHint(
             fmt::format("the only output is '{}'; name a version of '{}' instead", facts.name, pin.package));
   }
@@ -187,17 +187,17 @@ Result<Value> PinCompatible(const CallArguments& arguments, Scope& scope) {
   PTPKG_TRY(const PinArguments pin, ReadPin("pin_compatible", arguments));
   const PinFacts& facts = scope.pins();
   if (!facts.host_known) {
-    return Invalid("pin_compatible() is used before the host requirements are known")
+    return InvalidCall("pin_compatible() is used before the host requirements are known")
         .WithHint("use it under 'requirements.run', 'run_constraints' or 'run_exports'");
   }
   const auto host = facts.host.find(pin.package);
   if (host == facts.host.end()) {
-    return Invalid(fmt::format("no version of '{}' is known to pin to", pin.package))
+    return InvalidCall(fmt::format("no version of '{}' is known to pin to", pin.package))
         .WithHint(fmt::format(
             "name '{0}' in 'requirements.host' and give its version there or in variants.yaml", pin.package));
   }
   if (pin.exact) {
-    return Invalid(fmt::format("the build string of '{}' is not known before the environment is solved",
+    return InvalidCall(fmt::format("the build string of '{}' is not known before the environment is solved",
                                pin.package))
         .WithHint("use lower_bound and upper_bound instead of 'exact'");
   }
@@ -211,7 +211,7 @@ Result<Value> EnvGet(const CallArguments& arguments, Scope& scope) {
     return Value(found->second);
   }
   if (const Value* fallback = arguments.Find(1, "default")) return *fallback;
-  return Invalid(fmt::format("environment variable '{}' is not set", name))
+  return InvalidCall(fmt::format("environment variable '{}' is not set", name))
       .WithHint(fmt::format("set it, or write env.get('{}', default='…')", name));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFormats = {"conda", "tar.bz2", "wheel"};
 
-Error Invalid(std::string message, const SourceSpan& span) {
+Error InvalidExtra(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
 }
 
@@ -21,15 +21,15 @@ Result<std::vector<std::string>> ReadFormats(Reader& reader, const Node& node) {
   PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
   for (const Reader::PlacedText& text : texts) {
     if (std::find(kFormats.begin(), kFormats.end(), text.text) == kFormats.end()) {
-      return Invalid(fmt::format("unknown format '{}'", text.text), text.node->span)
+      return InvalidExtra(fmt::format("unknown format '{}'", text.text), text.node->span)
           .WithHint("the formats are 'conda', 'tar.bz2' and 'wheel'");
     }
     if (std::find(formats.begin(), formats.end(), text.text) != formats.end()) {
-      return Invalid(fmt::format("format '{}' is listed twice", text.text), text.node->span);
+      return InvalidExtra(fmt::format("format '{}' is listed twice", text.text), text.node->span);
     }
     formats.push_back(text.text);
   }
-  if (formats.empty()) return Invalid("'formats' lists nothing, so there is nothing to make", node.span);
+  if (formats.empty()) return InvalidExtra("'formats' lists nothing, so there is nothing to make", node.span);
   return formats;
 }
 
@@ -37,23 +37,23 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
   LayoutRule rule;
   PTPKG_TRY(rule.files, reader.TextOf(&node, "files"));
   if (rule.files.empty()) {
-    return Invalid("a layout rule names no 'files'", node.span)
+    return InvalidExtra("a layout rule names no 'files'", node.span)
         .WithHint("give a glob, for example files: \"torch/lib/*.so*\"");
   }
   const Node* rpath = node.Find("rpath");
   if (rpath == nullptr) {
-    return Invalid("a layout rule has no 'rpath'", node.span)
+    return InvalidExtra("a layout rule has no 'rpath'", node.span)
         .WithHint("write 'rpath: []' for no search path at all");
   }
   PTPKG_TRY(const std::vector<Reader::PlacedText> entries, reader.ReadPlacedTexts(*rpath));
   for (const Reader::PlacedText& entry : entries) {
     if (entry.text != "$ORIGIN" && !entry.text.starts_with("$ORIGIN/")) {
-      return Invalid(fmt::format("search path '{}' does not begin with $ORIGIN", entry.text),
+      return InvalidExtra(fmt::format("search path '{}' does not begin with $ORIGIN", entry.text),
                      entry.node->span)
           .WithHint("packages are installed anywhere, so paths are relative to the file: \"$ORIGIN/../lib\"");
     }
     if (entry.text.find(':') != std::string::npos) {
-      return Invalid(fmt::format("search path '{}' holds a ':'", entry.text), entry.node->span)
+      return InvalidExtra(fmt::format("search path '{}' holds a ':'", entry.text), entry.node->span)
           .WithHint("list the entries one by one");
     }
     rule.rpath.push_back(entry.text);
@@ -61,7 +61,7 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
   if (const Node* tag = node.Find("tag")) {
     PTPKG_TRY(const std::string text, reader.ReadText(*tag));
     if (text != "rpath" && text != "runpath") {
-      return Invalid(fmt::format("unknown tag '{}'", text), tag->span)
+      return InvalidExtra(fmt::format("unknown tag '{}'", text), tag->span)
           .WithHint("the tags are 'rpath' and 'runpath'");
     }
     rule.tag = text == "rpath" ? RpathTag::kRpath : RpathTag::kRunpath;

@@ -1,6 +1,6 @@
 #include "recipe/recipe_codec.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/json.h"
 

@@ -217,10 +217,10 @@ constexpr Rule kTop[] = {
     {"cache", Shape::kUnsupported, {}, kOneOutput},
 };
 
-using Kind = YamlNode::Kind;
+using NodeKind = YamlNode::Kind;
 
 Error WrongKind(const std::string& path, std::string_view expected, const YamlNode& node) {
-  if (node.kind == Kind::kNull) {
+  if (node.kind == NodeKind::kNull) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no value", path))
         .At(node.span)
         .WithHint("remove the key, or give it a value");
@@ -292,23 +292,23 @@ class Checker {
     const bool takes_mapping = shape == Shape::kMapping || shape == Shape::kMappings ||
                                shape == Shape::kTextsOrMapping || shape == Shape::kTextMapping ||
                                shape == Shape::kTextsMapping;
-    if (node.kind == Kind::kScalar && takes_text) return Ok();
-    if (node.kind == Kind::kSequence && takes_list) {
+    if (node.kind == NodeKind::kScalar && takes_text) return Ok();
+    if (node.kind == NodeKind::kSequence && takes_list) {
       for (const YamlNode& item : node.items) PTPKG_CHECK(CheckItem(item, path, rule));
       return Ok();
     }
-    if (node.kind != Kind::kMapping || !takes_mapping) return WrongKind(path, Expected(shape), node);
+    if (node.kind != NodeKind::kMapping || !takes_mapping) return WrongKind(path, Expected(shape), node);
     if (shape == Shape::kTextMapping || shape == Shape::kTextsMapping)
       return CheckFreeMapping(node, path, shape);
     return CheckMapping(node, path, rule.schema);
   }
 
   Result<void> CheckItem(const YamlNode& item, const std::string& path, const Rule& rule) {
-    if (item.kind == Kind::kMapping && item.Find("if") != nullptr) {
+    if (item.kind == NodeKind::kMapping && item.Find("if") != nullptr) {
       for (const char* key : {"then", "else"}) {
         const YamlNode* branch = item.Find(key);
         if (branch == nullptr) continue;
-        if (branch->kind != Kind::kSequence) {
+        if (branch->kind != NodeKind::kSequence) {
           PTPKG_CHECK(CheckItem(*branch, path, rule));
           continue;
         }
@@ -317,7 +317,7 @@ class Checker {
       return Ok();
     }
     const bool mappings = rule.shape == Shape::kMappings || rule.shape == Shape::kMappingList;
-    if (item.kind == (mappings ? Kind::kMapping : Kind::kScalar)) {
+    if (item.kind == (mappings ? NodeKind::kMapping : NodeKind::kScalar)) {
       return mappings ? CheckMapping(item, path, rule.schema) : Ok();
     }
     const std::string_view expected = mappings ? "a mapping" : "text";
@@ -329,12 +329,12 @@ class Checker {
   static Result<void> CheckFreeMapping(const YamlNode& node, const std::string& path, Shape shape) {
     for (const YamlEntry& entry : node.entries) {
       const std::string inner = path + "." + entry.key;
-      if (entry.value.kind == Kind::kScalar) continue;
-      if (entry.value.kind != Kind::kSequence || shape == Shape::kTextMapping) {
+      if (entry.value.kind == NodeKind::kScalar) continue;
+      if (entry.value.kind != NodeKind::kSequence || shape == Shape::kTextMapping) {
         return WrongKind(inner, shape == Shape::kTextMapping ? "text" : "text or a list", entry.value);
       }
       for (const YamlNode& item : entry.value.items) {
-        if (item.kind != Kind::kScalar) return WrongKind(inner, "a list of text", item);
+        if (item.kind != NodeKind::kScalar) return WrongKind(inner, "a list of text", item);
       }
     }
     return Ok();
@@ -367,10 +367,10 @@ Result<void> CheckKeys(const YamlNode& root) {
   PTPKG_CHECK(checker.CheckMapping(root, "", kTop));
   const YamlNode* extra = root.Find("extra");
   if (extra == nullptr) return Ok();
-  if (extra->kind != Kind::kMapping) return WrongKind("extra", "a mapping", *extra);
+  if (extra->kind != NodeKind::kMapping) return WrongKind("extra", "a mapping", *extra);
   const YamlNode* ptpkg = extra->Find("ptpkg");
   if (ptpkg == nullptr) return Ok();
-  if (ptpkg->kind != Kind::kMapping) return WrongKind("extra.ptpkg", "a mapping", *ptpkg);
+  if (ptpkg->kind != NodeKind::kMapping) return WrongKind("extra.ptpkg", "a mapping", *ptpkg);
   return checker.CheckMapping(*ptpkg, "extra.ptpkg", kPtpkg);
 }
 

@@ -39,7 +39,7 @@ const Table& SpdxTable() {
   return table;
 }
 
-Error Invalid(std::string message, std::string hint) {
+Error InvalidExpression(std::string message, std::string hint) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).WithHint(std::move(hint));
 }
 
@@ -88,9 +88,9 @@ std::vector<std::string> Words(std::string_view text) {
 }
 
 /// Reads the words from left to right: an operand and an operator in turn.
-class Checker {
+class ExpressionChecker {
  public:
-  explicit Checker(std::string_view text) : text_(text), words_(Words(text)) {}
+  explicit ExpressionChecker(std::string_view text) : text_(text), words_(Words(text)) {}
 
   Result<void> Run() {
     for (const std::string& word : words_) PTPKG_CHECK(Take(word));
@@ -109,7 +109,7 @@ class Checker {
   };
 
   [[nodiscard]] Error Incomplete(std::string_view what) const {
-    return Invalid(fmt::format("the licence expression '{}' {}", text_, what), std::string(kWhatToWrite));
+    return InvalidExpression(fmt::format("the licence expression '{}' {}", text_, what), std::string(kWhatToWrite));
   }
 
   Result<void> Take(const std::string& word) {
@@ -126,7 +126,7 @@ class Checker {
     std::string_view id = word;
     if (id.size() > 1 && id.ends_with('+')) id.remove_suffix(1);
     if (!IsReference(id) && !SpdxTable().licenses.contains(ToLower(id))) {
-      return Invalid(fmt::format("'{}' is not in the SPDX licence list", word),
+      return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", word),
                      Suggestion(id, SpdxTable().licenses));
     }
     state_ = State::kAfterLicense;
@@ -147,14 +147,14 @@ class Checker {
       state_ = State::kException;
       return Ok();
     }
-    return Invalid(
+    return InvalidExpression(
         fmt::format("'{}' stands in the licence expression '{}' where an operator is expected", word, text_),
         "join licences with AND, OR and WITH, in capitals");
   }
 
   Result<void> Exception(const std::string& word) {
     if (!SpdxTable().exceptions.contains(ToLower(word))) {
-      return Invalid(fmt::format("'{}' is not an exception of the SPDX licence list", word),
+      return InvalidExpression(fmt::format("'{}' is not an exception of the SPDX licence list", word),
                      Suggestion(word, SpdxTable().exceptions));
     }
     state_ = State::kAfterOperand;
@@ -172,10 +172,10 @@ class Checker {
 Result<void> CheckLicense(std::string_view expression) {
   const auto alias = SpdxTable().aliases.find(ToLower(Trim(expression)));
   if (alias != SpdxTable().aliases.end()) {
-    return Invalid(fmt::format("'{}' is not in the SPDX licence list", expression),
+    return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", expression),
                    fmt::format("did you mean '{}'?", alias->second));
   }
-  return Checker(expression).Run();
+  return ExpressionChecker(expression).Run();
 }
 
 }  // namespace ptpkg::recipe

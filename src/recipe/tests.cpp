@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kKinds = {"python", "script", "package_contents"};
 
-Error Invalid(std::string message, const SourceSpan& span) {
+Error InvalidTest(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
 }
 
@@ -18,7 +18,7 @@ Error Invalid(std::string message, const SourceSpan& span) {
 Result<std::string_view> KindOf(const Node& item) {
   const auto given = [&](std::string_view key) { return item.Find(key) != nullptr; };
   if (std::count_if(kKinds.begin(), kKinds.end(), given) != 1) {
-    return Invalid("a test has one of 'python', 'script' and 'package_contents'", item.span);
+    return InvalidTest("a test has one of 'python', 'script' and 'package_contents'", item.span);
   }
   return *std::find_if(kKinds.begin(), kKinds.end(), given);
 }
@@ -35,7 +35,7 @@ Result<ScriptTest> ReadScriptTest(Reader& reader, const Node& item) {
   const Node& script = *item.Find("script");
   PTPKG_TRY(test.script, ReadScript(reader, &script));
   if (test.script.file.empty() && test.script.lines.empty()) {
-    return Invalid("the script of a test is empty", script.span);
+    return InvalidTest("the script of a test is empty", script.span);
   }
   PTPKG_TRY(test.requirements, ReadSpecs(reader, FindIn(item.Find("requirements"), "run")));
   return test;
@@ -67,7 +67,7 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
   for (const Node* item : items) {
     PTPKG_TRY(const std::string_view kind, KindOf(*item));
     if (kind != "script" && item->Find("requirements") != nullptr) {
-      return Invalid("'requirements' stands beside a 'script' only", item->Find("requirements")->span);
+      return InvalidTest("'requirements' stands beside a 'script' only", item->Find("requirements")->span);
     }
     if (kind == "python") {
       PTPKG_TRY(tests.emplace_back(), ReadPythonTest(reader, *item->Find("python")));

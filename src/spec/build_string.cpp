@@ -1,7 +1,7 @@
 #include "spec/build_string.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <regex>
 #include <vector>
 

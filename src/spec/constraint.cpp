@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "spec/characters.h"
+
 namespace ptpkg::spec {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// A version above all that begin with `text`, and as near: "1.3" of "1.2", "1.2" of "1.2rc" (a number sorts
 /// after words), "1.0" of "1.rc".

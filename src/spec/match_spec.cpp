@@ -1,7 +1,7 @@
 #include "spec/match_spec.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "spec/constraint.h"
 #include "spec/names.h"

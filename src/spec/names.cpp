@@ -1,7 +1,9 @@
 #include "spec/names.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include "spec/characters.h"
 
 namespace ptpkg::spec {
 namespace {
@@ -9,7 +11,6 @@ namespace {
 constexpr std::size_t kMaxPart = 64;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNameSeparator(char c) { return c == '-' || c == '.' || c == '_'; }
 
 Error Broken(std::string_view what, std::string_view text, std::string_view rule) {

@@ -1,7 +1,7 @@
 #include "spec/python_version.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <vector>
 
 #include "spec/pin.h"

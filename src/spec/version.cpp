@@ -1,10 +1,11 @@
 #include "spec/version.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <iterator>
 #include <limits>
 
+#include "spec/characters.h"
 #include "support/text.h"
 
 namespace ptpkg::spec {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsVersionCharacter(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-' || c == '+' || c == '!';
 }

@@ -7,7 +7,7 @@
 namespace ptpkg {
 namespace {
 
-Result<CryptoLibrary> Load() {
+Result<CryptoLibrary> LoadCrypto() {
   PTPKG_TRY(const SharedLibrary library, SharedLibrary::Load(PTPKG_LIBCRYPTO_SONAME));
   CryptoLibrary crypto;
   PTPKG_CHECK(library.Find("EVP_MD_CTX_new", crypto.context_new));
@@ -26,7 +26,7 @@ Result<CryptoLibrary> Load() {
 }  // namespace
 
 const CryptoLibrary& Crypto() {
-  static const Result<CryptoLibrary> kLibrary = Load();
+  static const Result<CryptoLibrary> kLibrary = LoadCrypto();
   if (!kLibrary) throw std::runtime_error(FormatError(kLibrary.error()));
   return *kLibrary;
 }

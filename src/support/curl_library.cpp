@@ -6,7 +6,7 @@
 namespace ptpkg {
 namespace {
 
-Result<CurlLibrary> Load() {
+Result<CurlLibrary> LoadCurl() {
   PTPKG_TRY(const SharedLibrary library, SharedLibrary::Load(PTPKG_LIBCURL_SONAME),
             "while preparing to fetch");
   CurlLibrary curl;
@@ -26,7 +26,7 @@ Result<CurlLibrary> Load() {
 }
 
 const Result<CurlLibrary>& Loaded() {
-  static const Result<CurlLibrary> kLibrary = Load();
+  static const Result<CurlLibrary> kLibrary = LoadCurl();
   return kLibrary;
 }
 

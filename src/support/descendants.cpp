@@ -18,7 +18,7 @@ namespace {
 
 constexpr time_t kLimitSeconds = 10;
 // Whoever stands deeper moves up when its parents have died, one pass later.
-constexpr int kMaxDepth = 64;
+constexpr int kMaxGenerations = 64;
 
 /// "/proc/<number>/<tail>" without allocation. `tail` ≤ 40 characters.
 class ProcPath {
@@ -121,7 +121,7 @@ class Walk {
   explicit Walk(int number) : number_(number) {}
 
   /// The children of all threads of `pid`. False if /proc does not tell.
-  // NOLINTNEXTLINE(misc-no-recursion): kMaxDepth deep, at 5 KB a step
+  // NOLINTNEXTLINE(misc-no-recursion): kMaxGenerations deep, at 5 KB a step
   bool Visit(pid_t pid, int depth) {
     const Descriptor folder(::open(ProcPath(pid, "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.get() < 0) return false;
@@ -175,7 +175,7 @@ class Walk {
   // NOLINTNEXTLINE(misc-no-recursion): see Visit
   void VisitChild(pid_t child, pid_t parent, int depth) {
     if (number_ == SIGSTOP) Signal(child, parent, number_);
-    if (depth < kMaxDepth) static_cast<void>(Visit(child, depth + 1));
+    if (depth < kMaxGenerations) static_cast<void>(Visit(child, depth + 1));
     if (number_ != SIGSTOP) Signal(child, parent, number_);
   }
 

@@ -12,7 +12,7 @@ namespace ptpkg {
 namespace {
 
 // Each turn is lost only to another process that has just removed the file; two in a row were never seen.
-constexpr int kAttempts = 100;
+constexpr int kLockAttempts = 100;
 constexpr int kTurns = 100;  // 1 s
 constexpr std::chrono::milliseconds kTurn{10};
 
@@ -38,7 +38,7 @@ Result<void> MakeRemovable(Fs& fs, const AbsPath& folder) {
 
 Result<std::optional<Lease>> Lease::Try(Fs& fs, const AbsPath& folder, LockKind kind) {
   const AbsPath path = folder / kLeaseName;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     PTPKG_TRY(HeldFile held, TryHold(fs, path, kind));
     if (held.state == HoldState::kBusy) return std::optional<Lease>();
     if (held.state != HoldState::kGone) {

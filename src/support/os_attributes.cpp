@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/limits.h>
 #include <string>
 #include <sys/xattr.h>

@@ -23,7 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kTailBytes = 64U << 10U;
 constexpr std::size_t kLineLimitBytes = 64U << 10U;
-constexpr std::size_t kReadBytes = 64U << 10U;      // the capacity of a pipe
+constexpr std::size_t kPipeBytes = 64U << 10U;      // the capacity of a pipe
 constexpr Milliseconds kGrace{5000};                // from SIGTERM to SIGKILL
 constexpr Milliseconds kCancelPollInterval{50};     // how late a cancellation may be seen
 constexpr Milliseconds kNoDeadlineInterval{60000};  // nothing to watch but the pipes
@@ -228,7 +228,7 @@ class Running {
   /// Reads what is there, at most a few pipes full, so that a chatty child cannot outrun its timeout.
   Result<void> ReadOutput() {
     constexpr int kMaxReads = 16;
-    std::array<char, kReadBytes> buffer;
+    std::array<char, kPipeBytes> buffer;
     for (int i = 0; i < kMaxReads && !output_ended_; ++i) {
       const ssize_t got = ::read(supervisor_.output_fd(), buffer.data(), buffer.size());
       if (got < 0 && errno == EINTR) continue;

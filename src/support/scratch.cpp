@@ -20,7 +20,7 @@ constexpr std::string_view kHexDigits = "0123456789abcdef";
 // 48 bits: one collision in 16 million names, and then the next name is taken.
 constexpr std::size_t kTokenBytes = 6;
 constexpr std::size_t kNameMaxBytes = 255;  // NAME_MAX of every common file system
-constexpr int kNameAttempts = 100;
+constexpr int kFolderAttempts = 100;
 // What versions before the leases called their folders; with "-<pid>-<n>" behind.
 constexpr std::array<std::string_view, 6> kOldPrefixes = {"attempt",     "check",       "tree",
                                                           ".ptpkg-edit", ".ptpkg-pack", ".sources"};
@@ -165,7 +165,7 @@ TempDir::~TempDir() {
 Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view prefix) {
   PTPKG_CHECK(fs.MakeDirs(parent));
   PTPKG_CHECK(RemoveAbandoned(fs, parent));
-  for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kFolderAttempts; ++attempt) {
     const AbsPath scratch = parent / NewScratchFolderName(prefix);
     Result<void> made = fs.MakeDir(scratch);
     if (!made && made.error().code() == ErrorCode::kAlreadyExists) continue;

@@ -11,10 +11,10 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr std::uint64_t kMaxWindow = 1ULL << 27U;
-constexpr std::string_view kWriteAgain = "write the package again with ptpkg, conda-build or rattler-build";
+constexpr std::string_view kPackAgain = "write the package again with ptpkg, conda-build or rattler-build";
 
 void Add(std::vector<Finding>& findings, std::string_view id, Severity severity, std::string message) {
-  findings.push_back({std::string(id), severity, "", std::move(message), std::string(kWriteAgain)});
+  findings.push_back({std::string(id), severity, "", std::move(message), std::string(kPackAgain)});
 }
 
 void CheckStream(const conda::PartFacts& part, std::vector<Finding>& findings) {

@@ -1,16 +1,13 @@
 #include "verify/loader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unordered_map>
 
 #include "elf/search_path.h"
+#include "verify/tree_map.h"
 
 namespace ptpkg::verify {
 namespace {
-
-std::string Child(const std::string& folder, std::string_view name) {
-  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
-}
 
 /// Subfolders of every folder of a search path, best first; they are searched before the folder itself.
 std::vector<std::string> Subfolders(const elf::Host& host, elf::IsaLevel isa) {

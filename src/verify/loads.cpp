@@ -1,7 +1,7 @@
 #include "verify/loads.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "elf/search_path.h"
 #include "support/text.h"
@@ -55,7 +55,7 @@ bool HasLevels(const ElfTree& tree) {
 }
 
 /// "where $LIB is 'lib64'": what sets `machine` apart in a tree that tells `all` apart.
-std::string InWords(const LoaderMachine& machine, const std::vector<LoaderMachine>& all) {
+std::string MachineInWords(const LoaderMachine& machine, const std::vector<LoaderMachine>& all) {
   const LoaderMachine& other = all.back();
   std::vector<std::string> words;
   if (all.front().lib != other.lib) words.push_back(fmt::format("$LIB is '{}'", machine.lib));
@@ -174,7 +174,7 @@ class Player {
     const auto first = std::find_if(seen.machines.begin(), seen.machines.end(), missing);
     if (first == seen.machines.end()) return;
     if (!outcome.missing) {
-      outcome.missing_where = InWords(first->first, Machines(tree_.members[member]));
+      outcome.missing_where = MachineInWords(first->first, Machines(tree_.members[member]));
     } else if (first->second.found) {
       outcome.missing_from = first->second.missing_from;
     }

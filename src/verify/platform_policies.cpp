@@ -42,20 +42,20 @@ std::optional<unsigned> ParseNumber(std::string_view text) {
   return value;
 }
 
-Error BadTable(const YamlNode& node, std::string message) {
+Error BadPolicy(const YamlNode& node, std::string message) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(node.span);
 }
 
 Result<GlibcVersion> ParsePolicy(const YamlNode& where, std::string_view text) {
   const auto version = GlibcVersion::Parse(text);
-  if (!version) return BadTable(where, fmt::format("'{}' is no glibc version", text));
+  if (!version) return BadPolicy(where, fmt::format("'{}' is no glibc version", text));
   return *version;
 }
 
 Result<const YamlNode*> Member(const YamlNode& table, std::string_view key, YamlNode::Kind kind) {
   const YamlNode* const node = table.kind == YamlNode::Kind::kMapping ? table.Find(key) : nullptr;
   if (node == nullptr || node->kind != kind) {
-    return BadTable(table, fmt::format("the table of policies has no '{}' of the right kind", key));
+    return BadPolicy(table, fmt::format("the table of policies has no '{}' of the right kind", key));
   }
   return node;
 }
@@ -128,13 +128,13 @@ Result<PlatformPolicies> PlatformPolicies::Parse(std::string_view text, const st
   }
   PTPKG_TRY(const YamlNode* const machines, Member(table, "machines", YamlNode::Kind::kMapping));
   for (const YamlEntry& machine : machines->entries) {
-    if (machine.value.entries.empty()) return BadTable(machine.value, "a machine without policies");
+    if (machine.value.entries.empty()) return BadPolicy(machine.value, "a machine without policies");
     Machine& rules = policies.machines_[machine.key];
     for (const YamlEntry& policy : machine.value.entries) {
       PTPKG_TRY(const GlibcVersion version, ParsePolicy(policy.value, policy.key));
       if (rules.families.empty()) rules.lowest = version;
       if (!rules.families.empty() && version <= rules.highest) {
-        return BadTable(policy.value, fmt::format("policy '{}' is out of order", policy.key));
+        return BadPolicy(policy.value, fmt::format("policy '{}' is out of order", policy.key));
       }
       rules.highest = version;
       for (const YamlEntry& family : policy.value.entries) {

@@ -1,7 +1,7 @@
 #include "verify/tree_map.h"
 
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/limits.h"
 #include "support/name_problem.h"
@@ -11,10 +11,6 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel follows
-
-std::string Child(const std::string& folder, std::string_view name) {
-  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
-}
 
 /// `path` below `root`, both absolute; nullopt if it lies elsewhere.
 std::optional<std::string> Below(std::string_view path, std::string_view root) {

@@ -32,6 +32,9 @@ struct Walk {
   const TreeNode* node = nullptr;  ///< kFound: what is there, never a symlink.
 };
 
+/// `name` in `folder`, "" being the root.
+std::string Child(const std::string& folder, std::string_view name);
+
 /// A picture of the tree at one moment; walks need no file system.
 class TreeMap {
  public:

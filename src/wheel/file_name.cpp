@@ -4,17 +4,14 @@
 #include <fmt/core.h>
 
 #include "support/text.h"
+#include "wheel/characters.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::wheel {
 namespace {
 
-bool IsAlphaNumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /// PyPA names: letters, digits, and "-_." inside; '-' cannot occur within a part of the file name.
-bool IsName(std::string_view name) {
+bool IsFileNamePart(std::string_view name) {
   if (name.empty() || !IsAlphaNumeric(name.front()) || !IsAlphaNumeric(name.back())) return false;
   return std::all_of(name.begin(), name.end(),
                      [](char c) { return IsAlphaNumeric(c) || c == '_' || c == '.'; });
@@ -43,7 +40,7 @@ Result<FileName> FileName::Parse(std::string_view file_name) {
   if (parts.size() != 5 && parts.size() != 6) {
     return BadName(file_name, fmt::format("it has {} parts instead of 5 or 6", parts.size()));
   }
-  if (!IsName(parts[0])) return BadName(file_name, fmt::format("'{}' is not a name", parts[0]));
+  if (!IsFileNamePart(parts[0])) return BadName(file_name, fmt::format("'{}' is not a name", parts[0]));
   FileName out;
   out.name = ReplaceAll(NormalizeName(parts[0]), "-", "_");
   // Some tools write '_' for the '-' of a local version; PEP 440 reads both alike.

@@ -105,9 +105,9 @@ Result<bool> Compare(const Operand& left, std::string_view op, const Operand& ri
 
 /// Parses and evaluates in one walk. Without an environment every variable is "" and comparisons
 /// are not made.
-class Parser {
+class MarkerParser {
  public:
-  Parser(std::string_view text, const MarkerEnvironment* environment)
+  MarkerParser(std::string_view text, const MarkerEnvironment* environment)
       : text_(text), rest_(text), environment_(environment) {}
 
   Result<bool> Parse() {
@@ -223,13 +223,13 @@ class Parser {
 }  // namespace
 
 Result<void> CheckMarker(std::string_view marker) {
-  PTPKG_TRY([[maybe_unused]] const bool value, Parser(marker, nullptr).Parse());
+  PTPKG_TRY([[maybe_unused]] const bool value, MarkerParser(marker, nullptr).Parse());
   return Ok();
 }
 
 Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment) {
   if (Trim(marker).empty()) return true;
-  return Parser(marker, &environment).Parse();
+  return MarkerParser(marker, &environment).Parse();
 }
 
 }  // namespace ptpkg::wheel

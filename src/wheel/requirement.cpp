@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "support/text.h"
+#include "wheel/characters.h"
 #include "wheel/marker.h"
 #include "wheel/version.h"
 
@@ -15,9 +16,6 @@ namespace {
 /// Longer ones first where one begins another.
 constexpr std::array<std::string_view, 8> kOperators = {"===", "~=", "==", "!=", "<=", ">=", "<", ">"};
 
-bool IsAlphaNumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 bool IsNameChar(char c) { return IsAlphaNumeric(c) || c == '-' || c == '_' || c == '.'; }
 
 bool IsName(std::string_view text) {
@@ -25,9 +23,9 @@ bool IsName(std::string_view text) {
          std::all_of(text.begin(), text.end(), IsNameChar);
 }
 
-class Parser {
+class RequirementParser {
  public:
-  explicit Parser(std::string_view text) : text_(text), rest_(Trim(text)) {}
+  explicit RequirementParser(std::string_view text) : text_(text), rest_(Trim(text)) {}
 
   Result<Requirement> Parse() {
     Requirement out;
@@ -138,6 +136,6 @@ std::string Requirement::str() const {
   return out;
 }
 
-Result<Requirement> ParseRequirement(std::string_view text) { return Parser(text).Parse(); }
+Result<Requirement> ParseRequirement(std::string_view text) { return RequirementParser(text).Parse(); }
 
 }  // namespace ptpkg::wheel

@@ -3,7 +3,7 @@
 #include "channel/local_resolver.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/matchers.h"
 

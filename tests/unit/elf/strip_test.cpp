@@ -1,6 +1,6 @@
 // What others do to a file after it grew: strip, eu-strip, objcopy, llvm-strip, eu-elflint.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // used.
 #include "recipe/schema.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "recipe/evaluate.h"
