@@ -101,7 +101,8 @@ class Bzip2Source final : public DecodingSource {
       BZ2_bzDecompressEnd(&stream_);
       open_ = false;
     } else if (status != BZ_OK) {
-      return DamagedData("bzip2", status == BZ_DATA_ERROR_MAGIC ? "no bzip2 header" : "checksum or code table");
+      return DamagedData("bzip2",
+                         status == BZ_DATA_ERROR_MAGIC ? "no bzip2 header" : "checksum or code table");
     }
     return room - stream_.avail_out;
   }

@@ -87,7 +87,8 @@ class LineParser {
     } else {
       // A positional argument takes all words, and is counted later; of "--select a=b recipe", the last is a
       // recipe.
-      bound.parsed = app.add_option(option.names, bound.texts)->allow_extra_args(option.IsPositional());
+      bound.parsed = app.add_option(option.names, bound.texts)
+                         ->allow_extra_args(option.IsPositional() && option.words == 0);
       if (option.words > 0) bound.parsed->expected(option.words);
     }
   }

@@ -90,8 +90,8 @@ Result<void> CheckApart(const Image& image, const MappedRange& dynamic, const Ma
         std::tuple(headers_at, headers, "program headers"),
         std::tuple(std::uint64_t{0}, std::uint64_t{image.codec.FileHeaderSize()}, "ELF header")}) {
     if (!Overlap(offset, size, strings.offset, strings.size_bytes)) continue;
-    return CorruptImage(fmt::format("the dynamic string table (bytes {} to {}) overlaps the {}", strings.offset,
-                               strings.offset + strings.size_bytes, what));
+    return CorruptImage(fmt::format("the dynamic string table (bytes {} to {}) overlaps the {}",
+                                    strings.offset, strings.offset + strings.size_bytes, what));
   }
   return Ok();
 }
@@ -118,10 +118,11 @@ Result<void> CheckLoads(const Image& image) {
     if (segment.type != kSegmentLoad) continue;
     if (!RangeFits(segment.offset, segment.file_size, image.file_size)) {
       return CorruptImage(fmt::format("loadable segment {} needs bytes {} to {}, but the file ends at {}", i,
-                                 segment.offset, segment.offset + segment.file_size, image.file_size));
+                                      segment.offset, segment.offset + segment.file_size, image.file_size));
     }
     if (segment.file_size > segment.memory_size || segment.vaddr + segment.memory_size < segment.vaddr) {
-      return CorruptImage(fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
+      return CorruptImage(
+          fmt::format("loadable segment {} has sizes or addresses that contradict each other", i));
     }
   }
   return Ok();
@@ -157,7 +158,8 @@ Result<void> ReadDynamic(File& file, Image& image) {
   if (!closed) return CorruptImage("the dynamic section is not closed by DT_NULL");
   const auto strtab = table.Find(kDtStrtab);
   const auto strsz = table.Find(kDtStrsz);
-  if (!strtab || !strsz) return CorruptImage("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
+  if (!strtab || !strsz)
+    return CorruptImage("the dynamic section names no string table (DT_STRTAB, DT_STRSZ)");
   PTPKG_TRY(const std::uint64_t strings, image.OffsetOf(*strtab, *strsz, "the dynamic string table"));
   PTPKG_CHECK(CheckApart(image, table.range, {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz}));
   image.strings = {.offset = strings, .vaddr = *strtab, .size_bytes = *strsz};
@@ -207,8 +209,8 @@ Result<std::vector<std::byte>> ReadExact(File& file, std::uint64_t offset, std::
   PTPKG_TRY(const FileStat stat, file.Stat());
   // Checked before allocating: a hostile size must not become memory.
   if (!RangeFits(offset, size_bytes, stat.size_bytes)) {
-    return CorruptImage(fmt::format("{} needs {} bytes at offset {}, but the file ends at {}", what, size_bytes,
-                               offset, stat.size_bytes));
+    return CorruptImage(fmt::format("{} needs {} bytes at offset {}, but the file ends at {}", what,
+                                    size_bytes, offset, stat.size_bytes));
   }
   std::vector<std::byte> bytes(size_bytes);
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));

@@ -83,7 +83,8 @@ bool IsReadOnlyDataName(std::string_view names, std::uint32_t at) {
 
 /// Sorted and without overlaps, so that no byte is read twice, whatever the headers say.
 std::vector<CodeRange> Merge(std::vector<CodeRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const CodeRange& a, const CodeRange& b) { return a.offset < b.offset; });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CodeRange& a, const CodeRange& b) { return a.offset < b.offset; });
   std::vector<CodeRange> merged;
   for (const CodeRange& range : ranges) {
     if (merged.empty() || range.offset - merged.back().offset >= merged.back().size_bytes) {

@@ -198,7 +198,7 @@ Result<Value> PinCompatible(const CallArguments& arguments, Scope& scope) {
   }
   if (pin.exact) {
     return InvalidCall(fmt::format("the build string of '{}' is not known before the environment is solved",
-                               pin.package))
+                                   pin.package))
         .WithHint("use lower_bound and upper_bound instead of 'exact'");
   }
   return MakePin(pin, host->second, "");

@@ -49,7 +49,7 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
   for (const Reader::PlacedText& entry : entries) {
     if (entry.text != "$ORIGIN" && !entry.text.starts_with("$ORIGIN/")) {
       return InvalidExtra(fmt::format("search path '{}' does not begin with $ORIGIN", entry.text),
-                     entry.node->span)
+                          entry.node->span)
           .WithHint("packages are installed anywhere, so paths are relative to the file: \"$ORIGIN/../lib\"");
     }
     if (entry.text.find(':') != std::string::npos) {

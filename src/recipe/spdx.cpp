@@ -109,7 +109,8 @@ class ExpressionChecker {
   };
 
   [[nodiscard]] Error Incomplete(std::string_view what) const {
-    return InvalidExpression(fmt::format("the licence expression '{}' {}", text_, what), std::string(kWhatToWrite));
+    return InvalidExpression(fmt::format("the licence expression '{}' {}", text_, what),
+                             std::string(kWhatToWrite));
   }
 
   Result<void> Take(const std::string& word) {
@@ -127,7 +128,7 @@ class ExpressionChecker {
     if (id.size() > 1 && id.ends_with('+')) id.remove_suffix(1);
     if (!IsReference(id) && !SpdxTable().licenses.contains(ToLower(id))) {
       return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", word),
-                     Suggestion(id, SpdxTable().licenses));
+                               Suggestion(id, SpdxTable().licenses));
     }
     state_ = State::kAfterLicense;
     return Ok();
@@ -155,7 +156,7 @@ class ExpressionChecker {
   Result<void> Exception(const std::string& word) {
     if (!SpdxTable().exceptions.contains(ToLower(word))) {
       return InvalidExpression(fmt::format("'{}' is not an exception of the SPDX licence list", word),
-                     Suggestion(word, SpdxTable().exceptions));
+                               Suggestion(word, SpdxTable().exceptions));
     }
     state_ = State::kAfterOperand;
     return Ok();
@@ -173,7 +174,7 @@ Result<void> CheckLicense(std::string_view expression) {
   const auto alias = SpdxTable().aliases.find(ToLower(Trim(expression)));
   if (alias != SpdxTable().aliases.end()) {
     return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", expression),
-                   fmt::format("did you mean '{}'?", alias->second));
+                             fmt::format("did you mean '{}'?", alias->second));
   }
   return ExpressionChecker(expression).Run();
 }

@@ -8,6 +8,11 @@
 #include "support/text.h"
 
 namespace ptpkg::verify {
+
+std::string Child(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
+}
+
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel follows
