@@ -19,7 +19,7 @@ std::string Literal(std::string_view text) {
   return out;
 }
 
-std::string Entry(std::string_view head, std::string_view text) {
+std::string ManEntry(std::string_view head, std::string_view text) {
   return fmt::format(".TP\n\\fB{}\\fR\n{}\n", Literal(head), Literal(text));
 }
 
@@ -28,7 +28,7 @@ std::string Entries(const std::vector<Option>& options, bool positional) {
   for (const Option& option : options) {
     if (option.IsPositional() != positional) continue;
     const std::string group = option.group.empty() ? "" : fmt::format("{}: ", option.group);
-    text += Entry(OptionHead(option), group + OptionText(option));
+    text += ManEntry(OptionHead(option), group + OptionText(option));
   }
   return text;
 }
@@ -37,7 +37,7 @@ std::string Section(std::string_view name, std::string_view text) {
   return text.empty() ? "" : fmt::format(".SH {}\n{}", name, text);
 }
 
-std::string Examples(const std::vector<std::string>& examples) {
+std::string ManExamples(const std::vector<std::string>& examples) {
   std::string text;
   for (const std::string& example : examples) text += fmt::format(".nf\n{}\n.fi\n", Literal(example));
   return text;
@@ -47,15 +47,15 @@ std::string ProgramSections(const Program& program) {
   std::string verbs;
   std::string see_also;
   for (const Verb& verb : program.verbs) {
-    verbs += Entry(verb.name, verb.summary);
+    verbs += ManEntry(verb.name, verb.summary);
     see_also += fmt::format("{}.BR {}\\-{} (1)", see_also.empty() ? "" : ",\n", program.name, verb.name);
   }
   std::string codes;
-  for (const ExitCodeRow& row : ExitCodeTable()) codes += Entry(std::to_string(row.code), row.meaning);
+  for (const ExitCodeRow& row : ExitCodeTable()) codes += ManEntry(std::to_string(row.code), row.meaning);
   return Section("VERBS", verbs) + Section("OPTIONS", Entries(program.common, false)) +
          Section("EXIT STATUS", codes) +
          Section("ENVIRONMENT", "The page environment.md of the documentation lists every variable.\n") +
-         Section("EXAMPLES", Examples(program.examples)) + Section("SEE ALSO", see_also + "\n");
+         Section("EXAMPLES", ManExamples(program.examples)) + Section("SEE ALSO", see_also + "\n");
 }
 
 std::string VerbSections(const Program& program, const Verb& verb) {
@@ -64,7 +64,7 @@ std::string VerbSections(const Program& program, const Verb& verb) {
   return Section("ARGUMENTS", Entries(verb.options, true)) +
          Section("OPTIONS", Entries(verb.options, false) + (".PP\n" + common)) +
          Section("NOTES", verb.notes.empty() ? "" : Literal(verb.notes) + "\n") +
-         Section("EXAMPLES", Examples(verb.examples)) +
+         Section("EXAMPLES", ManExamples(verb.examples)) +
          Section("SEE ALSO", fmt::format(".BR {} (1)\n", program.name));
 }
 

@@ -19,7 +19,7 @@ struct CheckFlags {
 };
 
 /// Per path: its findings, and what its ELF files need (docs/cli/check.md has the fields).
-Json ToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
+Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
   Json list = Json::array();
   for (const pipeline::CheckOutcome& outcome : outcomes) {
     Json item = *outcome.facts;
@@ -37,7 +37,7 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
-    context.Print(ToJson(outcomes).dump(2));
+    context.Print(OutcomesToJson(outcomes).dump(2));
   } else {
     for (const pipeline::CheckOutcome& outcome : outcomes) {
       Report shown = outcome.report;
