@@ -148,6 +148,7 @@ DISAGREEMENTS = (
     ("conda refuses '~=' without a dot", "error", "*", r"~=[^.,|() ]+([,|() ]|$)"),
     ("conda drops the star of '>1.2.*', rattler takes it for '>=1.2'", "False", "True", r">[^=,|()]*[*]"),
     ("conda knows stars inside of a version", "*", "error", r"[*][^,|() ]"),
+    ("conda takes 'x(' for a name, and nothing is called so; rattler refuses it", "False", "error", r" x[(]"),
     ("conda drops white space", "*", "error", r"^ |  | $|[=<>!~(] | [.*]"),
     ("conda's '~=' cuts the text at its last dot, rattler the last segment", "*", "*", r"~=[^,|() ]*[+_]"),
     ("an underscore at the end may be a segment in conda", "*", "error", r"[.]_"),
