@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "support/scratch.h"
+
 namespace ptpkg::graph {
 
 AbsPath History::RecordPath(const Node& node) const { return root_ / node.subject / (node.stage + ".json"); }
@@ -32,6 +34,14 @@ Result<void> History::Remember(const Node& node, const NodeKey& key) {
   const AbsPath path = RecordPath(node);
   PTPKG_CHECK(env_->fs.MakeDirs(path.Parent()));
   return WriteFile(env_->fs, path, DumpJson({{"key", key.key}, {"inputs", key.digests}}));
+}
+
+Result<void> History::RemoveAbandoned() {
+  PTPKG_TRY(const bool there, Exists(env_->fs, root_));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> subjects, env_->fs.ListDir(root_));
+  for (const std::string& subject : subjects) PTPKG_CHECK(ptpkg::RemoveAbandoned(*env_, root_ / subject));
+  return Ok();
 }
 
 }  // namespace ptpkg::graph

@@ -18,6 +18,8 @@ class History {
   /// record counts as none. Errors: kIo.
   Result<std::string> WhyChanged(const Node& node, const NodeKey& key);
   Result<void> Remember(const Node& node, const NodeKey& key);
+  /// Removes what killed runs left beside the records (scratch.h). Errors: kIo.
+  Result<void> RemoveAbandoned();
 
  private:
   [[nodiscard]] AbsPath RecordPath(const Node& node) const;

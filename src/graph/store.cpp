@@ -6,6 +6,7 @@
 #include "model/tree_json.h"
 #include "support/atomic_file.h"
 #include "support/hash.h"
+#include "support/scratch.h"
 
 namespace ptpkg::graph {
 
@@ -122,6 +123,15 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   result.files.root = final_path / "files";
   result.key = key;
   return result;
+}
+
+Result<void> Store::RemoveAbandoned() {
+  const AbsPath results = root_ / "results";
+  PTPKG_TRY(const bool there, Exists(env_->fs, results));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> stages, env_->fs.ListDir(results));
+  for (const std::string& stage : stages) PTPKG_CHECK(ptpkg::RemoveAbandoned(*env_, results / stage));
+  return Ok();
 }
 
 Result<void> Store::Drop(const std::string& stage, const std::string& key) {

@@ -39,6 +39,9 @@ class Store {
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
 
+  /// Removes what killed runs left beside the results (scratch.h). Errors: kIo.
+  Result<void> RemoveAbandoned();
+
   /// Forgets a result, if it is there and nobody else reads it. Errors: kIo.
   Result<void> Drop(const std::string& stage, const std::string& key);
 

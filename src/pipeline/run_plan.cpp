@@ -21,14 +21,25 @@ using graph::NodeState;
 class Kept {
  public:
   Kept(Env& env, const AbsPath& output)
-      : cache_(env, env.cache_dir / "stages"),
+      : env_(env),
+        cache_(env, env.cache_dir / "stages"),
         staging_(env, publish::OutputFolder::PlaceOfStaging(output)),
         history_(env, env.cache_dir / "stages/records") {}
 
   graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
   graph::Store& staging() { return staging_; }
 
+  /// What killed runs left behind goes, also of nodes that need not run again. Errors: kIo.
+  Result<void> RemoveAbandoned() {
+    PTPKG_CHECK(cache_.RemoveAbandoned());
+    PTPKG_CHECK(staging_.RemoveAbandoned());
+    PTPKG_CHECK(history_.RemoveAbandoned());
+    PTPKG_CHECK(ptpkg::RemoveAbandoned(env_, env_.cache_dir / "work"));
+    return ptpkg::RemoveAbandoned(env_, env_.cache_dir);
+  }
+
  private:
+  Env& env_;
   graph::Store cache_;
   graph::Store staging_;
   graph::History history_;
@@ -83,14 +94,12 @@ Result<BuildSummary> Summarise(Env& env, const graph::Plan& plan, const std::vec
 
 /// Removes artifacts that wait for a publication that will not come: of other plans, and those that are
 /// published.
-Result<void> CleanStaging(Env& env, const AbsPath& staging, graph::Store& store,
-                          const std::set<std::string>& keep) {
-  const AbsPath results = staging / "results";
+Result<void> CleanStaging(Env& env, graph::Store& store, const std::set<std::string>& keep) {
+  const AbsPath results = store.root() / "results";
   PTPKG_TRY(const bool there, Exists(env.fs, results));
   if (!there) return Ok();
   PTPKG_TRY(const std::vector<std::string> stages, env.fs.ListDir(results));
   for (const std::string& stage : stages) {
-    PTPKG_CHECK(RemoveAbandoned(env, results / stage));
     PTPKG_TRY(const std::vector<std::string> keys, env.fs.ListDir(results / stage));
     for (const std::string& key : keys) {
       if (!keep.contains(key) && key.size() == 64) PTPKG_CHECK(store.Drop(stage, key));
@@ -117,7 +126,10 @@ std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<Nod
 Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
                                      const RunOptions& options) {
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
-  if (!options.dry_run) PTPKG_CHECK(folder.Prepare());
+  if (!options.dry_run) {
+    PTPKG_CHECK(folder.Prepare());
+    PTPKG_CHECK(kept.RemoveAbandoned());
+  }
   const graph::StageTable stages = MakeStages();
   return graph::Execute(env, plan, stages, kept.Stores(), {.dry_run = options.dry_run});
 }
@@ -131,8 +143,7 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
   auto summary = Summarise(env, plan, outcomes);
   if (options.dry_run) return summary;
   // A run that failed keeps what it packed, so that the next one need not pack it again.
-  PTPKG_CHECK(CleanStaging(env, publish::OutputFolder::PlaceOfStaging(output), kept.staging(),
-                           WaitingKeys(plan, outcomes)));
+  PTPKG_CHECK(CleanStaging(env, kept.staging(), WaitingKeys(plan, outcomes)));
   if (!summary) return summary;
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   PTPKG_CHECK(folder.WriteTimes(summary->stages));

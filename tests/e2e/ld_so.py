@@ -280,10 +280,13 @@ NAMED = re.compile(r"needs '([^']*)'")
 SHADOW = re.compile(r"leads to '([^']*)' first")
 
 
+NOT_LOADED = (UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED)
+
+
 def verdicts(outcome: dict) -> dict[tuple[str, str], str]:
     """(file, needed name) → id of the finding, of one object of `ptpkg check --json`."""
     return {(finding["file"], NAMED.search(finding["message"])[1]): finding["id"] for finding in outcome["findings"]
-            if finding["id"] in (UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED)}
+            if finding["id"] in NOT_LOADED}
 
 
 @dataclasses.dataclass(frozen=True)

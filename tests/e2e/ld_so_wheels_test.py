@@ -96,7 +96,9 @@ class LdSoWheels(harness.Case):
             with self.subTest(name):
                 self.assertEqual(left, [])
                 self.assertEqual({file for file in judge.files} - {entry["file"] for entry in outcome["files"]}, set())
-                errors = [finding for finding in outcome["findings"] if finding["severity"] == "error"]
+                # Of what makes a library not load; an absolute search path that nothing needs is an error too.
+                errors = [finding for finding in outcome["findings"]
+                          if finding["severity"] == "error" and finding["id"] in ld_so.NOT_LOADED]
                 self.assertEqual(bool(errors), name in INCOMPLETE, errors)
         print(f"{len(WHEELS)} wheels, {files} files, {processes} processes", file=sys.stderr)
         for why, names in allowed.items():

@@ -7,6 +7,7 @@
 #include "conda/package_info.h"
 #include "graph/plan.h"
 #include "pipeline/run_plan.h"
+#include "support/scratch.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -233,6 +234,26 @@ TEST_F(BuildPipelineTest, AnotherExecutorCanRunThePlanNodeByNode) {
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda"));
   ASSERT_OK_AND_ASSIGN(const BuildSummary after, Run(Request({"toy"})));
   EXPECT_THAT(Ran(after), IsEmpty());
+}
+
+TEST_F(BuildPipelineTest, WhatAKilledRunLeftGoesThoughEveryResultIsThere) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  const AbsPath stages = env_->cache_dir / "stages";
+  const std::vector<AbsPath> left = {
+      stages / "records/toy-1.0-0" / NewScratchFileName("publish.json"),
+      stages / "results/build" / NewScratchFolderName("attempt") / "file",
+      output_ / ".ptpkg/results/conda" / NewScratchFolderName("attempt") / "file",
+      env_->cache_dir / "work" / NewScratchFolderName("node") / "file",
+      env_->cache_dir / NewScratchFolderName("check") / "file",
+  };
+  for (const AbsPath& path : left) {
+    ASSERT_THAT(env_->fs.MakeDirs(path.Parent()), IsOk());
+    ASSERT_THAT(WriteFile(env_->fs, path, "of a dead run"), IsOk());
+  }
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(again), IsEmpty());
+  for (const AbsPath& path : left) EXPECT_THAT(Exists(env_->fs, path), IsOkAndHolds(false)) << path.str();
 }
 
 TEST_F(BuildPipelineTest, ANodeRefusesToRunWhenItsFilesAreNotThoseOfThePlan) {
