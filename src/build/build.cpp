@@ -106,7 +106,8 @@ class Builder {
     const bool shell = recipe_.script.interpreter == "bash";
     // A copy below the root: an edit of the recipe during the build has no part in it.
     return RunBuildScript(env_, {.stage = "build",
-                                 .subject = recipe_.FileStem(),
+                                 .subject = input_.subject,
+                                 .title = "",
                                  .interpreter = recipe_.script.interpreter,
                                  .text = (shell ? host.preamble() : std::string()) + text,
                                  .file = input_.layout.root / "script/build_script",
@@ -121,11 +122,11 @@ class Builder {
     if (added > 0) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'build.files' leaves out all of the {} files that the build of '{}' added",
-                               added, recipe_.FileStem()))
+                               added, input_.subject))
           .WithHint("globs match the path below the prefix: \"lib/**\"");
     }
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the build of '{}' added no file to the prefix", recipe_.FileStem()))
+                 fmt::format("the build of '{}' added no file to the prefix", input_.subject))
         .WithHint(
             has_script
                 ? "install into $PREFIX; if the package is to be empty, say extra.ptpkg.allow_empty: true"

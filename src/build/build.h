@@ -19,6 +19,7 @@ namespace ptpkg::build {
 
 struct BuildInput {
   const recipe::Recipe& recipe;
+  std::string subject;  ///< What progress and errors call this build: "toytorch-1.4.0-py311_cpu_0".
   AbsPath source_root = AbsPath::Literal("/nonexistent");  ///< From source::Prepare; the script works in it.
   std::vector<LocalPackage> packages;                      ///< For the host prefix.
   UnpackFunction unpack;                                   ///< Needed when `packages` is not empty.

@@ -206,6 +206,7 @@ class Tester {
     PTPKG_TRY(const ExitStatus status,
               RunScript(env_, {.stage = "test",
                                .subject = report_.subject,
+                               .title = run.title,
                                .interpreter = run.interpreter,
                                .text = run.text,
                                .file = layout_.root / fmt::format("scripts/test_{}", runs_),

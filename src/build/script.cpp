@@ -161,7 +161,7 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, const OnLine& on_
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
   PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
-  if (status.ok()) task.Done();
+  if (status.ok()) task.Done(run.title);
   return status;
 }
 

@@ -19,8 +19,9 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
                                                    const AbsPath& folder);
 
 struct ScriptRun {
-  std::string stage;        ///< For the reporter: "build", "test".
-  std::string subject;      ///< "toy-1.0-0"
+  std::string stage;    ///< For the reporter: "build", "test".
+  std::string subject;  ///< "toy-1.0-0"
+  std::string title;    ///< Which one of the subject's scripts it is, for progress; "" if there is one only.
   std::string interpreter;  ///< "bash", "python", or another program of PATH.
   std::string text;
   AbsPath file = AbsPath::Literal("/nonexistent");      ///< Where `text` is put; its folder is made.

@@ -5,15 +5,12 @@
 
 #include "cli/findings.h"
 #include "cli/task_table.h"
+#include "support/plural.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
 
 namespace {
-
-std::string Counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 bool WouldRun(const StageTime& stage) { return !stage.ran && stage.reason.starts_with("would run"); }
 
@@ -50,10 +47,10 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
   const std::vector<StageTime>& stages = summary.stages;
   if (facts.dry_run) {
     const auto would_run = static_cast<std::size_t>(std::count_if(stages.begin(), stages.end(), WouldRun));
-    return fmt::format("dry run: {} would run, {} unchanged; nothing was written",
-                       Counted(would_run, "stage"), stages.size() - would_run);
+    return fmt::format("dry run: {} would run, {} unchanged; nothing was written", Plural(would_run, "stage"),
+                       stages.size() - would_run);
   }
-  std::string line = fmt::format("{} in '{}'", Counted(summary.artifacts.size(), "artifact"), facts.output);
+  std::string line = fmt::format("{} in '{}'", Plural(summary.artifacts.size(), "artifact"), facts.output);
   if (!summary.artifacts.empty()) line += ": " + Sizes(summary.artifacts);
   const bool idle =
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });

@@ -7,6 +7,7 @@
 #include "cli/text_layout.h"
 #include "support/display_text.h"
 #include "support/json.h"
+#include "support/plural.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -120,7 +121,7 @@ std::string CountFindings(const std::vector<Report>& reports) {
     std::uint64_t count = 0;
     for (const Report& report : reports) count += ptpkg::CountFindings(report.findings, severity);
     const std::string_view noun = severity == Severity::kInfo ? "note" : SeverityName(severity);
-    if (count > 0) parts.push_back(fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"));
+    if (count > 0) parts.push_back(Plural(count, noun));
   }
   return parts.empty() ? "no findings" : Join(parts, ", ");
 }

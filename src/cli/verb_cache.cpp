@@ -10,6 +10,7 @@
 #include "cli/verbs.h"
 #include "pipeline/cache.h"
 #include "support/json.h"
+#include "support/plural.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -102,8 +103,8 @@ Result<ExitCode> Show(Context& context) {
   }
   PrintItems(context, items);
   const Total& all = totals.at("all");
-  context.Print(fmt::format("{}: {} in {} {}", context.env().cache_dir.str(), HumanBytes(all.size_bytes),
-                            all.count, all.count == 1 ? "entry" : "entries"));
+  context.Print(fmt::format("{}: {} in {}", context.env().cache_dir.str(), HumanBytes(all.size_bytes),
+                            Plural(all.count, "entry")));
   return kDone;
 }
 

@@ -8,6 +8,7 @@
 #include "conda/noarch.h"
 #include "conda/prefix.h"
 #include "support/parallel.h"
+#include "support/plural.h"
 #include "support/text.h"
 
 namespace ptpkg::conda {
@@ -103,9 +104,8 @@ Result<void> FindPlaceholders(Env& env, const PackageInput& input, const std::ve
     rows[i].mode = found[i] == Finding::kText ? FileMode::kText : FileMode::kBinary;
   }
   if (left > 0) {
-    env.reporter.Note(
-        fmt::format("{} binary file{} with the build prefix will not be relocated, as the recipe asks", left,
-                    left == 1 ? "" : "s"));
+    env.reporter.Note(fmt::format("{} with the build prefix will not be relocated, as the recipe asks",
+                                  Plural(left, "binary file")));
   }
   return Ok();
 }

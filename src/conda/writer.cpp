@@ -9,6 +9,7 @@
 #include "conda/info_files.h"
 #include "conda/package.h"
 #include "conda/payload.h"
+#include "support/plural.h"
 
 namespace ptpkg::conda {
 namespace {
@@ -244,7 +245,7 @@ class PackageWriter {
       PTPKG_CHECK(conda_->End());
     }
     unpacked_bytes_ = payload.TotalBytes();
-    task.Done(fmt::format("{} file{}", payload.size(), payload.size() == 1 ? "" : "s"));
+    task.Done(Plural(payload.size(), "file"));
     return Ok();
   }
 

@@ -36,6 +36,7 @@ class BuildRun {
     PTPKG_TRY(WorkFolder work, WorkFolder::Create(env_, run_));
     auto made = MakeIn(work.path(), native.recipe, sources,
                        {.recipe = native.recipe,
+                        .subject = run_.subject(),
                         .packages = packages.packages,
                         .unpack = UnpackInto,
                         .host_env = host.host_env,

@@ -9,6 +9,7 @@
 #include "support/held_file.h"
 #include "support/json.h"
 #include "support/lease.h"
+#include "support/plural.h"
 #include "support/scratch.h"
 
 namespace ptpkg::pipeline {
@@ -52,7 +53,7 @@ class CacheLister {
     std::sort(items_.begin(), items_.end(), [](const CacheItem& left, const CacheItem& right) {
       return std::tie(left.kind, left.path) < std::tie(right.kind, right.path);
     });
-    task.Done(fmt::format("{} {}", items_.size(), items_.size() == 1 ? "entry" : "entries"));
+    task.Done(Plural(items_.size(), "entry"));
     return std::move(items_);
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "support/plural.h"
+
 namespace ptpkg::publish {
 
 Error RefusedBy(const Report& report) {
@@ -29,7 +31,7 @@ Result<Report> PassGate(Env& env, const AbsPath& artifact, const verify::CheckOp
             fmt::format("while checking '{}'", name));
   report.subject = name;
   if (report.HasErrors()) return RefusedBy(report);
-  task.Done(report.findings.empty() ? "" : fmt::format("{} findings", report.findings.size()));
+  task.Done(report.findings.empty() ? "" : Plural(report.findings.size(), "finding"));
   return report;
 }
 

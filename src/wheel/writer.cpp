@@ -7,6 +7,7 @@
 
 #include "archive/entry_set.h"
 #include "archive/zip_writer.h"
+#include "support/plural.h"
 #include "support/text.h"
 #include "wheel/digesting_file.h"
 #include "wheel/entry_points.h"
@@ -172,7 +173,7 @@ Result<void> WriteMembers(Env& env, File& file, const archive::EntrySet& entries
   PTPKG_CHECK(record.AddText(std::move(record_path), FormatRecord(rows)));
   PTPKG_CHECK(archive::WriteZipMembers(env, zip, record.Sorted(), deflate, task));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, zip.Finish());
-  task.Done(fmt::format("{} file{}", rows.size(), rows.size() == 1 ? "" : "s"));
+  task.Done(Plural(rows.size(), "file"));
   return Ok();
 }
 

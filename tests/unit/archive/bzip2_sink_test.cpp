@@ -159,23 +159,18 @@ TEST(Bzip2Sink, CanBeAbandoned) {
 
 TEST(OrderedWorkers, WithFewOrNoThreadsTheOrderStays) {
   for (const std::uint64_t threads : {0U, 3U}) {
-    EXPECT_EQ(::ptpkg::test::RunWithThreads(threads,
-                                            [&] {
-                                              std::vector<int> got;
-                                              OrderedWorkers<int> workers(200, [&](int i) {
-                                                got.push_back(i);
-                                                return Ok();
-                                              });
-                                              if ((workers.threads() == 0) != (threads == 0)) return false;
-                                              for (int i = 0; i < 1000; ++i) {
-                                                if (!workers.Submit([i]() -> Result<int> { return i; }))
-                                                  return false;
-                                              }
-                                              return workers.Drain().has_value() && got.size() == 1000 &&
-                                                     std::is_sorted(got.begin(), got.end());
-                                            }),
-              0)
-        << threads;
+    ::ptpkg::test::ExpectWithThreads(threads, [&] {
+      std::vector<int> got;
+      OrderedWorkers<int> workers(200, [&](int i) {
+        got.push_back(i);
+        return Ok();
+      });
+      if ((workers.threads() == 0) != (threads == 0)) return false;
+      for (int i = 0; i < 1000; ++i) {
+        if (!workers.Submit([i]() -> Result<int> { return i; })) return false;
+      }
+      return workers.Drain().has_value() && got.size() == 1000 && std::is_sorted(got.begin(), got.end());
+    });
   }
 }
 

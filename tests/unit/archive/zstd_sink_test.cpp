@@ -56,18 +56,14 @@ TEST(ZstdSink, WithFewThreadsTheBytesAreTheSame) {
   ASSERT_OK_AND_ASSIGN(const std::string one, packed(1));
   ASSERT_OK_AND_ASSIGN(const std::string many, packed(1000));  // more than libzstd allows
   EXPECT_TRUE(many == one);
-  EXPECT_EQ(::ptpkg::test::RunWithThreads(5,
-                                          [&] {
-                                            const auto few = packed(200);
-                                            return few && *few == one;
-                                          }),
-            0);
-  EXPECT_EQ(::ptpkg::test::RunWithThreads(0,
-                                          [&] {
-                                            const auto none = packed(200);
-                                            return !none && none.error().code() == ErrorCode::kIo;
-                                          }),
-            0);
+  ::ptpkg::test::ExpectWithThreads(5, [&] {
+    const auto few = packed(200);
+    return few && *few == one;
+  });
+  ::ptpkg::test::ExpectWithThreads(0, [&] {
+    const auto none = packed(200);
+    return !none && none.error().code() == ErrorCode::kIo;
+  });
 }
 
 TEST(ZstdSink, SmallInputsDoNotDependOnJobsOrPieces) {

@@ -33,6 +33,7 @@ class BuildTest : public ::testing::Test {
     PTPKG_TRY(layout_, MakeWorkLayout(env_, env_.dir() / work));
     PTPKG_CHECK(env_->fs.MakeDirs(layout_.source));
     return build::Run(env_, {.recipe = recipe_,
+                             .subject = "toy-1.0-0",
                              .source_root = layout_.source,
                              .packages = packages_,
                              .unpack = unpack_,

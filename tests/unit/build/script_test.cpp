@@ -34,6 +34,7 @@ class ScriptTest : public ::testing::Test {
   Result<void> Run(const std::string& text) {
     return RunBuildScript(env_, {.stage = "build",
                                  .subject = "toy-1.0-0",
+                                 .title = "",
                                  .interpreter = interpreter_,
                                  .text = text,
                                  .file = layout_.root / "script/build_script",

@@ -164,19 +164,15 @@ TEST(TaskQueue, TasksMayAddTasks) {
 
 TEST(Threads, WhereTheMachineGivesNoMoreFewerDoTheWork) {
   for (const std::uint64_t threads : {0U, 1U, 12U}) {
-    EXPECT_EQ(RunWithThreads(threads,
-                             [] {
-                               std::atomic<int> sum{0};
-                               const auto count = [&](std::size_t) {
-                                 ++sum;
-                                 return Ok();
-                               };
-                               return ParallelFor(200, 1000, count).has_value() && sum == 1000;
-                             }),
-              0)
-        << threads;
-    EXPECT_EQ(RunWithThreads(threads, [] { return RunNumbers(200, 500, {}, {}, {}).done == Tens(500); }), 0)
-        << threads;
+    ExpectWithThreads(threads, [] {
+      std::atomic<int> sum{0};
+      const auto count = [&](std::size_t) {
+        ++sum;
+        return Ok();
+      };
+      return ParallelFor(200, 1000, count).has_value() && sum == 1000;
+    });
+    ExpectWithThreads(threads, [] { return RunNumbers(200, 500, {}, {}, {}).done == Tens(500); });
   }
 }
 
