@@ -53,6 +53,10 @@ function(ptpkg_compile_stage_faster target)
   if(PTPKG_UNITY)
     # scripts/check_names keeps the sources of a folder fit for it.
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # Said of each source that is not the main file: a type in its anonymous namespace could differ elsewhere.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
   endif()
 endfunction()
 
