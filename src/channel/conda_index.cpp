@@ -141,6 +141,7 @@ Json MakeRunExports(const std::string& subdir, const CondaRecords& records) {
 }  // namespace
 
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   const std::string frame = fmt::format("while indexing '{}'", root.str());
   KnownDigests digests;
   for (const Artifact& artifact : known) digests.emplace(artifact.path, artifact.digests);

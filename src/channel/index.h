@@ -1,5 +1,6 @@
 #pragma once
-// Indexes over a folder of artifacts. Layer: channel. Every file is replaced atomically.
+// Indexes over a folder of artifacts. Layer: channel. Every file is replaced atomically, and one process at a
+// time writes the index of a folder: it holds `<root>/.ptpkg-lock`, and others wait.
 
 #include <span>
 #include <string>

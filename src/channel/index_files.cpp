@@ -3,6 +3,7 @@
 #include "channel/index_files.h"
 
 #include "archive/codec.h"
+#include "support/lock_file.h"
 #include "support/scratch.h"
 
 namespace ptpkg::channel {
@@ -21,6 +22,10 @@ Result<bool> Holds(Fs& fs, const AbsPath& path, std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root) {
+  return WaitForLock(env, root / ".ptpkg-lock", root.Name());
+}
 
 Result<void> IndexFiles::Write(const AbsPath& path, std::string_view text) {
   PTPKG_CHECK(Prepare(path.Parent()));

@@ -1,6 +1,7 @@
 #pragma once
 // The files of an index, of either kind: replaced only where their content changed. Layer: channel.
 
+#include <memory>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "support/env.h"
 
 namespace ptpkg::channel {
+
+/// Held from the listing of the packages below `root` to the last file of the index: of two that index one
+/// folder, the later sees what the earlier saw, so that no package is lost. Waits (support/lock_file.h).
+Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root);
 
 class IndexFiles {
  public:

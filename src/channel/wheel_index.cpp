@@ -284,6 +284,7 @@ std::string RootJson(const std::vector<std::string>& projects) {
 }
 
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
   PTPKG_TRY(const std::vector<std::string> wheels, WheelNames(env, names, root));
   IndexSummary summary;

@@ -160,6 +160,8 @@ void Context::LogEvent(const Json& event) {
   if (logs_json()) StderrSink().Write(JsonLine(event));
 }
 
+void Context::SetErrorDetails(const Json& details) { error_details_ = details; }
+
 double Context::SecondsSoFar() const { return std::chrono::duration<double>(clock_->Now() - start_).count(); }
 
 }  // namespace ptpkg::cli

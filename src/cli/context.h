@@ -45,6 +45,9 @@ class Context {
 
   /// One result line, or a JSON document, on stdout; the progress line is out of the way.
   void Print(std::string_view text);
+  /// With --json, what the document of an error holds besides "error": what was done all the same.
+  void SetErrorDetails(const Json& details);
+  [[nodiscard]] const Json& error_details() const { return *error_details_; }
   /// One line for people on stderr, broken between words on a narrow terminal; an event "note" of the JSON
   /// log. Not with --quiet.
   void Log(std::string_view line);
@@ -72,6 +75,7 @@ class Context {
   std::unique_ptr<Reporter> safe_reporter_;  // hands on to the one above
   std::optional<Ticker> ticker_;             // behind the reporter: it ends first
   std::optional<Env> env_;
+  JsonBox error_details_;
 };
 
 }  // namespace ptpkg::cli

@@ -37,13 +37,13 @@ ExitCode ExitCodeOf(ErrorCode code) {
 std::span<const ExitCodeRow> ExitCodeTable() {
   static constexpr std::array<ExitCodeRow, 12> kTable = {{
       {kDone, "done"},
-      {kCheckFound, "a check found errors; nothing was published"},
+      {kCheckFound, "a check found errors; what it looked at was not published"},
       {kUsageError, "the command line is wrong"},
       {kBadInput, "a recipe, wheel or package is wrong, damaged or not supported"},
       {kMissing, "a source, package or program is missing, or has another digest than declared"},
       {kBuildFailed, "a build script or another program that ptpkg ran failed"},
       {kIoFailed, "the operating system refused: permission, full disk, read error"},
-      {kConflict, "the target exists with other content, or a server refused"},
+      {kConflict, "the target exists with other content, an input changed meanwhile, or a server refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},

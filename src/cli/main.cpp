@@ -55,7 +55,7 @@ ErrorForm FormOf(const std::vector<std::string>& words) {
   return form;
 }
 
-void PrintError(const Error& error, const ErrorForm& form) {
+void PrintError(const Error& error, const ErrorForm& form, const Json& details = Json::object()) {
   const Json description = ErrorToJson(error);
   if (form.json_log) {
     Json event = description;
@@ -64,8 +64,10 @@ void PrintError(const Error& error, const ErrorForm& form) {
   } else {
     PrintLog(FormatError(error));
   }
-  if (form.json)
-    PrintResult(Json({{"error", description}}).dump(2, ' ', false, Json::error_handler_t::replace));
+  if (!form.json) return;
+  Json document = details;
+  document["error"] = description;
+  PrintResult(document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 int Run(const std::vector<std::string>& words) {
@@ -96,8 +98,9 @@ int Run(const std::vector<std::string>& words) {
   }
   const auto result = parsed->verb->run(**context);
   if (result) return *result;
+  const Json details = (*context)->error_details();
   context->reset();  // ends the progress line before the diagnostic
-  PrintError(result.error(), form);
+  PrintError(result.error(), form, details);
   return ExitCodeAfter(result.error());
 }
 

@@ -88,6 +88,7 @@ Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output)
   return {{"artifacts", artifacts},
           {"stages", stages},
           {"skipped", summary.skipped},
+          {"left_out", summary.left_out},
           {"findings", FindingsToJson(summary.reports)}};
 }
 
@@ -101,9 +102,22 @@ void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const
   }
   PrintFindings(context, summary.reports);
   for (const ArtifactRecord& record : summary.artifacts) context.Print(output.str() + "/" + record.path);
+  if (summary.failure && summary.artifacts.empty()) return;
   context.Log(SummaryLine(
       summary,
       {.output = context.Shown(output.str()), .seconds = context.SecondsSoFar(), .dry_run = flags.dry_run}));
+}
+
+/// The end of build, conda and wheel. `document` is what --json prints.
+Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
+                        const BuildFlags& flags, const Json& document) {
+  if (!context.json()) PrintSummary(context, summary, output, flags);
+  if (summary.failure) {
+    context.SetErrorDetails(document);
+    return Error(*summary.failure);
+  }
+  if (context.json()) context.Print(document.dump(2));
+  return CodeOfIndex(summary.left_out.size());
 }
 
 /// A program as a flag names it: one with '/' is a path from the working directory, others are looked up.
@@ -145,12 +159,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
     return PrintPlan(context, planned.plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
-  if (context.json()) {
-    context.Print(SummaryToJson(summary, request.output).dump(2));
-  } else {
-    PrintSummary(context, summary, request.output, flags);
-  }
-  return kDone;
+  return Finish(context, summary, request.output, flags, SummaryToJson(summary, request.output));
 }
 
 Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
@@ -176,14 +185,9 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
     context.env().reporter.Warn(
         fmt::format("requirement '{}' is not in the table of conda names: kept under its own name", unknown));
   }
-  if (context.json()) {
-    Json document = SummaryToJson(summary, request.output);
-    document["unknown_requirements"] = summary.unknown_requirements;
-    context.Print(document.dump(2));
-  } else {
-    PrintSummary(context, summary, request.output, flags);
-  }
-  return kDone;
+  Json document = SummaryToJson(summary, request.output);
+  document["unknown_requirements"] = summary.unknown_requirements;
+  return Finish(context, summary, request.output, flags, document);
 }
 
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }

@@ -55,7 +55,7 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
 Result<ExitCode> RunIndex(Context& context, const std::string& text) {
   PTPKG_TRY(const AbsPath folder, context.Path(text));
   PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder));
-  const ExitCode code = outcome.left_out.empty() ? kDone : kBadInput;
+  const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {
     Json written = Json::array();
     for (const AbsPath& path : outcome.written) written.push_back(path.str());

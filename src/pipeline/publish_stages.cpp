@@ -148,7 +148,11 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot(), known));
   PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
   const std::size_t written = conda.written.size() + wheels.written.size();
-  NodeResult result{.value = {{"written", written}}};
+  Json left_out = Json::array();
+  for (const channel::IndexSummary* index : {&conda, &wheels}) {
+    for (const channel::LeftOut& package : index->left_out) left_out.push_back(package.package.str());
+  }
+  NodeResult result{.value = {{"written", written}, {"left_out", left_out}}};
   if (written == 0) {
     result.idle = "no package changed";
     task.Skipped(result.idle);

@@ -66,29 +66,28 @@ Result<void> AddToSummary(const graph::Node& node, const NodeOutcome& outcome, B
   }
   PTPKG_TRY(const auto unknown, JsonStringsOr(value, "unknown_requirements", {}, node.id));
   summary.unknown_requirements.insert(summary.unknown_requirements.end(), unknown.begin(), unknown.end());
+  PTPKG_TRY(const auto left_out, JsonStringsOr(value, "left_out", {}, node.id));
+  summary.left_out.insert(summary.left_out.end(), left_out.begin(), left_out.end());
   return Ok();
 }
 
 Result<BuildSummary> Summarise(Env& env, const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
   BuildSummary summary;
-  std::optional<Error> failure;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const graph::Node& node = plan.nodes[i];
     const NodeOutcome& outcome = outcomes[i];
     if (outcome.state == NodeState::kNotReached) continue;
     summary.stages.push_back(TimeOf(node, outcome));
     if (outcome.error) {
-      Error error = Error(*outcome.error).WithContext(fmt::format("while building '{}'", node.subject));
-      if (!failure) {
-        failure = std::move(error);
+      if (!summary.failure) {
+        summary.failure = Error(*outcome.error).WithContext(fmt::format("in '{}'", node.id));
       } else {
-        env.reporter.Warn(fmt::format("'{}' failed as well: {}", node.id, error.message()));
+        env.reporter.Warn(fmt::format("'{}' failed as well: {}", node.id, outcome.error->message()));
       }
       continue;
     }
     PTPKG_CHECK(AddToSummary(node, outcome, summary));
   }
-  if (failure) return *std::move(failure);
   return summary;
 }
 
@@ -111,7 +110,6 @@ Result<void> CleanStaging(Env& env, graph::Store& store, const std::set<std::str
 /// Keys of packed artifacts that this plan may still publish.
 std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
   std::set<std::string> keys;
-  std::set<std::string> published;
   const std::vector<graph::NodeKey> node_keys = graph::KeysOf(plan);
   std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) index.emplace(plan.nodes[i].id, i);
@@ -134,19 +132,29 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
   return graph::Execute(env, plan, stages, kept.Stores(), {.dry_run = options.dry_run});
 }
 
+/// After the last node: what waits for nothing goes, and the manifest gets the times. A run that failed keeps
+/// what it packed, so that the next one need not pack it again.
+Result<void> End(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
+                 const std::vector<NodeOutcome>& outcomes, const BuildSummary& summary) {
+  PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
+  // Another run may have been killed while it published: its files must not be taken away from under that.
+  PTPKG_CHECK(folder.Prepare());
+  PTPKG_CHECK(CleanStaging(env, kept.staging(), WaitingKeys(plan, outcomes)));
+  return folder.WriteTimes(summary.stages);
+}
+
 }  // namespace
 
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options) {
   Kept kept(env, output);
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
-  auto summary = Summarise(env, plan, outcomes);
+  PTPKG_TRY(BuildSummary summary, Summarise(env, plan, outcomes));
   if (options.dry_run) return summary;
-  // A run that failed keeps what it packed, so that the next one need not pack it again.
-  PTPKG_CHECK(CleanStaging(env, kept.staging(), WaitingKeys(plan, outcomes)));
-  if (!summary) return summary;
-  PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
-  PTPKG_CHECK(folder.WriteTimes(summary->stages));
+  auto ended = End(env, plan, output, kept, outcomes, summary);
+  if (ended) return summary;
+  if (!summary.failure) return std::move(ended).error();
+  env.reporter.Warn(fmt::format("the output folder could not be put in order: {}", ended.error().message()));
   return summary;
 }
 
@@ -171,8 +179,21 @@ Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& i
 }
 
 Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output) {
-  Kept kept(env, output);
-  PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, {.dry_run = true}));
+  // The lines are the answer; tasks that would say the same are not shown.
+  NullReporter silent;
+  Env quiet{.fs = env.fs,
+            .process = env.process,
+            .http = env.http,
+            .clock = env.clock,
+            .reporter = silent,
+            .cancel = env.cancel,
+            .jobs = env.jobs,
+            .source_date_epoch = env.source_date_epoch,
+            .cache_dir = env.cache_dir,
+            .cwd = env.cwd,
+            .variables = env.variables};
+  Kept kept(quiet, output);
+  PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(quiet, plan, output, kept, {.dry_run = true}));
   const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);
   std::size_t width = 0;
   for (const graph::Node& node : plan.nodes) width = std::max(width, node.id.size());

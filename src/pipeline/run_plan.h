@@ -14,8 +14,8 @@ struct RunOptions {
 };
 
 /// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.
-/// Errors: those of the node that failed, first in the plan's order, with its subject as context; what other
-/// nodes had published by then stays, indexed.
+/// A node that fails is the summary's failure, with its stage and subject as context; what other nodes
+/// publish stays, indexed. Errors: kCorrupt (the manifest), kIo of the output folder or the cache.
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options);
 

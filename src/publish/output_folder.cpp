@@ -5,6 +5,7 @@
 
 #include "support/atomic_file.h"
 #include "support/hash.h"
+#include "support/lock_file.h"
 
 namespace ptpkg::publish {
 
@@ -15,6 +16,27 @@ constexpr int kManifestVersion = 2;
 Error DamagedManifest(const AbsPath& path) {
   return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
       .WithHint("remove it: artifacts that are already there then count as foreign (--force replaces them)");
+}
+
+/// The manifest's artifacts. Errors: kCorrupt.
+Result<std::vector<ArtifactRecord>> RecordsOf(const Json& manifest, const AbsPath& path) {
+  if (!manifest.is_object() || !manifest.contains("artifacts") || !manifest["artifacts"].is_array())
+    return DamagedManifest(path);
+  const auto version = JsonInteger(manifest, "manifest_version", path.str());
+  if (!version) return DamagedManifest(path);
+  if (*version != kManifestVersion) {
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("'{}' is of version {}; this ptpkg reads and writes version {}", path.str(),
+                             *version, kManifestVersion))
+        .WithHint("use the ptpkg that made this output folder, or name another folder: --output DIR");
+  }
+  std::vector<ArtifactRecord> records;
+  for (const Json& item : manifest["artifacts"]) {
+    auto record = ArtifactRecordFromJson(item, path.str());
+    if (!record) return DamagedManifest(path);
+    records.push_back(*std::move(record));
+  }
+  return records;
 }
 
 }  // namespace
@@ -47,14 +69,8 @@ Result<void> OutputFolder::Prepare() {
 }
 
 Result<std::unique_ptr<File>> OutputFolder::Lock() {
-  const AbsPath path = StagingRoot() / "lock";
   PTPKG_CHECK(env_->fs.MakeDirs(StagingRoot()));
-  auto file = env_->fs.Open(path, OpenMode::kCreateNew);
-  if (!file && file.error().code() == ErrorCode::kAlreadyExists)
-    file = env_->fs.Open(path, OpenMode::kReadWrite);
-  if (!file) return std::move(file).error();
-  PTPKG_CHECK((*file)->Lock());
-  return file;
+  return WaitForLock(*env_, StagingRoot() / "lock", root_.Name());
 }
 
 Result<void> OutputFolder::ReadManifest() {
@@ -63,10 +79,10 @@ Result<void> OutputFolder::ReadManifest() {
   PTPKG_TRY(const bool there, Exists(env_->fs, path));
   if (!there) return Ok();
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
-  auto manifest = ParseJson(text, path.str());
-  if (!manifest || !manifest->is_object() || !manifest->contains("artifacts")) return DamagedManifest(path);
-  for (const Json& item : (*manifest)["artifacts"]) {
-    PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item, path.str()));
+  const auto manifest = ParseJson(text, path.str());
+  if (!manifest) return DamagedManifest(path);
+  PTPKG_TRY(std::vector<ArtifactRecord> records, RecordsOf(*manifest, path));
+  for (ArtifactRecord& record : records) {
     const std::string key = record.path;
     artifacts_.emplace(key, std::move(record));
   }
@@ -197,7 +213,7 @@ Result<std::vector<PublishItem>> OutputFolder::ReadJournal() {
   return items;
 }
 
-void OutputFolder::TakeBack(const std::vector<Move>& moves) {
+bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
   // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only
   // when everything else is as before.
   bool whole = true;
@@ -215,7 +231,7 @@ void OutputFolder::TakeBack(const std::vector<Move>& moves) {
   }
   // A manifest that was replaced, but not made durable, tells of what is not there.
   whole = WriteManifest().has_value() && whole;
-  if (whole) static_cast<void>(env_->fs.Remove(JournalPath()));
+  return whole && env_->fs.Remove(JournalPath()).has_value();
 }
 
 Result<void> OutputFolder::GiveName(Move& move) {
@@ -263,10 +279,29 @@ Result<void> OutputFolder::CompletePublication() {
   PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
   if (!there) return Ok();
   const std::string frame = "while completing a publication that was interrupted";
-  PTPKG_TRY(const std::vector<PublishItem> items, ReadJournal(), frame);
-  std::vector<Move> moves = MovesOf(items);
-  PTPKG_CHECK(GiveNames(items, moves), frame);
-  return FinishPublication(moves);
+  const auto items = ReadJournal();
+  if (!items) {
+    if (items.error().code() == ErrorCode::kIo) return Error(items.error()).WithContext(frame);
+    // It was written whole, so a disk has damaged it: nothing tells any more what was under way.
+    env_->reporter.Warn(
+        fmt::format("'{}' is damaged and is removed: {}; files of that publication that have "
+                    "their names already are not in manifest.json",
+                    JournalPath().str(), items.error().message()));
+    return env_->fs.Remove(JournalPath());
+  }
+  std::vector<Move> moves = MovesOf(*items);
+  auto named = GiveNames(*items, moves);
+  if (named) return FinishPublication(moves);
+  if (named.error().code() != ErrorCode::kNotFound) return std::move(named).error().WithContext(frame);
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (moves[i].from == moves[i].to) continue;
+    PTPKG_TRY(moves[i].done, IsPresent((*items)[i].record), frame);
+  }
+  if (!TakeBack(moves)) return std::move(named).error().WithContext(frame);
+  env_->reporter.Warn(
+      fmt::format("a publication that was interrupted is taken back, because its files are gone: {}",
+                  named.error().message()));
+  return Ok();
 }
 
 Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
@@ -290,10 +325,14 @@ Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_
   std::vector<Move> moves = MovesOf(items);
   auto named = GiveNames(items, moves);
   if (!named) {
-    TakeBack(moves);
+    static_cast<void>(TakeBack(moves));
     return std::move(named).error().WithContext("while publishing");
   }
-  return FinishPublication(moves);
+  if (const auto tidied = FinishPublication(moves); !tidied) {
+    env_->reporter.Warn(fmt::format("everything is published, but the next run has to tidy up: {}",
+                                    tidied.error().message()));
+  }
+  return Ok();
 }
 
 }  // namespace ptpkg::publish

@@ -33,7 +33,8 @@ enum class OnForeign : std::uint8_t {
 
 class OutputFolder {
  public:
-  /// Reads the manifest and writes nothing; the folder need not exist. Errors: kCorrupt (manifest.json), kIo.
+  /// Reads the manifest and writes nothing; the folder need not exist. Errors: kCorrupt with a hint
+  /// (manifest.json is damaged, or of another version of ptpkg), kIo.
   static Result<OutputFolder> Open(Env& env, const AbsPath& root);
 
   [[nodiscard]] const AbsPath& root() const { return root_; }
@@ -48,8 +49,9 @@ class OutputFolder {
   /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
-  /// Makes the folders, completes a publication that was killed, and removes what killed runs left.
-  /// Errors: kIo with a hint (permission, full disk).
+  /// Makes the folders, completes a publication that was killed, and removes what killed runs left. One that
+  /// cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a hint
+  /// (permission, full disk), kCancelled.
   Result<void> Prepare();
 
   /// The artifacts that the node of this key made, if those that the manifest still knows are there,
@@ -62,8 +64,9 @@ class OutputFolder {
 
   /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
   /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
-  /// it and it has not changed since, or with kReplace. Waits while another process publishes here. Errors:
-  /// kAlreadyExists with a hint (before anything is touched), kIo.
+  /// it and it has not changed since, or with kReplace. Waits while another process publishes here
+  /// (support/lock_file.h). What cannot be tidied up after that is no error: the next run does it. Errors:
+  /// kAlreadyExists with a hint (before anything is touched), kIo, kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
@@ -91,11 +94,13 @@ class OutputFolder {
   Result<void> GiveName(Move& move);
   /// Names all that has its name not yet, then writes the manifest.
   Result<void> GiveNames(const std::vector<PublishItem>& items, std::vector<Move>& moves);
+  /// Under the lock: names what a killed publication had not named yet, or takes it back.
   Result<void> CompletePublication();
   Result<std::vector<PublishItem>> ReadJournal();
   Result<void> FinishPublication(const std::vector<Move>& moves);
   [[nodiscard]] std::vector<Move> MovesOf(const std::vector<PublishItem>& items) const;
-  void TakeBack(const std::vector<Move>& moves);
+  /// True if all is as before; else the journal stays for the next run.
+  bool TakeBack(const std::vector<Move>& moves);
 
   Env* env_;
   AbsPath root_;

@@ -1,6 +1,7 @@
 #pragma once
 // A clock that stands still until told otherwise.
 
+#include <functional>
 #include <vector>
 
 #include "support/clock.h"
@@ -20,7 +21,10 @@ class FakeClock final : public Clock {
   void SleepFor(std::chrono::milliseconds duration) override {
     sleeps_.push_back(duration);
     Advance(duration);
+    if (other_) other_();
   }
+  /// Calls `other` in each sleep: what another process does meanwhile.
+  void OnSleep(std::function<void()> other) { other_ = std::move(other); }
 
   void Advance(std::chrono::milliseconds duration) { elapsed_ += duration; }
   [[nodiscard]] const std::vector<std::chrono::milliseconds>& sleeps() const { return sleeps_; }
@@ -28,6 +32,7 @@ class FakeClock final : public Clock {
  private:
   std::chrono::milliseconds elapsed_{0};
   std::vector<std::chrono::milliseconds> sleeps_;
+  std::function<void()> other_;
 };
 
 }  // namespace ptpkg::test

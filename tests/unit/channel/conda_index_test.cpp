@@ -5,6 +5,7 @@
 #include "channel/channeldata.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
+#include "channel/index_files.h"
 #include "channel/left_out.h"
 #include "support/json.h"
 #include "support/matchers.h"
@@ -56,8 +57,8 @@ TEST_F(CondaIndexTest, MakesAnEmptyFolderAChannel) {
   ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
   EXPECT_EQ(summary.packages, 0U);
   EXPECT_THAT(test::ListTree(env_->fs, root_),
-              ElementsAre("channeldata.json", "noarch/", "noarch/repodata.json", "noarch/repodata.json.zst",
-                          "noarch/run_exports.json"));
+              ElementsAre(".ptpkg-lock", "channeldata.json", "noarch/", "noarch/repodata.json",
+                          "noarch/repodata.json.zst", "noarch/run_exports.json"));
   const Json expected = {{"info", {{"subdir", "noarch"}}},
                          {"packages", Json::object()},
                          {"packages.conda", Json::object()},
@@ -203,7 +204,7 @@ TEST_F(CondaIndexTest, LeavesOutPackagesThatLieWrong) {
   ASSERT_OK(env_->fs.CopyFile(root_ / "linux-64/demo-1.0-0.conda", root_ / "osx-64/demo-1.0-0.conda"));
   ASSERT_OK(env_->fs.CopyFile(root_ / "linux-64/demo-1.0-0.conda", root_ / "linux-64/demo-1.1-0.conda"));
   ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
-  EXPECT_EQ(summary.packages, 1U);
+  EXPECT_EQ(summary.packages, 2U) << "one of each format";
   ASSERT_THAT(summary.left_out, SizeIs(2));
   EXPECT_EQ(summary.left_out[0].package, root_ / "linux-64/demo-1.1-0.conda");
   EXPECT_THAT(summary.left_out[0].reason.message(), HasSubstr("has the version '1.0'"));
@@ -222,7 +223,7 @@ TEST_F(CondaIndexTest, LeavesOutDamagedPackages) {
   deep.push_back({.name = "info/about.json", .content = std::string(100'000, '[')});
   env_.dir().WriteFile("channel/linux-64/demo-1.0-0.tar.bz2", test::MakeTarBz2(deep));
   ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
-  EXPECT_EQ(summary.packages, 1U);
+  EXPECT_EQ(summary.packages, 2U) << "one of each format";
   ASSERT_THAT(summary.left_out, SizeIs(3));
   EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("nested deeper than 64 levels"));
   // The next run says so again: a damaged package is not remembered as read.
@@ -274,7 +275,18 @@ TEST_F(CondaIndexTest, FailsWithoutWritingWhenTheDiskIsFull) {
   fs.LimitBytes(10);
   TestEnv env({.fs = &fs});
   EXPECT_THAT(IndexConda(env, AbsPath::Literal("/channel")), FailsWith(ErrorCode::kIo, testing::_));
-  for (const std::string& name : fs.List("/channel")) EXPECT_EQ(name, "noarch/");
+  EXPECT_THAT(fs.List("/channel"), ElementsAre(".ptpkg-lock", "noarch/"));
+}
+
+TEST_F(CondaIndexTest, SeesWhatAnotherPublishedWhileItWaited) {
+  ASSERT_THAT(IndexConda(env_, root_), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> other, LockIndex(env_, root_));
+  env_.clock.OnSleep([&] {
+    Write(DemoMetadata());
+    other.reset();
+  });
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
+  EXPECT_EQ(summary.packages, 2U) << "one of each format";
 }
 
 class IndexFolderTest : public CondaIndexTest {};

@@ -29,7 +29,12 @@ class BuildFixture : public ::testing::Test {
     for (const std::string& recipe : recipes) request.recipes.push_back(env_.dir().path() / recipe);
     return request;
   }
-  Result<BuildSummary> Run(const BuildRequest& request) { return Build(env_, request); }
+  /// A node's failure is an error here.
+  Result<BuildSummary> Run(const BuildRequest& request) {
+    PTPKG_TRY(BuildSummary summary, Build(env_, request));
+    if (summary.failure) return *std::move(summary.failure);
+    return summary;
+  }
 
   /// "build toy-1.0-0" for each node that ran.
   static std::vector<std::string> Ran(const BuildSummary& summary) {

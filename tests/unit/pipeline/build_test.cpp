@@ -158,10 +158,31 @@ TEST_F(BuildPipelineTest, AFailedVariantDoesNotHideWhatWasPublished) {
   WriteRecipe("good", kMake, kCondaOnly);
   WriteRecipe("bad", "exit 3", kCondaOnly);
   env_->jobs = 1;
-  EXPECT_THAT(Run(Request({"good", "bad"})), FailsWith(ErrorCode::kCommandFailed, ::testing::_));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Build(env_, Request({"good", "bad"})));
+  ASSERT_TRUE(summary.failure.has_value());
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kCommandFailed);
+  EXPECT_THAT(FormatError(*summary.failure), HasSubstr("in 'build/bad-1.0-0'"));
+  EXPECT_THAT(summary.artifacts, SizeIs(1)) << "what was done all the same is told";
+  EXPECT_THAT(Ran(summary), Contains("publish good-1.0-0"));
   EXPECT_THAT(Artifacts(), ElementsAre("good-1.0-0.conda"));
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(env_->fs, output_ / "conda/linux-64/repodata.json"));
   EXPECT_THAT(text, HasSubstr("good-1.0-0.conda")) << "what is published is indexed";
+}
+
+TEST_F(BuildPipelineTest, ADamagedPackageOfTheFolderIsNamed) {
+  Put("dist/conda/linux-64/stray-1.0-0.conda", "no package");
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"toy"})));
+  EXPECT_THAT(summary.left_out, ElementsAre(HasSubstr("stray-1.0-0.conda")));
+  EXPECT_THAT(Artifacts(), ElementsAre("stray-1.0-0.conda", "toy-1.0-0.conda"));
+}
+
+TEST_F(BuildPipelineTest, LinesOfAPlanAreNotTasksToo) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
+  const std::size_t before = env_.reporter.tasks().size();
+  EXPECT_THAT(DescribePlan(env_, planned.plan, output_), IsOkAndHolds(SizeIs(5)));
+  EXPECT_EQ(env_.reporter.tasks().size(), before);
 }
 
 TEST_F(BuildPipelineTest, OneRecipeBuildsWithThePackageOfAnother) {

@@ -5,6 +5,7 @@
 
 #include "support/fault_fs.h"
 #include "support/hash.h"
+#include "support/lock_file.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -12,6 +13,7 @@ namespace ptpkg::publish {
 namespace {
 
 using test::FailsWith;
+using test::HasHint;
 using test::IsOk;
 using test::IsOkAndHolds;
 using ::testing::ElementsAre;
@@ -115,11 +117,18 @@ TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnowsUnlessItWasChangedSince) {
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("a.whl")));
 }
 
-TEST_F(OutputFolderTest, TwoThatPublishAtTheSameTimeLoseNothing) {
+TEST_F(OutputFolderTest, OnePublishesAtATimeAndLosesNothing) {
   OutputFolder one = Open();
   OutputFolder other = Open();
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> lock,
+                       WaitForLock(env_, OutputFolder::PlaceOfStaging(root_) / "lock", "other"));
+  env_.clock.OnSleep([&] {
+    if (lock == nullptr) return;
+    EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl"), IsOkAndHolds(false)) << "it waits";
+    lock.reset();
+    EXPECT_THAT(other.Publish({Item("b.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  });
   ASSERT_THAT(one.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
-  ASSERT_THAT(other.Publish({Item("b.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
   EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(SizeIs(1)));
   EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
 }
@@ -137,12 +146,71 @@ TEST_F(OutputFolderTest, TimesReplaceThoseOfTheLastRunAndGoneFilesAreForgotten) 
 
 TEST_F(OutputFolderTest, ADamagedManifestIsAnErrorWithARemedy) {
   Open();
-  for (const char* text : {"{", "[]", R"({"artifacts": [{"path": "../up"}]})"}) {
+  for (const char* text :
+       {"{", "[]", "{}", R"({"artifacts": []})", R"({"artifacts": 1, "manifest_version": 2})",
+        R"({"artifacts": [{"path": "../up"}], "manifest_version": 2})",
+        R"({"artifacts": [{"path": "x"}], "manifest_version": 2})"}) {
     ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", text), IsOk());
-    EXPECT_FALSE(OutputFolder::Open(env_, root_).has_value()) << text;
+    const auto output = OutputFolder::Open(env_, root_);
+    EXPECT_THAT(output, FailsWith(ErrorCode::kCorrupt, HasSubstr("damaged"))) << text;
+    EXPECT_THAT(output, HasHint(HasSubstr("remove it"))) << text;
   }
-  ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", "{"), IsOk());
-  EXPECT_THAT(OutputFolder::Open(env_, root_), FailsWith(ErrorCode::kCorrupt, HasSubstr("damaged")));
+}
+
+TEST_F(OutputFolderTest, AManifestOfAnotherVersionIsNotOverwritten) {
+  Open();
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "manifest.json", R"({"artifacts": [], "manifest_version": 99})"),
+              IsOk());
+  EXPECT_THAT(OutputFolder::Open(env_, root_), FailsWith(ErrorCode::kCorrupt, HasSubstr("version 99")));
+}
+
+class InterruptedPublication : public OutputFolderTest {
+ protected:
+  /// "a" was published; a publication of a new "a" and of "b" was killed when "a" had its name.
+  void SetUp() override {
+    ASSERT_THAT(Open().Publish({Item("a.whl", "old a", "p1", 1)}, OnForeign::kRefuse), IsOk());
+    for (const char* name : {"a.whl", "b.whl"})
+      items_.push_back(Item(name, std::string("new ") + name, "p2"));
+    Json list = Json::array();
+    for (const PublishItem& item : items_) {
+      ASSERT_OK_AND_ASSIGN(const RelPath from, item.file.RelativeTo(root_));
+      list.push_back({{"from", from.str()}, {"record", ArtifactRecordToJson(item.record)}});
+    }
+    ASSERT_THAT(WriteFile(env_->fs, Journal(), DumpJson({{"items", list}})), IsOk());
+    ASSERT_THAT(env_->fs.Rename(root_ / "wheels/a.whl", root_ / ".ptpkg/replaced-0"), IsOk());
+    ASSERT_THAT(env_->fs.CreateHardLink(items_[0].file, root_ / "wheels/a.whl"), IsOk());
+  }
+  [[nodiscard]] AbsPath Journal() const { return root_ / ".ptpkg/publication.json"; }
+  void ExpectAsBefore() {
+    EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("old a")));
+    EXPECT_THAT(Exists(env_->fs, root_ / "wheels/b.whl"), IsOkAndHolds(false));
+    EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false));
+    EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(SizeIs(1)));
+  }
+
+  std::vector<PublishItem> items_;
+};
+
+TEST_F(InterruptedPublication, IsCompletedByTheNextRun) {
+  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("new b.whl")));
+  EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false));
+}
+
+TEST_F(InterruptedPublication, IsTakenBackWhenItsFilesAreGone) {
+  ASSERT_THAT(env_->fs.Remove(items_[1].file), IsOk());
+  Open();
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("taken back")));
+  ExpectAsBefore();
+}
+
+TEST_F(InterruptedPublication, ADamagedJournalDoesNotBlockTheFolder) {
+  for (const char* text : {"{", R"({"items": [{"from": 1}]})"}) {
+    ASSERT_THAT(WriteFile(env_->fs, Journal(), text), IsOk());
+    Open();
+    EXPECT_THAT(env_.reporter.warnings().back(), HasSubstr("damaged")) << text;
+    EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false)) << text;
+  }
 }
 
 TEST_F(OutputFolderTest, PreparingRemovesWhatAKilledRunLeft) {

@@ -1,0 +1,17 @@
+#pragma once
+// A lock between processes for which one waits, visibly. Layer: support. lease.h has those that nobody waits
+// for.
+
+#include <memory>
+#include <string_view>
+
+#include "support/env.h"
+
+namespace ptpkg {
+
+/// Makes the file `path` if it is missing, in a folder that exists, and locks it exclusively; the lock ends
+/// with the result, the file stays. While another process holds it, this is a task "wait" of `subject`. On a
+/// file system without locks it is granted at once. Errors: kIo, kCancelled.
+Result<std::unique_ptr<File>> WaitForLock(Env& env, const AbsPath& path, std::string_view subject);
+
+}  // namespace ptpkg
