@@ -67,14 +67,21 @@ Result<void> CheckOutputPlace(Env& env, const AbsPath& output, const recipe::Rec
 
 /// Which packages one recipe makes in this plan.
 struct Wanted {
-  std::vector<std::string> conda;  ///< "conda", "tar.bz2": in this order.
+  std::vector<std::string> conda = {};  ///< Published: "conda", "tar.bz2": in this order.
   bool wheel = false;
   bool wheel_named = false;  ///< By the recipe or the user: then it is an error when there is none.
-  bool publish = true;       ///< False: only another recipe of the plan needs it.
+  bool for_others = false;   ///< Another recipe of the plan is built with its conda package.
+  bool for_tests = false;    ///< Its tests run, and they run on the conda package.
+
+  [[nodiscard]] bool Publishes() const { return !conda.empty() || wheel; }
+  /// What the conda node makes: also for use in this plan alone. Empty: there is no such node.
+  [[nodiscard]] std::vector<std::string> Packed() const {
+    return conda.empty() && (for_others || for_tests) ? std::vector<std::string>{"conda"} : conda;
+  }
 };
 
 Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other) {
-  Wanted wanted;
+  Wanted wanted{.for_others = required_by_other, .for_tests = build::HasTests(recipe) && request.test};
   const auto& offered = recipe.ptpkg.formats;
   const auto takes = [&](ArtifactFormat format) {
     const std::string name(ArtifactFormatName(format));
@@ -85,8 +92,7 @@ Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& reci
   if (takes(ArtifactFormat::kTarBz2)) wanted.conda.emplace_back("tar.bz2");
   wanted.wheel = takes(ArtifactFormat::kWheel);
   wanted.wheel_named = recipe.ptpkg.formats_given || !request.formats.empty();
-  if (!wanted.conda.empty() || wanted.wheel) return wanted;
-  if (required_by_other) return Wanted{.conda = {"conda"}, .publish = false};
+  if (wanted.Publishes() || required_by_other) return wanted;
   std::vector<std::string> asked;
   for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
   return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}",
@@ -137,28 +143,55 @@ class BuildPlanner {
     PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
     PTPKG_TRY(const build::RecipeFolder folder,
               build::ReadRecipeFolder(env_, recipe, {request_.output, env_.cache_dir}));
-    PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, folder, source));
-    std::vector<std::string> packs;
-    std::string test;
-    if (!wanted.conda.empty()) {
-      packs.push_back(AddConda(recipe, wanted, resolution, folder, built));
-      AddCandidate(recipe, wanted, resolution, packs.front());
-      if (build::HasTests(recipe) && request_.test) {
-        PTPKG_TRY(test, AddTest(recipe, folder, built, packs.front()));
+    std::set<std::string> passed;
+    PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, folder, source, passed));
+    PublicationRequest publication{.subject = recipe.FileStem(),
+                                   .output = request_.output,
+                                   .staged = built,
+                                   .allow_unresolved = recipe.ptpkg.allow_unresolved,
+                                   .force = request_.force};
+    if (!wanted.Packed().empty()) {
+      const std::string conda = AddConda(recipe, wanted, resolution, folder, built);
+      AddCandidate(recipe, wanted, resolution, conda);
+      if (wanted.for_tests) {
+        PTPKG_TRY(publication.test, AddTest(recipe, folder, built, conda, passed));
       }
+      if (!wanted.conda.empty()) publication.packs.push_back(conda);
+      AddVerdicts(wanted, publication, conda, passed);
     }
-    if (wanted.wheel) packs.push_back(AddWheel(recipe, wanted, built));
-    if (!wanted.publish) return Ok();
-    publications_.push_back(AddPublication(stages_,
-                                           {.subject = recipe.FileStem(),
-                                            .output = request_.output,
-                                            .packs = packs,
-                                            .staged = built,
-                                            .allow_unresolved = recipe.ptpkg.allow_unresolved,
-                                            .test = test,
-                                            .force = request_.force},
-                                           plan_));
+    if (wanted.wheel) publication.packs.push_back(AddWheel(recipe, wanted, built));
+    if (!wanted.Publishes()) return Ok();
+    publication.passed = std::move(passed);
+    publications_.push_back(AddPublication(stages_, publication, plan_));
     return Ok();
+  }
+
+  /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
+  /// package that is only used gets one here.
+  void AddVerdicts(const Wanted& wanted, const PublicationRequest& publication, const std::string& conda,
+                   std::set<std::string>& passed) {
+    Verdicts& verdicts = verdicts_[conda];
+    if (wanted.conda.empty() && wanted.for_others) {
+      passed.insert(AddCheck(stages_, publication, conda, plan_));
+    }
+    if (!wanted.conda.empty() || wanted.for_others) verdicts.own.insert(CheckIdOf(conda));
+    if (!publication.test.empty()) verdicts.own.insert(publication.test);
+    if (wanted.Publishes()) return;
+    verdicts.unpublished = passed;
+    verdicts.unpublished.insert(verdicts.own.begin(), verdicts.own.end());
+  }
+
+  /// The node reads these packages, and those that this plan makes must have passed before it starts. Adds to
+  /// `passed` what no publication of theirs will wait for.
+  void UsePackages(graph::Node& node, const std::vector<channel::Candidate>& packages,
+                   std::set<std::string>& passed) {
+    SetPackages(node, packages, channel_);
+    for (const channel::Candidate& package : packages) {
+      const auto found = verdicts_.find(package.planned_by);
+      if (found == verdicts_.end()) continue;
+      node.after.insert(found->second.own.begin(), found->second.own.end());
+      passed.insert(found->second.unpublished.begin(), found->second.unpublished.end());
+    }
   }
 
   [[nodiscard]] std::optional<AbsPath> SourceOverride(const recipe::Recipe& recipe) const {
@@ -208,7 +241,8 @@ class BuildPlanner {
   }
 
   Result<std::string> AddBuild(const recipe::Recipe& recipe, const channel::Resolution& resolution,
-                               const build::RecipeFolder& folder, const std::optional<AbsPath>& source) {
+                               const build::RecipeFolder& folder, const std::optional<AbsPath>& source,
+                               std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
     PTPKG_TRY(const std::vector<std::string> texts, TextsOf(recipe, folder));
     node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
@@ -224,10 +258,7 @@ class BuildPlanner {
     node.inputs["source"] = source_key.Hex();
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
-    SetPackages(node, resolution.packages, channel_);
-    for (const channel::Candidate& package : resolution.packages) {
-      if (!package.planned_by.empty()) node.after.insert(CheckIdOf(package.planned_by));
-    }
+    UsePackages(node, resolution.packages, passed);
     std::set<std::string> provided;
     for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
     PTPKG_CHECK(
@@ -243,7 +274,7 @@ class BuildPlanner {
                        const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
     node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
-    node.inputs["formats"] = wanted.conda;
+    node.inputs["formats"] = wanted.Packed();
     node.inputs["run exports"] = {{"depends", resolution.run_exports},
                                   {"constrains", resolution.run_constrains}};
     SetRecipeFolder(node, folder);
@@ -278,7 +309,8 @@ class BuildPlanner {
   }
 
   Result<std::string> AddTest(const recipe::Recipe& recipe, const build::RecipeFolder& folder,
-                              const std::string& built, const std::string& packed) {
+                              const std::string& built, const std::string& packed,
+                              std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("test", recipe.FileStem());
     PTPKG_TRY(const channel::Resolution resolution,
               channel::Resolve(candidates_, {.host = build::TestRequirements(recipe),
@@ -294,7 +326,7 @@ class BuildPlanner {
     for (const channel::Candidate& package : resolution.packages) {
       if (package.name != recipe.name) others.push_back(package);
     }
-    SetPackages(node, others, channel_);
+    UsePackages(node, others, passed);
     // The tests run with the tools of the build, whose node has looked at them.
     const graph::Node* build_node = plan_.Find(built);
     node.inputs["env"] = build_node->inputs["env"];
@@ -314,7 +346,7 @@ class BuildPlanner {
                     const std::string& packed) {
     const conda::PackageMetadata metadata = MetadataOf(recipe, resolution);
     const ArtifactFormat format =
-        wanted.conda.front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
+        wanted.Packed().front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
     candidates_.push_back({.name = recipe.name,
                            .version = recipe.version,
                            .build = recipe.build_string,
@@ -345,6 +377,12 @@ class BuildPlanner {
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
   std::vector<std::string> publications_;
+
+  struct Verdicts {
+    std::set<std::string> own;          ///< Ids of its check and its test.
+    std::set<std::string> unpublished;  ///< Of those and its requirements', what no publication needs yet.
+  };
+  std::map<std::string, Verdicts> verdicts_;  ///< By the id of the conda node.
 };
 
 }  // namespace

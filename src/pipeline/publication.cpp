@@ -8,12 +8,34 @@ namespace ptpkg::pipeline {
 
 namespace {
 
+// Roles of a publication's needs that are verdicts, not artifacts.
+constexpr std::string_view kPassed = "passed ";
+constexpr std::string_view kBefore = "passed before ";
+
 /// "conda" of "conda/toy-1.0-0": the role of a pack's artifacts in its publication.
 std::string RoleOf(const std::string& pack_id) { return pack_id.substr(0, pack_id.find('/')); }
 
 }  // namespace
 
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
+
+bool VouchesFor(const std::string& role, const std::string& artifacts) {
+  return role.starts_with(kBefore) || (role.starts_with(kPassed) && role.ends_with(" " + artifacts));
+}
+
+std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& request,
+                     const std::string& pack, graph::Plan& plan) {
+  graph::Node check = stages.MakeNode("check", request.subject);
+  check.id = CheckIdOf(pack);
+  check.inputs["allow unresolved"] = request.allow_unresolved;
+  check.places.emplace("output", request.output);
+  check.needs.emplace("artifacts", pack);
+  if (!request.staged.empty()) check.needs.emplace("staged tree", request.staged);
+  if (RoleOf(pack) == "wheel") check.options.emplace("wheel", "");
+  std::string id = check.id;
+  plan.nodes.push_back(std::move(check));
+  return id;
+}
 
 std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
                            graph::Plan& plan) {
@@ -22,19 +44,13 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
   if (request.force) publish.options.emplace("force", "");
   for (const std::string& pack : request.packs) {
     const std::string role = RoleOf(pack);
-    graph::Node check = stages.MakeNode("check", request.subject);
-    check.id = CheckIdOf(pack);
-    check.inputs["allow unresolved"] = request.allow_unresolved;
-    check.places.emplace("output", request.output);
-    check.needs.emplace("artifacts", pack);
-    if (!request.staged.empty()) check.needs.emplace("staged tree", request.staged);
-    if (role == "wheel") check.options.emplace("wheel", "");
     publish.needs.emplace(role, pack);
-    publish.needs.emplace("passed check " + role, check.id);
-    plan.nodes.push_back(std::move(check));
+    publish.needs.emplace(fmt::format("{}check {}", kPassed, role), AddCheck(stages, request, pack, plan));
   }
-  if (!request.test.empty())
-    publish.needs.emplace("passed test " + RoleOf(request.packs.front()), request.test);
+  if (!request.test.empty()) {
+    publish.needs.emplace(fmt::format("{}test {}", kPassed, RoleOf(request.packs.front())), request.test);
+  }
+  for (const std::string& id : request.passed) publish.needs.emplace(std::string(kBefore) + id, id);
   std::string id = publish.id;
   plan.nodes.push_back(std::move(publish));
   return id;

@@ -1,6 +1,7 @@
 #pragma once
 // The end of every plan that makes artifacts: check, publish, index. Layer: pipeline.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,16 @@ struct PublicationRequest {
   std::vector<std::string> packs = {};             ///< Ids of the nodes whose artifacts appear together.
   std::string staged = {};                         ///< Id of the build node, "" when there is none.
   std::vector<std::string> allow_unresolved = {};  ///< For the checks.
-  std::string test = {};  ///< Id of the test node of the first pack, "" when there is none.
+  std::string test = {};  ///< Id of the test node of what is published, "" when there is none.
+  /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
+  /// these were made with.
+  std::set<std::string> passed = {};
   bool force = false;
 };
+
+/// Adds the check of the artifacts of `pack` alone. Returns its id.
+std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& request,
+                     const std::string& pack, graph::Plan& plan);
 
 /// Adds a check for each pack, and the publication of all of them. Returns the publication's id.
 std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
@@ -28,5 +36,8 @@ void AddIndex(const graph::StageTable& stages, const AbsPath& output,
 
 /// The id of the check of a pack's artifacts: "check/conda/toy-1.0-0".
 std::string CheckIdOf(const std::string& pack_id);
+
+/// Whether need `role` of a publication says that the artifacts of its need `artifacts` may be published.
+bool VouchesFor(const std::string& role, const std::string& artifacts);
 
 }  // namespace ptpkg::pipeline

@@ -7,6 +7,7 @@
 #include "model/finding_json.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
+#include "pipeline/publication.h"
 #include "pipeline/stages.h"
 #include "publish/gate.h"
 #include "publish/output_folder.h"
@@ -98,8 +99,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       item.record.publication = run.key();
       item.record.checks.clear();
       for (const auto& [other, passed] : run.needs()) {
-        if (other.starts_with("passed ") && other.ends_with(" " + role))
-          item.record.checks.push_back(passed.key);
+        if (VouchesFor(other, role)) item.record.checks.push_back(passed.key);
       }
       items.push_back(std::move(item));
     }
