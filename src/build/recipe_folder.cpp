@@ -35,6 +35,11 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
   return names;
 }
 
+Error ChangedMeanwhile(const RelPath& path) {
+  return Error(ErrorCode::kRefused, fmt::format("'{}' of the recipe's folder changed meanwhile", path.str()))
+      .WithHint("run ptpkg again");
+}
+
 class FolderReader {
  public:
   FolderReader(Env& env, const recipe::Recipe& recipe, const std::vector<AbsPath>& exclude)
@@ -151,23 +156,22 @@ Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPat
     PTPKG_CHECK(env.fs.CopyFile(folder.tree.root / entry.path, target));
     PTPKG_CHECK(env.fs.SetMode(target, entry.mode));
     PTPKG_TRY(const Digests digests, HashFile(env.fs, target));
-    if (digests.sha256 != entry.sha256) {
-      return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' of the recipe's folder changed meanwhile", entry.path.str()))
-          .WithHint("run ptpkg again");
-    }
+    if (digests.sha256 != entry.sha256) return ChangedMeanwhile(entry.path);
   }
   return Ok();
 }
 
 Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+                                                       const std::string& written,
                                                        const RecipeFolder& folder) {
   std::map<std::string, std::string> files;
   for (const TreeEntry& entry : folder.tree.entries) {
     if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
-    PTPKG_TRY(files["recipe/" + entry.path.str()], ReadFile(env.fs, folder.tree.root / entry.path));
+    PTPKG_TRY(std::string text, ReadFile(env.fs, folder.tree.root / entry.path));
+    if (HashText(text) != entry.sha256) return ChangedMeanwhile(entry.path);
+    files.emplace("recipe/" + entry.path.str(), std::move(text));
   }
-  PTPKG_TRY(files["recipe/recipe.yaml"], ReadFile(env.fs, recipe.recipe_file), "while packing the recipe");
+  files["recipe/recipe.yaml"] = written;
   files["recipe/rendered_recipe.yaml"] = recipe::YamlText(recipe::RecipeToJson(recipe));
   files["recipe/variant_config.yaml"] = recipe::YamlText(Json(recipe.variant));
   return files;

@@ -30,9 +30,11 @@ Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
 /// since it was hashed; kAlreadyExists, kIo, kCancelled.
 Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPath& destination);
 
-/// info/recipe/ of a package, by name below info/: recipe.yaml as it was written, rendered_recipe.yaml
-/// (evaluated), variant_config.yaml (used keys), and the folder's files of at most 1 MiB. Errors: kIo.
+/// info/recipe/ of a package, by name below info/: recipe.yaml as it was `written`, rendered_recipe.yaml
+/// (evaluated), variant_config.yaml (used keys), and the folder's files of at most 1 MiB. Errors: kRefused
+/// for a file that changed since it was hashed; kIo.
 Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+                                                       const std::string& written,
                                                        const RecipeFolder& folder);
 
 /// info/tests/ of a package, by name below info/: tests.yaml in the form of rattler-build. Empty without

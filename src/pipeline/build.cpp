@@ -151,7 +151,7 @@ class BuildPlanner {
                                    .allow_unresolved = recipe.ptpkg.allow_unresolved,
                                    .force = request_.force};
     if (!wanted.Packed().empty()) {
-      const std::string conda = AddConda(recipe, wanted, resolution, folder, built);
+      PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));
       AddCandidate(recipe, wanted, resolution, conda);
       if (wanted.for_tests) {
         PTPKG_TRY(publication.test, AddTest(recipe, folder, built, conda, passed));
@@ -269,9 +269,9 @@ class BuildPlanner {
     return Add(std::move(node));
   }
 
-  std::string AddConda(const recipe::Recipe& recipe, const Wanted& wanted,
-                       const channel::Resolution& resolution, const build::RecipeFolder& folder,
-                       const std::string& built) {
+  Result<std::string> AddConda(const recipe::Recipe& recipe, const Wanted& wanted,
+                               const channel::Resolution& resolution, const build::RecipeFolder& folder,
+                               const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
     node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
     node.inputs["formats"] = wanted.Packed();
@@ -279,7 +279,7 @@ class BuildPlanner {
                                   {"constrains", resolution.run_constrains}};
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
-    node.places.emplace("recipe file", recipe.recipe_file);
+    PTPKG_CHECK(SetRecipeFile(env_, node, recipe.recipe_file));
     return AddPack(std::move(node), built);
   }
 

@@ -69,7 +69,8 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
   conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, depends);
   metadata.constrains.insert(metadata.constrains.end(), constrains.begin(), constrains.end());
   metadata.license_files = staged.license_files;
-  PTPKG_TRY(auto recipe_files, build::RecipeFiles(env, recipe, folder));
+  PTPKG_TRY(const std::string written, ReadRecipeFile(env, run));
+  PTPKG_TRY(auto recipe_files, build::RecipeFiles(env, recipe, written, folder));
   metadata.info_files.merge(recipe_files);
   metadata.info_files.merge(build::TestFiles(recipe));
   return metadata;
@@ -78,7 +79,6 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
 Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(recipe::Recipe recipe, ReadRecipe(run));
   PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
-  PTPKG_TRY(recipe.recipe_file, run.Place("recipe file"));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run));
   PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, recipe, staged));
   PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));

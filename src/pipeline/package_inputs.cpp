@@ -104,6 +104,21 @@ Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run
   return folder;
 }
 
+Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file) {
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+  node.inputs["recipe file"] = digests.sha256.Hex();
+  node.places.insert_or_assign("recipe file", file);
+  return Ok();
+}
+
+Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const AbsPath file, run.Place("recipe file"));
+  PTPKG_TRY(const std::string planned, run.Text("recipe file"));
+  PTPKG_TRY(std::string text, ReadFile(env.fs, file));
+  if (HashText(text).Hex() != planned) return ChangedSince(fmt::format("'{}'", file.str()));
+  return text;
+}
+
 Result<void> SetHost(Env& env, graph::Node& node, const recipe::Recipe& recipe, const HostChoice& choice,
                      const std::set<std::string>& provided) {
   PTPKG_TRY(const build::HostPlan host,

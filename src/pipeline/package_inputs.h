@@ -28,6 +28,11 @@ void SetRecipeFolder(graph::Node& node, const build::RecipeFolder& folder);
 /// Errors: kRefused when a file of the folder is not as the plan says.
 Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run);
 
+/// Sets the input and the place "recipe file". Errors: kIo.
+Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file);
+/// Its text. Errors: kRefused when it is not as the plan says.
+Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run);
+
 struct HostChoice {
   build::HostEnv host_env = build::HostEnv::kAuto;
   build::ToolOptions options = {};

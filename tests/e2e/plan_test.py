@@ -1,0 +1,55 @@
+"""What a plan says, and what a node that runs compares with it: the real program, in folders of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+
+class Plan(harness.Case):
+    def recipe(self, name: str = "toy", rest: str = "", script: str = "") -> pathlib.Path:
+        root = self.scratch / name
+        root.mkdir(exist_ok=True)
+        make = script or "mkdir -p $PREFIX/share && echo made > $PREFIX/share/toy"
+        (root / "recipe.yaml").write_text(
+            f'package: {{name: {name}, version: "1.0"}}\n'
+            f'build: {{number: 0, string: "0", script: {{content: [{json.dumps(make)}]}}}}\n'
+            f"about: {{license: MIT}}\nextra: {{ptpkg: {{formats: [conda]}}}}\n{rest}")
+        return root
+
+    def plan(self, *args, **extra) -> pathlib.Path:
+        """The plan of `ptpkg build ARGS`, as a file."""
+        file = self.scratch / "plan.json"
+        file.write_text(self.ptpkg("build", *args, "--plan", "--json", **extra).stdout)
+        return file
+
+    def ran(self, *args, **extra) -> list[str]:
+        """The stages that `ptpkg build ARGS` ran."""
+        summary = self.ptpkg_json("build", *args, **extra)
+        return [stage["stage"] for stage in summary["stages"] if stage["ran"]]
+
+    def test_a_comment_of_the_recipe_is_packed_again_and_not_compiled(self):
+        toy = self.recipe()
+        self.assertEqual(self.ran(toy), ["build", "conda", "check", "publish", "index"])
+        plan = self.plan(toy, "--output", "other")
+        with open(toy / "recipe.yaml", "a", encoding="utf-8") as file:
+            file.write("# a remark\n")
+        done = self.ptpkg("run-node", plan, "conda/toy-1.0-0", exit_code=7)
+        self.assertIn("recipe.yaml' changed after the plan was made", done.stderr)
+        self.assertEqual(self.ran(toy), ["conda", "check", "publish", "index"])
+        look = self.scratch / "look"
+        package, = (self.scratch / "dist/conda").rglob("*.conda")
+        subprocess.run(["unzip", "-q", "-o", package, "-d", look], check=True)
+        info, = look.glob("info-*.tar.zst")
+        text = subprocess.run(["tar", "--zstd", "-xOf", info, "info/recipe/recipe.yaml"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn("# a remark", text)
+
+
+if __name__ == "__main__":
+    harness.main()
