@@ -1,9 +1,11 @@
 #include "graph/plan.h"
 
 #include <fmt/core.h>
+#include <limits>
 #include <set>
 
 #include "support/hash.h"
+#include "support/name_problem.h"
 
 namespace ptpkg::graph {
 
@@ -34,6 +36,25 @@ NodeKey KeyOf(const Node& node, const std::map<std::string, std::string>& keys) 
   return result;
 }
 
+bool IsFileName(const std::string& text) {
+  const auto path = RelPath::Parse(text);
+  return path && path->ParentText().empty() && !NameProblem(text);
+}
+
+/// Stages and subjects become names of files below the cache, and ids lie below one another: a plan that
+/// somebody wrote must not lead out of there.
+Result<void> CheckNames(const Node& node) {
+  const auto bad = [&](const char* what, const std::string& text, const char* rule) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("{} '{}' of node '{}' {}", what, ShownName(text), ShownName(node.id), rule))
+        .WithHint("plans are written by ptpkg: make the plan again");
+  };
+  if (!RelPath::Parse(node.id) || NameProblem(node.id)) return bad("the id", node.id, "is no relative path");
+  if (!IsFileName(node.stage)) return bad("the stage", node.stage, "is no name of a file");
+  if (!IsFileName(node.subject)) return bad("the subject", node.subject, "is no name of a file");
+  return Ok();
+}
+
 Result<Node> NodeFromJson(const Json& json, std::string_view where) {
   static const std::set<std::string> kFields = {"id",     "stage",   "version", "subject", "inputs",
                                                 "places", "options", "needs",   "after",   "key"};
@@ -50,6 +71,9 @@ Result<Node> NodeFromJson(const Json& json, std::string_view where) {
   const std::string place = fmt::format("node '{}' of {}", node.id, where);
   PTPKG_TRY(node.stage, JsonString(json, "stage", place));
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "version", place));
+  if (version < 0 || version > std::numeric_limits<int>::max()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} is no version, in {}", version, place));
+  }
   node.version = static_cast<int>(version);
   PTPKG_TRY(node.subject, JsonString(json, "subject", place));
   for (const char* name : {"inputs", "places", "options", "needs"}) {
@@ -97,6 +121,7 @@ std::vector<NodeKey> KeysOf(const Plan& plan) {
 Result<void> CheckPlan(const Plan& plan) {
   std::set<std::string> seen;
   for (const Node& node : plan.nodes) {
+    PTPKG_CHECK(CheckNames(node));
     for (const auto& [role, id] : node.needs) {
       if (seen.contains(id)) continue;
       return Error(

@@ -49,7 +49,8 @@ struct NodeKey {
 /// Keys of all nodes, in the plan's order. REQUIRES: a valid plan (CheckPlan).
 std::vector<NodeKey> KeysOf(const Plan& plan);
 
-/// Errors: kInvalidInput for an id that is there twice, or a need that does not come earlier.
+/// Errors: kInvalidInput for an id that is there twice, a need that does not come earlier, and an id, stage
+/// or subject that could not be the name of a file (of an id, a relative path).
 Result<void> CheckPlan(const Plan& plan);
 
 /// {"plan_version": 1, "nodes": [{id, stage, version, subject, key, inputs, places, options, needs, after}]}.

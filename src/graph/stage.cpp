@@ -18,6 +18,13 @@ Result<std::string> NodeRun::Text(const std::string& name) const {
   return JsonString(node_.inputs, name, fmt::format("the inputs of node '{}'", node_.id));
 }
 
+Result<std::uint64_t> NodeRun::Number(const std::string& name) const {
+  const std::string where = fmt::format("the inputs of node '{}'", node_.id);
+  PTPKG_TRY(const std::int64_t number, JsonInteger(node_.inputs, name, where));
+  if (number >= 0) return static_cast<std::uint64_t>(number);
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' in {} is less than 0", name, where));
+}
+
 Result<std::vector<std::string>> NodeRun::Texts(const std::string& name) const {
   PTPKG_TRY([[maybe_unused]] const Json list, Input(name));
   return JsonStringsOr(node_.inputs, name, {}, fmt::format("the inputs of node '{}'", node_.id));

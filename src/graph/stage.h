@@ -34,7 +34,8 @@ class NodeRun {
   [[nodiscard]] const std::map<std::string, std::string>& digests() const { return key_.digests; }
   /// Errors: kInvalidInput naming the node: a plan that somebody wrote or edited lacks it.
   [[nodiscard]] Result<Json> Input(const std::string& name) const;
-  [[nodiscard]] Result<std::string> Text(const std::string& name) const;  ///< An input that is a text.
+  [[nodiscard]] Result<std::string> Text(const std::string& name) const;      ///< An input that is a text.
+  [[nodiscard]] Result<std::uint64_t> Number(const std::string& name) const;  ///< That is 0 or more.
   /// An input that is a list of texts.
   [[nodiscard]] Result<std::vector<std::string>> Texts(const std::string& name) const;
   /// Whether the option of that name is set. Options cannot change what is made.

@@ -27,8 +27,7 @@ std::string HostEnvName(build::HostEnv host_env) {
 Result<build::LocalPackage> PlannedPackage(const graph::NodeRun& run, const std::string& name) {
   PTPKG_TRY(const graph::NodeResult made, run.Need(std::string(kPlannedRole) + name));
   PTPKG_TRY(const Packed packed, ReadPacked(made));
-  PTPKG_ASSERT(!packed.artifacts.empty());
-  const ArtifactRecord& record = packed.artifacts.front();
+  PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
   return build::LocalPackage{.name = name, .path = FileOf(made, record), .sha256 = sha256};
 }
@@ -61,6 +60,10 @@ Result<PackageInputs> ReadPackages(Env& env, const graph::NodeRun& run) {
   PTPKG_TRY(const Json list, run.Input("packages"));
   PTPKG_TRY(const AbsPath channel, run.Place("channel"));
   PackageInputs inputs;
+  if (!list.is_array()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the packages of '{}' in its plan are no list", run.subject()));
+  }
   for (const Json& item : list) {
     PTPKG_TRY(const std::string name, JsonString(item, "name", "the packages of a plan"));
     if (!item.contains("file")) {
@@ -69,12 +72,13 @@ Result<PackageInputs> ReadPackages(Env& env, const graph::NodeRun& run) {
       continue;
     }
     PTPKG_TRY(const std::string file, JsonString(item, "file", "the packages of a plan"));
+    PTPKG_TRY(const std::string sha256, JsonString(item, "sha256", "the packages of a plan"));
     PTPKG_TRY(const RelPath path, RelPath::Parse(file));
     build::LocalPackage package{.name = name, .path = channel / path, .sha256 = {}};
     PTPKG_TRY(const Digests digests, HashFile(env.fs, package.path),
               fmt::format("while reading package '{}' of the output channel", file));
     package.sha256 = digests.sha256;
-    if (item["sha256"] != digests.sha256.Hex()) return ChangedSince(fmt::format("'{}'", package.path.str()));
+    if (sha256 != digests.sha256.Hex()) return ChangedSince(fmt::format("'{}'", package.path.str()));
     inputs.packages.push_back(std::move(package));
   }
   return inputs;

@@ -1,6 +1,7 @@
 #include "pipeline/packed.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 #include "publish/output_folder.h"
 
@@ -54,6 +55,14 @@ Result<Packed> ReadPacked(const graph::NodeResult& result) {
   PTPKG_TRY(packed.forbidden, JsonStringsOr(result.value, "forbidden", {}, kWhere));
   PTPKG_TRY(packed.unknown_requirements, JsonStringsOr(result.value, "unknown_requirements", {}, kWhere));
   return packed;
+}
+
+Result<ArtifactRecord> FirstOf(const Packed& packed, const graph::NodeRun& run) {
+  if (!packed.artifacts.empty()) return packed.artifacts.front();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' needs a package, and the node that its plan names has made none",
+                           run.subject()))
+      .WithHint("make the plan again with this version of ptpkg");
 }
 
 AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record) {

@@ -23,6 +23,10 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
 /// Errors: kInvalidInput (a result of another kind).
 Result<Packed> ReadPacked(const graph::NodeResult& result);
 
+/// The first of its artifacts. Errors: kInvalidInput when there is none: the plan names the result of a node
+/// that packs nothing.
+Result<ArtifactRecord> FirstOf(const Packed& packed, const graph::NodeRun& run);
+
 /// Where the file of `record` lies: in the node's own folder, or published below the output folder.
 AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record);
 

@@ -35,7 +35,8 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   if (const auto staged = run.needs().find("staged tree"); staged != run.needs().end()) {
     PTPKG_TRY(options.forbidden_paths,
               JsonStringsOr(staged->second.value, "forbidden", {}, "the staged tree"));
-    if (run.Has("wheel")) options.forbidden_paths.push_back(staged->second.value.value("prefix", ""));
+    PTPKG_TRY(const std::string prefix, JsonString(staged->second.value, "prefix", "the staged tree"));
+    if (run.Has("wheel")) options.forbidden_paths.push_back(prefix);
   }
   Json reports = Json::array();
   for (const ArtifactRecord& record : packed.artifacts) {
@@ -65,7 +66,7 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(const build::HostEnv host_env, ReadHostEnv(run));
   PTPKG_TRY(const AbsPath log, run.Place("log"));
   PTPKG_TRY(const TempDir work, TempDir::Create(env.fs, env.cache_dir / "work", "test"));
-  const ArtifactRecord& record = packed.artifacts.front();
+  PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
   PTPKG_TRY(Report report,
             build::TestPackage(

@@ -29,9 +29,8 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.build_string, run.Text("build string"));
   PTPKG_TRY(options.python, run.Text("python"));
-  PTPKG_TRY(const Json number, run.Input("build number"));
-  options.build_number = number.get<std::uint64_t>();
-  PTPKG_TRY(const Json formats, run.Input("formats"));
+  PTPKG_TRY(options.build_number, run.Number("build number"));
+  PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));
   const auto wants = [&](const char* name) {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };

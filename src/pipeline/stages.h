@@ -2,22 +2,20 @@
 // The stages that plans are made of. Layer: pipeline. What a stage reads of its node is said here; a place or
 // input that is missing is an error that names it.
 //
-// stage         makes                           needs                     inputs
-// build         tree/ and licenses/             "package NAME"…           recipe (NativeBuild), script,
+// stage         makes                          needs                     inputs
+// build         tree/ and licenses/            "package NAME"…           recipe (NativeBuild), script,
 // source,
-//                                                                          recipe folder, packages, env,
-//                                                                          tools
-// conda         .conda, .tar.bz2                "staged tree"             recipe, recipe file, recipe folder,
-//                                                                          formats, run exports
-// wheel         .whl                            "staged tree"             recipe, wanted
-// repack-conda  .conda, .tar.bz2 of a wheel                               artifact, formats, layout, …
-// repack-wheel  .whl of a conda package                                   artifact, layout, distribution
-// check         nothing; findings               "artifacts"               allow unresolved
-// test          nothing; findings               "artifacts", "package …"  recipe, recipe folder, packages,
-// env,
-//                                                                          tools
-// publish       names in the output folder      all of a variant
-// index         index files                     all publications
+//                                                                        recipe folder, packages, env, tools
+// conda         .conda, .tar.bz2               "staged tree"             recipe, recipe file, recipe folder,
+//                                                                        formats, run exports
+// wheel         .whl                           "staged tree"             recipe, wanted
+// repack-conda  .conda, .tar.bz2 of a wheel                              artifact, formats, layout, …
+// repack-wheel  .whl of a conda package                                  artifact, layout, distribution
+// check         nothing; findings              "artifacts"               allow unresolved
+// test          nothing; findings              "artifacts", "package …"  recipe, recipe folder, packages,
+//                                                                        env, tools
+// publish       names in the output folder     all of a variant
+// index         index files                    all publications
 //
 // A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": [texts that no file of them may
 // hold]}, with the record's `path` as the place below the output folder, and the files flat in its folder.

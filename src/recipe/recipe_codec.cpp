@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include "support/json.h"
+#include "support/name_problem.h"
+#include "support/path.h"
 
 // The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each
 // struct, so that a new one cannot be forgotten here.
@@ -121,6 +123,12 @@ Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
     PTPKG_CHECK(DecodeRest(json, where, recipe));
   } catch (const Json::exception& error) {
     return Unreadable(where, error.what());
+  }
+  // Files and folders are called by these.
+  for (const std::string& name : {recipe.FileStem(), recipe.subdir}) {
+    const auto path = RelPath::Parse(name);
+    if (path && path->ParentText().empty() && !NameProblem(name)) continue;
+    return Unreadable(where, fmt::format("'{}' is no name of a file", ShownName(name)));
   }
   return recipe;
 }

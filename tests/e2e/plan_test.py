@@ -50,6 +50,15 @@ class Plan(harness.Case):
                               stdout=subprocess.PIPE, text=True).stdout
         self.assertIn("# a remark", text)
 
+    def test_a_plan_that_somebody_wrote_leads_nowhere(self):
+        whole = json.loads(self.plan(self.recipe()).read_text())
+        for subject in ("../../../escape", "", "a/b"):
+            whole["nodes"][0]["subject"] = subject
+            file = self.scratch / "edited.json"
+            file.write_text(json.dumps(whole))
+            done = self.ptpkg("run-node", file, "build/toy-1.0-0", exit_code=3)
+            self.assertIn(f"the subject '{subject}'", done.stderr)
+
 
 if __name__ == "__main__":
     harness.main()

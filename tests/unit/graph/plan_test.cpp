@@ -1,5 +1,6 @@
 #include "graph/plan.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,23 @@ TEST(Plan, BadPlansAreNamed) {
     other["nodes"][0].erase(field);
     EXPECT_FALSE(PlanFromJson(other, "plan.json").has_value()) << field;
   }
+}
+
+TEST(Plan, IdsStagesAndSubjectsAreNamesOfFiles) {
+  for (const char* field : {"id", "stage", "subject"}) {
+    for (const std::string& text :
+         {std::string(), std::string("../../../escape"), std::string(".."), std::string("/etc"),
+          std::string("a/"), std::string("a\0b", 3), std::string("a\nb"), std::string(300, 'x')}) {
+      Json other = PlanToJson(TwoNodes());
+      other["nodes"][0][field] = text;
+      EXPECT_THAT(PlanFromJson(other, "plan.json"),
+                  FailsWith(ErrorCode::kInvalidInput, HasSubstr(fmt::format("the {} '", field))))
+          << Json(text).dump();
+    }
+  }
+  Json other = PlanToJson(TwoNodes());
+  other["nodes"][0]["version"] = std::int64_t{1} << 40U;
+  EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no version")));
 }
 
 TEST(Plan, ANeedComesBefore) {

@@ -153,6 +153,16 @@ TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("differ in number")));
 }
 
+TEST(RecipeCodec, WhatFilesAreCalledByIsANameOfAFile) {
+  for (const char* field : {"name", "version", "build_string", "subdir"}) {
+    Json bad = EncodeRecipe(Filled());
+    bad[field] = "../../x";
+    EXPECT_THAT(DecodeRecipe(bad, "a plan"),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no name of a file")))
+        << field;
+  }
+}
+
 TEST(NativeBuild, LeavesOutWhatDoesNotReachTheBuild) {
   Recipe recipe = Filled();
   const Json before = EncodeNativeBuild(NativeBuildOf(recipe, {"make"}));
