@@ -32,7 +32,6 @@ struct Staged {
   StagedTree tree;
   std::map<std::string, std::string> license_files;  ///< Name below info/licenses → bytes.
   std::string prefix;
-  std::vector<std::string> forbidden;
 };
 
 Result<Staged> ReadStaged(Env& env, const NodeRun& run) {
@@ -51,7 +50,6 @@ Result<Staged> ReadStaged(Env& env, const NodeRun& run) {
     }
   }
   PTPKG_TRY(staged.prefix, JsonString(result.value, "prefix", "the staged tree"));
-  PTPKG_TRY(staged.forbidden, JsonStringsOr(result.value, "forbidden", {}, "the staged tree"));
   return staged;
 }
 
@@ -97,7 +95,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
                                   .prefix_placeholder = staged.prefix,
                                   .binary_placeholders = !recipe.prefix_detection_ignore_binary},
                                  run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
-  return PackedResult(run, artifacts, recipe.subdir, {.forbidden = staged.forbidden});
+  return PackedResult(run, artifacts, recipe.subdir, {});
 }
 
 Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) {
@@ -130,9 +128,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
                                                   .tree = tree.payload,
                                                   .dist_info = tree.dist_info},
                                                  run.folder()));
-  std::vector<std::string> forbidden = staged.forbidden;
-  forbidden.push_back(staged.prefix);  // conda replaces it at install; nobody does that for a wheel
-  return PackedResult(run, {artifact}, recipe.subdir, {.forbidden = std::move(forbidden)});
+  return PackedResult(run, {artifact}, recipe.subdir, {});
 }
 
 using Pack = Result<NodeResult> (*)(Env&, const NodeRun&, const AbsPath& work);

@@ -11,7 +11,8 @@ namespace ptpkg::pipeline {
 
 struct Packed {
   std::vector<ArtifactRecord> artifacts = {};
-  std::vector<std::string> forbidden = {};  ///< Texts of the build that no file of the artifacts may hold.
+  /// Texts that no file of the artifacts may hold; of repacked ones alone, a build's staged tree says them.
+  std::vector<std::string> forbidden = {};
   std::vector<std::string> unknown_requirements = {};
 };
 

@@ -26,18 +26,25 @@ using graph::NodeRun;
 // again.
 constexpr int kCheckVersion = 1;
 
+/// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
+/// that are in the output folder already say nothing; of a repacked package, what its packing says.
+Result<std::vector<std::string>> ForbiddenIn(const NodeRun& run, const Packed& packed) {
+  const auto staged = run.needs().find("staged tree");
+  if (staged == run.needs().end()) return packed.forbidden;
+  const Json& value = staged->second.value;
+  PTPKG_TRY(std::vector<std::string> texts, JsonStringsOr(value, "forbidden", {}, "the staged tree"));
+  PTPKG_TRY(std::string prefix, JsonString(value, "prefix", "the staged tree"));
+  PTPKG_TRY(const Json may_stay, run.Input("prefix may stay"));
+  if (may_stay != true) texts.push_back(std::move(prefix));
+  return texts;
+}
+
 Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
   PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
-  verify::CheckOptions options{.forbidden_paths = packed.forbidden};
+  verify::CheckOptions options;
   PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
-  // Artifacts that are in the output folder already say nothing of the build; the staged tree does.
-  if (const auto staged = run.needs().find("staged tree"); staged != run.needs().end()) {
-    PTPKG_TRY(options.forbidden_paths,
-              JsonStringsOr(staged->second.value, "forbidden", {}, "the staged tree"));
-    PTPKG_TRY(const std::string prefix, JsonString(staged->second.value, "prefix", "the staged tree"));
-    if (run.Has("wheel")) options.forbidden_paths.push_back(prefix);
-  }
+  PTPKG_TRY(options.forbidden_paths, ForbiddenIn(run, packed));
   Json reports = Json::array();
   for (const ArtifactRecord& record : packed.artifacts) {
     PTPKG_TRY(const Report report, publish::PassGate(env, FileOf(artifacts, record), options));

@@ -11,14 +11,15 @@
 // wheel         .whl                           "staged tree"             recipe, wanted
 // repack-conda  .conda, .tar.bz2 of a wheel                              artifact, formats, layout, …
 // repack-wheel  .whl of a conda package                                  artifact, layout, distribution
-// check         nothing; findings              "artifacts"               allow unresolved
+// check         nothing; findings              "artifacts"               allow unresolved, prefix may stay
 // test          nothing; findings              "artifacts", "package …"  recipe, recipe folder, packages,
 //                                                                        env, tools
 // publish       names in the output folder     all of a variant
 // index         index files                    all publications
 //
-// A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": [texts that no file of them may
-// hold]}, with the record's `path` as the place below the output folder, and the files flat in its folder.
+// A stage that packs returns {"artifacts": [ArtifactRecord…]}, and one that repacks also {"forbidden": [texts
+// that no file of them may hold]}, which the build stage returns with its staged tree; with the record's
+// `path` as the place below the output folder, and the files flat in its folder.
 
 #include "graph/stage.h"
 
