@@ -90,8 +90,7 @@ class FolderReader {
   }
 
   Result<void> Add(const RelPath& path) {
-    const auto same = [&](const TreeEntry& entry) { return entry.path == path; };
-    if (std::any_of(entries_.begin(), entries_.end(), same)) return Ok();
+    if (!seen_.insert(path).second) return Ok();
     PTPKG_TRY(FileStat stat, env_.fs.Lstat(root_ / path));
     TreeEntry entry{.path = path, .kind = stat.kind};
     if (stat.kind == FileKind::kSymlink) {
@@ -134,6 +133,7 @@ class FolderReader {
   std::vector<AbsPath> exclude_;
   bool source_holds_folder_ = false;
   std::vector<TreeEntry> entries_;
+  std::set<RelPath> seen_;
 };
 
 }  // namespace
