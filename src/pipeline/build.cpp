@@ -338,6 +338,7 @@ class BuildPlanner {
     node.needs.emplace("artifacts", packed);
     node.places.emplace("output", request_.output);
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "test"));
+    if (request_.keep_work) node.options.emplace("keep-work", "");
     return Add(std::move(node));
   }
 

@@ -9,10 +9,10 @@
 #include "pipeline/packed.h"
 #include "pipeline/publication.h"
 #include "pipeline/stages.h"
+#include "pipeline/work_folder.h"
 #include "publish/gate.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
-#include "support/atomic_file.h"
 
 namespace ptpkg::pipeline {
 
@@ -72,20 +72,21 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
   PTPKG_TRY(const build::HostEnv host_env, ReadHostEnv(run));
   PTPKG_TRY(const AbsPath log, run.Place("log"));
-  PTPKG_TRY(const TempDir work, TempDir::Create(env.fs, env.cache_dir / "work", "test"));
+  PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
   PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
-  PTPKG_TRY(Report report,
-            build::TestPackage(
-                env, {.recipe = recipe,
-                      .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
-                      .packages = packages.packages,
-                      .unpack = UnpackInto,
-                      .host_env = host_env,
-                      .options = ToolOptionsOf(run),
-                      .work = work.path(),
-                      .log_file = log,
-                      .recipe_folder = folder}));
+  auto tested = build::TestPackage(
+      env, {.recipe = recipe,
+            .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
+            .packages = packages.packages,
+            .unpack = UnpackInto,
+            .host_env = host_env,
+            .options = ToolOptionsOf(run),
+            .work = work.path(),
+            .log_file = log,
+            .recipe_folder = folder});
+  PTPKG_CHECK(std::move(work).Finish());
+  PTPKG_TRY(Report report, std::move(tested));
   report.subject = record.path.substr(record.path.rfind('/') + 1);
   if (report.HasErrors()) return publish::RefusedBy(report);
   Json reports = Json::array();

@@ -59,6 +59,13 @@ class Plan(harness.Case):
             done = self.ptpkg("run-node", file, "build/toy-1.0-0", exit_code=3)
             self.assertIn(f"the subject '{subject}'", done.stderr)
 
+    def test_a_test_keeps_its_work_folder(self):
+        toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")
+        done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
+        marks = list((self.cache / "kept").rglob("mark"))
+        self.assertEqual(len(marks), 1, done.stderr)
+        self.assertIn(f"work folder kept: '{marks[0].parents[1]}'", done.stderr)
+
 
 if __name__ == "__main__":
     harness.main()
