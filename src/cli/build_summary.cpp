@@ -45,6 +45,7 @@ std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary) {
 
 std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts) {
   const std::vector<StageTime>& stages = summary.stages;
+  if (stages.empty() && !summary.skipped.empty()) return "every variant is skipped; nothing was written";
   if (facts.dry_run) {
     const auto would_run = static_cast<std::size_t>(std::count_if(stages.begin(), stages.end(), WouldRun));
     return fmt::format("dry run: {} would run, {} unchanged; nothing was written", Plural(would_run, "stage"),

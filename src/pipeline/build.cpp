@@ -408,7 +408,10 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
   if (!request.test)
     env.reporter.Warn("the recipes' tests are left out: nothing says that these packages work");
-  PTPKG_TRY(BuildSummary summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
+  BuildSummary summary;
+  if (!planned.plan.nodes.empty()) {
+    PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
+  }
   summary.skipped = planned.skipped;
   return summary;
 }

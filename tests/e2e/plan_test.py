@@ -66,6 +66,18 @@ class Plan(harness.Case):
         self.assertEqual(len(marks), 1, done.stderr)
         self.assertIn(f"work folder kept: '{marks[0].parents[1]}'", done.stderr)
 
+    def test_when_every_variant_is_skipped_nothing_is_written(self):
+        toy = self.recipe()
+        text = (toy / "recipe.yaml").read_text()
+        (toy / "recipe.yaml").write_text(text.replace("build: {", "build: {skip: [true], "))
+        before = sorted(self.scratch.rglob("*"))
+        done = self.ptpkg("build", toy)
+        self.assertIn("every variant is skipped", done.stderr)
+        self.assertNotIn("0 artifacts", done.stderr)
+        self.assertEqual(sorted(self.scratch.rglob("*")), before)
+        self.assertEqual(self.ptpkg_json("build", toy)["skipped"], ["toy-1.0"])
+        self.assertEqual(sorted(self.scratch.rglob("*")), before)
+
 
 if __name__ == "__main__":
     harness.main()

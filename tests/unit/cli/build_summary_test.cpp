@@ -38,6 +38,13 @@ TEST(SummaryLine, ADryRunCountsWhatWouldRun) {
             "dry run: 1 stage would run, 1 unchanged; nothing was written");
 }
 
+TEST(SummaryLine, SaysThatEveryVariantIsSkipped) {
+  pipeline::BuildSummary summary;
+  summary.skipped = {"toy-1.0"};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),
+            "every variant is skipped; nothing was written");
+}
+
 TEST(ExplainLines, DoNotContradictThemselves) {
   pipeline::BuildSummary summary;
   summary.stages = {{.stage = "build", .subject = "a", .ran = true, .reason = "tools changed"},
