@@ -45,6 +45,14 @@ struct TestRun {
   std::map<std::string, std::string> variables = {};
 };
 
+/// For itself, or because only an interpreter says where a noarch package's files go.
+bool NeedsPython(const recipe::Recipe& recipe) {
+  return recipe.noarch_python ||
+         std::any_of(recipe.tests.begin(), recipe.tests.end(), [](const recipe::Test& test) {
+           return std::holds_alternative<recipe::PythonTest>(test);
+         });
+}
+
 class Tester {
  public:
   Tester(Env& env, const PackageTestRequest& request)
@@ -61,7 +69,10 @@ class Tester {
 
   Result<Report> Run() {
     PTPKG_CHECK(Prepare());
-    PTPKG_TRY(const HostPlan plan, Plan());
+    PTPKG_TRY(
+        const HostPlan plan,
+        CheckTestTools(env_, recipe_,
+                       {.host_env = request_.host_env, .options = request_.options, .provided = Own()}));
     const UnpackFunction& unpack = request_.unpack;
     const HostPrefixInput input{.plan = plan,
                                 .layout = layout_,
@@ -99,31 +110,6 @@ class Tester {
     return CopyRecipeFolder(env_, folder, layout_.recipe_copy);
   }
 
-  /// What the machine must have for the tests: not all of `run`, because a library that is missing shows in
-  /// the test that needs it, under its own name.
-  Result<HostPlan> Plan() {
-    recipe::Recipe needs = recipe_;
-    needs.ptpkg.system_packages.clear();
-    needs.requirements.build.clear();
-    needs.requirements.host.clear();
-    for (const recipe::MatchSpec& spec : TestRequirements(recipe_)) {
-      const bool in_run = std::find(recipe_.requirements.run.begin(), recipe_.requirements.run.end(), spec) !=
-                          recipe_.requirements.run.end();
-      if (!in_run || spec.name == "python") needs.requirements.host.push_back(spec);
-    }
-    if (NeedsPython()) needs.requirements.host.push_back({.name = "python", .version = {}, .build = {}});
-    return CheckTools(env_, needs,
-                      {.host_env = request_.host_env, .options = request_.options, .provided = Own()});
-  }
-
-  /// For itself, or because only an interpreter says where a noarch package's files go.
-  [[nodiscard]] bool NeedsPython() const {
-    return recipe_.noarch_python ||
-           std::any_of(recipe_.tests.begin(), recipe_.tests.end(), [](const recipe::Test& test) {
-             return std::holds_alternative<recipe::PythonTest>(test);
-           });
-  }
-
   [[nodiscard]] std::set<std::string> Own() const {
     std::set<std::string> names = {recipe_.name};
     for (const LocalPackage& package : request_.packages) names.insert(package.name);
@@ -137,7 +123,7 @@ class Tester {
     for (const recipe::MatchSpec& spec : TestRequirements(recipe_)) {
       if (!own.contains(spec.name)) foreign.push_back(spec);
     }
-    if (NeedsPython()) foreign.push_back({.name = "pip", .version = {}, .build = {}});
+    if (NeedsPython(recipe_)) foreign.push_back({.name = "pip", .version = {}, .build = {}});
     return foreign;
   }
 
@@ -254,6 +240,24 @@ std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe) {
     }
   }
   return specs;
+}
+
+Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
+  recipe::Recipe needs = recipe;
+  needs.ptpkg.system_packages.clear();
+  needs.requirements.build.clear();
+  needs.requirements.host.clear();
+  for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
+    const auto& run = recipe.requirements.run;
+    const bool in_run = std::find(run.begin(), run.end(), spec) != run.end();
+    if (!in_run || spec.name == "python") needs.requirements.host.push_back(spec);
+  }
+  if (NeedsPython(recipe)) {
+    needs.requirements.host.push_back({.name = "python", .version = {}, .build = {}});
+  }
+  HostRequest own = request;
+  own.provided.insert(recipe.name);
+  return CheckTools(env, needs, own);
 }
 
 Result<Report> TestPackage(Env& env, const PackageTestRequest& request) {

@@ -29,6 +29,11 @@ bool HasTests(const recipe::Recipe& recipe);
 /// What has to be in the prefix of a test besides the package: its `run` and what test scripts require.
 std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe);
 
+/// Where the tools for the tests of `recipe` come from: what its test scripts require, and Python. Not all of
+/// `run`: a library that is missing shows in the test that needs it, under its own name. Errors:
+/// CheckTools's.
+Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
 /// Unpacks `packages` and then `package` into a fresh prefix and runs every test of the recipe there, in a
 /// folder that holds nothing else, with the environment of a build but CONDA_BUILD_STATE=TEST. kSystem:
 /// Python is the machine's, made the prefix's own, and sees the machine's packages behind those of the

@@ -261,8 +261,11 @@ class BuildPlanner {
     UsePackages(node, resolution.packages, passed);
     std::set<std::string> provided;
     for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
-    PTPKG_CHECK(
-        SetHost(env_, node, recipe, {.host_env = request_.host_env, .options = request_.tools}, provided));
+    PTPKG_TRY(
+        const build::HostPlan host,
+        build::CheckTools(env_, recipe,
+                          {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
+    PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
@@ -323,18 +326,19 @@ class BuildPlanner {
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     std::vector<channel::Candidate> others;
+    build::HostRequest tools{.options = request_.tools};
     for (const channel::Candidate& package : resolution.packages) {
-      if (package.name != recipe.name) others.push_back(package);
+      if (package.name == recipe.name) continue;
+      others.push_back(package);
+      tools.provided.insert(package.name);
     }
     UsePackages(node, others, passed);
-    // The tests run with the tools of the build, whose node has looked at them.
-    const graph::Node* build_node = plan_.Find(built);
-    node.inputs["env"] = build_node->inputs["env"];
-    node.inputs["tools"] = build_node->inputs["tools"];
-    for (const char* tool : {"python", "conda"}) {
-      const auto named = build_node->options.find(tool);
-      if (named != build_node->options.end()) node.options.insert(*named);
-    }
+    // What the build found missing and took from a client comes from there for the tests too.
+    tools.host_env =
+        plan_.Find(built)->inputs["env"] == "conda" ? build::HostEnv::kConda : build::HostEnv::kSystem;
+    PTPKG_TRY(const build::HostPlan host, build::CheckTestTools(env_, recipe, tools),
+              "while looking for what the tests need");
+    PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
     node.needs.emplace("artifacts", packed);
     node.places.emplace("output", request_.output);
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "test"));

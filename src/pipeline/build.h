@@ -43,8 +43,8 @@ struct BuildPlan {
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
 /// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
-/// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors: those
-/// of PlanBuild and RunPlan.
+/// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors:
+/// those of PlanBuild and RunPlan.
 Result<BuildSummary> Build(Env& env, const BuildRequest& request);
 
 }  // namespace ptpkg::pipeline

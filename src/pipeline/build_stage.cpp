@@ -30,7 +30,9 @@ class BuildRun {
     PTPKG_TRY(native.recipe.recipe_dir, run_.Place("recipe"));
     PTPKG_TRY(const PackageInputs packages, ReadPackages(env_, run_));
     PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env_, run_));
-    PTPKG_TRY(const build::HostPlan host, ReadHost(env_, run_, native.recipe, packages));
+    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_, packages));
+    PTPKG_TRY(const build::HostPlan host, build::CheckTools(env_, native.recipe, request));
+    PTPKG_CHECK(CompareHost(env_, run_, host));
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
 
     PTPKG_TRY(WorkFolder work, WorkFolder::Create(env_, run_));
@@ -39,8 +41,8 @@ class BuildRun {
                         .subject = run_.subject(),
                         .packages = packages.packages,
                         .unpack = UnpackInto,
-                        .host_env = host.host_env,
-                        .options = ToolOptionsOf(run_),
+                        .host_env = request.host_env,
+                        .options = request.options,
                         .recipe_folder = folder});
     PTPKG_CHECK(std::move(work).Finish());
     return made;

@@ -123,42 +123,34 @@ Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run) {
   return text;
 }
 
-Result<void> SetHost(Env& env, graph::Node& node, const recipe::Recipe& recipe, const HostChoice& choice,
-                     const std::set<std::string>& provided) {
-  PTPKG_TRY(const build::HostPlan host,
-            build::CheckTools(
-                env, recipe, {.host_env = choice.host_env, .options = choice.options, .provided = provided}));
-  PTPKG_TRY(const std::string key, build::ToolKey(env, host));
+Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
+                     const build::ToolOptions& options) {
+  PTPKG_TRY(node.inputs["tools"], build::ToolKey(env, host));
   node.inputs["env"] = HostEnvName(host.host_env);
-  node.inputs["tools"] = key;
-  if (!choice.options.python.empty()) node.options["python"] = choice.options.python;
-  if (!choice.options.conda_exe.empty()) node.options["conda"] = choice.options.conda_exe;
+  if (!options.python.empty()) node.options["python"] = options.python;
+  if (!options.conda_exe.empty()) node.options["conda"] = options.conda_exe;
   return Ok();
 }
 
-build::ToolOptions ToolOptionsOf(const graph::NodeRun& run) {
-  return {.python = run.Option("python"), .conda_exe = run.Option("conda")};
-}
-
-Result<build::HostEnv> ReadHostEnv(const graph::NodeRun& run) {
+Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const PackageInputs& packages) {
+  build::HostRequest request{
+      .options = {.python = run.Option("python"), .conda_exe = run.Option("conda")},
+      .provided = packages.Names(),
+  };
   PTPKG_TRY(const std::string name, run.Text("env"));
   for (const build::HostEnv host_env : {build::HostEnv::kSystem, build::HostEnv::kConda}) {
-    if (HostEnvName(host_env) == name) return host_env;
+    if (HostEnvName(host_env) != name) continue;
+    request.host_env = host_env;
+    return request;
   }
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no host environment", name));
 }
 
-Result<build::HostPlan> ReadHost(Env& env, const graph::NodeRun& run, const recipe::Recipe& recipe,
-                                 const PackageInputs& packages) {
-  PTPKG_TRY(const build::HostEnv wanted, ReadHostEnv(run));
-  PTPKG_TRY(
-      build::HostPlan host,
-      build::CheckTools(env, recipe,
-                        {.host_env = wanted, .options = ToolOptionsOf(run), .provided = packages.Names()}));
+Result<void> CompareHost(Env& env, const graph::NodeRun& run, const build::HostPlan& host) {
   PTPKG_TRY(const std::string key, build::ToolKey(env, host));
   PTPKG_TRY(const std::string planned, run.Text("tools"));
   if (key != planned) return ChangedSince("the machine's tools");
-  return host;
+  return Ok();
 }
 
 Result<void> UnpackInto(Env& env, const AbsPath& package, const build::UnpackInto& target) {

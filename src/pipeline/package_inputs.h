@@ -33,19 +33,13 @@ Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file);
 /// Its text. Errors: kRefused when it is not as the plan says.
 Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run);
 
-struct HostChoice {
-  build::HostEnv host_env = build::HostEnv::kAuto;
-  build::ToolOptions options = {};
-};
-/// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of CheckTools.
-Result<void> SetHost(Env& env, graph::Node& node, const recipe::Recipe& recipe, const HostChoice& choice,
-                     const std::set<std::string>& provided);
-/// Errors: those of CheckTools; kRefused when the tools are not those of the plan.
-Result<build::HostPlan> ReadHost(Env& env, const graph::NodeRun& run, const recipe::Recipe& recipe,
-                                 const PackageInputs& packages);
-/// The input "env". Errors: kInvalidInput.
-Result<build::HostEnv> ReadHostEnv(const graph::NodeRun& run);
-build::ToolOptions ToolOptionsOf(const graph::NodeRun& run);
+/// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
+Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
+                     const build::ToolOptions& options);
+/// What the node's tools have to be looked for with. Errors: kInvalidInput.
+Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const PackageInputs& packages);
+/// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
+Result<void> CompareHost(Env& env, const graph::NodeRun& run, const build::HostPlan& host);
 
 /// build::UnpackFunction for conda packages.
 Result<void> UnpackInto(Env& env, const AbsPath& package, const build::UnpackInto& target);

@@ -70,7 +70,9 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
   PTPKG_TRY(const PackageInputs packages, ReadPackages(env, run));
   PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
-  PTPKG_TRY(const build::HostEnv host_env, ReadHostEnv(run));
+  PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run, packages));
+  PTPKG_TRY(const build::HostPlan host, build::CheckTestTools(env, recipe, request));
+  PTPKG_CHECK(CompareHost(env, run, host));
   PTPKG_TRY(const AbsPath log, run.Place("log"));
   PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
   PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
@@ -80,8 +82,8 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
             .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
             .packages = packages.packages,
             .unpack = UnpackInto,
-            .host_env = host_env,
-            .options = ToolOptionsOf(run),
+            .host_env = request.host_env,
+            .options = request.options,
             .work = work.path(),
             .log_file = log,
             .recipe_folder = folder});

@@ -59,6 +59,21 @@ class Plan(harness.Case):
             done = self.ptpkg("run-node", file, "build/toy-1.0-0", exit_code=3)
             self.assertIn(f"the subject '{subject}'", done.stderr)
 
+    def test_tests_refuse_other_tools_than_those_of_the_plan(self):
+        tools = self.scratch / "tools"
+        tools.mkdir()
+        toy = self.recipe(rest="tests: [{script: [\"ninja\"], requirements: {run: [ninja]}}]\n")
+        tool = tools / "ninja"
+        tool.write_text("#!/bin/sh\necho ninja 1.0\n")
+        tool.chmod(0o755)
+        path = {"PATH": f"{tools}:{os.environ['PATH']}"}
+        plan = self.plan(toy, "--env", "system", **path)
+        for node in ("build", "conda"):
+            self.ptpkg("run-node", plan, f"{node}/toy-1.0-0", **path)
+        tool.write_text("#!/bin/sh\necho ninja 2.0\n")
+        done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
+        self.assertIn("the machine's tools changed after the plan was made", done.stderr)
+
     def test_a_test_keeps_its_work_folder(self):
         toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")
         done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
