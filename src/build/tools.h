@@ -22,8 +22,8 @@ enum class HostEnv : std::uint8_t {
 
 /// What the user chose instead of what PATH offers.
 struct ToolOptions {
-  std::string python;     ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
-  std::string conda_exe;  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
+  std::string python = {};  ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
+  std::string conda_exe = {};  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
 };
 
 /// One program of the machine.

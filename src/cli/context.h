@@ -38,8 +38,6 @@ class Context {
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;
 
-  /// As if the caller's environment had it: a flag wins over the variable of the same meaning.
-  void SetVariable(const std::string& name, const std::string& value) { env_->variables[name] = value; }
   /// The path for people: relative where it lies below the working directory.
   [[nodiscard]] std::string Shown(std::string_view path) const;
 

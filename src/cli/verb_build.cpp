@@ -55,6 +55,25 @@ Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& na
   return formats;
 }
 
+/// A program as a flag names it: one with '/' is a path from the working directory, others are looked up.
+Result<std::string> ProgramName(const Context& context, const std::string& text) {
+  if (text.find('/') == std::string::npos) return text;
+  PTPKG_TRY(const AbsPath path, context.Path(text));
+  return path.str();
+}
+
+/// What the flags name goes into the plan, so that its nodes find the same programs on another day.
+Result<build::ToolOptions> ToolOptionsOf(const Context& context, const BuildFlags& flags) {
+  std::vector<std::string> interpreters;
+  for (const std::string& text : Split(flags.python_exe, ':')) {
+    PTPKG_TRY(std::string name, ProgramName(context, text));
+    interpreters.push_back(std::move(name));
+  }
+  build::ToolOptions options{.python = Join(interpreters, ":")};
+  PTPKG_TRY(options.conda_exe, ProgramName(context, flags.conda_exe));
+  return options;
+}
+
 Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const BuildFlags& flags) {
   pipeline::BuildRequest request;
   PTPKG_TRY(request.recipes, ResolvePaths(context, flags.inputs));
@@ -69,6 +88,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const Bu
   PTPKG_TRY(request.output, context.Path(flags.output));
   if (flags.host_env == "system") request.host_env = build::HostEnv::kSystem;
   if (flags.host_env == "conda") request.host_env = build::HostEnv::kConda;
+  PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
@@ -120,26 +140,6 @@ Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary,
   return CodeOfIndex(summary.left_out.size());
 }
 
-/// A program as a flag names it: one with '/' is a path from the working directory, others are looked up.
-Result<std::string> ProgramName(const Context& context, const std::string& text) {
-  if (text.find('/') == std::string::npos) return text;
-  PTPKG_TRY(const AbsPath path, context.Path(text));
-  return path.str();
-}
-
-/// Flags win over the variables of the same meaning.
-Result<void> TakeProgramFlags(Context& context, const BuildFlags& flags) {
-  std::vector<std::string> interpreters;
-  for (const std::string& text : Split(flags.python_exe, ':')) {
-    PTPKG_TRY(std::string name, ProgramName(context, text));
-    interpreters.push_back(std::move(name));
-  }
-  if (!flags.python_exe.empty()) context.SetVariable("PTPKG_PYTHON", Join(interpreters, ":"));
-  PTPKG_TRY(const std::string client, ProgramName(context, flags.conda_exe));
-  if (!client.empty()) context.SetVariable("PTPKG_CONDA_EXE", client);
-  return Ok();
-}
-
 /// `--plan`: the nodes and what would become of each, or with --json all that another executor needs.
 Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output) {
   if (context.json()) {
@@ -152,7 +152,6 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
-  PTPKG_CHECK(TakeProgramFlags(context, flags));
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));

@@ -50,6 +50,22 @@ class Plan(harness.Case):
                               stdout=subprocess.PIPE, text=True).stdout
         self.assertIn("# a remark", text)
 
+    def test_named_programs_are_in_the_plan(self):
+        venv = self.scratch / "venv"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        # An interpreter that is not that of PATH, with a package of its own that the recipe requires.
+        site, = (venv / "lib").glob("python3*/site-packages")
+        for name in ("pip", "onlyhere"):
+            (site / f"{name}-1.0.dist-info").mkdir()
+            (site / f"{name}-1.0.dist-info/METADATA").write_text(
+                f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        toy = self.recipe(rest="requirements: {host: [python, onlyhere]}\n")
+        plan = self.plan(toy, "--env", "system", "--python-exe", venv / "bin/python",
+                         "--conda-exe", self.scratch / "mamba")
+        options = json.loads(plan.read_text())["nodes"][0]["options"]
+        self.assertEqual(options, {"python": str(venv / "bin/python"), "conda": str(self.scratch / "mamba")})
+        self.ptpkg("run-node", plan, "build/toy-1.0-0")
+
     def test_a_plan_that_somebody_wrote_leads_nowhere(self):
         whole = json.loads(self.plan(self.recipe()).read_text())
         for subject in ("../../../escape", "", "a/b"):
