@@ -11,6 +11,7 @@
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
 #include "pipeline/work_folder.h"
+#include "support/hash.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -23,8 +24,19 @@ using graph::NodeRun;
 // Raised when equal inputs give other bytes.
 constexpr int kRepackVersion = 1;
 
+/// The file that the plan names; it may have been replaced since, or be another one on this machine.
+Result<AbsPath> PlannedArtifact(Env& env, const NodeRun& run) {
+  PTPKG_TRY(AbsPath artifact, run.Place("artifact"));
+  PTPKG_TRY(const Json planned, run.Input("artifact"));
+  PTPKG_TRY(const std::string sha256, JsonString(planned, "sha256", "the input 'artifact'"));
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, artifact));
+  if (digests.sha256.Hex() == sha256) return artifact;
+  return Error(ErrorCode::kRefused, fmt::format("'{}' changed after the plan was made", artifact.str()))
+      .WithHint("run the command again");
+}
+
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
-  PTPKG_TRY(const AbsPath artifact, run.Place("artifact"));
+  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
   convert::WheelToCondaOptions options;
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.build_string, run.Text("build string"));
@@ -54,7 +66,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
 }
 
 Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
-  PTPKG_TRY(const AbsPath artifact, run.Place("artifact"));
+  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
   convert::CondaToWheelOptions options;
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.distribution, run.Text("distribution"));

@@ -1,7 +1,9 @@
-// What repacking plans before it reads a wheel.
+// What repacking plans before it reads a wheel, and what it refuses to run.
 
 #include "graph/plan.h"
 #include "pipeline/repack.h"
+#include "pipeline/run_plan.h"
+#include "support/atomic_file.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -29,6 +31,19 @@ TEST(PlanRepack, PatchReleasesOfPythonShareTheirResult) {
   request.python = "3.11.7";
   ASSERT_OK_AND_ASSIGN(const graph::Plan plan, PlanRepack(env, request));
   EXPECT_EQ(plan.nodes.front().inputs.at("python"), "3.11");
+}
+
+TEST(RunRepack, AnArtifactThatChangedSinceThePlanIsRefused) {
+  for (const char* name : {"toy-1.0-py3-none-any.whl", "toy-1.0-0.conda"}) {
+    test::TestEnv env;
+    RepackRequest request;
+    request.input = env.dir().WriteFile(name, "as it was");
+    request.output = env.dir().path() / "dist";
+    ASSERT_OK_AND_ASSIGN(const graph::Plan plan, PlanRepack(env, request));
+    ASSERT_OK(WriteFile(env->fs, request.input, "as it is"));
+    EXPECT_THAT(RunPlan(env, plan, request.output, {}),
+                FailsWith(ErrorCode::kRefused, HasSubstr("changed after the plan was made")));
+  }
 }
 
 }  // namespace
