@@ -17,7 +17,7 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
     return change.tier != elf::WriteTier::kNothing;
   });
   if (plan.empty()) {
-    task.Skipped("no ELF files");
+    task.Skipped("nothing to change");
     return Ok();
   }
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
