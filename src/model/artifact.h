@@ -1,5 +1,5 @@
 #pragma once
-// A finished file with the receipt of its making. Layer: model.
+// A finished file and its digests. Layer: model.
 // Digests are those computed while writing: nobody hashes the file again.
 
 #include <optional>

@@ -4,7 +4,7 @@
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
 //   downloads/<sha256>/<name>       sources
-//   kept/<name>/, work/<name>/      work folders that --keep-work or an interrupted run left on purpose
+//   kept/<subject>-<key>/           work folders that --keep-work left
 //   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
 
 #include <chrono>

@@ -37,7 +37,7 @@ std::optional<AbsPath> OutputOf(const graph::Node& node);
 /// A result made of records in the output folder: their files lie at their places.
 graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records);
 
-/// For PackedNode::find: the artifacts of this key in the output folder of place "output", when they are as
+/// For Stage::find: the artifacts of this key in the output folder of place "output", when they are as
 /// many as `count`.
 Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
                                                     std::size_t count);

@@ -2,20 +2,18 @@
 // The stages that plans are made of. Layer: pipeline. What a stage reads of its node is said here; a place or
 // input that is missing is an error that names it.
 //
-// stage         makes                          needs                     inputs
-// build         tree/ and licenses/            "package NAME"…           recipe (NativeBuild), script,
-// source,
-//                                                                        recipe folder, packages, env, tools
-// conda         .conda, .tar.bz2               "staged tree"             recipe, recipe file, recipe folder,
-//                                                                        formats, run exports
-// wheel         .whl                           "staged tree"             recipe, wanted
-// repack-conda  .conda, .tar.bz2 of a wheel                              artifact, formats, layout, …
-// repack-wheel  .whl of a conda package                                  artifact, layout, distribution
-// check         nothing; findings              "artifacts"               allow unresolved, prefix may stay
-// test          nothing; findings              "artifacts", "package …"  recipe, recipe folder, packages,
-//                                                                        env, tools
-// publish       names in the output folder     all of a variant
-// index         index files                    all publications
+//   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
+//                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch
+//   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: recipe, recipe file, recipe folder,
+//                 formats, run exports
+//   wheel         .whl. Needs "staged tree". Inputs: recipe, wanted
+//   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, python
+//   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution
+//   check         findings. Needs "artifacts", "staged tree". Inputs: allow unresolved, prefix may stay
+//   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
+//                 packages
+//   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests
+//   index         index files. Needs all publications
 //
 // A stage that packs returns {"artifacts": [ArtifactRecord…]}, and one that repacks also {"forbidden": [texts
 // that no file of them may hold]}, which the build stage returns with its staged tree; with the record's

@@ -1,8 +1,8 @@
 #pragma once
 // Scratch folders and files: made with a lease, removed by one rule when nobody holds it. Layer: support.
 //
-//   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a folder: ".lease" (lease.h) and "d", the part for its
-//   user <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)
+//   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a folder: ".lease" (lease.h), and "d" for its user
+//   <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)
 //
 // The name tells what is scratch, wherever it lies, the lock who uses it. Names of earlier versions, with a
 // process id ("check-4711-0"), are known too: they hold no lock, hence nobody uses them.
