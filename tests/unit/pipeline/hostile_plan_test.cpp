@@ -21,7 +21,9 @@ class HostilePlanTest : public BuildFixture {
   void ExpectWords(const graph::Plan& plan, const graph::Node& node, const std::string& what) {
     EXPECT_NO_THROW({
       const auto ran = RunIn(plan, node.id);
-      if (!ran) EXPECT_FALSE(ran.error().message().empty());
+      if (!ran) {
+        EXPECT_FALSE(ran.error().message().empty());
+      }
     }) << node.id
        << ": " << what;
   }
