@@ -48,7 +48,8 @@ TEST_F(HostilePlanTest, AnyInputMayBeAnything) {
     for (const char* field : {"name", "version", "build_string", "subdir"}) {
       if (node.inputs.contains("recipe")) places.insert(std::string("/recipe/") + field);
     }
-    for (const auto& [pointer, leaf] : node.inputs.flatten().items()) {
+    const Json flat = node.inputs.flatten();
+    for (const auto& [pointer, leaf] : flat.items()) {
       if (!pointer.starts_with("/recipe/")) places.insert(pointer);
     }
     for (const std::string& place : places) {
