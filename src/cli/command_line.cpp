@@ -122,6 +122,7 @@ class LineParser {
       return Usage(program_, verb, fmt::format("'{}' needs '{}' too", option.LongName(), option.needs));
     }
     for (const std::string& text : bound.texts) PTPKG_CHECK(CheckChoice(option, text));
+    if (option.given != nullptr) option.given->insert(option.LongName());
     return std::visit([&](auto target) { return Put(bound, target); }, option.target);
   }
 

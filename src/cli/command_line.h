@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -39,9 +40,10 @@ struct Option {
                            ///< and ARTIFACT complete files.
   std::string help;        ///< Ends without a period.
   Target target;
-  std::vector<std::string> choices = {};  ///< Values allowed; empty: any.
-  std::string group = {};                 ///< Heading in --help; "" = "Options".
-  std::string needs = {};                 ///< "--recipe": has no meaning without that one.
+  std::vector<std::string> choices = {};   ///< Values allowed; empty: any.
+  std::string group = {};                  ///< Heading in --help; "" = "Options".
+  std::string needs = {};                  ///< "--recipe": has no meaning without that one.
+  std::set<std::string>* given = nullptr;  ///< Gets LongName() when the line has it, whatever the value.
   int words = 0;  ///< Positional, before another: exactly so many words. 0: all that are left.
 
   [[nodiscard]] bool IsPositional() const { return names.front() != '-'; }

@@ -1,7 +1,10 @@
 // ptpkg build, conda and wheel. Layer: cli.
 
+#include <array>
 #include <fmt/core.h>
 #include <memory>
+#include <set>
+#include <span>
 
 #include "cli/build_summary.h"
 #include "cli/findings.h"
@@ -38,6 +41,7 @@ struct BuildFlags {
   bool dry_run = false;
   bool plan = false;
   std::string test = "run";
+  std::set<std::string> given;  ///< Long names of the options that the line has.
 };
 
 Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
@@ -191,15 +195,41 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
+// Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
+constexpr std::array<std::string_view, 7> kOfRecipes = {"--variants",   "--select",    "--source", "--env",
+                                                        "--python-exe", "--conda-exe", "--test"};
+constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
+                                                          "--python", "--distribution"};
+
+/// An option that is silently dropped makes another package than was asked for.
+Result<void> RefuseOptions(const BuildFlags& flags, std::span<const std::string_view> useless, bool repack) {
+  for (const std::string_view name : useless) {
+    if (!flags.given.contains(std::string(name))) continue;
+    const std::string& input = flags.inputs.front();
+    if (repack) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("'{}' is for recipes, and '{}' is a finished package", name, input))
+          .WithHint("leave it out: a package is repacked as it is");
+    }
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' is for a package that is repacked, and '{}' is a recipe", name, input))
+        .WithHint("leave it out: the recipe and its variants say what is built");
+  }
+  return Ok();
+}
+
 /// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
 Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   const std::string& first = flags.inputs.front();
-  if (conda && first.ends_with(".whl")) return RunRepack(context, flags);
-  if (!conda && IsPackage(first)) return RunRepack(context, flags);
+  if (conda ? first.ends_with(".whl") : IsPackage(first)) {
+    PTPKG_CHECK(RefuseOptions(flags, kOfRecipes, true));
+    return RunRepack(context, flags);
+  }
   if (first.ends_with(".whl") || IsPackage(first)) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is of this family already", first))
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
   }
+  PTPKG_CHECK(RefuseOptions(flags, kOfArtifacts, false));
   if (flags.formats.empty()) {
     flags.formats = conda ? std::vector<std::string>{"conda", "tar.bz2"} : std::vector<std::string>{"wheel"};
   }
@@ -273,6 +303,7 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const char* input, std::vec
                      .target = &flags.layout,
                      .choices = pipeline::LayoutNames()});
   std::move(own.begin(), own.end(), std::back_inserter(options));
+  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 

@@ -90,6 +90,22 @@ class Plan(harness.Case):
         done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
         self.assertIn("the machine's tools changed after the plan was made", done.stderr)
 
+    def test_flags_of_the_other_form_are_refused_by_name(self):
+        toy = self.recipe()
+        for verb, flags in (("conda", ["--build-number", "0"]), ("conda", ["--build-string", "zzz"]),
+                            ("conda", ["--python", "3.11"]), ("conda", ["--layout", "pytorch-conda"]),
+                            ("wheel", ["--distribution", "toy"]), ("wheel", ["--layout", "pytorch-conda"])):
+            done = self.ptpkg(verb, toy, *flags, exit_code=2)
+            self.assertIn(f"'{flags[0]}' ", done.stderr)
+            self.assertIn("is a recipe", done.stderr)
+        for flags in (["--env", "auto"], ["--select", "python=3.11"], ["--test", "run"],
+                      ["--source", "toy=x"], ["--variants", "v.yaml"], ["--python-exe", "python3"],
+                      ["--conda-exe", "conda"]):
+            done = self.ptpkg("conda", "toy-1.0-py3-none-any.whl", *flags, exit_code=2)
+            self.assertIn(f"'{flags[0]}' ", done.stderr)
+            self.assertIn("toy-1.0-py3-none-any.whl", done.stderr)
+        self.assertFalse((self.scratch / "dist").exists())
+
     def test_a_test_keeps_its_work_folder(self):
         toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")
         done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
