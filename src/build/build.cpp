@@ -97,12 +97,11 @@ class Builder {
   }
 
   Result<void> RunTheScript(const HostPrefix& host, const std::string& text) {
-    PTPKG_TRY(std::set<std::string> mentioned, MentionedVariables(env_, recipe_, text, folder_));
     const EnvironmentInput environment{.recipe = recipe_,
                                        .layout = input_.layout,
                                        .source_root = input_.source_root,
                                        .tools = host.tools(),
-                                       .mentioned = std::move(mentioned)};
+                                       .mentioned = input_.mentioned};
     const bool shell = recipe_.script.interpreter == "bash";
     // A copy below the root: an edit of the recipe during the build has no part in it.
     return RunBuildScript(env_, {.stage = "build",

@@ -4,6 +4,7 @@
 // (docs/formats/build-environment.md).
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct BuildInput {
   WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   ToolOptions options = {};
+  std::set<std::string> mentioned = {};  ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
       {};  ///< As it was hashed; nullopt: read now, without exceptions.
 };

@@ -18,7 +18,7 @@ struct EnvironmentInput {
   const WorkLayout& layout;
   const AbsPath& source_root;
   const ToolSet& tools;  ///< `python` is the one below the prefix.
-  /// Which of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH the script gets (MentionedVariables).
+  /// Which of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH the script gets (recipe::NativeBuild).
   std::set<std::string> mentioned = {};
 };
 

@@ -1,11 +1,11 @@
 #include "build/recipe_folder.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <optional>
+#include <set>
 
-#include "recipe/native_build.h"
+#include "build/script.h"
 #include "recipe/recipe_json.h"
 #include "recipe/yaml_text.h"
 #include "source/walk.h"
@@ -38,6 +38,18 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
 Error ChangedMeanwhile(const RelPath& path) {
   return Error(ErrorCode::kRefused, fmt::format("'{}' of the recipe's folder changed meanwhile", path.str()))
       .WithHint("run ptpkg again");
+}
+
+/// Those of at most kLargestRecipeFile, by name. Errors: ChangedMeanwhile.
+Result<std::map<std::string, std::string>> SmallFiles(Env& env, const RecipeFolder& folder) {
+  std::map<std::string, std::string> files;
+  for (const TreeEntry& entry : folder.tree.entries) {
+    if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
+    PTPKG_TRY(std::string text, ReadFile(env.fs, folder.tree.root / entry.path));
+    if (HashText(text) != entry.sha256) return ChangedMeanwhile(entry.path);
+    files.emplace(entry.path.str(), std::move(text));
+  }
+  return files;
 }
 
 class FolderReader {
@@ -165,12 +177,8 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::R
                                                        const std::string& written,
                                                        const RecipeFolder& folder) {
   std::map<std::string, std::string> files;
-  for (const TreeEntry& entry : folder.tree.entries) {
-    if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
-    PTPKG_TRY(std::string text, ReadFile(env.fs, folder.tree.root / entry.path));
-    if (HashText(text) != entry.sha256) return ChangedMeanwhile(entry.path);
-    files.emplace("recipe/" + entry.path.str(), std::move(text));
-  }
+  PTPKG_TRY(auto small, SmallFiles(env, folder));
+  for (auto& [name, text] : small) files.emplace("recipe/" + name, std::move(text));
   files["recipe/recipe.yaml"] = written;
   files["recipe/rendered_recipe.yaml"] = recipe::YamlText(recipe::RecipeToJson(recipe));
   files["recipe/variant_config.yaml"] = recipe::YamlText(Json(recipe.variant));
@@ -187,23 +195,16 @@ std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe) {
   return {{"tests/tests.yaml", recipe::YamlText(recipe::TestsToJson(tests))}};
 }
 
-Result<std::set<std::string>> MentionedVariables(Env& env, const recipe::Recipe& recipe,
-                                                 std::string_view text, const RecipeFolder& folder) {
-  constexpr std::array<const char*, 3> kNames = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
-  std::set<std::string> mentioned;
-  const auto look = [&](std::string_view where) {
-    for (const char* name : kNames) {
-      if (recipe::MentionsVariable(where, name)) mentioned.insert(name);
-    }
-  };
-  look(text);
-  for (const auto& [name, value] : recipe.script.env) look(value);
-  for (const TreeEntry& entry : folder.tree.entries) {
-    if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestRecipeFile) continue;
-    PTPKG_TRY(const std::string content, ReadFile(env.fs, folder.tree.root / entry.path));
-    look(content);
-  }
-  return mentioned;
+Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
+                                               const RecipeFolder& folder) {
+  std::vector<std::string> texts;
+  PTPKG_TRY(const std::optional<std::string> script,
+            BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
+  if (script) texts.push_back(*script);
+  for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
+  PTPKG_TRY(auto files, SmallFiles(env, folder));
+  for (auto& [name, text] : files) texts.push_back(std::move(text));
+  return texts;
 }
 
 }  // namespace ptpkg::build

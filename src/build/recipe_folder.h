@@ -2,7 +2,6 @@
 // The folder of a recipe: what a script may read of it, what a package keeps of it. Layer: build.
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -41,10 +40,10 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::R
 /// tests that an installed package can run.
 std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe);
 
-/// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that the build script `text`, its environment or a
-/// file of the folder mentions. The others do not reach the script, so that a new build number does not mean
-/// a new build (recipe/native_build.h). Errors: kIo.
-Result<std::set<std::string>> MentionedVariables(Env& env, const recipe::Recipe& recipe,
-                                                 std::string_view text, const RecipeFolder& folder);
+/// The texts in which names of variables are looked for (recipe/native_build.h): the build script, its
+/// environment's values, and the folder's files of at most 1 MiB. Errors: kRefused for a file that changed
+/// since it was hashed; those of BuildScriptText.
+Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
+                                               const RecipeFolder& folder);
 
 }  // namespace ptpkg::build

@@ -224,27 +224,11 @@ class BuildPlanner {
             .subdir = recipe.subdir};
   }
 
-  /// The script and the text files that it can see, in which names of variables are looked for.
-  Result<std::vector<std::string>> TextsOf(const recipe::Recipe& recipe, const build::RecipeFolder& folder) {
-    constexpr std::uint64_t kLargestText = 1U << 20U;
-    std::vector<std::string> texts;
-    PTPKG_TRY(const std::optional<std::string> script,
-              build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
-    if (script) texts.push_back(*script);
-    for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
-    for (const TreeEntry& entry : folder.tree.entries) {
-      if (entry.kind != FileKind::kRegular || entry.size_bytes > kLargestText) continue;
-      PTPKG_TRY(std::string text, ReadFile(env_.fs, folder.tree.root / entry.path));
-      texts.push_back(std::move(text));
-    }
-    return texts;
-  }
-
   Result<std::string> AddBuild(const recipe::Recipe& recipe, const channel::Resolution& resolution,
                                const build::RecipeFolder& folder, const std::optional<AbsPath>& source,
                                std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
-    PTPKG_TRY(const std::vector<std::string> texts, TextsOf(recipe, folder));
+    PTPKG_TRY(const std::vector<std::string> texts, build::SearchedTexts(env_, recipe, folder));
     node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));

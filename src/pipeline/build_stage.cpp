@@ -43,6 +43,7 @@ class BuildRun {
                         .unpack = UnpackInto,
                         .host_env = request.host_env,
                         .options = request.options,
+                        .mentioned = native.mentioned,
                         .recipe_folder = folder});
     PTPKG_CHECK(std::move(work).Finish());
     return made;

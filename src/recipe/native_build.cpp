@@ -57,9 +57,12 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.ptpkg.allow_empty = recipe.ptpkg.allow_empty;
   part.recipe_dir = recipe.recipe_dir;
   part.recipe_file = recipe.recipe_file;
-  if (mentioned("PKG_BUILDNUM")) part.build_number = recipe.build_number;
-  if (mentioned("PKG_BUILD_STRING")) part.build_string = recipe.build_string;
-  if (mentioned("PKG_HASH")) part.hash = recipe.hash;
+  for (const char* name : {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}) {
+    if (mentioned(name)) native.mentioned.insert(name);
+  }
+  if (native.mentioned.contains("PKG_BUILDNUM")) part.build_number = recipe.build_number;
+  if (native.mentioned.contains("PKG_BUILD_STRING")) part.build_string = recipe.build_string;
+  if (native.mentioned.contains("PKG_HASH")) part.hash = recipe.hash;
   for (const auto& [key, value] : recipe.variant) {
     if (mentioned(key) || IsRequired(recipe.requirements, key)) part.variant.emplace(key, value);
   }

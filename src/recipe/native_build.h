@@ -8,6 +8,7 @@
 // others are not in the script's environment either, so that nothing can depend on what the key does not
 // hold. conda-build treats its variant keys the same way (metadata.py get_used_vars).
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@ struct NativeBuild {
   /// Name, version, sources, script, build and host requirements, file globs, entry points, licence globs,
   /// system packages, subdir, and the variables that are mentioned. All other fields have their defaults.
   Recipe recipe;
+  /// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no others.
+  std::set<std::string> mentioned = {};
 };
 
-/// `texts`: the script and the files of the recipe's folder, searched for names of variables.
+/// `texts`: build::SearchedTexts, in which names of variables are looked for.
 NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& texts);
 
 /// True if `name` stands in `text` as a whole word ([A-Za-z0-9_] on neither side).

@@ -133,11 +133,17 @@ Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
   return recipe;
 }
 
-Json EncodeNativeBuild(const NativeBuild& native) { return EncodeRecipe(native.recipe); }
+Json EncodeNativeBuild(const NativeBuild& native) {
+  Json json = EncodeRecipe(native.recipe);
+  json["mentioned variables"] = native.mentioned;
+  return json;
+}
 
 Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where) {
   PTPKG_TRY(Recipe recipe, DecodeRecipe(json, where));
-  return NativeBuild{.recipe = std::move(recipe)};
+  if (!json.contains("mentioned variables")) return Unreadable(where, "'mentioned variables' is missing");
+  PTPKG_TRY(const std::vector<std::string> names, JsonStringsOr(json, "mentioned variables", {}, where));
+  return NativeBuild{.recipe = std::move(recipe), .mentioned = {names.begin(), names.end()}};
 }
 
 }  // namespace ptpkg::recipe

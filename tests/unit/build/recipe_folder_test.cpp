@@ -144,19 +144,16 @@ TEST_F(RecipeFolderTest, GivesTheTestsThatAnInstalledPackageCanRun) {
             "- python:\n    imports:\n      - toy\n    pip_check: true\n");
 }
 
-TEST_F(RecipeFolderTest, KnowsWhichVariablesAreMentioned) {
-  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
-  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", folder), IsOkAndHolds(IsEmpty()));
-  EXPECT_THAT(MentionedVariables(env_, recipe_, "echo ${PKG_HASH}", folder),
-              IsOkAndHolds(ElementsAre("PKG_HASH")));
-  EXPECT_THAT(MentionedVariables(env_, recipe_, "echo $PKG_HASH_OF", folder), IsOkAndHolds(IsEmpty()));
+TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {
   recipe_.script.env = {{"X", "-$PKG_BUILD_STRING"}};
-  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", folder),
-              IsOkAndHolds(ElementsAre("PKG_BUILD_STRING")));
-  recipe_.script.env.clear();
   env_.dir().WriteFile("r/helper.py", "os.environ['PKG_BUILDNUM']");
-  ASSERT_OK_AND_ASSIGN(const RecipeFolder more, Read());
-  EXPECT_THAT(MentionedVariables(env_, recipe_, "make", more), IsOkAndHolds(ElementsAre("PKG_BUILDNUM")));
+  env_.dir().WriteFile("r/large.bin", std::string((1U << 20U) + 1, 'x'));
+  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
+  EXPECT_THAT(
+      SearchedTexts(env_, recipe_, folder),
+      IsOkAndHolds(ElementsAre("make\n", "-$PKG_BUILD_STRING", "make\n", "os.environ['PKG_BUILDNUM']", "x")));
+  ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "helper.py", "other"));
+  EXPECT_THAT(SearchedTexts(env_, recipe_, folder), FailsWith(ErrorCode::kRefused, HasSubstr("helper.py")));
 }
 
 }  // namespace

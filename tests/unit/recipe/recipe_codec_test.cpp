@@ -187,6 +187,14 @@ TEST(NativeBuild, KeepsVariablesThatAreMentionedOrRequired) {
   EXPECT_EQ(NativeBuildOf(recipe, {"echo $PKG_BUILDNUM"}).recipe.build_number, 3U);
   EXPECT_EQ(NativeBuildOf(recipe, {"echo ${PKG_BUILD_STRING}"}).recipe.build_string, "py311_3");
   EXPECT_EQ(NativeBuildOf(recipe, {"os.environ['PKG_HASH']"}).recipe.hash, "abcdef0");
+  EXPECT_EQ(NativeBuildOf(recipe, {"make", "$PKG_HASH"}).mentioned, std::set<std::string>{"PKG_HASH"});
+  const Json encoded = EncodeNativeBuild(NativeBuildOf(recipe, {"$PKG_HASH", "$PKG_BUILDNUM"}));
+  ASSERT_OK_AND_ASSIGN(const NativeBuild decoded, DecodeNativeBuild(encoded, "a plan"));
+  EXPECT_EQ(decoded.mentioned, (std::set<std::string>{"PKG_BUILDNUM", "PKG_HASH"}));
+  Json bad = encoded;
+  bad.erase("mentioned variables");
+  EXPECT_THAT(DecodeNativeBuild(bad, "a plan"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'mentioned variables'")));
   EXPECT_EQ(NativeBuildOf(recipe, {"echo $python"}).recipe.variant.size(), 1U);
   EXPECT_EQ(NativeBuildOf(recipe, {"echo $python_impl"}).recipe.variant.size(), 0U);
   Recipe requiring = recipe;
