@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
 
 #include "source/walk.h"
 #include "support/parallel.h"
@@ -52,20 +53,20 @@ Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
   return entries;
 }
 
-Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
-  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
-  const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
-  Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
+namespace {
+
+/// Of `entries` below `root`. `advance` hears of bytes that were read.
+Result<Sha256> DigestEntries(Env& env, const AbsPath& root, std::vector<TreeEntry> entries,
+                             const std::function<void(std::uint64_t)>& advance) {
   const auto digest_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
     if (entries[i].kind != FileKind::kRegular) return Ok();
     PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entries[i].path));
     entries[i].sha256 = digests.sha256;
-    task.Advance(digests.size_bytes);
+    advance(digests.size_bytes);
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
-  task.Done();
   // Only the executable bit of a mode travels into the copy's meaning; umask and the like must not.
   for (TreeEntry& entry : entries) {
     entry.mode = entry.kind == FileKind::kRegular && (entry.mode & 0100U) == 0 ? 0644 : 0755;
@@ -73,8 +74,20 @@ Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
   return TreeDigest(StagedTree{.root = root, .entries = std::move(entries)});
 }
 
-Result<void> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
-  PTPKG_TRY(const std::vector<TreeEntry> entries, ListFolder(env, root));
+}  // namespace
+
+Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
+  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
+  const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
+  Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
+  PTPKG_TRY(const Sha256 digest,
+            DigestEntries(env, root, std::move(entries), [&](std::uint64_t bytes) { task.Advance(bytes); }));
+  task.Done();
+  return digest;
+}
+
+Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
+  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
   std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
   for (const TreeEntry& entry : entries) {
     PTPKG_CHECK(env.cancel.Check());
@@ -92,7 +105,7 @@ Result<void> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destinatio
     if ((entry.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(target, entry.mode | 0200U));
     task.Advance(entry.size_bytes);
   }
-  return Ok();
+  return DigestEntries(env, destination, std::move(entries), [](std::uint64_t) {});
 }
 
 namespace {

@@ -20,8 +20,9 @@ Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root);
 Result<Sha256> DigestFolder(Env& env, const AbsPath& root);
 
 /// Copies what ListFolder gives into the existing folder `destination`; files become writable by the
-/// owner. Advances `task` by the bytes copied. Errors: kAlreadyExists.
-Result<void> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task);
+/// owner. Advances `task` by the bytes copied. Returns what DigestFolder would say of `root`, but of the
+/// bytes that were copied, should it change meanwhile. Errors: kAlreadyExists.
+Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task);
 
 /// Moves all of folder `from` into folder `to`, joining folders. Errors: kInvalidInput naming the path
 /// that both hold (nothing is overwritten, no symlink of `to` is followed).

@@ -70,20 +70,13 @@ class Preparer {
 
   Result<Sha256> Key() {
     PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
-    KeyHasher hasher;
-    for (const Origin& origin : origins) {
-      PTPKG_TRY(const std::string content, ContentKey(origin));
-      hasher.Add("content", content);
-      hasher.Add("file_name", origin.source.file_name);
-      hasher.Add("target_directory", origin.source.target_directory);
-      for (const std::string& patch : origin.source.patches) {
-        PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe_.recipe_dir, patch));
-        PTPKG_TRY(const Digests digests, HashFile(env_.fs, path),
-                  fmt::format("while reading patch '{}'", patch));
-        hasher.Add("patch", digests.sha256.Hex());
-      }
-    }
-    return hasher.Finish();
+    return KeyOf(
+        origins, [&](std::size_t i) { return ContentKey(origins[i]); },
+        [&](std::size_t i, std::size_t j) -> Result<Sha256> {
+          PTPKG_TRY(const AbsPath patch, PatchOf(origins[i], j));
+          PTPKG_TRY(const Digests digests, HashFile(env_.fs, patch));
+          return digests.sha256;
+        });
   }
 
   Result<SourceTree> Run(const AbsPath& destination) {
@@ -94,19 +87,61 @@ class Preparer {
     }
     PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, destination.Parent(), ".sources"));
-    const AbsPath tree = scratch.path() / "tree";
+    scratch_ = scratch.path();
+    // Everything is copied and then hashed, once: an edit of the original cannot come between.
+    PTPKG_TRY(const Sha256 key,
+              KeyOf(
+                  origins, [&](std::size_t i) { return TakeContent(origins[i], i); },
+                  [&](std::size_t i, std::size_t j) { return TakePatch(origins[i], i, j); }));
+    if (options_.planned && key != *options_.planned) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("the sources of '{}' changed after the plan was made", recipe_.name))
+          .WithHint("run the command again; do not edit sources while they are built");
+    }
+    const AbsPath tree = scratch_ / "tree";
     PTPKG_CHECK(env_.fs.MakeDirs(tree));
     for (std::size_t i = 0; i < origins.size(); ++i) {
       PTPKG_CHECK(env_.cancel.Check());
-      const AbsPath part = scratch.path() / fmt::format("part-{}", i);
-      PTPKG_CHECK(PlaceOne(origins[i], part, tree));
+      PTPKG_CHECK(PlaceOne(origins[i], i, tree));
     }
-    PTPKG_TRY(const StagedTree content, ScanTree(env_, tree));
     PTPKG_CHECK(env_.fs.Rename(tree, destination));
-    return SourceTree{.root = destination, .digest = TreeDigest(content)};
+    return SourceTree{.root = destination, .key = key};
   }
 
  private:
+  /// `content` says what an origin holds, `patch` gives the digest of one of its patches.
+  template <class Content, class Patch>
+  Result<Sha256> KeyOf(const std::vector<Origin>& origins, const Content& content, const Patch& patch) {
+    KeyHasher hasher;
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      PTPKG_CHECK(env_.cancel.Check());
+      const recipe::Source& source = origins[i].source;
+      PTPKG_TRY(const std::string held, content(i));
+      hasher.Add("content", held);
+      hasher.Add("file_name", source.file_name);
+      hasher.Add("target_directory", source.target_directory);
+      for (std::size_t j = 0; j < source.patches.size(); ++j) {
+        PTPKG_TRY(const Sha256 digest, patch(i, j),
+                  fmt::format("while reading patch '{}'", source.patches[j]));
+        hasher.Add("patch", digest.Hex());
+      }
+    }
+    return hasher.Finish();
+  }
+
+  [[nodiscard]] AbsPath PartOf(std::size_t i) const { return scratch_ / fmt::format("part-{}", i); }
+  [[nodiscard]] AbsPath PatchFolder(std::size_t i, std::size_t j) const {
+    return scratch_ / fmt::format("patch-{}-{}", i, j);
+  }
+
+  [[nodiscard]] Result<AbsPath> PatchOf(const Origin& origin, std::size_t j) const {
+    return AbsPath::Resolve(recipe_.recipe_dir, origin.source.patches[j]);
+  }
+
+  static std::string FileKey(const Digests& digests, const AbsPath& file) {
+    return digests.sha256.Hex() + " " + std::string(file.Name());
+  }
+
   Result<std::string> ContentKey(const Origin& origin) {
     if (!origin.local) {
       if (origin.source.sha256) return origin.source.sha256->Hex();
@@ -121,7 +156,7 @@ class Preparer {
       return digest.Hex();
     }
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
-    return digests.sha256.Hex() + " " + std::string(origin.local->Name());
+    return FileKey(digests, *origin.local);
   }
 
   Result<bool> IsFolder(const Origin& origin) {
@@ -131,14 +166,45 @@ class Preparer {
     return stat->kind == FileKind::kDirectory;
   }
 
-  /// Unpacks into `part`, patches there and moves the result into `tree`.
-  Result<void> PlaceOne(const Origin& origin, const AbsPath& part, const AbsPath& tree) {
+  /// Unpacks the origin into its part. Returns ContentKey of what was unpacked.
+  Result<std::string> TakeContent(const Origin& origin, std::size_t i) {
+    const AbsPath part = PartOf(i);
     PTPKG_CHECK(env_.fs.MakeDirs(part));
-    PTPKG_CHECK(Unpack(origin, part));
-    for (const std::string& patch : origin.source.patches) {
+    if (!origin.local) {
+      PTPKG_TRY(std::string key, ContentKey(origin));
+      PTPKG_TRY(const Downloaded download, Download(env_, origin.source));
+      PTPKG_CHECK(UnpackFile(download.file, std::string(download.file.Name()), part));
+      return key;
+    }
+    PTPKG_TRY(const bool is_folder, IsFolder(origin));
+    if (is_folder) return TakeFolder(*origin.local, part);
+    const AbsPath folder = scratch_ / fmt::format("file-{}", i);
+    PTPKG_CHECK(env_.fs.MakeDirs(folder));
+    const AbsPath copy = folder / origin.local->Name();
+    PTPKG_CHECK(env_.fs.CopyFile(*origin.local, copy));
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
+    PTPKG_CHECK(CompareDeclared(origin, digests));
+    const std::string& name = origin.source.file_name;
+    PTPKG_CHECK(UnpackFile(copy, name.empty() ? std::string(copy.Name()) : name, part));
+    return FileKey(digests, *origin.local);
+  }
+
+  Result<Sha256> TakePatch(const Origin& origin, std::size_t i, std::size_t j) {
+    PTPKG_TRY(const AbsPath patch, PatchOf(origin, j));
+    PTPKG_CHECK(env_.fs.MakeDirs(PatchFolder(i, j)));
+    const AbsPath copy = PatchFolder(i, j) / patch.Name();
+    PTPKG_CHECK(env_.fs.CopyFile(patch, copy));
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
+    return digests.sha256;
+  }
+
+  /// Patches the origin's part and moves it into `tree`.
+  Result<void> PlaceOne(const Origin& origin, std::size_t i, const AbsPath& tree) {
+    const AbsPath part = PartOf(i);
+    for (std::size_t j = 0; j < origin.source.patches.size(); ++j) {
       PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe_.recipe_dir, patch));
-      PTPKG_CHECK(ApplyPatch(env_, path, part));
+      PTPKG_TRY(const AbsPath patch, PatchOf(origin, j));
+      PTPKG_CHECK(ApplyPatch(env_, PatchFolder(i, j) / patch.Name(), part));
     }
     AbsPath target = tree;
     if (!origin.source.target_directory.empty()) {
@@ -168,33 +234,19 @@ class Preparer {
     return path;
   }
 
-  Result<void> Unpack(const Origin& origin, const AbsPath& part) {
-    if (origin.local) {
-      PTPKG_TRY(const bool is_folder, IsFolder(origin));
-      if (is_folder) return CopyLocal(*origin.local, part);
-      if (origin.source.sha256) PTPKG_CHECK(VerifyLocal(origin));
-      const std::string name =
-          origin.source.file_name.empty() ? std::string(origin.local->Name()) : origin.source.file_name;
-      return UnpackFile(*origin.local, name, part);
-    }
-    PTPKG_TRY(const Downloaded download, Download(env_, origin.source));
-    return UnpackFile(download.file, std::string(download.file.Name()), part);
-  }
-
-  Result<void> VerifyLocal(const Origin& origin) {
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
-    if (digests.sha256 == *origin.source.sha256) return Ok();
+  static Result<void> CompareDeclared(const Origin& origin, const Digests& digests) {
+    if (!origin.source.sha256 || digests.sha256 == *origin.source.sha256) return Ok();
     return Error(ErrorCode::kHashMismatch,
                  fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
                              digests.sha256.Hex(), origin.source.sha256->Hex()))
         .At(origin.source.span);
   }
 
-  Result<void> CopyLocal(const AbsPath& folder, const AbsPath& part) {
+  Result<std::string> TakeFolder(const AbsPath& folder, const AbsPath& part) {
     Task task(env_.reporter, TaskInfo{.stage = "source", .subject = recipe_.name});
-    PTPKG_CHECK(CopyFolder(env_, folder, part, task), "while copying a source folder");
+    PTPKG_TRY(const Sha256 digest, CopyFolder(env_, folder, part, task), "while copying a source folder");
     task.Done("copied");
-    return Ok();
+    return digest.Hex();
   }
 
   Result<void> UnpackFile(const AbsPath& file, const std::string& name, const AbsPath& part) {
@@ -220,6 +272,7 @@ class Preparer {
   Env& env_;
   const recipe::Recipe& recipe_;
   const SourceOptions& options_;
+  AbsPath scratch_ = AbsPath::Literal("/nonexistent");
 };
 
 }  // namespace

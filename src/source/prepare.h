@@ -2,22 +2,26 @@
 // Fetch, verify, unpack and patch the sources of one recipe. Layer: source.
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "recipe/recipe.h"
 #include "support/env.h"
+#include "support/hash.h"
 
 namespace ptpkg::source {
 
 struct SourceOptions {
   /// "--source NAME=PATH": replaces the first source of a package by a local folder or archive. NAME is
   /// the package's name or that of the recipe's folder. The recipe's patches still apply to it.
-  std::map<std::string, AbsPath> overrides;
+  std::map<std::string, AbsPath> overrides = {};
+  /// SourceKey at an earlier time: Prepare refuses sources that have another one now.
+  std::optional<Sha256> planned = {};
 };
 
 struct SourceTree {
   AbsPath root = AbsPath::Literal("/nonexistent");  ///< A private copy: builds may write into it.
-  Sha256 digest;                                    ///< Of the unpacked and patched content.
+  Sha256 key;                                       ///< SourceKey of what was copied.
 };
 
 /// True if `--source name=…` means `recipe`.
@@ -34,9 +38,9 @@ Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOpt
 /// without a single top folder; any other file is placed under its name.
 /// Downloads are kept in `env.cache_dir`/downloads/<sha256>/ and never fetched twice.
 /// Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named),
-/// kNetwork, kCorrupt (archive), kAlreadyExists (`destination`), kInvalidInput (a patch that does not
-/// apply: names the patch, the file and the hunk; a patch or a symlink that leaves the tree; two sources
-/// with one file), kCancelled.
+/// kRefused (not the sources that were planned), kNetwork, kCorrupt (archive), kAlreadyExists
+/// (`destination`), kInvalidInput (a patch that does not apply: names the patch, the file and the hunk; a
+/// patch or a symlink that leaves the tree; two sources with one file), kCancelled.
 Result<SourceTree> Prepare(Env& env, const recipe::Recipe& recipe, const SourceOptions& options,
                            const AbsPath& destination);
 

@@ -260,6 +260,40 @@ TEST_F(PrepareTest, KeyOfADownloadIsItsDigestAndFetchesNothing) {
   EXPECT_THAT(env_.http.requested(), IsEmpty());
 }
 
+TEST_F(PrepareTest, TheKeyOfWhatWasCopiedIsThatOfTheOriginal) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/source/run", "x", 0755);
+  env_.dir().MakeSymlink("f", "recipes/toys/source/link");
+  env_.dir().WriteFile("recipes/toys/fix.patch", kPatch);
+  env_.dir().WriteFile("recipes/toys/notes.txt", "data");
+  recipe_.sources[0].patches = {"fix.patch"};
+  recipe_.sources.emplace_back().path = "notes.txt";
+  ASSERT_OK_AND_ASSIGN(const Sha256 key, Key());
+  ASSERT_OK_AND_ASSIGN(const SourceTree tree, Run());
+  EXPECT_EQ(tree.key, key);
+}
+
+TEST_F(PrepareTest, RefusesSourcesThatAreNotThoseOfThePlan) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/fix.patch", kPatch);
+  env_.dir().WriteFile("recipes/toys/notes.txt", "data");
+  env_.dir().WriteFile("release/g", "g");
+  recipe_.sources[0].patches = {"fix.patch"};
+  recipe_.sources.emplace_back().path = "notes.txt";
+  recipe_.sources.emplace_back().path = Tar("release", "toy.tar.gz").str();
+  ASSERT_OK_AND_ASSIGN(options_.planned, Key());
+  for (const char* name : {"recipes/toys/source/f", "recipes/toys/fix.patch", "recipes/toys/notes.txt"}) {
+    const std::string before = env_.dir().ReadFile(name);
+    ASSERT_OK(WriteFile(env_->fs, env_.dir() / name, before + "more\n"));
+    EXPECT_THAT(Run(), FailsWith(ErrorCode::kRefused, HasSubstr("the sources of 'toy' changed"))) << name;
+    ExpectNothingLeft();
+    ASSERT_OK(WriteFile(env_->fs, env_.dir() / name, before));
+  }
+  env_.dir().WriteFile("release/h", "h");
+  Tar("release", "toy.tar.gz");
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kRefused, HasSubstr("the sources of 'toy' changed")));
+}
+
 TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {
   test::FaultLoop loop;
   loop.scope = test::FaultScope::kMutating;
