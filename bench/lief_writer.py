@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `ptpkg relink --writer lief` costs, beside ptpkg's own writer and patchelf, on libraries of this machine.
 
-    PYTHON bench/lief_writer.py --ptpkg build/release/bin/ptpkg [--patchelf FILE] [--rounds 3] [LIBRARY…]
+    PYTHON bench/lief_writer.py --ptpkg build/release/bin/ptpkg [--patchelf FILE] [--rounds 5] [LIBRARY…]
 
 Each writer gives a copy of each library a search path of 700 characters, which has to grow. Printed as a table: median
 time, peak memory (ru_maxrss), growth of the file, how many dynamic symbols moved and by how much, complaints of eu-elflint
@@ -112,7 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptpkg", type=pathlib.Path, required=True)
     parser.add_argument("--patchelf", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("libraries", nargs="*", type=pathlib.Path, metavar="LIBRARY")
     options = parser.parse_args()
     libraries = options.libraries or [path for path in map(pathlib.Path, LIBRARIES) if path.exists()]
