@@ -5,6 +5,7 @@
 #include <list>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ptpkg {
@@ -25,18 +26,26 @@ class Pool {
   }
 
   void Run(std::size_t helpers, const std::function<void()>& body) {
-    Call call{.body = body, .wanted = helpers};
+    Family own;
+    Call call{.body = body, .family = current_ != nullptr ? *current_ : own, .wanted = helpers};
     if (helpers > 0) Offer(call);
     Enter(call);
     std::unique_lock lock(mutex_);
     offered_.remove(&call);
     call.ended.wait(lock, [&] { return call.running == 0; });
+    promised_ -= own.helpers;
     if (call.failure != nullptr) std::rethrow_exception(call.failure);
   }
 
  private:
+  /// A call and those within it.
+  struct Family {
+    std::size_t helpers = 0;  // of the largest
+  };
+
   struct Call {
     const std::function<void()>& body;
+    Family& family;
     std::size_t wanted = 0;  // helpers that may still join
     std::size_t running = 0;
     std::exception_ptr failure = nullptr;
@@ -45,8 +54,12 @@ class Pool {
 
   void Offer(Call& call) {
     const std::lock_guard lock(mutex_);
+    if (call.wanted > call.family.helpers) {
+      promised_ += call.wanted - call.family.helpers;
+      call.family.helpers = call.wanted;
+    }
     try {
-      while (threads_.size() < call.wanted) threads_.emplace_back([this] { Serve(); });
+      while (threads_.size() < promised_) threads_.emplace_back([this] { Serve(); });
     } catch (const std::system_error&) {
       // EAGAIN: those that there are do the work.
     }
@@ -55,12 +68,14 @@ class Pool {
   }
 
   void Enter(Call& call) {
+    Family* const before = std::exchange(current_, &call.family);
     try {
       call.body();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (call.failure == nullptr) call.failure = std::current_exception();
     }
+    current_ = before;
   }
 
   void Serve() {
@@ -80,8 +95,13 @@ class Pool {
     }
   }
 
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the call that this thread works
+  // for
+  static inline thread_local Family* current_ = nullptr;
+
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::size_t promised_ = 0;  // helpers of all families
   std::list<Call*> offered_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;

@@ -14,8 +14,9 @@ namespace ptpkg {
 /// Calls `body` on this thread, and at the same time on up to `threads - 1` others as they come free; returns
 /// when all calls have ended. One call must be able to do all the work: others may come late or never. Calls
 /// nest: a thread that waits here takes no foreign work, so callers may hold locks. An exception of any call
-/// is thrown again here, the first one. The process has at most as many such threads as the largest `threads`
-/// asked for, less the callers; fewer, without a word, where the machine gives no more.
+/// is thrown again here, the first one. Calls side by side have as many threads as they ask for together;
+/// calls within one share those of the largest among them. Fewer, without a word, where the machine gives no
+/// more.
 void RunOnThreads(std::size_t threads, const std::function<void()>& body);
 
 /// Tasks that may add tasks, done by several threads, the newest first, so that few wait.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <gtest/gtest.h>
 #include <memory>
 #include <mutex>
@@ -140,6 +142,60 @@ TEST(ParallelFor, NestedCallsShareTheThreads) {
     });
   }));
   EXPECT_LE(threads.size(), 8U);  // the largest number that any test of this program asked for
+}
+
+/// True if `count` threads are in Meet at once.
+class Meeting {
+ public:
+  explicit Meeting(int count) : count_(count) {}
+  bool Meet() {
+    std::unique_lock lock(mutex_);
+    ++here_;
+    all_here_.notify_all();
+    return all_here_.wait_for(lock, std::chrono::seconds(20), [&] { return here_ >= count_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  int count_;
+  int here_ = 0;
+};
+
+TEST(Threads, CallsSideBySideHaveTheirThreadsEach) {
+  // In a process of its own: the pool of this one has grown in other tests.
+  ExpectWithThreads(40, [] {
+    Meeting meeting(8);
+    std::atomic<int> met{0};
+    const auto half = [&] {
+      static_cast<void>(ParallelFor(4, 4, [&](std::size_t) {
+        met += meeting.Meet() ? 1 : 0;
+        return Ok();
+      }));
+    };
+    std::thread other(half);
+    half();
+    other.join();
+    return met == 8;
+  });
+}
+
+TEST(Threads, CallsWithinACallShareTheThreadsOfTheLargest) {
+  ExpectWithThreads(40, [] {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    for (int round = 0; round < 3; ++round) {  // what has ended is not counted again
+      static_cast<void>(ParallelFor(2, 2, [&](std::size_t) {
+        return ParallelFor(4, 20, [&](std::size_t k) {
+          Jitter(k);
+          const std::lock_guard lock(mutex);
+          threads.insert(std::this_thread::get_id());
+          return Ok();
+        });
+      }));
+    }
+    return threads.size() <= 4;
+  });
 }
 
 TEST(TaskQueue, TasksMayAddTasks) {
