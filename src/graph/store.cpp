@@ -115,6 +115,7 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
     LetGo(final_path);
     PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
     if (other) return *std::move(other);
+    PTPKG_CHECK(SetAside(final_path), "while making way for a result");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
   }
@@ -132,6 +133,14 @@ Result<void> Store::RemoveAbandoned() {
   PTPKG_TRY(const std::vector<std::string> stages, env_->fs.ListDir(results));
   for (const std::string& stage : stages) PTPKG_CHECK(ptpkg::RemoveAbandoned(*env_, results / stage));
   return Ok();
+}
+
+/// Take has removed a damaged result unless somebody reads it, who held it before it was damaged. He keeps
+/// the files that he has open and finds ours, equal but whole, under the name.
+Result<void> Store::SetAside(const AbsPath& folder) {
+  Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("damaged"));
+  if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
+  return renamed;
 }
 
 Result<void> Store::Drop(const std::string& stage, const std::string& key) {

@@ -29,13 +29,14 @@ class Store {
   Result<bool> Holds(const std::string& stage, const std::string& key);
 
   /// The result, each file of it compared with its digest; it is held (lease.h) until this Store goes.
-  /// nullopt when there is none, and when it is damaged: then it is removed, with a warning, so that it is
-  /// made again. Errors: kIo when the damaged result cannot be removed; kCancelled.
+  /// nullopt when there is none, and when it is damaged: then it is removed unless somebody reads it, with a
+  /// warning, so that it is made again. Errors: kIo when the damaged result cannot be removed; kCancelled.
   Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
 
   /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
-  /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. Errors:
-  /// those of `make`, kIo.
+  /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. A
+  /// damaged result that somebody still reads loses its name to this one, and goes when he lets go of it
+  /// (scratch.h). Errors: those of `make`, kIo.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
 
@@ -54,6 +55,7 @@ class Store {
   /// else.
   Result<bool> Hold(const AbsPath& folder, const AbsPath& name);
   void LetGo(const AbsPath& name);
+  Result<void> SetAside(const AbsPath& folder);
 
   Env* env_;
   AbsPath root_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 
 #include "support/fault_fs.h"
 #include "support/lease.h"
@@ -144,6 +145,25 @@ TEST_F(StoreTest, AResultInUseIsNotDropped) {
   EXPECT_THAT(reader.Holds("build", kKey), IsOkAndHolds(true)) << "the reader still holds it";
   ASSERT_THAT(reader.Drop("build", kKey), IsOk());
   EXPECT_THAT(reader.Holds("build", kKey), IsOkAndHolds(false));
+}
+
+TEST_F(StoreTest, ADamagedResultThatSomebodyReadsMakesWay) {
+  auto reader = std::make_unique<Store>(env_, root_);
+  ASSERT_THAT(Put(*reader), IsOk());
+  ASSERT_THAT(WriteFile(env_->fs, folder_ / "files/tool", "?"), IsOk());
+  Store store(env_, root_);
+  ASSERT_OK_AND_ASSIGN(const std::optional<NodeResult> taken, store.Take("build", kKey));
+  EXPECT_FALSE(taken.has_value());
+  ASSERT_OK_AND_ASSIGN(const NodeResult put, Put(store));
+  EXPECT_THAT(ReadFile(env_->fs, put.files.root / "tool"), IsOkAndHolds(Eq("#!")));
+  // The damaged one stays as long as it is read, and then goes by the rule of all scratch.
+  ASSERT_THAT(store.RemoveAbandoned(), IsOk());
+  EXPECT_THAT(env_->fs.ListDir(folder_.Parent()), IsOkAndHolds(::testing::SizeIs(2)));
+  reader.reset();
+  ASSERT_THAT(store.RemoveAbandoned(), IsOk());
+  EXPECT_THAT(env_->fs.ListDir(folder_.Parent()), IsOkAndHolds(::testing::ElementsAre(kKey)));
+  ASSERT_OK_AND_ASSIGN(const std::optional<NodeResult> again, Store(env_, root_).Take("build", kKey));
+  EXPECT_TRUE(again.has_value());
 }
 
 TEST(StoreFaults, PutAndTakeSurviveEveryFault) {
