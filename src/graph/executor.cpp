@@ -119,7 +119,7 @@ class Executor {
     if (found) return Ok();
     wanted_[i] = true;
     if (StageOf(i).keep != Keep::kNothing) {
-      PTPKG_TRY(outcomes_[i].reason, stores_.history.WhyChanged(plan_.nodes[i], keys_[i]));
+      outcomes_[i].reason = stores_.history.WhyChanged(plan_.nodes[i], keys_[i]);
     }
     for (const auto& [role, id] : plan_.nodes[i].needs) PTPKG_CHECK(Want(index_.at(id)));
     return Ok();
@@ -277,7 +277,7 @@ class Executor {
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
     PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run));
-    PTPKG_CHECK(stores_.history.Remember(node, keys_[i]));
+    stores_.history.Remember(node, keys_[i]);
     return result;
   }
 

@@ -3,13 +3,33 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "support/hash.h"
 #include "support/scratch.h"
 
 namespace ptpkg::graph {
 
-AbsPath History::RecordPath(const Node& node) const { return root_ / node.subject / (node.stage + ".json"); }
+AbsPath History::RecordPath(const Node& node) const {
+  // Ids hold '/', and have any length.
+  constexpr std::size_t kDigits = 16;
+  const std::string digest = HashText(node.id).Hex().substr(0, kDigits);
+  return root_ / node.subject / fmt::format("{}-{}.json", node.stage, digest);
+}
 
-Result<std::string> History::WhyChanged(const Node& node, const NodeKey& key) {
+std::string History::WhyChanged(const Node& node, const NodeKey& key) {
+  Result<std::string> reason = Compare(node, key);
+  if (reason) return *std::move(reason);
+  env_->reporter.Warn(fmt::format("why '{}' runs is unknown: {}", node.id, reason.error().message()));
+  return "last run unknown";
+}
+
+void History::Remember(const Node& node, const NodeKey& key) {
+  const Result<void> written = Write(node, key);
+  if (written) return;
+  env_->reporter.Warn(
+      fmt::format("a later run cannot say why '{}' runs: {}", node.id, written.error().message()));
+}
+
+Result<std::string> History::Compare(const Node& node, const NodeKey& key) {
   const AbsPath path = RecordPath(node);
   PTPKG_TRY(const bool there, Exists(env_->fs, path));
   if (!there) return std::string("first run");
@@ -30,7 +50,7 @@ Result<std::string> History::WhyChanged(const Node& node, const NodeKey& key) {
   return fmt::format("{} changed", fmt::join(changed, ", "));
 }
 
-Result<void> History::Remember(const Node& node, const NodeKey& key) {
+Result<void> History::Write(const Node& node, const NodeKey& key) {
   const AbsPath path = RecordPath(node);
   PTPKG_CHECK(env_->fs.MakeDirs(path.Parent()));
   return WriteFile(env_->fs, path, DumpJson({{"key", key.key}, {"inputs", key.digests}}));

@@ -11,18 +11,22 @@ namespace ptpkg::graph {
 
 class History {
  public:
-  /// Records lie at `<root>/<subject>/<stage>.json`.
+  /// Records lie at `<root>/<subject>/<stage>-<digest of the node's id>.json`: a package's and a wheel's
+  /// check have subject and stage in common.
   History(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
 
   /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing". A damaged
-  /// record counts as none. Errors: kIo.
-  Result<std::string> WhyChanged(const Node& node, const NodeKey& key);
-  Result<void> Remember(const Node& node, const NodeKey& key);
+  /// record counts as none. One that cannot be read is warned of, and gives "last run unknown".
+  std::string WhyChanged(const Node& node, const NodeKey& key);
+  /// Warns when it cannot.
+  void Remember(const Node& node, const NodeKey& key);
   /// Removes what killed runs left beside the records (scratch.h). Errors: kIo.
   Result<void> RemoveAbandoned();
 
  private:
   [[nodiscard]] AbsPath RecordPath(const Node& node) const;
+  Result<std::string> Compare(const Node& node, const NodeKey& key);
+  Result<void> Write(const Node& node, const NodeKey& key);
 
   Env* env_;
   AbsPath root_;

@@ -122,6 +122,34 @@ TEST_F(ExecutorTest, ADamagedResultIsMadeAgain) {
   EXPECT_EQ(second[0].reason, "inputs unchanged, result missing");
 }
 
+TEST_F(ExecutorTest, NodesOfOneSubjectAndStageAreRememberedOneByOne) {
+  Plan plan{{Make("a", "package"), Make("a", "wheel")}};
+  plan.nodes[0].id = "make/conda/a";
+  plan.nodes[1].id = "make/wheel/a";
+  ASSERT_THAT(Run(plan), IsOk());
+  ASSERT_THAT(RemoveTree(env_->fs, env_->cache_dir / "stages/results"), IsOk());
+  plan.nodes[0].inputs["text"] = "changed";
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan, /*dry_run=*/true));
+  EXPECT_EQ(outcomes[0].reason, "'text' changed");
+  EXPECT_EQ(outcomes[1].reason, "inputs unchanged, result missing");
+}
+
+TEST_F(ExecutorTest, ARecordThatCannotBeReadOrWrittenStopsNothing) {
+  const Plan plan{{Make("a", "a")}};
+  ASSERT_THAT(Run(plan), IsOk());
+  ASSERT_THAT(RemoveTree(env_->fs, env_->cache_dir / "stages/results"), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto names, env_->fs.ListDir(env_->cache_dir / "records/a"));
+  ASSERT_EQ(names.size(), 1U);
+  const AbsPath record = env_->cache_dir / "records/a" / names[0];
+  ASSERT_THAT(env_->fs.Remove(record), IsOk());
+  ASSERT_THAT(env_->fs.MakeDirs(record / "in the way"), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
+  EXPECT_EQ(outcomes[0].state, kRan);
+  EXPECT_EQ(outcomes[0].reason, "last run unknown");
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("why 'make/a' runs is unknown"),
+                                                    HasSubstr("a later run cannot say why 'make/a' runs")));
+}
+
 TEST_F(ExecutorTest, ADryRunSaysWhatWouldRunAndWritesNothing) {
   const Plan plan{{Make("a", "a"), Make("b", "b", {{"first", "make/a"}})}};
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan, /*dry_run=*/true));
