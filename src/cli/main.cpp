@@ -1,8 +1,6 @@
 // The program: parse, run one verb, turn errors into text and exit code. Layer: cli.
 
 #include <csignal>
-#include <exception>
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include "cli/build_info.h"
@@ -13,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/patchelf.h"
 #include "cli/verbs.h"
+#include "support/internal_error.h"
 #include "support/json.h"
 
 namespace ptpkg::cli {
@@ -132,11 +131,9 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   try {
     return as_patchelf ? ptpkg::cli::RunAsPatchelf(words) : ptpkg::cli::Run(words);
-  } catch (const std::exception& failure) {
-    ptpkg::cli::PrintError(
-        ptpkg::Error(ptpkg::ErrorCode::kInternal, fmt::format("internal error: {}", failure.what()))
-            .WithHint("please report it, with the command line and the input"),
-        as_patchelf ? ptpkg::cli::ErrorForm{} : ptpkg::cli::FormOf(words));
+  } catch (...) {
+    ptpkg::cli::PrintError(ptpkg::CurrentInternalError(),
+                           as_patchelf ? ptpkg::cli::ErrorForm{} : ptpkg::cli::FormOf(words));
     return ptpkg::cli::kInternalError;
   }
 }

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <thread>
 
+#include "support/internal_error.h"
+
 namespace ptpkg::graph {
 
 namespace {
@@ -185,7 +187,7 @@ class Executor {
   void RunWanted() {
     never_.assign(plan_.nodes.size(), false);
     std::vector<bool> started(plan_.nodes.size());
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;  // should this thread throw: they end before what they use
     std::unique_lock lock(mutex_);
     while (true) {
       std::vector<std::size_t> ready;
@@ -208,8 +210,6 @@ class Executor {
       }
       if (running_ > 0) changed_.wait(lock);
     }
-    lock.unlock();
-    for (std::thread& thread : threads) thread.join();
   }
 
   /// The share of a node among those that are ready: one thread, or an equal part of what is free.
@@ -219,7 +219,8 @@ class Executor {
     return std::max(1, free_jobs_ / rest);
   }
 
-  void Start(std::vector<std::thread>& threads, std::size_t i, int jobs, std::unique_lock<std::mutex>& lock) {
+  void Start(std::vector<std::jthread>& threads, std::size_t i, int jobs,
+             std::unique_lock<std::mutex>& lock) {
     const auto work = [this, i, jobs] {
       RunNode(i, jobs);
       const std::lock_guard guard(mutex_);
@@ -240,7 +241,7 @@ class Executor {
 
   void RunNode(std::size_t i, int jobs) {
     const auto start = env_.clock.Now();
-    Result<NodeResult> result = MakeResult(i, jobs);
+    Result<NodeResult> result = MakeResultOrError(i, jobs);
     const std::chrono::duration<double> elapsed = env_.clock.Now() - start;
     const std::lock_guard guard(mutex_);
     NodeOutcome& outcome = outcomes_[i];
@@ -253,6 +254,16 @@ class Executor {
     } else {
       outcome.state = NodeState::kFailed;
       outcome.error = std::move(result).error();
+    }
+  }
+
+  /// Nobody else stands above a node's thread: an exception that left it would end the program at once, with
+  /// the other nodes in the midst of their work.
+  Result<NodeResult> MakeResultOrError(std::size_t i, int jobs) {
+    try {
+      return MakeResult(i, jobs);
+    } catch (...) {
+      return CurrentInternalError();
     }
   }
 

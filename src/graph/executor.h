@@ -44,7 +44,7 @@ struct ExecuteOptions {
 /// what runs goes on to its end. A node that runs beside others gets its share of env.jobs for good: with 8
 /// jobs, two builds side by side have 4 each. A dry run writes nothing. REQUIRES: CheckPlan(plan). Errors:
 /// kInvalidInput for a stage that `stages` lacks or has in another version; kIo of the stores. Failures of
-/// nodes are outcomes.
+/// nodes are outcomes; so is an exception of one (internal_error.h).
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);
 

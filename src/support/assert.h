@@ -3,7 +3,7 @@
 // Layer: support.
 
 namespace ptpkg::detail {
-/// Throws std::logic_error naming expression and place. Only main() catches it: "internal error".
+/// Throws std::logic_error naming expression and place. internal_error.h says who catches it.
 [[noreturn]] void AssertFailed(const char* expression, const char* file, int line);
 }  // namespace ptpkg::detail
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <stdexcept>
 
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -236,6 +237,24 @@ TEST_F(ExecutorTest, OneNodeAloneAsAnotherMachineWouldRunIt) {
 TEST_F(ExecutorTest, AFailedNodeAloneIsAnError) {
   EXPECT_THAT(RunOne({{Make("a", "fail")}}, "make/a"),
               FailsWith(ErrorCode::kCommandFailed, HasSubstr("it failed")));
+}
+
+TEST_F(ExecutorTest, AnExceptionOfANodeIsAFailureOfThatNode) {
+  stages_.Add({.name = "throw", .parallel = true, .run = [](Env&, const NodeRun& run) -> Result<NodeResult> {
+                 if (run.subject() == "odd") throw 7;  // NOLINT(hicpp-exception-baseclass): the worst case
+                 throw std::runtime_error("a broken invariant");
+               }});
+  env_->jobs = 3;
+  Node sum = stages_.MakeNode("sum", "all");
+  sum.needs = {{"bad", "throw/a"}, {"good", "make/a"}};
+  const Plan plan{{Make("a", "a"), stages_.MakeNode("throw", "a"), stages_.MakeNode("throw", "odd"), sum}};
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
+  EXPECT_THAT(States(outcomes), ElementsAre(kRan, kFailed, kFailed, kRan)) << "the others end in order";
+  EXPECT_EQ(outcomes[1].error->code(), ErrorCode::kInternal);
+  EXPECT_EQ(outcomes[1].error->message(), "internal error: a broken invariant");
+  EXPECT_THAT(outcomes[1].error->hint(), HasSubstr("report it"));
+  EXPECT_EQ(outcomes[2].error->code(), ErrorCode::kInternal);
+  EXPECT_THAT(RunOne(plan, "throw/a"), FailsWith(ErrorCode::kInternal, HasSubstr("a broken invariant")));
 }
 
 TEST_F(ExecutorTest, AStageOfAnotherVersionIsRefused) {
