@@ -255,12 +255,18 @@ Result<void> OutputFolder::GiveNames(const std::vector<PublishItem>& items, std:
     PTPKG_TRY(const bool arrived, IsPresent(items[i].record));
     if (!arrived) PTPKG_CHECK(GiveName(moves[i]));
   }
-  std::map<std::string, ArtifactRecord> before = artifacts_;
+  // Nothing is recorded before all is known: what is taken back after an error is not in the manifest then.
+  std::vector<ArtifactRecord> records;
   for (const PublishItem& item : items) {
     ArtifactRecord record = item.record;
     PTPKG_TRY(const FileStat stat, env_->fs.Lstat(root_ / RelPath::Literal(record.path)));
     record.mtime_ns = stat.mtime_ns;
-    artifacts_.insert_or_assign(record.path, std::move(record));
+    records.push_back(std::move(record));
+  }
+  std::map<std::string, ArtifactRecord> before = artifacts_;
+  for (ArtifactRecord& record : records) {
+    const std::string path = record.path;
+    artifacts_.insert_or_assign(path, std::move(record));
   }
   auto written = WriteManifest();
   if (!written) artifacts_ = std::move(before);

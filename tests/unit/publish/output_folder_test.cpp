@@ -235,7 +235,6 @@ class PublishFaults : public ::testing::TestWithParam<test::FaultAfter> {};
 
 TEST_P(PublishFaults, AllAppearsOrNothing) {
   test::FaultLoop loop;
-  loop.scope = test::FaultScope::kMutating;
   loop.after = GetParam();
   loop.may_swallow = true;  // the removal of what a publication leaves behind
   loop.setup = [](test::MemFs& fs) {
