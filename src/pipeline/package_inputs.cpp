@@ -89,6 +89,27 @@ void SetRecipeFolder(graph::Node& node, const build::RecipeFolder& folder) {
   node.places.insert_or_assign("recipe", folder.tree.root);
 }
 
+namespace {
+
+/// A file that is gone has changed; one that cannot be read is an error of its own.
+Result<bool> IsAsListed(Env& env, const AbsPath& path, const TreeEntry& entry) {
+  const auto gone = [](const Error& error) {
+    return error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kInvalidInput;
+  };
+  if (entry.kind == FileKind::kSymlink) {
+    const Result<std::string> target = env.fs.ReadLink(path);
+    if (target) return *target == entry.link_target;
+    if (gone(target.error())) return false;
+    return target.error();
+  }
+  const Result<Digests> digests = HashFile(env.fs, path);
+  if (digests) return digests->sha256 == entry.sha256;
+  if (gone(digests.error())) return false;
+  return digests.error();
+}
+
+}  // namespace
+
 Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run) {
   PTPKG_TRY(const AbsPath root, run.Place("recipe"));
   PTPKG_TRY(const Json listed, run.Input("recipe folder"));
@@ -96,14 +117,8 @@ Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run
   PTPKG_TRY(folder.tree, TreeFromJson(listed, root, "the recipe folder of a plan"));
   for (const TreeEntry& entry : folder.tree.entries) {
     PTPKG_CHECK(env.cancel.Check());
-    const AbsPath path = root / entry.path;
-    if (entry.kind == FileKind::kSymlink) {
-      const auto target = env.fs.ReadLink(path);
-      if (!target || *target != entry.link_target) return ChangedSince(fmt::format("'{}'", path.str()));
-      continue;
-    }
-    const auto digests = HashFile(env.fs, path);
-    if (!digests || digests->sha256 != entry.sha256) return ChangedSince(fmt::format("'{}'", path.str()));
+    PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry), "while reading the recipe's folder");
+    if (!same) return ChangedSince(fmt::format("'{}'", (root / entry.path).str()));
   }
   return folder;
 }
