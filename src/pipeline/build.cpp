@@ -56,8 +56,10 @@ Result<void> CheckOutputPlace(Env& env, const AbsPath& output, const recipe::Rec
     folders.push_back(std::move(path));
   }
   for (const AbsPath& folder : folders) {
+    if (!output.IsWithin(folder)) continue;
     const auto stat = env.fs.Stat(folder);
-    if (!stat || stat->kind != FileKind::kDirectory || !output.IsWithin(folder)) continue;
+    if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
+    if (!stat || stat->kind != FileKind::kDirectory) continue;
     return Error(ErrorCode::kUsage, fmt::format("the output folder '{}' lies inside the source '{}' of '{}'",
                                                 output.str(), folder.str(), recipe.name))
         .WithHint("name a folder outside of it: --output DIR");
