@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "conda/prefix.h"
 #include "support/console_script.h"
 #include "support/text.h"
 
@@ -21,6 +22,15 @@ std::optional<std::string_view> BelowSitePackages(std::string_view path) {
 
 bool StartsWithFolder(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.starts_with(folder);
+}
+
+/// "#!<prefix>/bin/python", or, where that is no line for the kernel, a shell's line that Python reads as a
+/// text: "/usr/bin/env python" would need the prefix's bin/ on PATH.
+std::string FirstLines(const std::string& prefix) {
+  const std::string python = prefix + "/bin/python";
+  std::string line = "#!" + python;
+  if (line.size() <= kMaxShebang && line.find(' ') == std::string::npos) return line + "\n";
+  return fmt::format("#!/bin/sh\n'''exec' \"{}\" \"$0\" \"$@\"\n' '''\n", python);
 }
 
 }  // namespace
@@ -59,7 +69,8 @@ Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const st
   const std::string_view function = Trim(std::string_view(entry_point).substr(colon + 1));
   const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string::npos;
   if (!one_component || module.empty() || function.empty()) return broken;
-  return EntryPointScript{name, ConsoleScriptText({.prefix = prefix, .module = module, .object = function})};
+  const std::string text = ConsoleScriptText({.prefix = prefix, .module = module, .object = function});
+  return EntryPointScript{name, FirstLines(prefix) + text.substr(text.find('\n') + 1)};
 }
 
 }  // namespace ptpkg::conda

@@ -17,7 +17,8 @@ std::optional<RelPath> ToNoarch(const RelPath& path);
 /// The way back, for an interpreter "3.11" with its site-packages below lib/.
 RelPath FromNoarch(const RelPath& path, const std::string& python_version);
 
-/// The script that an installer writes for "name = module:function".
+/// The script that an installer writes for "name = module:function". Where the interpreter's path is too long
+/// for a first line, or has a blank, /bin/sh starts it, as in conda's generate_shebang_for_entry_point.
 struct EntryPointScript {
   std::string name;
   std::string text;

@@ -10,8 +10,6 @@
 namespace ptpkg::conda {
 namespace {
 
-// conda's MAX_SHEBANG_LENGTH_LINUX: the kernel reads 128 bytes, one of them the line break.
-constexpr std::size_t kMaxShebang = 127;
 constexpr std::uint64_t kMaxText = 256U << 20U;
 constexpr std::size_t kReadAhead = 4096;
 

@@ -9,6 +9,10 @@
 
 namespace ptpkg::conda {
 
+/// The longest first line "#!…", without its break (conda's MAX_SHEBANG_LENGTH_LINUX): Linux before 5.1 reads
+/// 128 bytes.
+inline constexpr std::size_t kMaxShebang = 127;
+
 /// Whether `file` holds `placeholder`, and how it has to be replaced: binary if a NUL byte is anywhere in
 /// the file, else text. Reads in chunks of 1 MiB. Errors: those of reading.
 Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
