@@ -23,7 +23,7 @@ struct ZipProblem {
 /// help of the central directory, then compares the two. Content is not read: CRCs are compared, not
 /// computed. At most 100 problems are listed.
 /// Errors: only when the file cannot be read.
-/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip src/spec/extra_field.rs;
+/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs;
 /// docs/formats/zip.md has the table.
 Result<std::vector<ZipProblem>> StrictZipProblems(File& file);
 

@@ -44,7 +44,7 @@ inline constexpr std::size_t kRootLength = 176;
 
 /// The absolute folder that fills the run-time search path of everything that is linked in a build, so
 /// that any later search path fits in its place. It does not exist on any machine; one left in a finished
-/// artifact is an error. 640 characters or more (docs/formats/elf.md).
+/// artifact is an error. 640 characters or more (docs/formats/build-environment.md).
 std::string SearchPathPad();
 
 }  // namespace ptpkg::build

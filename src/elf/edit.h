@@ -110,7 +110,7 @@ inline constexpr std::string_view kEditFolderPrefix = ".ptpkg-edit";
 
 enum class Writer : std::uint8_t {
   kOwn,
-  /// LIEF writes the whole file anew, and may move what is in it (docs/decisions/0006-lief-writer.md); the
+  /// LIEF writes the whole file anew, and may move what is in it (docs/decisions/0010-lief-writer.md); the
   /// plan's writes are not used, its `after` is. Always verified as by kDeep, but that addresses may move,
   /// all by the same distance.
   kLief,
