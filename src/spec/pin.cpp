@@ -30,8 +30,24 @@ Error BadBound(const std::string& bound) {
       .WithHint("write 'x.x' with as many segments as the bound keeps, or a version");
 }
 
-/// "9d" → "10a", "4" → "5.0a0": the next segment, marked so that its own pre-releases stay outside.
-Result<std::string> CountUp(const std::string& segment, const std::string& version) {
+/// "1.2_3" → "1", ".2", "_3": the segments of Version, each but the first with what separates it from the one
+/// before. As there, a '_' at the end belongs to the last one.
+std::vector<std::string> SegmentsOf(std::string_view release) {
+  std::vector<std::string> segments(1);
+  for (std::size_t i = 0; i < release.size(); ++i) {
+    const bool separates =
+        release[i] == '.' || ((release[i] == '_' || release[i] == '-') && i + 1 < release.size());
+    if (separates) segments.emplace_back();
+    segments.back() += release[i];
+  }
+  return segments;
+}
+
+/// "9d" → "10a", ".4" → ".5.0a0": the next segment, marked so that its own pre-releases stay outside.
+Result<std::string> CountUp(std::string_view segment, const std::string& version) {
+  const std::size_t begin = segment.find_first_of("._-") == 0 ? 1 : 0;
+  const std::string_view separator = segment.substr(0, begin);
+  segment.remove_prefix(begin);
   const std::size_t digits = std::min(segment.find_first_not_of("0123456789"), segment.size());
   std::uint32_t number = 0;
   const auto read = std::from_chars(segment.data(), segment.data() + digits, number);
@@ -43,7 +59,7 @@ Result<std::string> CountUp(const std::string& segment, const std::string& versi
                  fmt::format("segment '{}' of version '{}' cannot be counted up", segment, version))
         .WithHint("give upper_bound as a version, or upper_bound=none");
   }
-  return fmt::format("{}{}", number + 1, digits == segment.size() ? ".0a0" : "a");
+  return fmt::format("{}{}{}", separator, number + 1, digits == segment.size() ? ".0a0" : "a");
 }
 
 }  // namespace
@@ -53,7 +69,7 @@ Result<std::string> PinConstraint(const std::string& version, const PinBounds& b
   const std::string release = version.substr(0, version.find('+'));
   const std::size_t epoch_end = release.find('!');
   const std::string epoch = epoch_end == std::string::npos ? "" : release.substr(0, epoch_end + 1);
-  std::vector<std::string> segments = Split(release.substr(epoch.size()), '.');
+  std::vector<std::string> segments = SegmentsOf(std::string_view(release).substr(epoch.size()));
 
   std::vector<std::string> clauses;
   if (!bounds.lower.empty()) {
@@ -65,7 +81,7 @@ Result<std::string> PinConstraint(const std::string& version, const PinBounds& b
     if (kept >= segments.size()) {
       lower = version;
     } else if (kept > 0) {
-      lower = epoch + Join(all.first(kept), ".");
+      lower = epoch + Join(all.first(kept), "");
     }
     clauses.push_back(">=" + lower);
   }
@@ -74,9 +90,9 @@ Result<std::string> PinConstraint(const std::string& version, const PinBounds& b
     if (kept == 0 && !IsVersionBound(bounds.upper)) return BadBound(bounds.upper);
     std::string upper = bounds.upper;
     if (kept > 0) {
-      segments.resize(kept, "0");
+      segments.resize(kept, ".0");
       PTPKG_TRY(segments.back(), CountUp(segments.back(), version));
-      upper = epoch + Join(segments, ".");
+      upper = epoch + Join(segments, "");
     }
     clauses.push_back("<" + upper);
   }

@@ -28,14 +28,29 @@ TEST(PinConstraint, AgreesWithRattlerBuild) {
       {"9d", {"", "x"}, "<10a"},
       {"9d", {"", "x.x"}, "<9d.1.0a0"},
       {"1.2.3+cu130", {}, ">=1.2.3+cu130,<2.0a0"},
-      {"1.2.3+cu130", {"x.x", "x.x"}, ">=1.2,<1.3.0a0"},
       {"1!2.3", {"x.x", "x"}, ">=1!2.3,<1!3.0a0"},
       {"3.11", {"x.x", "x.x"}, ">=3.11,<3.12.0a0"},
+      {"1.2_3", {"x.x.x", "x.x.x"}, ">=1.2_3,<1.2_4.0a0"},
+      {"1.2_3", {"x.x", "x.x"}, ">=1.2,<1.3.0a0"},
+      {"1.2_3.4", {"x.x.x.x", "x.x.x.x"}, ">=1.2_3.4,<1.2_3.5.0a0"},
+      {"1_2", {"x.x.x", "x.x.x"}, ">=1_2,<1_2.1.0a0"},
+      {"1.2.3_4a", {"x.x.x.x", "x.x.x.x"}, ">=1.2.3_4a,<1.2.3_5a"},
+      {"2!1.2_3", {"x.x.x", "x.x.x"}, ">=2!1.2_3,<2!1.2_4.0a0"},
+      {"1.2a_3", {"x.x", "x.x.x"}, ">=1.2a,<1.2a_4.0a0"},
       {"1.0", {"", ""}, ""},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(PinConstraint(c.version, c.bounds), IsOkAndHolds(std::string(c.expected))) << c.version;
   }
+}
+
+TEST(PinConstraint, DiffersWhereRattlerBuildExcludesWhatIsMeant) {
+  // There ">=1.2+cu130": not the plain 1.2.
+  EXPECT_THAT(PinConstraint("1.2.3+cu130", {"x.x", "x.x"}), IsOkAndHolds(std::string(">=1.2,<1.3.0a0")));
+  // There "<1.2a2": below the version itself.
+  EXPECT_THAT(PinConstraint("1.2rc1", {"x.x", "x.x"}), IsOkAndHolds(std::string(">=1.2rc1,<1.3a")));
+  // There an error: a '_' at the end is part of the segment before it.
+  EXPECT_THAT(PinConstraint("1.0.1_", {"x.x.x", "x.x.x"}), IsOkAndHolds(std::string(">=1.0.1_,<1.0.2a")));
 }
 
 TEST(PinConstraint, RefusesBadBoundsAndVersions) {
