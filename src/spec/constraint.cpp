@@ -69,17 +69,6 @@ Result<Constraint> Constraint::Of(const MatchSpec& spec) {
   return constraint;
 }
 
-std::vector<std::size_t> Intersection(std::span<const Constraint> constraints,
-                                      std::span<const Choice> choices) {
-  std::vector<std::size_t> admitted;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const bool all = std::all_of(constraints.begin(), constraints.end(),
-                                 [&](const Constraint& constraint) { return constraint.Admits(choices[i]); });
-    if (all) admitted.push_back(i);
-  }
-  return admitted;
-}
-
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
                                        std::span<const Choice> choices) {
   for (std::size_t second = 0; second < constraints.size(); ++second) {

@@ -37,10 +37,6 @@ class Constraint {
   BuildPattern build_;
 };
 
-/// Which of `choices` all `constraints` admit: their intersection, in the given order.
-std::vector<std::size_t> Intersection(std::span<const Constraint> constraints,
-                                      std::span<const Choice> choices);
-
 /// Two constraints that together admit none of `choices`; `first` == `second` when that one alone admits
 /// none.
 struct Collision {

@@ -7,9 +7,6 @@
 namespace ptpkg::spec {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
 std::vector<Constraint> All(const std::vector<const char*>& specs) {
   std::vector<Constraint> constraints;
   for (const char* text : specs) {
@@ -42,13 +39,6 @@ TEST(Constraint, JudgesVersionAndBuild) {
   EXPECT_TRUE(All({"x =1.2.* py311_0"})[0].Admits(choice));
 }
 
-TEST(Intersection, HoldsAllConstraints) {
-  const auto choices = Versions({"3", "2.5", "2", "1"});
-  EXPECT_THAT(Intersection(All({"x >=2", "x <3"}), choices), ElementsAre(1, 2));
-  EXPECT_THAT(Intersection({}, choices), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(Intersection(All({"x >=2", "x ==1"}), choices), IsEmpty());
-}
-
 TEST(FindCollision, NamesTheTwo) {
   const auto choices = Versions({"3", "2", "1"});
   const auto collision = FindCollision(All({"x", "x >=2", "x <3", "x ==1"}), choices);
@@ -67,7 +57,6 @@ TEST(FindCollision, AConstraintCanBeImpossibleAlone) {
 TEST(FindCollision, ThreeCanExcludeEverythingWithoutAPair) {
   const auto choices = Versions({"3", "2", "1"});
   const auto constraints = All({"x 1|2", "x 2|3", "x 1|3"});
-  EXPECT_THAT(Intersection(constraints, choices), IsEmpty());
   EXPECT_FALSE(FindCollision(constraints, choices).has_value());
 }
 
