@@ -226,7 +226,7 @@ TEST(MakeEntryPoint, GoesThroughTheShellWhereTheKernelCutsTheFirstLine) {
     EXPECT_THAT(script, IsOk());
     return script ? script->text.substr(0, script->text.find("# -*-")) : std::string();
   };
-  const std::string longest = "/" + std::string(112, 'p');  // the first line has 127 bytes without its break
+  const std::string longest = "/" + std::string(113, 'p');  // the first line has 127 bytes without its break
   EXPECT_EQ(first_line(longest), "#!" + longest + "/bin/python\n");
   for (const std::string& prefix : {longest + "p", std::string("/opt/my env")}) {
     EXPECT_EQ(first_line(prefix), "#!/bin/sh\n'''exec' \"" + prefix + "/bin/python\" \"$0\" \"$@\"\n' '''\n");

@@ -88,6 +88,64 @@ TEST_F(TreesTest, WheelTreeTurnsThePrefixInsideOut) {
   EXPECT_THAT(tree->left_out, ElementsAre("include/toy.h"));
 }
 
+TEST_F(TreesTest, ALinkInBinBecomesACopyBesideItsTarget) {
+  PutPrefix();
+  ASSERT_THAT(env_->fs.CreateSymlink("helper", from_ / "bin/alias"), test::IsOk());
+  ASSERT_THAT(env_->fs.CreateSymlink("alias", from_ / "bin/again"), test::IsOk());
+  ASSERT_THAT(env_->fs.CreateSymlink("toy-run", from_ / "bin/run"), test::IsOk());
+  ASSERT_THAT(env_->fs.CreateSymlink("../include/toy.h", from_ / "bin/header"), test::IsOk());
+  const StagedTree staged = Scan();
+  const auto tree = MakeWheelTree(env_, staged, *FindDistribution(env_, staged, ""),
+                                  {.prefix_placeholder = "/pre/fix"}, to_);
+  ASSERT_THAT(tree, test::IsOk());
+  const std::string scripts = "toy-1.0.data/scripts/";
+  EXPECT_THAT(Paths(tree->payload),
+              ElementsAre("toy-1.0.data/data/include/toy.h", scripts + "again", scripts + "alias",
+                          scripts + "header", scripts + "helper", scripts + "run", "toy/__init__.py"));
+  for (const char* name : {"again", "alias", "helper"}) {
+    EXPECT_THAT(ReadFile(env_->fs, to_ / (scripts + name)), IsOkAndHolds(Eq("#!python\nprint()\n"))) << name;
+  }
+  EXPECT_EQ(ScanTree(env_, to_)->entries, tree->payload.entries);
+}
+
+TEST_F(TreesTest, ALinkInBinThatLeadsNowhereIsLeftOut) {
+  PutPrefix();
+  ASSERT_THAT(env_->fs.CreateSymlink("absent", from_ / "bin/alias"), test::IsOk());
+  const StagedTree staged = Scan();
+  const auto tree = MakeWheelTree(env_, staged, *FindDistribution(env_, staged, ""), {}, to_);
+  ASSERT_THAT(tree, test::IsOk());
+  EXPECT_THAT(Paths(tree->payload), Not(Contains(HasSubstr("alias"))));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("bin/alias")));
+}
+
+TEST_F(TreesTest, ScriptsOfANoarchPackageAreScripts) {
+  Put("site-packages/toy-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n");
+  Put("site-packages/toy-1.0.dist-info/entry_points.txt", "[console_scripts]\ntoy-run = toy:main\n");
+  Put("site-packages/toy.py", "");
+  Put("python-scripts/toy-run", "#!/pre/fix/bin/python\n", 0755);
+  Put("python-scripts/helper", "#!/pre/fix/bin/python\nprint()\n", 0755);
+  const StagedTree staged = Scan();
+  const auto tree = MakeWheelTree(env_, staged, *FindDistribution(env_, staged, ""),
+                                  {.prefix_placeholder = "/pre/fix"}, to_);
+  ASSERT_THAT(tree, test::IsOk());
+  EXPECT_THAT(Paths(tree->payload), ElementsAre("toy-1.0.data/scripts/helper", "toy.py"));
+}
+
+TEST_F(TreesTest, FilesOfAnotherDistributionStayOut) {
+  PutPrefix();
+  const std::string info = std::string(kSite) + "other-2.0.dist-info/";
+  Put(info + "METADATA", "Metadata-Version: 2.1\nName: other\nVersion: 2.0\n");
+  Put(info + "RECORD", "other.py,,\n../../../bin/other,,\ntoy/__init__.py,,\nother-2.0.dist-info/RECORD,,\n");
+  Put(std::string(kSite) + "other.py", "");
+  Put("bin/other", "", 0755);
+  const StagedTree staged = Scan();
+  const auto tree = MakeWheelTree(env_, staged, *FindDistribution(env_, staged, "toy"),
+                                  {.exclude = {"include/**"}}, to_);
+  ASSERT_THAT(tree, test::IsOk());
+  // What both claim stays with the one that is packed.
+  EXPECT_THAT(Paths(tree->payload), ElementsAre("toy-1.0.data/scripts/helper", "toy/__init__.py"));
+}
+
 TEST_F(TreesTest, WhatHasNoPlaceInAWheelGoesToData) {
   PutPrefix();
   const StagedTree staged = Scan();
@@ -113,7 +171,7 @@ TEST_F(WheelToCondaTreeTest, SpreadsDataOverThePrefix) {
   Put("toy/__init__.py", "");
   Put("toy-1.0.dist-info/METADATA", "x");
   Put("toy-1.0.dist-info/RECORD", "x");
-  Put("toy-1.0.data/scripts/helper", "");
+  Put("toy-1.0.data/scripts/helper", "#!python -E\nprint()\n");
   Put("toy-1.0.data/data/share/toy/a", "");
   Put("toy-1.0.data/headers/toy.h", "");
   Put("toy-1.0.data/platlib/toy/b.py", "");
@@ -124,6 +182,35 @@ TEST_F(WheelToCondaTreeTest, SpreadsDataOverThePrefix) {
                                         std::string(kSite) + "toy-1.0.dist-info/METADATA",
                                         std::string(kSite) + "toy/__init__.py",
                                         std::string(kSite) + "toy/b.py", "share/toy/a"));
+}
+
+TEST_F(WheelToCondaTreeTest, ScriptsRunUnderTheInterpreterOfThePrefix) {
+  Put("toy-1.0.data/scripts/tool", "#!python -E\r\nprint()\n");
+  Put("toy-1.0.data/scripts/window", "#!pythonw\nprint()\n", 0755);
+  Put("toy-1.0.data/scripts/shell", "#!/bin/sh\necho\n");
+  Put("toy-1.0.data/scripts/program", std::string("\x7f""ELF\0", 5), 0755);
+  Put("toy-1.0.data/scripts/empty", "");
+  Put("toy-1.0.data/data/share/toy/example", "#!python\n");
+  const auto tree = Convert();
+  ASSERT_THAT(tree, test::IsOk());
+  EXPECT_THAT(ReadFile(env_->fs, to_ / "bin/tool"), IsOkAndHolds(Eq("#!/pre/fix/bin/python\nprint()\n")));
+  EXPECT_THAT(ReadFile(env_->fs, to_ / "bin/window"), IsOkAndHolds(Eq("#!/pre/fix/bin/python\nprint()\n")));
+  EXPECT_THAT(ReadFile(env_->fs, to_ / "bin/shell"), IsOkAndHolds(Eq("#!/bin/sh\necho\n")));
+  EXPECT_THAT(ReadFile(env_->fs, to_ / "share/toy/example"), IsOkAndHolds(Eq("#!python\n")));
+  for (const char* name : {"tool", "window", "shell", "program", "empty"}) {
+    EXPECT_EQ(tree->Find(std::string("bin/") + name)->mode, 0755U) << name;
+  }
+  EXPECT_EQ(ScanTree(env_, to_)->entries, tree->entries);
+}
+
+TEST_F(WheelToCondaTreeTest, ALinkThatCannotBeMadeIsAnError) {
+  Put("toy-1.0.data/scripts/tool", "#!python\n");
+  const StagedTree unpacked = Scan();
+  ASSERT_THAT(env_->fs.Remove(from_ / "toy-1.0.data/scripts/tool"), test::IsOk());
+  wheel::WheelInfo info;
+  info.dist_info_dir = "toy-1.0.dist-info";
+  EXPECT_THAT(MakeCondaTreeOfWheel(env_, unpacked, info, {.site_packages = "site-packages"}, to_),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("scripts/tool")));
 }
 
 TEST_F(WheelToCondaTreeTest, RefusesAnUnknownScheme) {
