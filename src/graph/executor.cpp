@@ -32,7 +32,8 @@ class Executor {
         keys_(KeysOf(plan)),
         outcomes_(plan.nodes.size()),
         wanted_(plan.nodes.size()),
-        free_jobs_(std::max(1, env.jobs)) {
+        jobs_(std::max(1, env.jobs)),
+        free_jobs_(jobs_) {
     for (std::size_t i = 0; i < plan.nodes.size(); ++i) index_.emplace(plan.nodes[i].id, i);
   }
 
@@ -201,22 +202,37 @@ class Executor {
         if (readiness != Readiness::kNever) left = true;
       }
       if (!left && running_ == 0) break;
+      const int share = FairShare(ready);
       for (std::size_t n = 0; n < ready.size() && free_jobs_ > 0; ++n) {
-        const int jobs = Grant(ready, n);
+        const int jobs = Grant(ready, n, share);
+        if (jobs == 0) continue;
         started[ready[n]] = true;
         free_jobs_ -= jobs;
         ++running_;
+        if (StageOf(ready[n]).parallel) ++running_parallel_;
         Start(threads, ready[n], jobs, lock);
       }
       if (running_ > 0) changed_.wait(lock);
     }
   }
 
-  /// The share of a node among those that are ready: one thread, or an equal part of what is free.
-  [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n) const {
+  /// What each parallel node would have if all that run or are ready had begun together.
+  [[nodiscard]] int FairShare(const std::vector<std::size_t>& ready) const {
+    const auto is_parallel = [this](std::size_t i) { return StageOf(i).parallel; };
+    const auto waiting = static_cast<int>(std::count_if(ready.begin(), ready.end(), is_parallel));
+    return std::max(1, jobs_ / std::max(1, running_parallel_ + waiting));
+  }
+
+  /// The jobs of the n-th of `ready`: one thread, or an equal part of what the others leave; 0: it waits.
+  /// Two thirds of a share, not all of it: else a download of an hour on one thread would stop a build.
+  [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
     if (!StageOf(ready[n]).parallel) return 1;
-    const auto rest = static_cast<int>(ready.size() - n);
-    return std::max(1, free_jobs_ / rest);
+    const int least = (2 * share + 2) / 3;
+    if (free_jobs_ < least) return 0;
+    int parallel = 0;
+    int single = 0;
+    for (std::size_t k = n; k < ready.size(); ++k) ++(StageOf(ready[k]).parallel ? parallel : single);
+    return std::max(least, (free_jobs_ - single) / parallel);
   }
 
   void Start(std::vector<std::jthread>& threads, std::size_t i, int jobs,
@@ -226,6 +242,7 @@ class Executor {
       const std::lock_guard guard(mutex_);
       free_jobs_ += jobs;
       --running_;
+      if (StageOf(i).parallel) --running_parallel_;
       if (outcomes_[i].state == NodeState::kFailed) failed_ = true;
       changed_.notify_all();
     };
@@ -310,8 +327,10 @@ class Executor {
 
   std::mutex mutex_;  // of outcomes_ while threads run, and of all below
   std::condition_variable changed_;
+  const int jobs_;
   int free_jobs_;
   int running_ = 0;
+  int running_parallel_ = 0;  // of these
   bool failed_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "graph/executor.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,6 +88,25 @@ class ExecutorTest : public ::testing::Test {
   test::TestEnv env_;
   StageTable stages_;
   std::atomic<int> runs_ = 0;
+};
+
+/// Something that some wait for.
+class Meeting {
+ public:
+  void Come() {
+    const std::lock_guard lock(mutex_);
+    here_ = true;
+    came_.notify_all();
+  }
+  void WaitFor(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    came_.wait_for(lock, time, [&] { return here_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  bool here_ = false;
 };
 
 using enum NodeState;
@@ -202,6 +222,38 @@ TEST_F(ExecutorTest, IndependentNodesRunSideBySideAndShareTheJobs) {
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
   EXPECT_EQ(outcomes[0].result.value["both"], true);
   EXPECT_EQ(outcomes[0].result.value["jobs"].get<int>() + outcomes[1].result.value["jobs"].get<int>(), 5);
+}
+
+TEST_F(ExecutorTest, AParallelNodeWaitsForItsShare) {
+  // Three nodes of one thread are at work when "big" becomes ready: one of four jobs is free then. They end
+  // when it starts, or else after a while.
+  Meeting big_runs;
+  stages_.Add({.name = "small", .run = [&](Env&, const NodeRun& run) -> Result<NodeResult> {
+                 if (run.subject() != "first") big_runs.WaitFor(std::chrono::milliseconds(300));
+                 return NodeResult{};
+               }});
+  stages_.Add({.name = "big", .parallel = true, .run = [&](Env& env, const NodeRun&) -> Result<NodeResult> {
+                 big_runs.Come();
+                 return NodeResult{.value = {{"jobs", env.jobs}}};
+               }});
+  env_->jobs = 4;
+  Plan plan;
+  for (const char* name : {"first", "a", "b", "c"}) plan.nodes.push_back(stages_.MakeNode("small", name));
+  plan.nodes.push_back(stages_.MakeNode("big", "it"));
+  plan.nodes.back().needs = {{"it", "small/first"}};
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
+  EXPECT_GE(outcomes.back().result.value["jobs"].get<int>(), 3);
+}
+
+TEST_F(ExecutorTest, NodesOfOneThreadTakeNoSharesFromAParallelOne) {
+  stages_.Add({.name = "big", .parallel = true, .run = [&](Env& env, const NodeRun&) -> Result<NodeResult> {
+                 return NodeResult{.value = {{"jobs", env.jobs}}};
+               }});
+  env_->jobs = 8;
+  Plan plan{{stages_.MakeNode("big", "it")}};
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) plan.nodes.push_back(Show(name, {}));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
+  EXPECT_EQ(outcomes.front().result.value["jobs"], 6);
 }
 
 TEST_F(ExecutorTest, NeverMoreNodesThanJobs) {
