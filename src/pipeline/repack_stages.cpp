@@ -36,7 +36,6 @@ Result<AbsPath> PlannedArtifact(Env& env, const NodeRun& run) {
 }
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
-  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
   convert::WheelToCondaOptions options;
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.build_string, run.Text("build string"));
@@ -47,6 +46,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
 
+  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
   PTPKG_TRY(const AbsPath unpacked_folder, work.MakeFolder("wheel"));
   PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));

@@ -39,6 +39,7 @@ TEST_F(HostilePlanTest, AnyInputMayBeAnything) {
   ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, request));
   const std::vector<Json> junk = {nullptr,        -1,        1e300, "", "../../x", Json::array(),
                                   Json::object(), {{"a", 1}}};
+  std::size_t next = 0;
   for (std::size_t i = 0; i < planned.plan.nodes.size(); ++i) {
     const graph::Node& node = planned.plan.nodes[i];
     std::set<std::string> places;
@@ -50,10 +51,12 @@ TEST_F(HostilePlanTest, AnyInputMayBeAnything) {
     }
     const Json flat = node.inputs.flatten();
     for (const auto& [pointer, leaf] : flat.items()) {
-      if (!pointer.starts_with("/recipe/")) places.insert(pointer);
+      if (!pointer.empty() && !pointer.starts_with("/recipe/")) places.insert(pointer);
     }
     for (const std::string& place : places) {
-      for (const Json& value : junk) {
+      // Two kinds in turn: all of them for each would take a minute.
+      for (int kind = 0; kind < 2; ++kind) {
+        const Json& value = junk[next++ % junk.size()];
         graph::Plan other = planned.plan;
         other.nodes[i].inputs[Json::json_pointer(place)] = value;
         ExpectWords(other, node, place + " = " + value.dump());
