@@ -18,7 +18,7 @@ constexpr std::uint64_t kSectionAlloc = 2;
 constexpr std::uint64_t kExecutable = 4;
 constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX
 
-struct CodeRange {
+struct DataRange {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
 };
@@ -52,7 +52,7 @@ void ScanWindow(std::string_view window, bool starts, std::set<std::string, std:
   }
 }
 
-Result<void> ScanRange(File& file, const CodeRange& range, std::set<std::string, std::less<>>& names) {
+Result<void> ScanRange(File& file, const DataRange& range, std::set<std::string, std::less<>>& names) {
   std::string window;
   for (std::uint64_t at = 0; at < range.size_bytes;) {
     const std::uint64_t size = std::min(kScanBytes, range.size_bytes - at);
@@ -82,11 +82,11 @@ bool IsReadOnlyDataName(std::string_view names, std::uint32_t at) {
 }
 
 /// Sorted and without overlaps, so that no byte is read twice, whatever the headers say.
-std::vector<CodeRange> Merge(std::vector<CodeRange> ranges) {
+std::vector<DataRange> Merge(std::vector<DataRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
-            [](const CodeRange& a, const CodeRange& b) { return a.offset < b.offset; });
-  std::vector<CodeRange> merged;
-  for (const CodeRange& range : ranges) {
+            [](const DataRange& a, const DataRange& b) { return a.offset < b.offset; });
+  std::vector<DataRange> merged;
+  for (const DataRange& range : ranges) {
     if (merged.empty() || range.offset - merged.back().offset >= merged.back().size_bytes) {
       merged.push_back(range);
       continue;
@@ -97,8 +97,8 @@ std::vector<CodeRange> Merge(std::vector<CodeRange> ranges) {
   return merged;
 }
 
-Result<std::vector<CodeRange>> FindRanges(File& file, const Image& image) {
-  std::vector<CodeRange> ranges;
+Result<std::vector<DataRange>> FindRanges(File& file, const Image& image) {
+  std::vector<DataRange> ranges;
   if (image.sections.empty()) {
     for (const Segment& segment : image.segments) {
       if (segment.type != kSegmentLoad || (segment.flags & kFlagWrite) != 0) continue;
@@ -126,8 +126,8 @@ Result<std::vector<CodeRange>> FindRanges(File& file, const Image& image) {
 
 Result<std::vector<std::string>> ScanLibraryNames(File& file, const Image& image) {
   std::set<std::string, std::less<>> names;
-  PTPKG_TRY(const std::vector<CodeRange> ranges, FindRanges(file, image));
-  for (const CodeRange& range : ranges) PTPKG_CHECK(ScanRange(file, range, names));
+  PTPKG_TRY(const std::vector<DataRange> ranges, FindRanges(file, image));
+  for (const DataRange& range : ranges) PTPKG_CHECK(ScanRange(file, range, names));
   return std::vector<std::string>(names.begin(), names.end());
 }
 
