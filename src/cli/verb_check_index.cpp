@@ -103,7 +103,8 @@ Verb CheckVerb() {
                    .target = &request.dependencies}},
       .notes =
           "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
-          "artifact. Warnings do not change it. docs/findings/<id>.md explains a finding.",
+          "artifact, 4 no such file. Warnings do not change it. docs/findings/<id>.md\n"
+          "explains a finding.",
       .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
                    "ptpkg check --profile pytorch-index --dependency triton site-packages/torch"},
       .run = [flags](Context& context) { return RunCheck(context, *flags); }};
