@@ -117,7 +117,8 @@ Result<build::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run
   PTPKG_TRY(folder.tree, TreeFromJson(listed, root, "the recipe folder of a plan"));
   for (const TreeEntry& entry : folder.tree.entries) {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry), "while reading the recipe's folder");
+    PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry),
+              "while reading the recipe's folder");
     if (!same) return ChangedSince(fmt::format("'{}'", (root / entry.path).str()));
   }
   return folder;

@@ -139,8 +139,8 @@ TEST_F(TreesTest, FilesOfAnotherDistributionStayOut) {
   Put(std::string(kSite) + "other.py", "");
   Put("bin/other", "", 0755);
   const StagedTree staged = Scan();
-  const auto tree = MakeWheelTree(env_, staged, *FindDistribution(env_, staged, "toy"),
-                                  {.exclude = {"include/**"}}, to_);
+  const auto tree =
+      MakeWheelTree(env_, staged, *FindDistribution(env_, staged, "toy"), {.exclude = {"include/**"}}, to_);
   ASSERT_THAT(tree, test::IsOk());
   // What both claim stays with the one that is packed.
   EXPECT_THAT(Paths(tree->payload), ElementsAre("toy-1.0.data/scripts/helper", "toy/__init__.py"));
@@ -188,7 +188,11 @@ TEST_F(WheelToCondaTreeTest, ScriptsRunUnderTheInterpreterOfThePrefix) {
   Put("toy-1.0.data/scripts/tool", "#!python -E\r\nprint()\n");
   Put("toy-1.0.data/scripts/window", "#!pythonw\nprint()\n", 0755);
   Put("toy-1.0.data/scripts/shell", "#!/bin/sh\necho\n");
-  Put("toy-1.0.data/scripts/program", std::string("\x7f""ELF\0", 5), 0755);
+  Put("toy-1.0.data/scripts/program",
+      std::string("\x7f"
+                  "ELF\0",
+                  5),
+      0755);
   Put("toy-1.0.data/scripts/empty", "");
   Put("toy-1.0.data/data/share/toy/example", "#!python\n");
   const auto tree = Convert();
@@ -209,7 +213,8 @@ TEST_F(WheelToCondaTreeTest, ALinkThatCannotBeMadeIsAnError) {
   ASSERT_THAT(env_->fs.Remove(from_ / "toy-1.0.data/scripts/tool"), test::IsOk());
   wheel::WheelInfo info;
   info.dist_info_dir = "toy-1.0.dist-info";
-  EXPECT_THAT(MakeCondaTreeOfWheel(env_, unpacked, info, {.site_packages = "site-packages"}, to_),
+  EXPECT_THAT(MakeCondaTreeOfWheel(env_, unpacked, info,
+                                   {.site_packages = "site-packages", .prefix_placeholder = ""}, to_),
               FailsWith(ErrorCode::kNotFound, HasSubstr("scripts/tool")));
 }
 
