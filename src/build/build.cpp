@@ -17,16 +17,6 @@ std::set<std::string> NamesOf(const std::vector<LocalPackage>& packages) {
   return names;
 }
 
-/// Without what our own channel provides.
-std::vector<recipe::MatchSpec> Foreign(const std::vector<recipe::MatchSpec>& specs,
-                                       const std::set<std::string>& own) {
-  std::vector<recipe::MatchSpec> foreign;
-  for (const recipe::MatchSpec& spec : specs) {
-    if (!own.contains(spec.name)) foreign.push_back(spec);
-  }
-  return foreign;
-}
-
 class Builder {
  public:
   Builder(Env& env, const BuildInput& input)
@@ -84,12 +74,8 @@ class Builder {
   }
 
   Result<HostPrefix> MakeHost(const HostPlan& plan) {
-    host_input_.emplace(HostPrefixInput{.plan = plan,
-                                        .layout = input_.layout,
-                                        .build = Foreign(recipe_.requirements.build, own_),
-                                        .host = Foreign(recipe_.requirements.host, own_),
-                                        .unpack = input_.unpack,
-                                        .log_file = input_.log_file});
+    host_input_.emplace(HostPrefixInput{
+        .plan = plan, .layout = input_.layout, .unpack = input_.unpack, .log_file = input_.log_file});
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, *host_input_));
     for (const LocalPackage& package : input_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_CHECK(host.FinishPython());

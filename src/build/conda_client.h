@@ -14,6 +14,13 @@ namespace ptpkg::build {
 /// else micromamba, mamba or conda on PATH.
 std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named = "");
 
+/// What `CLIENT create` would install for `specs`, by name: name, version, build string and digest of each
+/// package (its channel, where the client tells no digest). Empty without specs. Asks the client with
+/// --dry-run --json; nothing is written but its own caches. nullopt when its answer is none that we know.
+/// Errors: kCommandFailed with the last lines of its output, kCancelled.
+Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const AbsPath& client,
+                                                               const std::vector<recipe::MatchSpec>& specs);
+
 struct CondaPrefix {
   AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty folder or none.
   std::vector<recipe::MatchSpec> specs;               ///< Nothing to do when empty.

@@ -18,10 +18,10 @@ Result<void> HostPrefix::CreateConda() {
   PTPKG_ASSERT(input_->plan.client.has_value());
   const AbsPath& client = *input_->plan.client;
   const WorkLayout& layout = input_->layout;
-  PTPKG_CHECK(CreateCondaPrefix(*env_, client, {.prefix = layout.build_prefix, .specs = input_->build},
+  PTPKG_CHECK(CreateCondaPrefix(*env_, client, {.prefix = layout.build_prefix, .specs = input_->plan.build},
                                 input_->log_file));
-  PTPKG_CHECK(
-      CreateCondaPrefix(*env_, client, {.prefix = layout.prefix, .specs = input_->host}, input_->log_file));
+  PTPKG_CHECK(CreateCondaPrefix(*env_, client, {.prefix = layout.prefix, .specs = input_->plan.host},
+                                input_->log_file));
   PTPKG_CHECK(env_->fs.MakeDirs(layout.build_prefix));
   PTPKG_CHECK(env_->fs.MakeDirs(layout.prefix));
   PTPKG_TRY([[maybe_unused]] const bool found, TakePythonOfPrefix());

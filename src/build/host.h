@@ -31,8 +31,6 @@ using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& packa
 struct HostPrefixInput {
   const HostPlan& plan;
   const WorkLayout& layout;
-  std::vector<recipe::MatchSpec> build;  ///< What a conda client puts into layout.build_prefix.
-  std::vector<recipe::MatchSpec> host;   ///< What it puts into layout.prefix.
   const UnpackFunction& unpack;
   const AbsPath& log_file;
 };

@@ -74,12 +74,8 @@ class Tester {
         CheckTestTools(env_, recipe_,
                        {.host_env = request_.host_env, .options = request_.options, .provided = Own()}));
     const UnpackFunction& unpack = request_.unpack;
-    const HostPrefixInput input{.plan = plan,
-                                .layout = layout_,
-                                .build = {},
-                                .host = Foreign(),
-                                .unpack = unpack,
-                                .log_file = request_.log_file};
+    const HostPrefixInput input{
+        .plan = plan, .layout = layout_, .unpack = unpack, .log_file = request_.log_file};
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, input), "while preparing the tests");
     for (const LocalPackage& package : request_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_TRY(const PrefixSnapshot before, PrefixSnapshot::Take(env_, layout_.prefix));
@@ -114,17 +110,6 @@ class Tester {
     std::set<std::string> names = {recipe_.name};
     for (const LocalPackage& package : request_.packages) names.insert(package.name);
     return names;
-  }
-
-  /// What a conda client puts into the prefix.
-  [[nodiscard]] std::vector<recipe::MatchSpec> Foreign() const {
-    const std::set<std::string> own = Own();
-    std::vector<recipe::MatchSpec> foreign;
-    for (const recipe::MatchSpec& spec : TestRequirements(recipe_)) {
-      if (!own.contains(spec.name)) foreign.push_back(spec);
-    }
-    if (NeedsPython(recipe_)) foreign.push_back({.name = "pip", .version = {}, .build = {}});
-    return foreign;
   }
 
   Result<void> One(const recipe::PythonTest& test) {
@@ -257,7 +242,14 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
   }
   HostRequest own = request;
   own.provided.insert(recipe.name);
-  return CheckTools(env, needs, own);
+  PTPKG_TRY(HostPlan plan, CheckTools(env, needs, own));
+  if (plan.host_env == HostEnv::kSystem) return plan;
+  plan.host.clear();
+  for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
+    if (!own.provided.contains(spec.name)) plan.host.push_back(spec);
+  }
+  if (NeedsPython(recipe)) plan.host.push_back({.name = "pip", .version = {}, .build = {}});
+  return plan;
 }
 
 Result<Report> TestPackage(Env& env, const PackageTestRequest& request) {

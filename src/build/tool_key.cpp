@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "build/conda_client.h"
+#include "support/assert.h"
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -51,11 +53,31 @@ Result<void> AddProgram(Env& env, std::string_view name, const AbsPath& path, Ke
   return Ok();
 }
 
+Result<std::string> CondaKey(Env& env, const HostPlan& plan) {
+  KeyHasher hasher;
+  hasher.Add("host_env", "conda");
+  for (const auto* specs : {&plan.build, &plan.host}) {
+    hasher.Add("prefix", specs == &plan.build ? "build" : "host");
+    if (specs->empty()) continue;
+    PTPKG_ASSERT(plan.client.has_value());
+    PTPKG_TRY(const auto packages, SolvedPackages(env, *plan.client, *specs));
+    if (!packages) {
+      env.reporter.Warn(fmt::format(
+          "'{}' does not say what it would install: a new version there is not noticed, and nothing is built "
+          "again for it",
+          plan.client->Name()));
+      continue;
+    }
+    for (const std::string& package : *packages) hasher.Add("package", package);
+  }
+  return hasher.Finish().Hex();
+}
+
 }  // namespace
 
 Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
+  if (plan.host_env == HostEnv::kConda) return CondaKey(env, plan);
   KeyHasher hasher;
-  if (plan.host_env == HostEnv::kConda) return hasher.Add("host_env", "conda").Finish().Hex();
   hasher.Add("host_env", "system");
   std::vector<Tool> tools = plan.tools.tools;
   std::sort(tools.begin(), tools.end(),
@@ -67,6 +89,10 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
               fmt::format("while reading '{}'", python.base_executable.str()));
     hasher.Add("python", python.version).Add("content", digest);
     for (const auto& [name, version] : python.packages) hasher.Add("package", name).Add("version", version);
+  }
+  for (const AbsPath& header : plan.tools.headers) {
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, header));
+    hasher.Add("header", header.Name()).Add("content", digests.sha256.Hex());
   }
   for (const auto& [name, version] : plan.tools.debian_packages) {
     hasher.Add("debian", name).Add("version", version);

@@ -165,12 +165,17 @@ class Finder {
                                                                  "/usr/include/x86_64-linux-gnu",
                                                                  "/usr/include/aarch64-linux-gnu"};
     for (const std::string& header : Split(wanted.provider->probes, ' ')) {
-      bool found = false;
+      std::optional<AbsPath> found;
       for (const std::string_view folder : kFolders) {
-        PTPKG_TRY(const bool there, Exists(env_.fs, AbsPath::Literal(folder) / header));
-        found = found || there;
+        const AbsPath path = AbsPath::Literal(folder) / header;
+        PTPKG_TRY(const bool there, Exists(env_.fs, path));
+        if (there && !found) found = path;
       }
-      if (found) continue;
+      if (found) {
+        set_.headers.push_back(*found);
+        header_packages_.emplace_back(wanted.provider->debian);
+        continue;
+      }
       // Header-only libraries such as pybind11 come as Python packages too.
       if (InstalledVersion(wanted)) {
         needs_python_ = true;
@@ -280,11 +285,12 @@ class Finder {
   }
 
   Result<void> CheckSystemPackages() {
-    const std::vector<std::string>& names = recipe_.ptpkg.system_packages;
+    std::vector<std::string> names = recipe_.ptpkg.system_packages;
+    names.insert(names.end(), header_packages_.begin(), header_packages_.end());
     if (names.empty()) return Ok();
     PTPKG_TRY(auto installed, InstalledDebianPackages(env_, names));
     if (!installed) return Ok();
-    for (const std::string& package : names) {
+    for (const std::string& package : recipe_.ptpkg.system_packages) {
       const bool reported =
           std::any_of(set_.missing.begin(), set_.missing.end(),
                       [&](const MissingTool& missing) { return missing.debian_package == package; });
@@ -314,6 +320,7 @@ class Finder {
   const HostRequest& request_;
   std::string search_;
   std::vector<Wanted> wanted_;
+  std::vector<std::string> header_packages_;  ///< Debian packages that may own set_.headers.
   bool needs_python_ = false;  ///< The recipe requires Python, or a package that the interpreter has.
   ToolSet set_;
 };
@@ -339,16 +346,24 @@ Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRe
   const std::optional<AbsPath> client = request.host_env == HostEnv::kSystem
                                             ? std::optional<AbsPath>()
                                             : FindCondaClient(env, request.options.conda_exe);
+  const auto from_client = [&] {
+    const auto foreign = [&](std::vector<recipe::MatchSpec> specs) {
+      std::erase_if(specs, [&](const auto& spec) { return request.provided.contains(spec.name); });
+      return specs;
+    };
+    return HostPlan{.host_env = HostEnv::kConda,
+                    .client = client,
+                    .build = foreign(recipe.requirements.build),
+                    .host = foreign(recipe.requirements.host)};
+  };
   if (request.host_env == HostEnv::kConda) {
-    if (client) return HostPlan{.host_env = HostEnv::kConda, .tools = {}, .client = client};
+    if (client) return from_client();
     return Error(ErrorCode::kNotFound, "no conda client: neither micromamba, mamba nor conda is on PATH")
         .WithHint("install one, name it with PTPKG_CONDA_EXE, or use --env system");
   }
   PTPKG_TRY(ToolSet tools, FindTools(env, recipe, request));
-  if (tools.missing.empty()) {
-    return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools), .client = {}};
-  }
-  if (client) return HostPlan{.host_env = HostEnv::kConda, .tools = {}, .client = client};
+  if (tools.missing.empty()) return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools)};
+  if (client) return from_client();
   return MissingToolsError(recipe, tools);
 }
 

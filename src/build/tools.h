@@ -43,9 +43,11 @@ struct MissingTool {
 
 struct ToolSet {
   std::vector<Tool> tools;
-  std::optional<Python> python;  ///< Set when the recipe requires Python, or a package that one has.
+  std::optional<Python> python;       ///< Set when the recipe requires Python, or a package that one has.
+  std::vector<AbsPath> headers = {};  ///< Of libraries that the recipe requires, one for each.
   std::vector<MissingTool> missing;
-  std::map<std::string, std::string> debian_packages;  ///< extra.ptpkg.system_packages → version.
+  /// extra.ptpkg.system_packages, and those that own `headers` → version.
+  std::map<std::string, std::string> debian_packages;
 };
 
 /// What has to be known besides the recipe to say where its tools come from.
@@ -58,9 +60,11 @@ struct HostRequest {
 
 /// Where the tools of one recipe come from.
 struct HostPlan {
-  HostEnv host_env = HostEnv::kSystem;  ///< kSystem or kConda.
-  ToolSet tools = {};                   ///< kSystem; nothing is missing.
-  std::optional<AbsPath> client = {};   ///< kConda.
+  HostEnv host_env = HostEnv::kSystem;        ///< kSystem or kConda.
+  ToolSet tools = {};                         ///< kSystem; nothing is missing.
+  std::optional<AbsPath> client = {};         ///< kConda.
+  std::vector<recipe::MatchSpec> build = {};  ///< kConda: what the client puts into the build prefix,
+  std::vector<recipe::MatchSpec> host = {};   ///< and what into the host prefix.
 };
 
 /// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:

@@ -70,5 +70,50 @@ TEST_F(CreateCondaPrefixTest, NamesAClientThatIsNotThere) {
               FailsWith(ErrorCode::kNotFound, HasSubstr("no-such-client")));
 }
 
+class SolvedPackagesTest : public CreateCondaPrefixTest {
+ protected:
+  using Packages = std::optional<std::vector<std::string>>;
+  Result<Packages> Solve(const std::string& answer) {
+    return SolvedPackages(env_, Client("cat <<'END'\n" + answer + "\nEND\n"), wanted_.specs);
+  }
+};
+
+TEST_F(SolvedPackagesTest, ReadsTheAnswersOfBothKindsOfClient) {
+  const std::string mamba = R"({"actions": {"LINK": [
+      {"name": "python", "version": "3.11.7", "build": "h1_0_cpython", "build_string": "h1_0_cpython",
+       "channel": "https://a.example/c", "sha256": "abc", "md5": "d"},
+      {"name": "cmake", "version": "3.30", "build_string": "h2", "channel": "c", "md5": "e"}]}, "success": true})";
+  EXPECT_THAT(Solve(mamba),
+              test::IsOkAndHolds(Packages({"cmake 3.30 h2 e", "python 3.11.7 h1_0_cpython abc"})));
+  const std::string conda = R"(Collecting package metadata
+{"actions": {"FETCH": [], "LINK": [{"base_url": "https://a.example/c", "build_number": 0, "build_string": "h2",
+  "channel": "c", "dist_name": "cmake-3.30-h2", "name": "cmake", "platform": "linux-64", "version": "3.30"}],
+  "PREFIX": "/x"}, "dry_run": true, "success": true})";
+  EXPECT_THAT(Solve(conda), test::IsOkAndHolds(Packages({"cmake 3.30 h2 c"})));
+}
+
+TEST_F(SolvedPackagesTest, AsksWithoutMakingAnything) {
+  ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  const AbsPath client = Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\necho '{}'\n");
+  ASSERT_OK(SolvedPackages(env_, client, wanted_.specs));
+  EXPECT_THAT(env_.dir().ReadFile("home/argv"), HasSubstr("\npython 3.11.*\ncmake\n--dry-run\n--json\n"));
+}
+
+TEST_F(SolvedPackagesTest, KnowsThatItDoesNotKnow) {
+  for (const char* answer :
+       {"", "solved", "{}", "{\"actions\": []}", "{\"actions\": {\"LINK\": {}}}",
+        "{\"actions\": {\"LINK\": [3]}}", "{\"actions\": {\"LINK\": [{\"name\": \"a\"}]}}", "} {"}) {
+    EXPECT_THAT(Solve(answer), test::IsOkAndHolds(Packages())) << answer;
+  }
+  wanted_.specs.clear();
+  EXPECT_THAT(SolvedPackages(env_, env_.dir() / "no-such-client", {}),
+              test::IsOkAndHolds(Packages(std::vector<std::string>())));
+}
+
+TEST_F(SolvedPackagesTest, ShowsWhyTheClientFailed) {
+  EXPECT_THAT(SolvedPackages(env_, Client("echo 'nothing provides cmake'; exit 1\n"), wanted_.specs),
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("nothing provides cmake")));
+}
+
 }  // namespace
 }  // namespace ptpkg::build

@@ -70,6 +70,40 @@ TEST_F(ToolKeyTest, FollowsPythonItsPackagesAndDebians) {
   EXPECT_THAT(ToolKey(env_, plan), IsOkAndHolds(Ne(with_package)));
 }
 
+TEST_F(ToolKeyTest, FollowsTheHeadersOfLibraries) {
+  HostPlan plan;
+  plan.tools.headers = {env_.dir().WriteFile("a/zlib.h", "#define ZLIB_VERSION \"1.2\"")};
+  ASSERT_OK_AND_ASSIGN(const std::string key, ToolKey(env_, plan));
+  plan.tools.headers = {env_.dir().WriteFile("b/zlib.h", "#define ZLIB_VERSION \"1.2\"")};
+  EXPECT_THAT(ToolKey(env_, plan), IsOkAndHolds(key));
+  plan.tools.headers = {env_.dir().WriteFile("b/zlib.h", "#define ZLIB_VERSION \"1.3\"")};
+  EXPECT_THAT(ToolKey(env_, plan), IsOkAndHolds(Ne(key)));
+  plan.tools.headers = {env_.dir() / "c/zlib.h"};
+  EXPECT_FALSE(ToolKey(env_, plan).has_value());
+}
+
+TEST_F(ToolKeyTest, OfACondaPrefixFollowsWhatTheClientWouldInstall) {
+  const auto client = [&](const std::string& version) {
+    return env_.dir().WriteFile(
+        "bin/conda",
+        "#!/bin/sh\necho '{\"actions\": {\"LINK\": [{\"name\": \"zlib\", \"version\": \"" + version +
+            "\"}]}}'\n",
+        0755);
+  };
+  HostPlan plan{.host_env = HostEnv::kConda, .client = client("1.2")};
+  plan.host = {{.name = "zlib", .version = "", .build = ""}};
+  ASSERT_OK_AND_ASSIGN(const std::string key, ToolKey(env_, plan));
+  EXPECT_THAT(ToolKey(env_, plan), IsOkAndHolds(key));
+  plan.client = client("1.3");
+  EXPECT_THAT(ToolKey(env_, plan), IsOkAndHolds(Ne(key)));
+  EXPECT_THAT(env_.reporter.warnings(), ::testing::IsEmpty());
+  plan.client = env_.dir().WriteFile("bin/conda", "#!/bin/sh\necho fine\n", 0755);
+  EXPECT_OK(ToolKey(env_, plan));
+  EXPECT_THAT(env_.reporter.warnings(), ::testing::ElementsAre(::testing::HasSubstr("does not say")));
+  plan.client = env_.dir().WriteFile("bin/conda", "#!/bin/sh\nexit 1\n", 0755);
+  EXPECT_FALSE(ToolKey(env_, plan).has_value());
+}
+
 TEST_F(ToolKeyTest, OfACondaClientIsNoPlace) {
   HostPlan plan{.host_env = HostEnv::kConda, .tools = {}, .client = AbsPath::Literal("/a/micromamba")};
   ASSERT_OK_AND_ASSIGN(const std::string key, ToolKey(env_, plan));

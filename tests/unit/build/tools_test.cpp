@@ -6,6 +6,7 @@
 #include "support/fake_process.h"
 #include "support/json.h"
 #include "support/matchers.h"
+#include "support/mem_fs.h"
 #include "support/test_env.h"
 
 namespace ptpkg::build {
@@ -282,6 +283,23 @@ TEST(FindProvider, KnowsCompilersOfEveryPlatform) {
   EXPECT_EQ(FindProvider("gxx_linux-aarch64")->probes, "g++");
   EXPECT_EQ(FindProvider("__cuda")->kind, ProviderKind::kAlways);
   EXPECT_FALSE(FindProvider("gcc_win-64").has_value());
+}
+
+TEST(FindTools, RemembersTheHeaderOfALibraryAndThePackageThatOwnsIt) {
+  test::MemFs fs;
+  test::FakeProcess process;
+  TestEnv env({.fs = &fs, .process = &process});
+  ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/usr/local/include")));
+  ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/var/lib/dpkg")));
+  ASSERT_OK(WriteFile(fs, AbsPath::Literal("/usr/local/include/zlib.h"), "x"));
+  ASSERT_OK(WriteFile(fs, AbsPath::Literal("/var/lib/dpkg/status"),
+                      "Package: zlib1g-dev\nStatus: install ok installed\nVersion: 1:1.2\n\n"));
+  recipe::Recipe recipe;
+  recipe.requirements.host = {{.name = "zlib", .version = "", .build = ""}};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, FindTools(env, recipe, {.host_env = HostEnv::kSystem}));
+  EXPECT_THAT(tools.missing, IsEmpty());
+  EXPECT_THAT(tools.headers, ::testing::ElementsAre(AbsPath::Literal("/usr/local/include/zlib.h")));
+  EXPECT_EQ(tools.debian_packages.at("zlib1g-dev"), "1:1.2");
 }
 
 }  // namespace
