@@ -8,6 +8,7 @@
 #include "convert/package_metadata.h"
 #include "pipeline/order.h"
 #include "pipeline/package_inputs.h"
+#include "pipeline/places.h"
 #include "pipeline/publication.h"
 #include "pipeline/render.h"
 #include "pipeline/run_plan.h"
@@ -41,28 +42,6 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
     }
     return std::move(error).WithHint(fmt::format("they are: {}", Join(names, ", ")));
-  }
-  return Ok();
-}
-
-/// What is made would be copied with the sources of the next run, and change them.
-Result<void> CheckOutputPlace(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
-                              const std::optional<AbsPath>& source_override) {
-  std::vector<AbsPath> folders;
-  if (source_override) folders.push_back(*source_override);
-  for (const recipe::Source& source : recipe.sources) {
-    if (!source.urls.empty() || (source_override && &source == &recipe.sources.front())) continue;
-    PTPKG_TRY(AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
-    folders.push_back(std::move(path));
-  }
-  for (const AbsPath& folder : folders) {
-    if (!output.IsWithin(folder)) continue;
-    const auto stat = env.fs.Stat(folder);
-    if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
-    if (!stat || stat->kind != FileKind::kDirectory) continue;
-    return Error(ErrorCode::kUsage, fmt::format("the output folder '{}' lies inside the source '{}' of '{}'",
-                                                output.str(), folder.str(), recipe.name))
-        .WithHint("name a folder outside of it: --output DIR");
   }
   return Ok();
 }
@@ -140,11 +119,11 @@ class BuildPlanner {
   /// Build, packages, tests, checks and publication of one variant.
   Result<void> PlanRecipe(const recipe::Recipe& recipe) {
     const std::optional<AbsPath> source = SourceOverride(recipe);
-    PTPKG_CHECK(CheckOutputPlace(env_, request_.output, recipe, source));
+    PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
     PTPKG_TRY(const Wanted wanted, FormatsOf(request_, recipe, IsRequiredByOther(recipe)));
     PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
     PTPKG_TRY(const build::RecipeFolder folder,
-              build::ReadRecipeFolder(env_, recipe, {request_.output, env_.cache_dir}));
+              build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
     std::set<std::string> passed;
     PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, folder, source, passed));
     PublicationRequest publication{.subject = recipe.FileStem(),

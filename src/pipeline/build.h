@@ -39,7 +39,7 @@ struct BuildPlan {
 /// The plan for every variant of every recipe, recipes that others need first. Everything that can be known
 /// is looked at: sources, tools, packages of the output channel. Nothing is written. Errors: those of recipe,
 /// variant, source, build::CheckTools and channel::Resolve; kUsage for a --source that fits no recipe, a
-/// format that a recipe does not offer, or an output folder inside a source.
+/// format that a recipe does not offer, or an output or cache folder inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
 /// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed

@@ -90,6 +90,29 @@ class Plan(harness.Case):
         done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
         self.assertIn("the machine's tools changed after the plan was made", done.stderr)
 
+    def test_nothing_that_is_made_lies_inside_a_source(self):
+        toy = self.recipe(rest="source: {path: src}\n")
+        (toy / "src").mkdir()
+        (toy / "src/a.c").write_text("int a;\n")
+        (self.scratch / "door").symlink_to(toy / "src", target_is_directory=True)
+        done = self.ptpkg("build", toy, "--output", "door/dist", exit_code=2)
+        self.assertIn("the output folder", done.stderr)
+        self.assertIn("inside the source", done.stderr)
+        done = self.ptpkg("build", toy, "--cache-dir", toy / "src/cache", exit_code=2)
+        self.assertIn("the cache folder", done.stderr)
+        self.assertIn("--cache-dir", done.stderr)
+        done = self.ptpkg("build", toy, "--cache-dir", "door/cache", exit_code=2)
+        self.assertIn("the cache folder", done.stderr)
+        self.assertEqual(sorted(os.listdir(toy / "src")), ["a.c"])
+        # The other way round: the source is named through a link.
+        done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src/dist",
+                          exit_code=2)
+        self.assertIn("inside the source", done.stderr)
+        # Beside the source, below the recipe, it stays allowed, through a link as well.
+        (self.scratch / "way").symlink_to(toy, target_is_directory=True)
+        self.assertIn("publish", self.ran(toy, "--output", "way/dist"))
+        self.assertEqual(self.ran(toy, "--output", "way/dist"), [])
+
     def test_flags_of_the_other_form_are_refused_by_name(self):
         toy = self.recipe()
         for verb, flags in (("conda", ["--build-number", "0"]), ("conda", ["--build-string", "zzz"]),

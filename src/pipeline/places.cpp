@@ -1,0 +1,64 @@
+#include "pipeline/places.h"
+
+#include <array>
+#include <fmt/core.h>
+
+namespace ptpkg::pipeline {
+
+AbsPath RealPlace(Env& env, const AbsPath& path) {
+  std::vector<std::string> missing;
+  AbsPath there = path;
+  while (true) {
+    const auto real = env.fs.RealPath(there.str());
+    if (real || there == there.Parent()) {
+      AbsPath place = real ? *real : there;
+      for (auto name = missing.rbegin(); name != missing.rend(); ++name) place = place / *name;
+      return place;
+    }
+    missing.emplace_back(there.Name());
+    there = there.Parent();
+  }
+}
+
+Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
+                         const std::optional<AbsPath>& source_override) {
+  std::vector<AbsPath> folders;
+  if (source_override) folders.push_back(*source_override);
+  for (const recipe::Source& source : recipe.sources) {
+    if (!source.urls.empty() || (source_override && &source == &recipe.sources.front())) continue;
+    PTPKG_TRY(AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
+    folders.push_back(std::move(path));
+  }
+  struct Place {
+    const char* what;
+    const AbsPath& path;
+    const char* option;
+  };
+  const std::array<Place, 2> places = {
+      {{"output", output, "--output DIR"}, {"cache", env.cache_dir, "--cache-dir DIR"}}};
+  for (const AbsPath& folder : folders) {
+    const auto stat = env.fs.Stat(folder);
+    if (!stat || stat->kind != FileKind::kDirectory) continue;
+    for (const Place& place : places) {
+      if (!RealPlace(env, place.path).IsWithin(RealPlace(env, folder))) continue;
+      return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' lies inside the source '{}' of '{}'",
+                                                  place.what, place.path.str(), folder.str(), recipe.name))
+          .WithHint(fmt::format("name a folder outside of it: {}", place.option));
+    }
+  }
+  return Ok();
+}
+
+std::vector<AbsPath> RealPlaces(Env& env, const AbsPath& folder, const AbsPath& output) {
+  std::vector<AbsPath> places;
+  for (const AbsPath& path : {output, env.cache_dir}) {
+    const AbsPath place = RealPlace(env, path);
+    const AbsPath real = RealPlace(env, folder);
+    const auto below = place.RelativeTo(real);
+    if (below) places.push_back(folder / *below);
+    if (place == real) places.push_back(folder);
+  }
+  return places;
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,24 @@
+#pragma once
+// Where a build writes, compared with what it reads. Layer: pipeline.
+
+#include <optional>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+/// The folder behind `path`, symlinks followed, or where it would come to lie: it need not exist.
+AbsPath RealPlace(Env& env, const AbsPath& path);
+
+/// Errors: kUsage for an output or cache folder inside a local source of the recipe, through symlinks as
+/// well: what is made would be copied with the sources of the next run, and change them.
+Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
+                         const std::optional<AbsPath>& source_override);
+
+/// The output and cache folders as they are called below `folder`, as far as they lie there: `folder` may be
+/// named through symlinks, and so may they.
+std::vector<AbsPath> RealPlaces(Env& env, const AbsPath& folder, const AbsPath& output);
+
+}  // namespace ptpkg::pipeline
