@@ -36,8 +36,9 @@ std::optional<std::vector<std::string>> LinkedPackages(const std::string& answer
   const std::size_t end = answer.rfind('}');
   if (start == std::string::npos || end == std::string::npos || end < start) return std::nullopt;
   const auto json = ParseJson(std::string_view(answer).substr(start, end - start + 1), "the client's answer");
-  if (!json || !json->contains("actions") || !(*json)["actions"].is_object()) return std::nullopt;
-  const Json linked = (*json)["actions"].value("LINK", Json());
+  const Json::json_pointer place("/actions/LINK");
+  if (!json || !json->contains(place)) return std::nullopt;
+  const Json& linked = json->at(place);
   if (!linked.is_array()) return std::nullopt;
   std::vector<std::string> packages;
   for (const Json& package : linked) {
