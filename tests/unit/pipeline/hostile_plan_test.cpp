@@ -2,6 +2,7 @@
 
 #include "graph/plan.h"
 #include "pipeline/run_plan.h"
+#include "support/hash.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -19,11 +20,10 @@ class HostilePlanTest : public BuildFixture {
     return RunNode(env_, file, id);
   }
   void ExpectWords(const graph::Plan& plan, const graph::Node& node, const std::string& what) {
+    // PTPKG_ASSERT and the JSON library throw; main() calls that a bug of ours.
     EXPECT_NO_THROW({
       const auto ran = RunIn(plan, node.id);
-      if (!ran) {
-        EXPECT_FALSE(ran.error().message().empty());
-      }
+      EXPECT_TRUE(ran.has_value() || !ran.error().message().empty());
     }) << node.id
        << ": " << what;
   }
@@ -95,12 +95,14 @@ TEST_F(HostilePlanTest, NeedsMayLeadToAnyNode) {
 TEST_F(HostilePlanTest, ABuildNumberIsANumberFromNought) {
   graph::Plan plan;
   graph::Node node{.id = "repack-conda/a.whl", .stage = "repack-conda", .subject = "a.whl"};
-  node.inputs = {{"artifact", {{"name", "a.whl"}}},
+  node.inputs = {{"artifact", {{"name", "a.whl"}, {"sha256", HashText("").Hex()}}},
                  {"layout", ""},
                  {"build string", ""},
                  {"python", ""},
                  {"formats", {"conda"}},
                  {"source_date_epoch", 1}};
+  Put("a.whl", "");
+  Put("a.whl", "");
   node.places.emplace("artifact", env_.dir().path() / "a.whl");
   for (const Json& number : {Json("5"), Json(-1), Json(1.5), Json(nullptr)}) {
     node.inputs["build number"] = number;
