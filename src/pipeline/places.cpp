@@ -38,6 +38,7 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
       {{"output", output, "--output DIR"}, {"cache", env.cache_dir, "--cache-dir DIR"}}};
   for (const AbsPath& folder : folders) {
     const auto stat = env.fs.Stat(folder);
+    if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
     if (!stat || stat->kind != FileKind::kDirectory) continue;
     for (const Place& place : places) {
       if (!RealPlace(env, place.path).IsWithin(RealPlace(env, folder))) continue;
