@@ -139,6 +139,22 @@ Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run) {
   return text;
 }
 
+Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file) {
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+  node.inputs["artifact"] = {{"name", file.Name()}, {"sha256", digests.sha256.Hex()}};
+  node.places.insert_or_assign("artifact", file);
+  return Ok();
+}
+
+Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(AbsPath file, run.Place("artifact"));
+  PTPKG_TRY(const Json planned, run.Input("artifact"));
+  PTPKG_TRY(const std::string sha256, JsonString(planned, "sha256", "the artifact of a plan"));
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+  if (digests.sha256.Hex() != sha256) return ChangedSince(fmt::format("'{}'", file.str()));
+  return file;
+}
+
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options) {
   PTPKG_TRY(node.inputs["tools"], build::ToolKey(env, host));

@@ -33,6 +33,11 @@ Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file);
 /// Its text. Errors: kRefused when it is not as the plan says.
 Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run);
 
+/// Sets the input and the place "artifact": a package that is repacked. Errors: kIo.
+Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file);
+/// Where it lies. Errors: kRefused when it is not as the plan says.
+Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
+
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options);

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include "convert/wheel_target.h"
+#include "pipeline/package_inputs.h"
 #include "pipeline/publication.h"
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
-#include "support/hash.h"
 
 namespace ptpkg::pipeline {
 
@@ -40,8 +40,7 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
       stages.MakeNode(is_wheel ? "repack-conda" : "repack-wheel", std::string(request.input.Name()));
   {
     Task task(env.reporter, {.stage = "read", .subject = node.subject});
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, request.input));
-    node.inputs["artifact"] = {{"name", request.input.Name()}, {"sha256", digests.sha256.Hex()}};
+    PTPKG_CHECK(SetArtifact(env, node, request.input));
     task.Done();
   }
   node.inputs["layout"] = request.layout;
@@ -56,7 +55,6 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
     PTPKG_TRY([[maybe_unused]] const Json names, FormatNames(request, {ArtifactFormat::kWheel}));
     node.inputs["distribution"] = request.distribution;
   }
-  node.places.emplace("artifact", request.input);
   node.places.emplace("output", request.output);
   if (request.keep_work) node.options.emplace("keep-work", "");
 

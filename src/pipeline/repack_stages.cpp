@@ -8,6 +8,7 @@
 #include "convert/conda_tree.h"
 #include "convert/relink_tree.h"
 #include "convert/wheel_to_conda.h"
+#include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
 #include "pipeline/work_folder.h"
@@ -24,17 +25,6 @@ using graph::NodeRun;
 // Raised when equal inputs give other bytes.
 constexpr int kRepackVersion = 1;
 
-/// The file that the plan names; it may have been replaced since, or be another one on this machine.
-Result<AbsPath> PlannedArtifact(Env& env, const NodeRun& run) {
-  PTPKG_TRY(AbsPath artifact, run.Place("artifact"));
-  PTPKG_TRY(const Json planned, run.Input("artifact"));
-  PTPKG_TRY(const std::string sha256, JsonString(planned, "sha256", "the input 'artifact'"));
-  PTPKG_TRY(const Digests digests, HashFile(env.fs, artifact));
-  if (digests.sha256.Hex() == sha256) return artifact;
-  return Error(ErrorCode::kRefused, fmt::format("'{}' changed after the plan was made", artifact.str()))
-      .WithHint("run the command again");
-}
-
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;
   PTPKG_TRY(options.layout, run.Text("layout"));
@@ -46,7 +36,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
 
-  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
+  PTPKG_TRY(const AbsPath artifact, ReadArtifactPlace(env, run));
   PTPKG_TRY(const AbsPath unpacked_folder, work.MakeFolder("wheel"));
   PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));
@@ -66,7 +56,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
 }
 
 Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
-  PTPKG_TRY(const AbsPath artifact, PlannedArtifact(env, run));
+  PTPKG_TRY(const AbsPath artifact, ReadArtifactPlace(env, run));
   convert::CondaToWheelOptions options;
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.distribution, run.Text("distribution"));
