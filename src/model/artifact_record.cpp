@@ -20,6 +20,8 @@ Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view
   PTPKG_TRY(record.key, JsonStringOr(json, "key", "", where));
   PTPKG_TRY(record.checks, JsonStringsOr(json, "checks", {}, where));
   PTPKG_TRY(record.publication, JsonStringOr(json, "publication", "", where));
+  PTPKG_TRY(record.variant, JsonStringOr(json, "variant", "", where));
+  PTPKG_TRY(record.siblings, JsonStringOr(json, "siblings", "", where));
   if (json.contains("publication_size")) {
     PTPKG_TRY(const std::int64_t count, JsonInteger(json, "publication_size", where));
     record.publication_size = static_cast<std::uint64_t>(count);
@@ -46,6 +48,8 @@ Json ArtifactRecordToJson(const ArtifactRecord& record) {
     json["publication"] = record.publication;
     json["publication_size"] = record.publication_size;
   }
+  if (!record.variant.empty()) json["variant"] = record.variant;
+  if (!record.siblings.empty()) json["siblings"] = record.siblings;
   if (record.mtime_ns != 0) json["mtime_ns"] = record.mtime_ns;
   return json;
 }

@@ -23,6 +23,8 @@ struct ArtifactRecord {
   std::vector<std::string> checks = {};            ///< Keys of the checks and tests that it passed.
   std::string publication = {};                    ///< Key of the publication that it appeared with,
   std::uint64_t publication_size = 0;              ///< and how many artifacts that had.
+  std::string variant = {};                        ///< Whose publication that was: "toy-1.0-py311_0".
+  std::string siblings = {};  ///< Digest of the publications of all variants that were planned with it.
   std::int64_t mtime_ns = 0;  ///< Of the published file: while size and time stay, it is not read again.
 };
 

@@ -110,6 +110,9 @@ class BuildPlanner {
       }
       PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
     }
+    for (const auto& [name, publications] : of_package_) {
+      if (publications.size() > 1) JoinPublications(publications, plan_);
+    }
     if (!publications_.empty()) AddIndex(stages_, request_.output, publications_, plan_);
     result.plan = std::move(plan_);
     return result;
@@ -144,6 +147,7 @@ class BuildPlanner {
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
     publications_.push_back(AddPublication(stages_, publication, plan_));
+    of_package_[recipe.name].push_back(publications_.back());
     return Ok();
   }
 
@@ -347,6 +351,7 @@ class BuildPlanner {
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
   std::vector<std::string> publications_;
+  std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
 
   struct Verdicts {
     std::set<std::string> own;          ///< Ids of its check and its test.

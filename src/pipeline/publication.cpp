@@ -1,7 +1,9 @@
 #include "pipeline/publication.h"
 
 #include <fmt/core.h>
+#include <set>
 
+#include "support/hash.h"
 #include "support/json.h"
 
 namespace ptpkg::pipeline {
@@ -55,6 +57,19 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
   std::string id = publish.id;
   plan.nodes.push_back(std::move(publish));
   return id;
+}
+
+void JoinPublications(const std::vector<std::string>& publications, graph::Plan& plan) {
+  const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);
+  const std::set<std::string> ids(publications.begin(), publications.end());
+  KeyHasher hasher;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    if (ids.contains(plan.nodes[i].id)) hasher.Add(plan.nodes[i].id, keys[i].key);
+  }
+  const std::string digest = hasher.Finish().Hex();
+  for (graph::Node& node : plan.nodes) {
+    if (ids.contains(node.id)) node.options.insert_or_assign("siblings", digest);
+  }
 }
 
 void AddIndex(const graph::StageTable& stages, const AbsPath& output,

@@ -30,6 +30,10 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
 std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
                            graph::Plan& plan);
 
+/// Tells the publications of one package's variants of each other, so that none replaces the file of another:
+/// wheels of two variants may have one name. REQUIRES: all that they need is in the plan.
+void JoinPublications(const std::vector<std::string>& publications, graph::Plan& plan);
+
 /// Adds the index over what `publications` brought.
 void AddIndex(const graph::StageTable& stages, const AbsPath& output,
               const std::vector<std::string>& publications, graph::Plan& plan);

@@ -108,6 +108,8 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       publish::PublishItem item{.file = FileOf(need, made), .record = made};
       item.record.key = need.key;
       item.record.publication = run.key();
+      item.record.variant = run.subject();
+      item.record.siblings = run.Option("siblings");
       item.record.checks.clear();
       for (const auto& [other, passed] : run.needs()) {
         if (VouchesFor(other, role)) item.record.checks.push_back(passed.key);

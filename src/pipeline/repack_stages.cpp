@@ -12,7 +12,6 @@
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
 #include "pipeline/work_folder.h"
-#include "support/hash.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {

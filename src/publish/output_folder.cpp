@@ -170,6 +170,15 @@ Result<void> OutputFolder::CheckPlace(const ArtifactRecord& record, OnForeign on
   if (same) return Ok();
   const auto known = artifacts_.find(record.path);
   if (known != artifacts_.end()) {
+    const ArtifactRecord& other = known->second;
+    if (!record.siblings.empty() && other.siblings == record.siblings && other.variant != record.variant) {
+      return Error(ErrorCode::kAlreadyExists,
+                   fmt::format("'{}' and '{}' make the same file with other content: '{}'", other.variant,
+                               record.variant, target.str()))
+          .WithHint(
+              "give each variant's distribution a version of its own (1.0+cpu, 1.0+cu130), or make one of "
+              "them with --select");
+    }
     PTPKG_TRY(const bool ours, IsPresent(known->second));
     if (ours) return Ok();
   }

@@ -154,6 +154,35 @@ TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda", "toy-1.0-py3-none-any.whl"));
 }
 
+TEST_F(BuildPipelineTest, TwoVariantsDoNotReplaceEachOthersWheel) {
+  const std::string make =
+      "D=$SP_DIR/toy-1.0.dist-info; mkdir -p $D; printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: "
+      "1.0\\n' > "
+      "$D/METADATA; printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: "
+      "py3-none-any\\n' > "
+      "$D/WHEEL; echo ";
+  const auto write = [&](const std::string& text) {
+    Put("toy/recipe.yaml",
+        "package: {name: toy, version: \"1.0\"}\nbuild: {string: \"v${{ v }}\", script: {content: [" +
+            Json(make + text + " > $SP_DIR/toy.txt").dump() +
+            "], env: {V: \"${{ v }}\"}}}\nabout: {license: MIT}\n"
+            "extra: {ptpkg: {formats: [conda, wheel]}}\n");
+  };
+  Put("toy/variants.yaml", "v: [\"1\", \"2\"]\n");
+  env_->jobs = 1;
+  write("$V");
+  EXPECT_THAT(Run(Request({"toy"})),
+              FailsWith(ErrorCode::kAlreadyExists, AllOf(HasSubstr("toy-1.0-v1"), HasSubstr("toy-1.0-v2"))));
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-v1.conda", "toy-1.0-py3-none-any.whl"));
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("toy-1.0-v2")))
+      << "what an earlier run published counts as well";
+  write("same");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk()) << "the same wheel of both is one wheel";
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-v1.conda", "toy-1.0-v2.conda", "toy-1.0-py3-none-any.whl"));
+  write("other");
+  EXPECT_THAT(Run(Request({"toy"})), IsOk()) << "wheels of an earlier recipe are in nobody's way";
+}
+
 TEST_F(BuildPipelineTest, AFailedVariantDoesNotHideWhatWasPublished) {
   WriteRecipe("good", kMake, kCondaOnly);
   WriteRecipe("bad", "exit 3", kCondaOnly);
@@ -240,6 +269,18 @@ TEST_F(BuildPipelineTest, AnOutputFolderInsideTheSourceIsRefused) {
   BuildRequest request = Request({"toy"});
   request.output = env_.dir().path() / "toy/dist";
   EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("inside the source")));
+  // Under another name of the same folder.
+  ASSERT_THAT(env_->fs.CreateSymlink("toy", env_.dir().path() / "link"), IsOk());
+  request.output = env_.dir().path() / "link/dist";
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("the output folder")));
+  EXPECT_THAT(Exists(env_->fs, env_.dir().path() / "toy/dist"), IsOkAndHolds(false));
+}
+
+TEST_F(BuildPipelineTest, ACacheInsideTheSourceIsRefused) {
+  WriteRecipe("toy", kMake, "source: {path: .}\n" + std::string(kCondaOnly));
+  env_->cache_dir = env_.dir().path() / "toy/cache";
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kUsage, HasSubstr("the cache folder")));
+  EXPECT_THAT(Exists(env_->fs, env_->cache_dir), IsOkAndHolds(false));
 }
 
 TEST_F(BuildPipelineTest, AnotherExecutorCanRunThePlanNodeByNode) {
