@@ -36,7 +36,7 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Sha256& expected,
             "if the release was replaced on purpose, check the new file and change the digest in the recipe");
   }
   PTPKG_CHECK(std::move(file).Commit(OnExisting::kReplace));
-  task.Done(fmt::format("{} bytes, status {}", digests.size_bytes, response.status));
+  task.Done(fmt::format("status {}", response.status));
   return Ok();
 }
 

@@ -63,6 +63,22 @@ Error MissingLocal(const recipe::Recipe& recipe, const Origin& origin) {
       .At(origin.source.span);
 }
 
+/// A bare repository would be copied as it is, and the script would find no sources in it.
+Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Origin& origin) {
+  const AbsPath& root = *origin.local;
+  for (const char* folder : {"objects", "refs"}) {
+    const auto stat = fs.Lstat(root / folder);
+    if (!stat || stat->kind != FileKind::kDirectory) return Ok();
+  }
+  const auto head = ReadFile(fs, root / "HEAD");
+  if (!head || !head->starts_with("ref: ")) return Ok();
+  return Error(
+             ErrorCode::kInvalidInput,
+             fmt::format("the source '{}' of package '{}' is a bare git repository", root.str(), recipe.name))
+      .WithHint(fmt::format("check its files out first: git clone {} DIR, then --source {}=DIR", root.str(),
+                            recipe.recipe_dir.Name()));
+}
+
 class Preparer {
  public:
   Preparer(Env& env, const recipe::Recipe& recipe, const SourceOptions& options)
@@ -163,6 +179,7 @@ class Preparer {
     const auto stat = env_.fs.Stat(*origin.local);
     if (!stat && stat.error().code() == ErrorCode::kNotFound) return MissingLocal(recipe_, origin);
     if (!stat) return stat.error();
+    PTPKG_CHECK(RefuseBareRepository(env_.fs, recipe_, origin));
     return stat->kind == FileKind::kDirectory;
   }
 

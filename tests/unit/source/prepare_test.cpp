@@ -187,6 +187,21 @@ TEST_F(PrepareTest, AnOverrideReplacesADownloadAndItsDigest) {
   EXPECT_THAT(env_.http.requested(), IsEmpty());
 }
 
+TEST_F(PrepareTest, ARepositoryWithoutFilesIsNoSource) {
+  const AbsPath bare = env_.dir().MakeDir("bare.git");
+  env_.dir().MakeDir("bare.git/objects");
+  env_.dir().MakeDir("bare.git/refs");
+  ASSERT_THAT(WriteFile(env_->fs, bare / "HEAD", "ref: refs/heads/main\n"), test::IsOk());
+  options_.overrides.emplace("toy", bare);
+  const auto key = Key();
+  EXPECT_THAT(key, FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
+  EXPECT_THAT(key, HasHint(HasSubstr("git clone " + bare.str())));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
+  // A source that happens to have such names is one.
+  ASSERT_THAT(WriteFile(env_->fs, bare / "HEAD", "int head;\n"), test::IsOk());
+  EXPECT_THAT(Key(), test::IsOk());
+}
+
 TEST_F(PrepareTest, BlamesTheOptionForAMissingOverride) {
   options_.overrides = {{"toy", env_.dir() / "none"}};
   EXPECT_THAT(Run(), HasHint("check the path given with --source"));
