@@ -68,9 +68,17 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
       std::any_of(tools.missing.begin(), tools.missing.end(), [](const MissingTool& one) {
         return one.requirement == "python" || one.requirement.starts_with("python ");
       });
+  std::set<std::string> unfit;
+  for (const MissingTool& one : tools.missing) {
+    if (!one.unfit_program.empty()) unfit.insert(one.unfit_program);
+  }
   std::string hint = "build the package first, so that the output channel has it, or use --env conda";
   if (lacks_python) hint = "install that Python and name it with PTPKG_PYTHON, or use --env conda";
   if (!commands.empty()) hint = fmt::format("install: {}", fmt::join(commands, " && "));
+  if (!unfit.empty()) {
+    const std::string path = fmt::format("put a version that fits first on PATH: {}", fmt::join(unfit, ", "));
+    hint = commands.empty() && unfit.size() == tools.missing.size() ? path : hint + "; " + path;
+  }
   return Error(ErrorCode::kNotFound, fmt::format("'{}' requires what this machine does not have: {}",
                                                  recipe.name, fmt::join(lines, ", ")))
       .WithHint(std::move(hint));

@@ -156,6 +156,9 @@ class Finder {
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
       Miss(wanted, fmt::format("'{}' is version {}", path.str(), version.empty() ? "unknown" : version));
+      // Debian would say that it has the newest one already.
+      set_.missing.back().debian_package.clear();
+      set_.missing.back().unfit_program = std::string(path.Name());
     }
     return Ok();
   }
@@ -215,6 +218,12 @@ class Finder {
     if (set_.python) {
       reason = fmt::format("it is no package of the output channel, and none of '{}'",
                            set_.python->executable.str());
+    }
+    // compiler() makes a name of the language where no variant names the compiler.
+    constexpr std::string_view kPlatform = "_linux-64";
+    if (wanted.spec.name.ends_with(kPlatform)) {
+      const std::string language = wanted.spec.name.substr(0, wanted.spec.name.size() - kPlatform.size());
+      reason += fmt::format("; a compiler is named by '{}_compiler' in variants.yaml", language);
     }
     Miss(wanted, std::move(reason));
     return Ok();

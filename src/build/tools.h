@@ -35,10 +35,11 @@ struct Tool {
 
 /// One requirement that the machine does not meet.
 struct MissingTool {
-  std::string requirement;      ///< "ninja", "setuptools >=77"
-  std::string reason;           ///< "program 'ninja' is not on PATH"
-  std::string debian_package;   ///< "" if none is known.
-  std::string pip_requirement;  ///< "setuptools>=77"; "" unless pip can install it.
+  std::string requirement;         ///< "ninja", "setuptools >=77"
+  std::string reason;              ///< "program 'ninja' is not on PATH"
+  std::string debian_package;      ///< "" if none is known.
+  std::string unfit_program = {};  ///< Name of the program that is there in a version that does not fit.
+  std::string pip_requirement;     ///< "setuptools>=77"; "" unless pip can install it.
 };
 
 struct ToolSet {

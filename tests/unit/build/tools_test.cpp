@@ -108,6 +108,20 @@ TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
   recipe_.requirements.build = {Spec("cmake", ">=3.27")};
   ASSERT_OK_AND_ASSIGN(const ToolSet old, Find());
   EXPECT_THAT(old.missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 3.25.1"))));
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, old)),
+              HasHint("put a version that fits first on PATH: cmake"))
+      << "apt-get would say that it is installed";
+  recipe_.requirements.build.push_back(Spec("ninja"));
+  ASSERT_OK_AND_ASSIGN(const ToolSet both, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, both)),
+              HasHint("install: apt-get install ninja-build; put a version that fits first on PATH: cmake"));
+}
+
+TEST_F(FindToolsTest, SaysWhichKeyNamesACompiler) {
+  recipe_.requirements.build = {Spec("cuda_linux-64")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing,
+              ElementsAre(Field(&MissingTool::reason, HasSubstr("'cuda_compiler' in variants.yaml"))));
 }
 
 TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {
