@@ -13,7 +13,7 @@ Result<std::string> PythonMinor(std::string_view version) {
   const std::vector<std::string> parts = Split(version, '.');
   constexpr std::size_t kMostDigits = 4;
   const bool numbers = std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
-    return !part.empty() && part.size() <= kMostDigits &&
+    return !part.empty() && part.size() <= kMostDigits && (part.size() == 1 || part[0] != '0') &&
            part.find_first_not_of("0123456789") == std::string::npos;
   });
   if (!numbers || parts.size() < 2 || parts.size() > 3) {

@@ -1,13 +1,17 @@
 #include "support/utf8.h"
 
-#include <algorithm>
 #include <fmt/core.h>
 
 namespace ptpkg {
 namespace {
 
-bool IsControl(char c) {
-  const auto byte = static_cast<unsigned char>(c);
+/// Of `text`, which begins with it: C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
+bool BeginsWithControl(std::string_view text) {
+  const auto byte = static_cast<unsigned char>(text[0]);
+  if (byte == 0xC2 && text.size() > 1) {
+    const auto second = static_cast<unsigned char>(text[1]);
+    return second >= 0x80 && second < 0xA0;
+  }
   return byte < 0x20 || byte == 0x7F;
 }
 
@@ -44,15 +48,22 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-bool HasControlCharacter(std::string_view text) { return std::any_of(text.begin(), text.end(), IsControl); }
+bool HasControlCharacter(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(1)) {
+    if (BeginsWithControl(text)) return true;
+  }
+  return false;
+}
 
 std::string Printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = Utf8Length(text);
-    if (length == 0 || IsControl(text.front())) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-      text.remove_prefix(1);
+    if (length == 0 || BeginsWithControl(text)) {
+      const std::size_t shown = length == 0 ? 1 : length;
+      for (const char byte : text.substr(0, shown))
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      text.remove_prefix(shown);
     } else {
       out += text.substr(0, length);
       text.remove_prefix(length);

@@ -12,7 +12,8 @@ namespace ptpkg {
 std::size_t Utf8Length(std::string_view text);
 bool IsUtf8(std::string_view text);
 
-/// True if `text` holds a byte below 0x20 or 0x7F. PyPI refuses such names in either zip directory.
+/// True if `text` holds a byte below 0x20, 0x7F, or U+0080 to U+009F, which terminals obey as well. PyPI
+/// refuses the former in names of either zip directory.
 bool HasControlCharacter(std::string_view text);
 /// `text` with control and invalid bytes as "\xNN", for messages.
 std::string Printable(std::string_view text);

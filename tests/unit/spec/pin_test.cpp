@@ -74,8 +74,8 @@ TEST(PinConstraint, CountsUpWhatIsANumberOfAVersion) {
 TEST(PythonMinor, DropsThePatchRelease) {
   EXPECT_THAT(PythonMinor("3.11"), IsOkAndHolds(std::string("3.11")));
   EXPECT_THAT(PythonMinor("3.11.7"), IsOkAndHolds(std::string("3.11")));
-  for (const char* text :
-       {"", "3", "3.", ".11", "3.x", "3.13t", "3.12.0rc1", "3.11.7.1", "3.11.*", " 3.11", "3.99999"}) {
+  for (const char* text : {"", "3", "3.", ".11", "3.x", "3.13t", "3.12.0rc1", "3.11.7.1", "3.11.*", " 3.11",
+                           "3.99999", "03.11", "3.011"}) {
     EXPECT_THAT(PythonMinor(text), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a Python version")))
         << text;
   }

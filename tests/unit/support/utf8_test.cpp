@@ -40,6 +40,7 @@ TEST(NameProblem, AllowsWhatFileSystemsTake) {
 
 TEST(NameProblem, NamesTheRule) {
   EXPECT_THAT(NameProblem("a\x1b"), Optional(HasSubstr("control character")));
+  EXPECT_THAT(NameProblem("a\u009b31m"), Optional(HasSubstr("control character"))) << "CSI in one character";
   EXPECT_THAT(NameProblem("a\xff"), Optional(HasSubstr("not UTF-8")));
   EXPECT_THAT(NameProblem("a/" + std::string(300, 'x') + "/b"),
               Optional(std::string("has a part of 300 bytes in its name; file systems take 255")));
