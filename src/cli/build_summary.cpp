@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "cli/findings.h"
+#include "cli/progress_text.h"
 #include "cli/task_table.h"
 #include "support/plural.h"
 #include "support/text.h"
@@ -33,12 +34,13 @@ std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
 
 }  // namespace
 
-std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary) {
+std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts) {
   std::vector<std::string> lines;
   for (const StageTime& stage : summary.stages) {
+    if (facts.dry_run && WouldRun(stage)) continue;
     std::string reason = stage.reason;
     if (stage.ran) reason = reason.empty() ? "ran" : "ran: " + reason;
-    lines.push_back(fmt::format("{:>8}  {}: {}", stage.stage, stage.subject, reason));
+    lines.push_back(fmt::format("{:>8}  {}: {}", StageWord(stage.stage), stage.subject, reason));
   }
   return lines;
 }

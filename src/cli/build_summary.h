@@ -8,9 +8,12 @@
 
 namespace ptpkg::cli {
 
+struct ExplainFacts {
+  bool dry_run = false;  ///< Its progress has told already what would run.
+};
 /// One line a stage: "   build  x: ran: tools changed"; "inputs unchanged" and "would run: …" speak for
 /// themselves.
-std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary);
+std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts = {});
 
 struct SummaryFacts {
   std::string output;  ///< The output folder.

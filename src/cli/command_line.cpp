@@ -147,8 +147,11 @@ class LineParser {
   static Result<void> CheckChoice(const Option& option, const std::string& text) {
     const auto& choices = option.choices;
     if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return Ok();
+    // One positional word stands for itself: "'clean' takes clean" would be odd.
+    const bool is_word = option.IsPositional() && choices.size() == 1;
     Error error(ErrorCode::kUsage,
-                fmt::format("'{}' takes {}, not '{}'", option.LongName(), OneOf(choices), text));
+                is_word ? fmt::format("only '{}' can stand there, not '{}'", choices.front(), text)
+                        : fmt::format("'{}' takes {}, not '{}'", option.LongName(), OneOf(choices), text));
     if (const auto nearest = NearestMatch(text, choices)) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
     }

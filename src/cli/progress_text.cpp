@@ -20,7 +20,7 @@ std::size_t Columns(const Style& style) {
 }
 
 std::string Stage(const Style& style, std::string_view stage) {
-  const std::string fitted = ShortenMiddle(stage, kStageColumns - 2);
+  const std::string fitted = ShortenMiddle(StageWord(stage), kStageColumns - 2);
   return style.Paint(
              "1", fmt::format("{}{}", std::string(kStageColumns - 2 - DisplayWidth(fitted), ' '), fitted)) +
          "  ";
@@ -47,6 +47,8 @@ std::string Progress(const RunningTask& task, double seconds, std::size_t column
 }
 
 }  // namespace
+
+std::string_view StageWord(std::string_view stage) { return stage.substr(0, stage.find('-')); }
 
 std::string Style::Paint(std::string_view code, std::string_view text) const {
   return color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);

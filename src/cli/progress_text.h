@@ -20,6 +20,9 @@ struct Style {
   [[nodiscard]] std::string Paint(std::string_view code, std::string_view text) const;
 };
 
+/// What is shown of a stage's name: "repack" of "repack-conda".
+[[nodiscard]] std::string_view StageWord(std::string_view stage);
+
 struct FinishedTask {
   std::string stage;
   std::string subject;

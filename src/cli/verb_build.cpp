@@ -119,7 +119,7 @@ Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output)
 void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
                   const BuildFlags& flags) {
   if (flags.explain) {
-    for (const std::string& line : ExplainLines(summary)) context.Log(line);
+    for (const std::string& line : ExplainLines(summary, {.dry_run = flags.dry_run})) context.Log(line);
   }
   for (const std::string& skipped : summary.skipped) {
     context.env().reporter.Note(fmt::format("'{}' is skipped: its recipe says so for this variant", skipped));

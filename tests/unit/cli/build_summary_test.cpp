@@ -54,6 +54,16 @@ TEST(ExplainLines, DoNotContradictThemselves) {
   EXPECT_THAT(ExplainLines(summary),
               ElementsAre("   build  a: ran: tools changed", "  unpack  b: ran",
                           "   conda  a: inputs unchanged", "   wheel  a: would run: layout changed"));
+  EXPECT_THAT(
+      ExplainLines(summary, {.dry_run = true}),
+      ElementsAre("   build  a: ran: tools changed", "  unpack  b: ran", "   conda  a: inputs unchanged"))
+      << "the progress of a dry run says what would run";
+}
+
+TEST(ExplainLines, StagesOfTwoWordsShowTheFirst) {
+  pipeline::BuildSummary summary;
+  summary.stages = {{.stage = "repack-conda", .subject = "x.whl", .ran = true}};
+  EXPECT_THAT(ExplainLines(summary), ElementsAre("  repack  x.whl: ran"));
 }
 
 }  // namespace

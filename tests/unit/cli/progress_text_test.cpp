@@ -38,6 +38,11 @@ TEST(FinishedLine, NamesAreShortenedInTheMiddle) {
             "   conda  pytor…6_200: done in 3 m 05 s, 1.9 GB, 12415 files");
 }
 
+TEST(FinishedLine, StagesOfTwoWordsShowTheFirst) {
+  EXPECT_EQ(FinishedLine({}, {.stage = "repack-conda", .subject = "x.whl", .seconds = 1}),
+            "  repack  x.whl: done in 1.0 s");
+}
+
 TEST(FinishedLine, FitsEveryWidthWithAndWithoutColour) {
   const FinishedTask task{.stage = "a-long-stage-name",
                           .subject = "日本-pytorch-2.15.0-cuda130_py313_h0123456_200",
