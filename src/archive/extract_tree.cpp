@@ -77,7 +77,7 @@ Result<std::optional<RelPath>> ExtractTree::Admit(std::string_view raw_name, Pla
   PTPKG_TRY(const std::string normal, Normalize(raw_name));
   if (normal.empty()) {
     if (place == Place::kFolder) return std::optional<RelPath>();
-    return Refuse(raw_name, "is the folder itself, but no folder");
+    return Refuse(raw_name, "is the root folder, but not a folder");
   }
   const std::string name = DropComponents(normal, options_.strip_components);
   if (name.empty()) return std::optional<RelPath>();
@@ -97,7 +97,7 @@ Result<void> ExtractTree::MakeFolder(std::string_view raw_name, const std::strin
     PTPKG_CHECK(CountEntry());
     PTPKG_CHECK(env_.fs.MakeDirs(path));
   } else if (stat->kind != FileKind::kDirectory) {
-    return Refuse(raw_name, fmt::format("lies below '{}', which is no folder", path.str()));
+    return Refuse(raw_name, fmt::format("lies below '{}', which is not a folder", path.str()));
   }
   folders_.insert(folder);
   return Ok();
@@ -115,7 +115,7 @@ Result<void> ExtractTree::AddFolder(std::string_view raw_name) {
   PTPKG_TRY(const std::optional<RelPath> name, Admit(raw_name, Place::kFolder));
   if (!name.has_value()) return Ok();
   if (files_.contains(name->str()) || links_.contains(name->str())) {
-    return Refuse(raw_name, "is there twice, as a folder and as something else");
+    return Refuse(raw_name, "occurs twice, as a folder and as something else");
   }
   PTPKG_CHECK(MakeParents(raw_name, *name));
   return MakeFolder(raw_name, name->str());
@@ -124,8 +124,8 @@ Result<void> ExtractTree::AddFolder(std::string_view raw_name) {
 Result<std::optional<RelPath>> ExtractTree::AddFile(std::string_view raw_name) {
   PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFile));
   if (!name.has_value()) return name;
-  if (folders_.contains(name->str())) return Refuse(raw_name, "is a folder of other members too");
-  if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "is there twice");
+  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the folder of other members");
+  if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "occurs twice");
   PTPKG_CHECK(MakeParents(raw_name, *name));
   files_.insert(name->str());
   return name;
@@ -152,7 +152,7 @@ Result<void> ExtractTree::AddHardLink(std::string_view raw_name, std::string_vie
   PTPKG_TRY(const std::optional<RelPath> name, AddFile(raw_name));
   if (!name.has_value()) return Ok();
   if (stripped == name->str() || !files_.contains(stripped)) {
-    return Refuse(raw_name, fmt::format("is a hard link to '{}', which is no earlier file of the archive",
+    return Refuse(raw_name, fmt::format("is a hard link to '{}', which is not an earlier file of the archive",
                                         Printable(raw_target)));
   }
   const AbsPath from = destination_ / RelPath::Literal(stripped);
@@ -215,7 +215,7 @@ Result<void> ExtractTree::StripSingleRoot() {
   for (const std::string& child : children) {
     const AbsPath to = destination_ / RelPath::Literal(child);
     PTPKG_TRY(const bool exists, Exists(env_.fs, to));
-    if (exists) return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", to.str()));
+    if (exists) return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()));
     PTPKG_CHECK(env_.fs.Rename(from / RelPath::Literal(child), to));
   }
   PTPKG_CHECK(env_.fs.Remove(from));

@@ -37,7 +37,7 @@ Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
   for (const zip::CentralRecord& record : directory.records) {
     if (!state->index.emplace(record.name, state->members.size()).second) {
       return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}': member '{}' is there twice", archive.str(), Printable(record.name)));
+                   fmt::format("'{}': member '{}' occurs twice", archive.str(), Printable(record.name)));
     }
     state->members.push_back({.name = record.name,
                               .size_bytes = record.size_bytes,

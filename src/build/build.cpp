@@ -112,10 +112,10 @@ class Builder {
     }
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the build of '{}' added no file to the prefix", input_.subject))
-        .WithHint(
-            has_script
-                ? "install into $PREFIX; if the package is to be empty, say extra.ptpkg.allow_empty: true"
-                : "the recipe has sources but no script: write one, or a build.sh beside the recipe");
+        .WithHint(has_script
+                      ? "install into $PREFIX; if the package is meant to be empty, set "
+                        "extra.ptpkg.allow_empty: true"
+                      : "the recipe has sources but no script: write one, or a build.sh beside the recipe");
   }
 
   Env& env_;

@@ -93,7 +93,7 @@ class LicenseFinder {
       }
     }
     if (names.empty()) return "the sources hold no file that looks like a licence; put one beside the recipe";
-    return fmt::format("there are: {}", Join(names, ", "));
+    return fmt::format("found: {}", Join(names, ", "));
   }
 
   Env& env_;

@@ -127,7 +127,7 @@ class Tester {
     const std::optional<Python>& python = host_->tools().python;
     if (!python || !python->packages.contains("pip")) {
       Add(Severity::kWarning, "'pip check' was not run: Python has no pip",
-          "install pip, or say pip_check: false");
+          "install pip, or set pip_check: false");
       return Ok();
     }
     std::string arguments = Json(layout_.prefix.str()).dump();
@@ -154,7 +154,7 @@ class Tester {
     const std::optional<Python>& python = host_->tools().python;
     const std::string site_packages = python ? python->SitePackages() : "site-packages";
     for (const std::string& problem : CheckContents(test, files_, site_packages)) {
-      Add(Severity::kError, problem, "mend the build, or the test");
+      Add(Severity::kError, problem, "fix the build or the test");
     }
     return Ok();
   }
@@ -188,7 +188,7 @@ class Tester {
     Add(Severity::kError,
         fmt::format("'{}' {}; log: '{}'{}", run.title, HowItEnded(status), request_.log_file.str(),
                     LastLines(status.output)),
-        "mend the package, or the test; --test skip publishes without tests");
+        "fix the package or the test; --test skip publishes without tests");
     return Ok();
   }
 

@@ -33,7 +33,7 @@ print(json.dumps({'executable': sys.executable, 'version': '%d.%d.%d' % sys.vers
 )";
 
 Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable) {
-  const std::string what = fmt::format("the answer of '{}'", executable.str());
+  const std::string what = fmt::format("the output of '{}'", executable.str());
   const std::string_view trimmed = Trim(output);
   const std::size_t line = trimmed.rfind('\n');
   PTPKG_TRY(const Json answer,
@@ -97,7 +97,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (!status.ok()) {
-    return Error(ErrorCode::kCommandFailed, fmt::format("'{}' does not work as a Python 3.10 or later ({})",
+    return Error(ErrorCode::kCommandFailed, fmt::format("'{}' is not a working Python 3.10 or later ({})",
                                                         executable.str(), WhyItFailed(status)));
   }
   return ParseAnswer(status.output, executable);

@@ -79,7 +79,7 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
     const std::string path = fmt::format("put a version that fits first on PATH: {}", fmt::join(unfit, ", "));
     hint = commands.empty() && unfit.size() == tools.missing.size() ? path : hint + "; " + path;
   }
-  return Error(ErrorCode::kNotFound, fmt::format("'{}' requires what this machine does not have: {}",
+  return Error(ErrorCode::kNotFound, fmt::format("'{}' needs what this machine does not have: {}",
                                                  recipe.name, fmt::join(lines, ", ")))
       .WithHint(std::move(hint));
 }

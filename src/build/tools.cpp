@@ -214,9 +214,9 @@ class Finder {
       if (const std::optional<AbsPath> path = FindProgram(wanted.spec.name, search_))
         return Take(wanted, *path);
     }
-    std::string reason = "it is no package of the output channel, and --env system does not know the name";
+    std::string reason = "it is not a package of the output channel, and --env system does not know the name";
     if (set_.python) {
-      reason = fmt::format("it is no package of the output channel, and none of '{}'",
+      reason = fmt::format("it is not a package of the output channel, and none of '{}'",
                            set_.python->executable.str());
     }
     // compiler() makes a name of the language where no variant names the compiler.

@@ -100,7 +100,7 @@ Result<CondaRecord> ParseCached(const Json& item) {
         std::pair("about", &record.about)}) {
     const auto found = item.find(key);
     if (found == item.end() || !found->is_object()) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("cache: '{}' is no object", key));
+      return Error(ErrorCode::kInvalidInput, fmt::format("cache: '{}' is not an object", key));
     }
     *field = *found;
   }

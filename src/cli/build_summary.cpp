@@ -57,8 +57,8 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
   if (!summary.artifacts.empty()) line += ": " + Sizes(summary.artifacts);
   const bool idle =
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
-  line +=
-      idle && !summary.artifacts.empty() ? "; all of it was there" : "; " + CountFindings(summary.reports);
+  line += idle && !summary.artifacts.empty() ? "; everything was already there"
+                                             : "; " + CountFindings(summary.reports);
   return line + "; " + FormatSeconds(facts.seconds);
 }
 

@@ -55,7 +55,7 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   }
   const std::string home = Variable(variables, "HOME");
   if (!home.starts_with('/')) {
-    return Error(ErrorCode::kUsage, "there is no place for the cache: HOME is not set")
+    return Error(ErrorCode::kUsage, "there is no folder for the cache: HOME is not set")
         .WithHint("name a folder with --cache-dir or PTPKG_CACHE_DIR");
   }
   PTPKG_TRY(const AbsPath folder, AbsPath::Parse(home));

@@ -40,14 +40,14 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kCheckFound, "a check found errors; what it looked at was not published"},
       {kUsageError, "the command line is wrong"},
       {kBadInput, "a recipe, wheel or package is wrong, damaged or not supported"},
-      {kMissing, "a source, package or program is missing, or has another digest than declared"},
+      {kMissing, "a source, package or program is missing, or its digest is not the declared one"},
       {kBuildFailed, "a build script or another program that ptpkg ran failed"},
       {kIoFailed, "the operating system refused: permission, full disk, read error"},
       {kConflict, "the target exists with other content, an input changed meanwhile, or a server refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},
-      {kTerminated, "asked to end (SIGTERM)"},
+      {kTerminated, "terminated (SIGTERM)"},
   }};
   return kTable;
 }

@@ -21,7 +21,8 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
        .target = &flags.color,
        .choices = {"auto", "always", "never"}},
       {.names = "--log-format",
-       .help = "How progress is told (default: auto, that is terminal or, without one or with CI set, plain)",
+       .help =
+           "How progress is shown (default: auto: plain without a terminal or with CI set, else terminal)",
        .target = &flags.log_format,
        .choices = {"auto", "terminal", "plain", "json"}},
       {.names = "--cache-dir",
@@ -39,7 +40,7 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
 Program MakeProgram(CommonFlags& flags) {
   return {
       .name = "ptpkg",
-      .summary = "Builds conda packages and wheels from one staged tree, checks them, and indexes them.",
+      .summary = "Builds conda packages and wheels from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
                 CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},

@@ -249,7 +249,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
        .target = &flags.select},
       {.names = "--format",
        .value = "LIST",
-       .help = "conda, tar.bz2, wheel, comma separated (default: what the recipe names)",
+       .help = "conda, tar.bz2, wheel, separated by commas (default: what the recipe names)",
        .target = &flags.formats},
       {.names = "-o,--output",
        .value = "DIR",
@@ -265,7 +265,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
        .choices = {"auto", "system", "conda"}},
       {.names = "--python-exe",
        .value = "FILE",
-       .help = "Interpreter that builds run with, or several with ':' between (default: PTPKG_PYTHON, else "
+       .help = "Interpreter for builds, or several separated by ':' (default: PTPKG_PYTHON, else "
                "pythonX.Y or python3 on PATH)",
        .target = &flags.python_exe},
       {.names = "--conda-exe",
@@ -273,21 +273,17 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
        .help = "Conda client that makes prefixes (default: PTPKG_CONDA_EXE, else micromamba, mamba or conda "
                "on PATH)",
        .target = &flags.conda_exe},
-      {.names = "--explain", .help = "Say of each stage why it ran or not", .target = &flags.explain},
-      {.names = "--keep-work",
-       .help = "Keep the folders in which things are built",
-       .target = &flags.keep_work},
+      {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
+      {.names = "--keep-work", .help = "Keep the work folders", .target = &flags.keep_work},
       {.names = "--force",
        .help = "Replace artifacts in the output folder that ptpkg did not make",
        .target = &flags.force},
-      {.names = "--dry-run",
-       .help = "Say which stages would run, and write nothing",
-       .target = &flags.dry_run},
+      {.names = "--dry-run", .help = "Say which stages would run; write nothing", .target = &flags.dry_run},
       {.names = "--plan",
        .help = "Print the plan and run nothing; with --json complete, for 'ptpkg run-node'",
        .target = &flags.plan},
       {.names = "--test",
-       .help = "Whether the recipes' tests run on the packages (default: run)",
+       .help = "Run the recipes' tests on the packages, or skip them (default: run)",
        .target = &flags.test,
        .choices = {"run", "skip"}},
   };
@@ -313,9 +309,8 @@ Verb BuildVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
   std::vector<Option> options = BuildOptions(*flags);
-  options.insert(
-      options.begin(),
-      {.names = "RECIPE", .help = "recipe.yaml, or the folder that holds it", .target = &flags->inputs});
+  options.insert(options.begin(),
+                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->inputs});
   return {.name = "build",
           .summary = "Build a recipe: every variant, every format it names",
           .options = std::move(options),
@@ -328,19 +323,20 @@ Verb CondaVerb() {
   auto flags = std::make_shared<BuildFlags>();
   return {.name = "conda",
           .summary = "Make conda packages of a recipe or of a wheel",
-          .options = FamilyOptions(*flags, "recipe, or .whl file",
-                                   {{.names = "--build-string",
-                                     .value = "TEXT",
-                                     .help = "Of a repacked wheel (default: derived, py311_0)",
-                                     .target = &flags->build_string},
-                                    {.names = "--build-number",
-                                     .value = "NUMBER",
-                                     .help = "Of a repacked wheel (default: 0)",
-                                     .target = Number{.value = &flags->build_number}},
-                                    {.names = "--python",
-                                     .value = "VERSION",
-                                     .help = "Version for a wheel that fits several (default: 3.11)",
-                                     .target = &flags->python}}),
+          .options =
+              FamilyOptions(*flags, "recipe, or .whl file",
+                            {{.names = "--build-string",
+                              .value = "TEXT",
+                              .help = "Build string for a repacked wheel (default: derived, such as py311_0)",
+                              .target = &flags->build_string},
+                             {.names = "--build-number",
+                              .value = "NUMBER",
+                              .help = "Build number for a repacked wheel (default: 0)",
+                              .target = Number{.value = &flags->build_number}},
+                             {.names = "--python",
+                              .value = "VERSION",
+                              .help = "Python version, for a wheel that fits several (default: 3.11)",
+                              .target = &flags->python}}),
           .examples = {"ptpkg conda torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist"},
           .run = [flags](Context& context) { return RunFamily(context, *flags, true); }};
 }
@@ -367,7 +363,7 @@ Verb RunNodeVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<Flags>();
   return {.name = "run-node",
-          .summary = "Run one node of a plan, as a cluster's job does",
+          .summary = "Run one node of a plan, for example as a job of a cluster",
           .options = {{.names = "PLAN",
                        .help = "What 'ptpkg build … --plan --json' printed",
                        .target = &flags->plan,

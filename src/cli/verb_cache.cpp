@@ -153,23 +153,23 @@ Verb CacheVerb() {
   auto flags = std::make_shared<CacheFlags>();
   return {
       .name = "cache",
-      .summary = "Show what the cache holds, or remove what nobody uses",
+      .summary = "Show what is in the cache, or remove what is not in use",
       .options = {{.names = "clean",
-                   .help = "remove what nobody uses; without it the cache is only shown",
+                   .help = "remove what is not in use; without it, the cache is only shown",
                    .target = &flags->action,
                    .choices = {"clean"}},
                   {.names = "--older-than",
                    .value = "TIME",
-                   .help = "Only what was last used longer ago: 30d, 12h, 2w",
+                   .help = "Only what was not used for this long: 30d, 12h, 2w",
                    .target = &flags->older_than},
                   {.names = "--max-size",
                    .value = "SIZE",
-                   .help = "Only as much, oldest use first, as brings the cache down to: 20G, 500M",
+                   .help = "Remove the least recently used, down to this size: 20G, 500M",
                    .target = &flags->max_size},
                   {.names = "--dry-run", .help = "Print what would be removed", .target = &flags->dry_run}},
       .notes =
-          "Nothing that a running ptpkg uses is removed, on whatever host or in whatever\n"
-          "container it runs. Exit codes: 0 done, 2 wrong command line, 6 something could\n"
+          "What a running ptpkg uses is never removed, even if it runs in another container\n"
+          "or on another host. Exit codes: 0 done, 2 wrong command line, 6 something could\n"
           "not be removed.",
       .examples = {"ptpkg cache", "ptpkg cache clean --older-than 30d --max-size 20G"},
       .run = [flags](Context& context) { return RunCache(context, *flags); }};

@@ -94,7 +94,7 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   const bool writes_path = flags.set_rpath || flags.add_rpath || flags.shrink_rpath;
   if (flags.edits.rpath_tag && !writes_path) {
     return Error(ErrorCode::kUsage, "--force-rpath needs --set-rpath, --add-rpath or --shrink-rpath")
-        .WithHint("a layout says itself which tag its paths get");
+        .WithHint("a layout decides which tag its paths get");
   }
   if (!flags.root.empty()) {
     PTPKG_TRY(request.root, context.Path(flags.root));
@@ -141,8 +141,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
                               item.bytes_grown));
   }
   if (items.empty()) {
-    context.env().reporter.Warn(
-        "there is no dynamically linked ELF file below what was named; nothing was done");
+    context.env().reporter.Warn("no dynamically linked ELF file was found; nothing was done");
     return kDone;
   }
   context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
@@ -161,12 +160,12 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
        .group = one_of},
       {.names = "--set-rpath",
        .value = "PATH",
-       .help = "This path; entries separated by ':', '' removes it",
+       .help = "Set this path; entries are separated by ':', '' removes the path",
        .target = &flags.set_rpath,
        .group = one_of},
       {.names = "--add-rpath",
        .value = "PATH",
-       .help = "Entries to put behind those that are there",
+       .help = "Entries to append to the path",
        .target = &flags.add_rpath,
        .group = one_of},
       {.names = "--remove-rpath", .help = "No search path", .target = &flags.remove_rpath, .group = one_of},
@@ -185,7 +184,8 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
        .needs = "--recipe"},
       {.names = "--allowed-rpath-prefix",
        .value = "PREFIX",
-       .help = "With --shrink-rpath: also drop absolute entries that begin otherwise; may be repeated",
+       .help =
+           "With --shrink-rpath: also drop absolute entries that do not begin with PREFIX; may be repeated",
        .target = &flags.allowed_prefixes,
        .needs = "--shrink-rpath"},
       {.names = "--force-rpath",
@@ -193,7 +193,7 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
        .target = &flags.edits.rpath_tag},
       {.names = "--root",
        .value = "DIR",
-       .help = "Folder that entries are made relative to, and that layouts see a single file in",
+       .help = "Folder to which entries are made relative; layouts match a single file by its path below it",
        .target = &flags.root},
   };
 }
@@ -210,42 +210,42 @@ std::vector<Option> NameOptions(RelinkFlags& flags) {
        .target = &flags.edits.interpreter},
       {.names = "--add-needed",
        .value = "NAME",
-       .help = "Needed library to put first; may be repeated",
+       .help = "Add a needed library in front; may be repeated",
        .target = &flags.edits.add_needed},
       {.names = "--remove-needed",
        .value = "NAME",
-       .help = "Needed library to drop, with its version requirements; may be repeated",
+       .help = "Remove a needed library and its version requirements; may be repeated",
        .target = &flags.edits.remove_needed},
       {.names = "--replace-needed",
        .value = "OLD=NEW",
-       .help = "Needed library to rename, in version requirements too; may be repeated",
+       .help = "Rename a needed library, in version requirements too; may be repeated",
        .target = &flags.replace_needed},
       {.names = "--clear-execstack",
-       .help = "Ask for a stack that is not executable",
+       .help = "Remove the request for an executable stack",
        .target = &flags.clear_execstack},
   };
 }
 
 std::vector<Option> WriteOptions(RelinkFlags& flags) {
   return {
-      {.names = "--plan,--dry-run",
-       .help = "Print what would change, and write nothing",
-       .target = &flags.plan},
+      {.names = "--plan,--dry-run", .help = "Print what would change; write nothing", .target = &flags.plan},
       {.names = "--verify",
-       .help = "After writing: quick re-reads; deep has LIEF compare the whole file's symbols, versions and "
-               "notes, and "
-               "the code byte by byte; auto (default): LIEF compares the tables where a file grew",
+       .help = "How to check a written file: quick reads it again; auto (default) also has LIEF compare the "
+               "tables if "
+               "the file grew; deep has LIEF compare all symbols, versions and notes, and compares the code "
+               "byte by "
+               "byte",
        .target = &flags.verify,
        .choices = {"auto", "quick", "deep"}},
       {.names = "--writer",
-       .help = "Who writes: own (default) changes names and moves tables only; lief has LIEF write the file "
-               "anew, which may move every address in it, and then compares as --verify deep does",
+       .help = "Which code writes the file: own (default) only changes names and moves tables; lief has LIEF "
+               "write "
+               "a new file, in which every address may move, and checks it as --verify deep does",
        .target = &flags.writer,
        .choices = {"own", "lief"}},
       {.names = "--allow-strip-hazard",
-       .help =
-           "Also make a file grow whose program headers have to move for it, so that strip would destroy it "
-           "afterwards",
+       .help = "Also edit a file that can grow only by moving its program headers; strip would destroy it "
+               "afterwards",
        .target = &flags.allow_strip_hazard},
       {.names = "--keep-mtime",
        .help = "Leave the time stamps of changed files as they were",

@@ -42,9 +42,7 @@ Verb RenderVerb() {
   auto flags = std::make_shared<RenderFlags>();
   return {.name = "render",
           .summary = "Show what a recipe evaluates to: names, build strings, hashes",
-          .options = {{.names = "RECIPE",
-                       .help = "recipe.yaml, or the folder that holds it",
-                       .target = &flags->recipes},
+          .options = {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipes},
                       {.names = "--variants",
                        .value = "FILE",
                        .help = "Variant file, may be repeated; later ones win per key",

@@ -150,7 +150,7 @@ Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timesta
 }
 
 Result<void> CheckIndexSchema(const Json& index, std::string_view where) {
-  if (!index.is_object()) return Invalid(fmt::format("{}: is no JSON object", where));
+  if (!index.is_object()) return Invalid(fmt::format("{}: is not a JSON object", where));
   for (const char* key : {"name", "version", "build"}) {
     PTPKG_TRY(const std::string text, JsonString(index, key, where));
     if (text.empty() || text.find('/') != std::string::npos) {

@@ -59,7 +59,7 @@ Result<void> ParsePlaceholder(const Json& item, PathsEntry& entry, std::string_v
 }
 
 Result<PathsEntry> ParseEntry(const Json& item, std::string_view where) {
-  if (!item.is_object()) return InvalidAt(where, "an entry of 'paths' is no object");
+  if (!item.is_object()) return InvalidAt(where, "an entry of 'paths' is not an object");
   PathsEntry entry;
   PTPKG_TRY(entry.path, JsonString(item, "_path", where));
   PTPKG_TRY(const RelPath path, RelPath::Parse(entry.path), fmt::format("while reading {}", where));
@@ -98,12 +98,12 @@ Json MakePathsJson(const std::vector<PathsEntry>& entries) {
 }
 
 Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string_view where) {
-  if (!document.is_object()) return InvalidAt(where, "is no JSON object");
+  if (!document.is_object()) return InvalidAt(where, "is not a JSON object");
   PTPKG_TRY(const std::int64_t version, JsonInteger(document, "paths_version", where));
   // conda refuses every other version, so there is nothing to be lenient about.
   if (version != 1) return InvalidAt(where, fmt::format("paths_version {} is not 1", version));
   const auto paths = document.find("paths");
-  if (paths == document.end() || !paths->is_array()) return InvalidAt(where, "'paths' is no list");
+  if (paths == document.end() || !paths->is_array()) return InvalidAt(where, "'paths' is not a list");
   std::vector<PathsEntry> entries;
   std::set<std::string> seen;
   for (const Json& item : *paths) {

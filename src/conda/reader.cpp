@@ -43,7 +43,7 @@ Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& co
   if (!path)
     return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
   if (!files_.emplace(path->str(), std::move(text)).second) {
-    return Error(ErrorCode::kCorrupt, fmt::format("member '{}' is there twice", member.name));
+    return Error(ErrorCode::kCorrupt, fmt::format("member '{}' occurs twice", member.name));
   }
   return Ok();
 }

@@ -93,8 +93,8 @@ Result<void> TreeWriter::Write(const RelPath& path, const archive::TarMember& me
   if (member.kind == archive::TarKind::kDirectory) return Ok();
   if (member.kind == archive::TarKind::kOther) return Hostile(path, "is a device, a pipe or a socket");
   if (const auto problem = NameProblem(path.str())) return Hostile(path, *problem);
-  if (files_.count(path.str()) != 0) return Hostile(path, "is there twice");
-  if (folders_.count(path.str()) != 0) return Hostile(path, "is a folder of other members too");
+  if (files_.count(path.str()) != 0) return Hostile(path, "occurs twice");
+  if (folders_.count(path.str()) != 0) return Hostile(path, "is also the folder of other members");
   PTPKG_CHECK(MakeParents(path));
   const AbsPath target = root_ / path;
   WrittenFile written;

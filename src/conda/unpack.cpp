@@ -107,7 +107,7 @@ class Unpacker {
   static Result<void> CompareOne(const PathsEntry& entry, const WrittenFile& written) {
     if (written.symlink != (entry.type == PathType::kSoftLink)) {
       return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}' is of another kind than paths.json says", entry.path));
+                   fmt::format("'{}' is not of the kind that paths.json gives", entry.path));
     }
     // The digest of a link is that of its target, which other packages may own: conda does not check it
     // either.
@@ -118,7 +118,7 @@ class Unpacker {
     }
     if (written.sha256 != entry.sha256) {
       return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}' has another sha256 than paths.json says", entry.path));
+                   fmt::format("'{}' does not have the sha256 that paths.json gives", entry.path));
     }
     return Ok();
   }

@@ -200,7 +200,7 @@ class PackageWriter {
       const AbsPath path = PathOf(format);
       PTPKG_TRY(const bool exists, Exists(env_.fs, path));
       if (exists && options_.on_existing == OnExisting::kRefuse) {
-        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", path.str()))
+        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
             .WithHint("raise the build number, or remove the file");
       }
       targets_.push_back({format, path, exists});

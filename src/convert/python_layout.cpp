@@ -73,7 +73,7 @@ Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::s
   }
   if (folders.size() > 1) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the prefix holds several Python distributions: {}", fmt::join(folders, ", ")))
+                 fmt::format("the prefix has several Python distributions: {}", fmt::join(folders, ", ")))
         .WithHint("name one under extra.ptpkg.wheel.name");
   }
   const std::string& folder = folders.front();

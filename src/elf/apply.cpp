@@ -41,7 +41,7 @@ Result<void> WriteAll(File& file, const EditPlan& plan) {
 /// The quick verification: the file says what was planned, and is sound.
 Result<void> Verify(File& file, const EditPlan& plan) {
   PTPKG_TRY(const auto image, ReadImage(file), "while re-reading what was written");
-  if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
+  if (!image) return Error(ErrorCode::kInternal, "the file is not an ELF file any more");
   PTPKG_CHECK(CheckSegments(*image), "while re-reading what was written");
   PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(file, *image), "while re-reading what was written");
   if (facts != plan.after) return Error(ErrorCode::kInternal, "a re-read of the file differs from the plan");
@@ -69,7 +69,7 @@ Depth DepthOf(const EditPlan& plan, Verification verification) {
 Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan& plan, Depth depth) {
   DeepState state;
   PTPKG_TRY(const auto image, ReadImage(file));
-  if (!image) return Error(ErrorCode::kInternal, "the file is no ELF file any more");
+  if (!image) return Error(ErrorCode::kInternal, "the file is not an ELF file any more");
   if (depth == Depth::kWhole) {
     PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
     PTPKG_TRY(state.model, ReadModel(path));
@@ -97,8 +97,8 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
 }
 
 Error ChangedByAnother() {
-  return Error(ErrorCode::kRefused, "the file was changed by somebody else after the edit was planned")
-      .WithHint("see who writes to it, and run the edit again");
+  return Error(ErrorCode::kRefused, "another process changed the file after the edit was planned")
+      .WithHint("find out what writes to it, and run the edit again");
 }
 
 bool IsSingleAtomicWrite(const EditPlan& plan) {

@@ -112,10 +112,9 @@ bool FitsInPlace(const Image& image, const DesiredState& state, const Placement&
 }
 
 Error StripHazard() {
-  return Error(
-             ErrorCode::kUnsupported,
-             "the file would have to move its program headers to its end, and strip or objcopy would destroy "
-             "it afterwards without a word")
+  return Error(ErrorCode::kUnsupported,
+               "the file would have to move its program headers to its end, and strip or objcopy would "
+               "silently destroy it afterwards")
       .WithHint(
           "strip it first, if at all, and allow the edit with --allow-strip-hazard; or link it with room "
           "for the path");
@@ -170,7 +169,8 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
   plan.after = state.after;
   plan.seen = image.seen;
   PTPKG_TRY(const FileStat now, file.Stat());
-  if (!plan.IsFor(now)) return Error(ErrorCode::kRefused, "somebody else changed the file while it was read");
+  if (!plan.IsFor(now))
+    return Error(ErrorCode::kRefused, "another process changed the file while it was read");
   return plan;
 }
 

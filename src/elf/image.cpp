@@ -141,7 +141,7 @@ Result<void> ReadDynamic(File& file, Image& image) {
             image.OffsetOf(segment->vaddr, segment->file_size, "the dynamic section"));
   if (mapped != segment->offset) {
     return CorruptImage(
-        fmt::format("the dynamic section is said to lie at file offset {}, but its address is that of {}",
+        fmt::format("the dynamic section is declared to be at file offset {}, but its address is that of {}",
                     segment->offset, mapped));
   }
   DynamicTable table;

@@ -12,7 +12,7 @@ Error WrittenSince(const AbsPath& path) {
   return Error(ErrorCode::kRefused,
                fmt::format("an edit of '{}' was interrupted, and something else wrote the file since",
                            path.str()))
-      .WithHint("its old content cannot be told any more: fetch or build the file again");
+      .WithHint("its old content is lost: fetch or build the file again");
 }
 
 /// The record at the end of `file`, if there is one that can be carried out. REQUIRES: the lock, for an edit

@@ -130,7 +130,8 @@ Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, c
   PTPKG_CHECK(RecoverEdit(env.fs, path));
   PTPKG_TRY(const auto opened, OpenDynamic(env.fs, path));
   if (!opened) {
-    return Error(ErrorCode::kRefused, fmt::format("'{}' is no dynamic ELF file any more", change.file.str()));
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' is not a dynamic ELF file any more", change.file.str()));
   }
   PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, change.edits));
   if (plan.before != change.before) {

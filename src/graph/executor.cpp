@@ -139,7 +139,7 @@ class Executor {
         if (outcome.reason.empty()) outcome.reason = ReasonOfNeeds(i);
       } else if (outcome.state != NodeState::kFound) {
         outcome.state = NodeState::kNotNeeded;
-        outcome.reason = "what is made of it is there";
+        outcome.reason = "not needed, later results are there";
       }
       if (!has_result && !dry_run_) continue;
       const std::string told = dry_run_ && wanted_[i] ? "would run: " + outcome.reason : outcome.reason;

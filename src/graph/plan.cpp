@@ -59,7 +59,7 @@ Result<Node> NodeFromJson(const Json& json, std::string_view where) {
   static const std::set<std::string> kFields = {"id",     "stage",   "version", "subject", "inputs",
                                                 "places", "options", "needs",   "after",   "key"};
   if (!json.is_object())
-    return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} is no object", where));
+    return Error(ErrorCode::kInvalidInput, fmt::format("a node of {} is not an object", where));
   for (const auto& [name, value] : json.items()) {
     if (!kFields.contains(name)) {
       return Error(ErrorCode::kInvalidInput,
@@ -134,7 +134,7 @@ Result<void> CheckPlan(const Plan& plan) {
                    fmt::format("node '{}' comes after '{}', which does not come before it", node.id, id));
     }
     if (!seen.insert(node.id).second) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' is in the plan twice", node.id));
+      return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' occurs twice in the plan", node.id));
     }
   }
   return Ok();
@@ -163,7 +163,7 @@ Json PlanToJson(const Plan& plan) {
 
 Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
   if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("{} is no plan", where))
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} is not a plan", where))
         .WithHint("a plan is what 'ptpkg build … --plan --json' prints");
   }
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "plan_version", where));

@@ -89,7 +89,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   if (result) return std::optional(*std::move(result));
   if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
   // A disk that cannot give a file back is no reason to stop either: the node can be run.
-  env_->reporter.Warn(fmt::format("{}; it is made again", result.error().message()));
+  env_->reporter.Warn(fmt::format("{}; it will be made again", result.error().message()));
   PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
   return std::optional<NodeResult>();
 }

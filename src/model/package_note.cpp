@@ -15,7 +15,7 @@ std::string FormatPackageNote(const PackageNote& note) {
 Result<PackageNote> ParsePackageNote(std::string_view text, std::string_view where) {
   PTPKG_TRY(const Json json, ParseJson(text, where));
   if (!json.is_object()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("{}: is no JSON object", where));
+    return Error(ErrorCode::kInvalidInput, fmt::format("{}: is not a JSON object", where));
   }
   PackageNote note;
   PTPKG_TRY(note.allow_unresolved, JsonStringsOr(json, "allow_unresolved", {}, where));

@@ -101,8 +101,8 @@ class Scanner {
         if (!IsUtf8(name)) return InvalidEntry(root_, Printable(path), "has a name that is not valid UTF-8");
         if (const auto problem = DepthProblem(path)) return InvalidEntry(root_, ShownName(path), *problem);
         if (IsLeftover(name)) {
-          return InvalidEntry(root_, path, "is what a killed call of ptpkg left")
-              .WithHint("nobody needs it: remove it, and build or edit again what is beside it");
+          return InvalidEntry(root_, path, "was left by a ptpkg that was killed")
+              .WithHint("remove it, and build or edit the file beside it again");
         }
         PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / path));
         if (stat.kind == FileKind::kDirectory) {
@@ -184,7 +184,8 @@ class Scanner {
     }
     const Digests digests = sink.Finish();
     entry.sha256 = digests.sha256;
-    entry.size_bytes = digests.size_bytes;  // what was hashed, should the file have changed meanwhile
+    entry.size_bytes =
+        digests.size_bytes;  // what was hashed, should the file have has changed since it was read
     return Ok();
   }
 

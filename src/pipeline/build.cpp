@@ -41,7 +41,7 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
     if (const auto nearest = NearestMatch(name, names)) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
     }
-    return std::move(error).WithHint(fmt::format("they are: {}", Join(names, ", ")));
+    return std::move(error).WithHint(fmt::format("the recipes are: {}", Join(names, ", ")));
   }
   return Ok();
 }
@@ -380,8 +380,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
-  if (!request.test)
-    env.reporter.Warn("the recipes' tests are left out: nothing says that these packages work");
+  if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
   BuildSummary summary;
   if (!planned.plan.nodes.empty()) {
     PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));

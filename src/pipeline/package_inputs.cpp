@@ -175,7 +175,7 @@ Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const Pack
     request.host_env = host_env;
     return request;
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no host environment", name));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a host environment", name));
 }
 
 Result<void> CompareHost(Env& env, const graph::NodeRun& run, const build::HostPlan& host) {

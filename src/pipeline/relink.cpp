@@ -116,7 +116,8 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
   const bool is_folder = stat.kind == FileKind::kDirectory;
   if (is_folder && request.edits && (request.edits->soname || request.edits->interpreter)) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is a folder, and a SONAME or interpreter is of one file", path.str()))
+                 fmt::format("'{}' is a folder, and a SONAME or an interpreter belongs to one file",
+                             path.str()))
         .WithHint("name the file");
   }
   PlannedPath planned;

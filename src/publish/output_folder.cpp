@@ -182,10 +182,9 @@ Result<void> OutputFolder::CheckPlace(const ArtifactRecord& record, OnForeign on
     PTPKG_TRY(const bool ours, IsPresent(known->second));
     if (ours) return Ok();
   }
-  return Error(ErrorCode::kAlreadyExists,
-               fmt::format("'{}' is already there with other content, and not as this output folder's "
-                           "manifest.json recorded it",
-                           target.str()))
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is already there with other content, which this "
+                                                      "output folder's manifest.json does not know",
+                                                      target.str()))
       .WithHint("raise the build number, move the file away, or replace it with --force");
 }
 

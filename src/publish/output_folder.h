@@ -64,10 +64,10 @@ class OutputFolder {
 
   /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
   /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
-  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings) only with kReplace.
-  /// Waits while another process publishes here (support/lock_file.h). What cannot be tidied up after that is
-  /// no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched), kIo,
-  /// kCancelled.
+  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings) only with
+  /// kReplace. Waits while another process publishes here (support/lock_file.h). What cannot be tidied up
+  /// after that is no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is
+  /// touched), kIo, kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.

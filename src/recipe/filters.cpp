@@ -241,7 +241,7 @@ Result<Value> Unique(const Arguments& arguments) {
     }
     if (std::find(others.begin(), others.end(), item) != others.end()) continue;
     if (others.size() == kMostCompared)
-      return Invalid(fmt::format("'unique' works on at most {} items that are no text", kMostCompared));
+      return Invalid(fmt::format("'unique' works on at most {} items that are not text", kMostCompared));
     others.push_back(item);
     kept.push_back(item);
   }

@@ -63,7 +63,7 @@ Result<std::string> DownloadName(const recipe::Source& source) {
   }
   const auto parsed = RelPath::Parse(name);
   if (!parsed || name.find('/') != std::string::npos) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no usable file name for a download", name))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a usable file name for a download", name))
         .WithHint("set file_name beside the url")
         .At(source.span);
   }

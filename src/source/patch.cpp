@@ -44,7 +44,7 @@ std::string FirstFailure(const std::string& output) {
     }
     if (line.starts_with("can't find file to patch")) return "a file that it changes is not in the source";
     if (line.find("already exists") != std::string::npos && !file.empty()) {
-      return fmt::format("'{}', which it creates, exists already", file);
+      return fmt::format("'{}', which it creates, already exists", file);
     }
   }
   return std::string(Trim(output));

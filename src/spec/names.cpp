@@ -73,7 +73,7 @@ Result<void> CheckVersion(std::string_view version) {
   if (const std::size_t mark = rest.find('!'); mark != std::string_view::npos) {
     const std::string_view epoch = rest.substr(0, mark);
     if (epoch.empty() || !std::all_of(epoch.begin(), epoch.end(), IsDigit)) {
-      return Broken("version", version, "has an epoch that is no number");
+      return Broken("version", version, "has an epoch that is not a number");
     }
     rest.remove_prefix(mark + 1);
   }

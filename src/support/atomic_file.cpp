@@ -63,7 +63,7 @@ Result<void> AtomicFile::Commit(OnExisting on_existing) && {
     if (may_replace || renamed.error().code() != ErrorCode::kAlreadyExists) {
       return std::move(renamed).error().WithContext(frame);
     }
-    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", self.target_.str()))
+    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", self.target_.str()))
         .WithHint("remove it, or choose another output folder");
   }
   self.file_.reset();

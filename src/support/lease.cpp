@@ -52,7 +52,7 @@ Result<std::optional<Lease>> Lease::Try(Fs& fs, const AbsPath& folder, LockKind 
     if (kind == LockKind::kExclusive) return std::optional<Lease>();
     return std::optional(Lease(fs, folder, nullptr, /*is_locked=*/false));
   }
-  return Error(ErrorCode::kIo, fmt::format("cannot lock '{}': it disappears again and again", path.str()));
+  return Error(ErrorCode::kIo, fmt::format("cannot lock '{}': it keeps disappearing", path.str()));
 }
 
 Result<void> Lease::Remove() && {

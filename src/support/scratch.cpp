@@ -201,7 +201,7 @@ Result<void> RemoveAbandoned(Env& env, const AbsPath& parent) {
   static std::atomic<bool> warned{false};
   if (unknown && !warned.exchange(true)) {
     env.reporter.Warn(fmt::format(
-        "'{}' is on a file system without locks: what killed runs left there is not removed by itself",
+        "'{}' is on a file system without locks: what killed runs left there is not removed automatically",
         parent.str()));
   }
   return Ok();

@@ -137,7 +137,7 @@ void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings) {
     if (MatchesAny(DriverLibraries(), member.path.Name())) {
       here.Add("elf-driver-library", Severity::kError,
                "is part of the graphics driver and fits one driver only",
-               "leave the library out; the driver of the machine brings it");
+               "leave the library out; the machine's driver provides it");
     }
   }
 }

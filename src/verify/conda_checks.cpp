@@ -170,7 +170,7 @@ class CondaChecks {
     // The digest of a link is that of its target; builders disagree on it and no installer compares it.
     if (link || (file.size_bytes == entry.size_bytes && file.sha256 == entry.sha256)) return;
     Add("conda-paths-digest", Severity::kError, entry.path,
-        "the file has another size or digest than paths.json says",
+        "size or digest of the file differs from paths.json",
         fmt::format("{}; the file has {} bytes with sha256 {}, the list says {} bytes with {}", kWriteAgain,
                     file.size_bytes, file.sha256.Hex(), entry.size_bytes, entry.sha256.Hex()));
   }

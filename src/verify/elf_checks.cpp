@@ -58,7 +58,7 @@ class NeededChecks {
     if (MatchesAny(options_.allowed_by_package, name)) {
       findings.Add("elf-allowed-needed", Severity::kInfo,
                    fmt::format("needs '{}', which the package leaves to the machine", name),
-                   "nothing, if every machine that it is made for has the library");
+                   "nothing to do if every machine that it is made for has the library");
     } else if (outcome.missing) {
       AddMissing(need, findings);
     } else {
@@ -97,9 +97,9 @@ class NeededChecks {
     findings.Add(
         "elf-unresolved-needed", possible ? Severity::kWarning : Severity::kError,
         possible
-            ? fmt::format("needs '{}', which is not in the tree; one of the dependencies has to bring it",
+            ? fmt::format("needs '{}', which is not in the tree; one of the dependencies has to provide it",
                           need.name)
-            : fmt::format("needs '{}', which neither the tree, a dependency nor the system brings",
+            : fmt::format("needs '{}', which neither the tree nor a dependency nor the system provides",
                           need.name),
         "pack the library, depend on the package that has it, or allow the name");
   }

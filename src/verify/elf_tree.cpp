@@ -80,7 +80,8 @@ Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, 
 }
 
 Finding Misnamed(const RelPath& path) {
-  return {"elf-not-elf", Severity::kWarning, path.str(), "is called a shared library and is no ELF file",
+  return {"elf-not-elf", Severity::kWarning, path.str(),
+          "is named like a shared library but is not an ELF file",
           "pack the library itself: a pointer or an error page may have been fetched in its place"};
 }
 

@@ -48,7 +48,7 @@ Error BadPolicy(const YamlNode& node, std::string message) {
 
 Result<GlibcVersion> ParsePolicy(const YamlNode& where, std::string_view text) {
   const auto version = GlibcVersion::Parse(text);
-  if (!version) return BadPolicy(where, fmt::format("'{}' is no glibc version", text));
+  if (!version) return BadPolicy(where, fmt::format("'{}' is not a glibc version", text));
   return *version;
 }
 

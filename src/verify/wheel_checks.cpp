@@ -91,8 +91,7 @@ void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const s
   if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))) ||
       row->size_bytes != entry.size_bytes) {
     findings.Add(
-        {"wheel-record-digest", Severity::kError, path,
-         "the file has another size or digest than RECORD says",
+        {"wheel-record-digest", Severity::kError, path, "size or digest of the file differs from RECORD",
          fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
                      entry.size_bytes)});
   }
@@ -152,7 +151,7 @@ void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std:
     const std::string path = fmt::format("{}/{}", dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
     findings.Add({"wheel-install-leftover", Severity::kWarning, path,
-                  "the file describes an installation or signs RECORD, and does not belong into a wheel",
+                  "the file describes an installation or signs RECORD, and does not belong in a wheel",
                   "leave it out of the wheel"});
   }
 }

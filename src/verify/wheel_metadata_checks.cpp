@@ -63,7 +63,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   const std::string python(Trim(metadata.Get("Requires-Python")));
   if (!python.empty() && !wheel::ParseRequirement("python " + python)) {
     findings.Add({"wheel-requires-python-invalid", Severity::kError, file,
-                  fmt::format("Requires-Python '{}' is no list of version conditions", python),
+                  fmt::format("Requires-Python '{}' is not a list of version conditions", python),
                   "write it like '>=3.10'"});
   }
 }

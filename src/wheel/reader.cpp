@@ -57,7 +57,7 @@ Result<void> CompareEntry(const TreeEntry& entry, const RecordRow* row, const st
     return Differs(path, fmt::format("has {} bytes, RECORD says {}", entry.size_bytes, row->size_bytes));
   }
   if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes)))) {
-    return Differs(path, "has another sha256 than RECORD says");
+    return Differs(path, "does not have the sha256 that RECORD gives");
   }
   return Ok();
 }

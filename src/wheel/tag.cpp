@@ -127,7 +127,7 @@ Result<Tag> InterpreterTag(Env& env, const AbsPath& python) {
             fmt::format("while asking '{}' for its tag", python.str()));
   if (!status.ok() || answer.empty()) {
     return Error(ErrorCode::kCommandFailed,
-                 fmt::format("'{}' did not tell its tag (exit status {})", python.str(),
+                 fmt::format("'{}' did not report its tag (exit status {})", python.str(),
                              status.signal != 0 ? 128 + status.signal : status.code))
         .WithHint("run it by hand to see whether this Python works");
   }

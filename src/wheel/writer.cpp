@@ -189,7 +189,7 @@ Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& fo
     // AtomicFile refuses too, but after the work is done.
     PTPKG_TRY(const bool exists, Exists(env.fs, target));
     if (exists) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", target.str()))
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
           .WithHint("remove it, or ask for it to be replaced");
     }
   }

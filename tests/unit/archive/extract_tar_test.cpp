@@ -100,15 +100,15 @@ std::vector<Hostile> HostileTars() {
       {"parent_by_pax", TarPax("path", "../x") + TarFile("ok", ""), "'../x' has '..' in its name"},
       {"long_name", TarPax("path", std::string(4097, 'n')) + TarFile("n", ""), "more than 4096 bytes"},
       {"not_utf8", TarFile("a\xff", ""), "'a\\xff' has a name that is not UTF-8"},
-      {"root_as_file", TarFile(".", "x", 0644), "no folder"},
-      {"twice", TarFile("a", "1") + TarFile("./a", "2"), "'./a' is there twice"},
-      {"file_then_link", TarFile("a", "1") + TarLink("a", "b"), "'a' is there twice"},
-      {"folder_then_file", TarFile("a/b", "") + TarFile("a", ""), "'a' is a folder of other members too"},
-      {"file_then_folder", TarFile("a", "") + TarFolder("a"), "'a' is there twice"},
+      {"root_as_file", TarFile(".", "x", 0644), "not a folder"},
+      {"twice", TarFile("a", "1") + TarFile("./a", "2"), "'./a' occurs twice"},
+      {"file_then_link", TarFile("a", "1") + TarLink("a", "b"), "'a' occurs twice"},
+      {"folder_then_file", TarFile("a/b", "") + TarFile("a", ""), "'a' is also the folder of other members"},
+      {"file_then_folder", TarFile("a", "") + TarFolder("a"), "'a' occurs twice"},
       {"below_file", TarFile("a", "") + TarFile("a/b", ""), "lies below 'a', which is a file"},
       {"below_link", TarLink("a", "b") + TarFolder("b") + TarFile("a/x", ""), "lies below the symlink 'a'"},
       {"below_link_out", TarLink("a", "../..") + TarFile("a/x", ""), "lies below the symlink 'a'"},
-      {"link_over_folder", TarFile("a/b", "") + TarLink("a", "c"), "'a' is a folder of other members too"},
+      {"link_over_folder", TarFile("a/b", "") + TarLink("a", "c"), "'a' is also the folder of other members"},
       {"absolute_link", TarLink("a", "/etc/passwd"), "'a' links to the absolute path '/etc/passwd'"},
       {"leaving_link", TarLink("d/a", "../../x"),
        "'d/a' is a symlink to '../../x', which leads out of the tree"},
@@ -120,9 +120,9 @@ std::vector<Hostile> HostileTars() {
       {"link_without_target", TarLink("a", ""), "'a' has no usable link target"},
       {"hard_link_out", TarHardLink("a", "../../etc/passwd"), "'../../etc/passwd' has '..' in its name"},
       {"hard_link_absolute", TarHardLink("a", "/etc/passwd"), "'/etc/passwd' has an absolute name"},
-      {"hard_link_to_nothing", TarHardLink("a", "b"), "no earlier file of the archive"},
-      {"hard_link_to_itself", TarHardLink("a", "a"), "no earlier file of the archive"},
-      {"hard_link_to_link", TarLink("l", "f") + TarHardLink("a", "l"), "no earlier file of the archive"},
+      {"hard_link_to_nothing", TarHardLink("a", "b"), "not an earlier file of the archive"},
+      {"hard_link_to_itself", TarHardLink("a", "a"), "not an earlier file of the archive"},
+      {"hard_link_to_link", TarLink("l", "f") + TarHardLink("a", "l"), "not an earlier file of the archive"},
       {"device", ToText(TarHeader{.name = "dev", .type = '3'}), "'dev' is a device, pipe or socket"},
       {"block_device", ToText(TarHeader{.name = "dev", .type = '4'}), "'dev' is a device, pipe or socket"},
       {"pipe", ToText(TarHeader{.name = "fifo", .type = '6'}), "'fifo' is a device, pipe or socket"},
@@ -149,7 +149,7 @@ TEST_F(ExtractTarTest, WritesThroughNoLinkThatWasThereBefore) {
   fs_.AddDir("/elsewhere");
   fs_.AddSymlink("/elsewhere", "/out/d");
   EXPECT_THAT(Extract(TarFile("d/x", "text") + TarEnd()),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("lies below '/out/d', which is no folder")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("lies below '/out/d', which is not a folder")));
   EXPECT_THAT(fs_.List("/elsewhere"), ElementsAre());
   // Nor to a link in the place of the file itself.
   fs_.AddSymlink("/elsewhere/y", "/out/y");
@@ -309,7 +309,7 @@ TEST_F(ExtractTarTest, KeepsSeveralRootsAndSingleFiles) {
 TEST_F(ExtractTarTest, SingleRootClobbersNothing) {
   fs_.AddFile("/out/a", "old");
   EXPECT_THAT(Extract(TarFile("top/a", "new") + TarEnd(), {.strip_single_root = true}),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("'/out/a' exists already")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("'/out/a' already exists")));
   EXPECT_EQ(fs_.Content("/out/a"), "old");
 }
 

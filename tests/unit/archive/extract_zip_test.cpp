@@ -108,7 +108,7 @@ std::vector<Hostile> HostileZips() {
       {"nul", one({.name = std::string("a\0b", 3)}), "'a\\x00b' has a NUL in its name"},
       {"nameless", one({.name = ""}), "has no name"},
       {"not_utf8", one({.name = "a\xff"}), "not UTF-8"},
-      {"twice", two({.name = "a"}, {.name = "a"}), "'a' is there twice"},
+      {"twice", two({.name = "a"}, {.name = "a"}), "'a' occurs twice"},
       {"below_file", two({.name = "a"}, {.name = "a/b"}), "lies below 'a', which is a file"},
       {"below_link", two({.name = "a", .content = "b", .unix_mode = 0120777}, {.name = "a/x"}),
        "lies below the symlink 'a'"},

@@ -62,7 +62,7 @@ TEST(ZipReader, RefusesDamage) {
   };
   EXPECT_THAT(open("twice", {.members = {{.name = "a"}, {.name = "a"}}}).has_value()
                   ? Ok()
-                  : Result<void>(Error(ErrorCode::kCorrupt, "'a' is there twice")),
+                  : Result<void>(Error(ErrorCode::kCorrupt, "'a' occurs twice")),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("twice")));
   ASSERT_OK_AND_ASSIGN(const ZipReader crc,
                        open("crc", {.members = {{.name = "a", .content = "text", .crc = 1}}}));

@@ -72,7 +72,7 @@ TEST(ProbePython, LeavesAVersionManagersPageOut) {
       ProbePython(env, AbsPath::Literal("/shims/python3.12"), {}),
       FailsWith(
           ErrorCode::kCommandFailed,
-          "'/shims/python3.12' does not work as a Python 3.10 or later (there is no interpreter behind it)"));
+          "'/shims/python3.12' is not a working Python 3.10 or later (there is no interpreter behind it)"));
 }
 
 TEST(PythonCandidates, PreferTheWantedVersion) {

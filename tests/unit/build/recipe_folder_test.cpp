@@ -112,9 +112,9 @@ TEST_F(RecipeFolderTest, RefusesLinksToFoldersOutsideAndToNothing) {
 TEST_F(RecipeFolderTest, NoticesAFileThatChangedSinceItWasHashed) {
   ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
-  EXPECT_THAT(
-      CopyRecipeFolder(env_, folder, env_.dir() / "copy"),
-      FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' of the recipe's folder changed meanwhile")));
+  EXPECT_THAT(CopyRecipeFolder(env_, folder, env_.dir() / "copy"),
+              FailsWith(ErrorCode::kRefused,
+                        HasSubstr("'build.sh' of the recipe's folder has changed since it was read")));
 }
 
 TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {

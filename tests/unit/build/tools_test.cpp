@@ -85,9 +85,12 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
   const Result<void> error = MissingToolsError(recipe_, tools);
 
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja' (program 'ninja' is not on PATH)")));
-  EXPECT_THAT(error,
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'no-such-thing' (it is no package of the output "
-                                                        "channel, and none of '/v/bin/python')")));
+  EXPECT_THAT(
+      error,
+      FailsWith(
+          ErrorCode::kNotFound,
+          HasSubstr(
+              "'no-such-thing' (it is not a package of the output channel, and none of '/v/bin/python')")));
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'/v/bin/python' has no package 'pip'")));
   EXPECT_THAT(error, HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
 }

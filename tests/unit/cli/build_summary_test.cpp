@@ -27,7 +27,7 @@ TEST(SummaryLine, SaysSizesRatioFolderFindingsAndTime) {
             "1 artifact in '/x/dist': 1.0 MB; no findings; 1.0 s");
   summary.stages.front().ran = false;
   EXPECT_EQ(SummaryLine(summary, {.output = "/x/dist", .seconds = 1}),
-            "1 artifact in '/x/dist': 1.0 MB; all of it was there; 1.0 s");
+            "1 artifact in '/x/dist': 1.0 MB; everything was already there; 1.0 s");
 }
 
 TEST(SummaryLine, ADryRunCountsWhatWouldRun) {

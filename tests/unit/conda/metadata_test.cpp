@@ -133,7 +133,7 @@ TEST(CheckIndexSchema, RefusesWrongTypes) {
     EXPECT_THAT(CheckIndexSchema(index, "x"), FailsWith(ErrorCode::kInvalidInput, HasSubstr(key))) << key;
   }
   EXPECT_THAT(CheckIndexSchema(Json::array(), "x"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no JSON object")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a JSON object")));
 }
 
 TEST(MakeAboutJson, DropsEmptyTextsAndSecrets) {
@@ -252,15 +252,15 @@ TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
     item[key] = value;
     EXPECT_THAT(parse(item), FailsWith(ErrorCode::kInvalidInput, HasSubstr(message))) << key;
   }
-  EXPECT_THAT(parse("text"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no object")));
+  EXPECT_THAT(parse("text"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not an object")));
   EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({good, good})}}, "x"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("twice")));
   EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 2}, {"paths", Json::array()}}, "x"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("paths_version 2")));
   EXPECT_THAT(ParsePathsJson(Json{{"paths_version", 1}, {"paths", 1}}, "x"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no list")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a list")));
   EXPECT_THAT(ParsePathsJson(Json::array(), "x"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no JSON object")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a JSON object")));
 }
 
 TEST(ParsePathsJson, TakesEntriesWithoutDigest) {

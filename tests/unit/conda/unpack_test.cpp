@@ -158,12 +158,12 @@ TEST_F(UnpackTest, RefusesHostileMembers) {
   ExpectRefused(PackageOf({{.name = "d", .type = '2', .link_target = "e"}, {.name = "d/x", .content = "1"}}),
                 "lies below the symlink 'd'");
   ExpectRefused(PackageOf({{.name = "a", .content = "1"}, {.name = "fifo", .type = '6'}}), "is a device");
-  ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "is there twice");
+  ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "occurs twice");
   ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "no earlier member");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a/b", .content = "2"}}),
                 "is a file of the package");
   ExpectRefused(Package({{.name = "a/b", .content = "1"}, {.name = "a", .content = "2"}}),
-                "is a folder of other");
+                "is also the folder of other");
   ExpectRefused(Package({{.name = "a\tb", .content = "1"}}), "has a control character in its name");
 }
 
@@ -176,9 +176,9 @@ TEST_F(UnpackTest, RefusesContentThatPathsJsonDoesNotDescribe) {
   };
   ExpectRefused(with({good[0]}), "'b' of paths.json is missing");
   ExpectRefused(with({good[0], good[1], {.name = "c", .content = ""}}), "'c' is not listed");
-  ExpectRefused(with({good[0], {.name = "b", .content = "3"}}), "another sha256");
+  ExpectRefused(with({good[0], {.name = "b", .content = "3"}}), "does not have the sha256");
   ExpectRefused(with({good[0], {.name = "b", .content = "22"}}), "'b' has 2 bytes");
-  ExpectRefused(with({good[0], {.name = "b", .type = '2', .link_target = "a"}}), "of another kind");
+  ExpectRefused(with({good[0], {.name = "b", .type = '2', .link_target = "a"}}), "not of the kind");
   ExpectRefused(Package({DemoInfo({})[0]}), "holds no 'info/paths.json'");
 }
 
@@ -278,7 +278,7 @@ TEST_F(ReadTest, SaysWhatIsMissingOrWrong) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("name")));
   EXPECT_THAT(
       read({{.name = "info/index.json", .content = "{}"}, {.name = "info/index.json", .content = "{}"}}),
-      FailsWith(ErrorCode::kCorrupt, HasSubstr("is there twice")));
+      FailsWith(ErrorCode::kCorrupt, HasSubstr("occurs twice")));
   EXPECT_THAT(read({{.name = "info/../x", .content = "{}"}}),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("refused")));
 }

@@ -129,7 +129,8 @@ TEST_P(BadFile, LoadableSegmentsOverEachOther) {
 
 TEST_P(BadFile, DynamicSectionAtTwoPlaces) {
   PokeWord(bytes_, elf_.codec(), SegmentField(2, 0), elf_.places.dynamic - 8);
-  EXPECT_THAT(Edit(bytes_), FailsWith(ErrorCode::kCorrupt, HasSubstr("the dynamic section is said to lie")));
+  EXPECT_THAT(Edit(bytes_),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("the dynamic section is declared to be")));
 }
 
 TEST_P(BadFile, StringTableOverTheDynamicSection) {

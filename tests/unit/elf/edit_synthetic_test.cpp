@@ -373,7 +373,7 @@ TEST(EditRefused, FileThatChangedSinceItWasPlanned) {
   ASSERT_OK(stage.fs.SetMtime(kFile, 1));
   const std::string before = stage.Content();
   EXPECT_THAT(ApplyEdit(stage.fs, kFile, plan),
-              FailsWith(ErrorCode::kRefused, HasSubstr("changed by somebody else")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("another process changed the file")));
   EXPECT_EQ(stage.Content(), before);
 }
 

@@ -206,7 +206,7 @@ TEST_F(Relink, StalePlanIsRefused) {
       AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'liba.so' was changed after")), HasHint("plan again")));
   fs_.AddFile("/tree/liba.so", "text now");
   EXPECT_THAT(ApplyRelink(env_, tree, plan),
-              FailsWith(ErrorCode::kRefused, HasSubstr("no dynamic ELF file any more")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("not a dynamic ELF file any more")));
   tree.entries.clear();
   EXPECT_THAT(ApplyRelink(env_, tree, plan),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'liba.so' is not in the tree")));

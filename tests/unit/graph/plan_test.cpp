@@ -78,7 +78,7 @@ TEST(Plan, AnEditedPlanIsRefused) {
 TEST(Plan, BadPlansAreNamed) {
   const Json good = PlanToJson(TwoNodes());
   EXPECT_THAT(PlanFromJson(Json::array(), "plan.json"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no plan")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a plan")));
   Json other = good;
   other["plan_version"] = 99;
   EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("version 99")));

@@ -29,7 +29,7 @@ TEST(PackageNote, PassesOverWhatLaterVersionsSay) {
 TEST(PackageNote, RefusesWhatIsNoNote) {
   EXPECT_THAT(ParsePackageNote("{", "a/ptpkg.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("")));
   EXPECT_THAT(ParsePackageNote("[]", "a/ptpkg.json"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("a/ptpkg.json: is no JSON object")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("a/ptpkg.json: is not a JSON object")));
   EXPECT_THAT(ParsePackageNote(R"({"allow_unresolved": "libz.so"})", "a/ptpkg.json"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("allow_unresolved")));
 }

@@ -115,7 +115,7 @@ TEST_F(ScanTreeTest, RefusesWhatAKilledCallLeft) {
     TestEnv env({.fs = &fs});
     EXPECT_THAT(ScanTree(env, AbsPath::Literal("/t")),
                 AllOf(FailsWith(ErrorCode::kInvalidInput,
-                                AllOf(HasSubstr("'lib/"), HasSubstr("a killed call of ptpkg left"))),
+                                AllOf(HasSubstr("'lib/"), HasSubstr("left by a ptpkg that was killed"))),
                       HasHint(HasSubstr("remove it"))));
   }
 }

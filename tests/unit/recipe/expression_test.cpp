@@ -73,7 +73,7 @@ TEST_F(ExpressionTest, UniqueKeepsTheFirst) {
   Value::List numbers;
   for (std::int64_t i = 0; i < 2000; ++i) numbers.emplace_back(i);
   scope_.Define("numbers", Value(numbers));
-  EXPECT_EQ(Show("numbers | unique"), "error: 'unique' works on at most 1000 items that are no text");
+  EXPECT_EQ(Show("numbers | unique"), "error: 'unique' works on at most 1000 items that are not text");
 }
 
 TEST_F(ExpressionTest, Values) {

@@ -164,7 +164,8 @@ TEST(DownloadName, RefusesWhatIsNoFileName) {
        {"https://a.example/", "https://a.example/b/..", "https://a.example/?x=/etc/passwd"}) {
     recipe::Source source;
     source.urls = {url};
-    EXPECT_THAT(DownloadName(source), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no usable file name")))
+    EXPECT_THAT(DownloadName(source),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a usable file name")))
         << url;
     EXPECT_THAT(DownloadName(source), HasHint(HasSubstr("file_name"))) << url;
   }

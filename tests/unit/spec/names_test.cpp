@@ -39,7 +39,8 @@ TEST(CheckVersion, AcceptsEpochLocalAndTrailingUnderscore) {
 TEST(CheckVersion, RefusesWhatReadersCannotOrder) {
   EXPECT_THAT(CheckVersion("2.6-rc1"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("may hold only")));
   EXPECT_THAT(CheckVersion("2.6RC1"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("may hold only")));
-  EXPECT_THAT(CheckVersion("a!1"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("epoch that is no number")));
+  EXPECT_THAT(CheckVersion("a!1"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("epoch that is not a number")));
   EXPECT_THAT(CheckVersion("1!2!3"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("more than once")));
   EXPECT_THAT(CheckVersion("1+2+3"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("more than once")));
   EXPECT_THAT(CheckVersion("1..2"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("empty segment")));

@@ -71,7 +71,7 @@ TEST(AtomicFile, ReplacesOrRefuses) {
   MemFs fs;
   fs.AddFile("/out/pkg.conda", "old");
   EXPECT_THAT(WriteAtomically(fs, "new", OnExisting::kRefuse),
-              FailsWith(ErrorCode::kAlreadyExists, "'/out/pkg.conda' exists already"));
+              FailsWith(ErrorCode::kAlreadyExists, "'/out/pkg.conda' already exists"));
   EXPECT_EQ(fs.Content("/out/pkg.conda"), "old");
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
   ASSERT_OK(WriteAtomically(fs, "new", OnExisting::kReplace));

@@ -44,7 +44,8 @@ TEST(BadElf, DamagedFileIsAFindingAndTextIsNot) {
 TEST(BadElf, NotElfThoughCalledALibrary) {
   for (const std::string& text : {std::string(), std::string("version https://git-lfs"),
                                   std::string("<html>"), std::string("\177EL"), std::string(64, '\0')}) {
-    EXPECT_THAT(Findings(text), ElementsAre(Is("elf-not-elf", Severity::kWarning, "libx.so", "no ELF file")))
+    EXPECT_THAT(Findings(text),
+                ElementsAre(Is("elf-not-elf", Severity::kWarning, "libx.so", "not an ELF file")))
         << text;
     EXPECT_THAT(Findings(text, "libx.so.1.2"), testing::SizeIs(1)) << text;
     EXPECT_THAT(Findings(text, "libx.so.txt"), IsEmpty()) << text;

@@ -103,7 +103,7 @@ TEST(Opened, OldSonameIsFoundWhileItIsLoaded) {
   renamed.soname = "libcublasLt.so.12";
   tree.Add("lib/libcublasLt-b6d14a74.so.12", renamed);
   EXPECT_THAT(tree.Check(), testing::Contains(Is("elf-dlopen-renamed", Severity::kWarning, "lib/libuser.so",
-                                                 "finds only while something else has loaded it")));
+                                                 "finds it only while something else has loaded it")));
 }
 
 TEST(Opened, VersionDropped) {

@@ -51,7 +51,7 @@ TEST(ElfChecks, DeclaredDependenciesProvide) {
               ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "libother.so.1")));
   tree.AddText("info/index.json", R"({"depends": ["mystery >=1", "python 3.11.*"]})");
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kWarning, "pkg/liba.so",
-                                           "one of the dependencies has to bring it")));
+                                           "one of the dependencies has to provide it")));
   EXPECT_THAT(Tree().Check({.dependencies = {"mkl"}}), IsEmpty());
 }
 

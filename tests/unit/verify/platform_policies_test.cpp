@@ -127,7 +127,7 @@ TEST(PolicyTable, WrongTablesAreRefusedWithTheirPlace) {
   EXPECT_THAT(parse(head + "machines: {x86_64: {}}"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("without policies")));
   EXPECT_THAT(parse(head + "machines: {x86_64: {five: {GLIBC: '2.5'}}}"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'five' is no glibc version")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'five' is not a glibc version")));
   EXPECT_THAT(parse(head + "machines: {x86_64: {'2.9': {GLIBC: '2.9'}, '2.5': {GLIBC: '2.5'}}}"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'2.5' is out of order")));
 }

@@ -79,7 +79,7 @@ TEST(InterpreterTag, SaysWhyThereIsNone) {
   EXPECT_THAT(InterpreterTag(env, kPython), FailsWith(ErrorCode::kCommandFailed, HasSubstr("exit status 3")));
   process.Answer("python", 0, "hello\n");
   EXPECT_THAT(InterpreterTag(env, kPython),
-              FailsWith(ErrorCode::kCommandFailed, HasSubstr("did not tell its tag")));
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("did not report its tag")));
   process.Answer("python", 0, Answer("{nonsense"));
   EXPECT_THAT(InterpreterTag(env, kPython), FailsWith(ErrorCode::kCommandFailed, HasSubstr("")));
   process.Answer("python", 0, Answer(R"({"implementation": "cpython", "major": "3"})"));
