@@ -1,10 +1,13 @@
-"""The pages "Package your own …": every file and command on them, in the order of the page, in an empty folder.
+"""The pages "Package your own …" and the README: every file and command on them, in the order of the page.
 
 On a page, "File `name`:" stands before the block with that file's text. Commands are in sh blocks; a text block right
-after one shows lines that the commands print, in that order, with "…" for what may differ.
+after one shows lines that the commands print, in that order, with "…" for what may differ. In console blocks of the
+README, lines that begin with "$ " are commands of one shell, and what follows is what they print; times, sizes and
+shares may differ, and a line "…" stands for any lines.
 """
 
 import re
+import shutil
 import subprocess
 
 import harness
@@ -12,8 +15,25 @@ import harness
 BLOCK = re.compile(r"(?:^File `(?P<file>[^`]+)`:\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
+CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+MEASURED = re.compile(r"\d+(?:\.\d+)? (?:s|min|B|kB|MB)\b|\d+%|\d+(?= bytes)")
+BENCHMARK = re.compile(r"`(bench/\w+\.py) --only (\w+)`")
+
+
 def pattern_of(line: str) -> re.Pattern:
     return re.compile(".*".join(re.escape(part) for part in line.split("…")))
+
+
+def console_commands(text: str) -> list[tuple[str, list[str]]]:
+    """Each command of the console blocks, and the lines shown below it."""
+    commands: list[tuple[str, list[str]]] = []
+    for block in CONSOLE.findall(text):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                commands.append((line[2:], []))
+            else:
+                commands[-1][1].append(line)
+    return commands
 
 
 class Tutorial(harness.Case):
@@ -51,11 +71,38 @@ class Tutorial(harness.Case):
                 rest.pop(0)
             self.assertTrue(rest, f"the page shows\n  {line}\nbut this was printed:\n{printed}")
 
+    def test_readme(self):
+        work = self.scratch / "work"
+        for folder in ("fixtures/toymagma", "fixtures/toytorch", "patches/toymagma"):
+            shutil.copytree(harness.REPOSITORY / folder, work / folder)
+        (work / "scripts").symlink_to(harness.REPOSITORY / "scripts")
+        commands = console_commands((harness.REPOSITORY / "README.md").read_text(encoding="utf-8"))
+        self.assertGreater(len(commands), 8)
+        mark = "next command of the page"
+        printed = self.run_shell("".join(f"echo '{mark}'\n{command}\n" for command, _ in commands))
+        for (command, shown), text in zip(commands, printed.split(f"{mark}\n")[1:], strict=True):
+            with self.subTest(command):
+                lines = [MEASURED.sub("…", line) for line in shown if line != "…"]
+                self.compare("\n".join(lines), text)
+                if shown and shown[-1] != "…":
+                    self.assertRegex(text.splitlines()[-1], pattern_of(lines[-1]), "the last line shown is not the last")
+
+    def test_commands_of_the_readme_that_print_its_figures_exist(self):
+        rows = BENCHMARK.findall((harness.REPOSITORY / "README.md").read_text(encoding="utf-8"))
+        self.assertGreater(len(rows), 4)
+        for program, row in rows:
+            self.assertIn(f"def row_{row}(", (harness.REPOSITORY / program).read_text(encoding="utf-8"))
+
     def test_python(self):
         self.assertEqual(len(self.follow("tutorial-python.md")), 5)
 
     def test_cpp(self):
         self.assertEqual(len(self.follow("tutorial-cpp.md")), 3)
+
+    def test_console_blocks_are_commands_and_what_they_print(self):
+        text = "```console\n$ a\nx\n…\n$ b\n```\nno\n```console\n$ c\ny 1.5 s\n```\n"
+        self.assertEqual(console_commands(text), [("a", ["x", "…"]), ("b", []), ("c", ["y 1.5 s"])])
+        self.assertEqual(MEASURED.sub("…", "in 21 s, 4 of 4, 3.1 MB, 28% of 9 B; 27 bytes"), "in …, 4 of 4, …, … of …; … bytes")
 
     def test_a_page_that_shows_what_is_not_printed_fails(self):
         self.compare("a…z\nlast\n", "first\na to z\nbetween\nlast\n")
