@@ -46,7 +46,10 @@ class Project {
     return request;
   }
   [[nodiscard]] RepackRequest Repacked(const std::string& file) const {
-    return {.input = root_ / "dist" / file, .output = root_ / "repacked"};
+    RepackRequest request;
+    request.input = root_ / "dist" / file;
+    request.output = root_ / "repacked";
+    return request;
   }
   void Put(const std::string& path, const std::string& text) {
     const AbsPath place = root_ / path;
