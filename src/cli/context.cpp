@@ -92,7 +92,6 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));
   std::unique_ptr<Context> context(new Context(flags));
   context->fs_ = MakeOsFs();
-  context->process_ = MakeOsProcess();
   context->http_ = MakeCurlHttp();
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
@@ -107,6 +106,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                              (flags.color == "auto" && StderrSink().Width().has_value() && !no_color),
                     .in_ci = !ci.empty() && ci != "0" && ci != "false"});
   context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
+  context->process_ = MakeOsProcess(context->safe_reporter_.get());
   // A program that says nothing needs no clock; patchelf is started thousands of times.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
   context->env_.emplace(Env{.fs = *context->fs_,

@@ -212,18 +212,21 @@ bool Reap() {
 
 }  // namespace
 
-void EndDescendants() {
+Descendants EndDescendants() {
   constexpr timespec kPause{0, 20'000'000};
   sigset_t child_ended;
   ::sigemptyset(&child_ended);
   ::sigaddset(&child_ended, SIGCHLD);
-  if (!ProcIsOurs()) return;
+  const bool proc_is_ours = ProcIsOurs();
   const time_t limit = Now() + kLimitSeconds;
-  while (!Reap() && Now() < limit) {
+  while (!Reap()) {
+    if (!proc_is_ours) return Descendants::kNotListed;
+    if (Now() >= limit) return Descendants::kNotInTime;
     static_cast<void>(Walk(SIGSTOP).Visit(::getpid(), 0));
-    if (!Walk(SIGKILL).Visit(::getpid(), 0)) return;
+    if (!Walk(SIGKILL).Visit(::getpid(), 0)) return Descendants::kNotListed;
     ::sigtimedwait(&child_ended, nullptr, &kPause);
   }
+  return Descendants::kEnded;
 }
 
 }  // namespace ptpkg::detail

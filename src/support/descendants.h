@@ -7,13 +7,19 @@
 // What a service manager starts on somebody's behalf (systemd-run, docker) descends from that manager, not
 // from us.
 
+#include <cstdint>
+
 namespace ptpkg::detail {
 
-/// Sends SIGKILL to all descendants and reaps them until none is left, for at most 10 s (a process in the
-/// midst of a disk or network operation may not die sooner). Needs /proc with the lists of children
-/// (CONFIG_PROC_CHILDREN, as all distributions build it), mounted for our PID namespace; else it does
-/// nothing. Async-signal-safe. REQUIRES: one thread, a subreaper, SIGCHLD blocked, no child whose status is
-/// still wanted.
-void EndDescendants();
+enum class Descendants : std::int32_t {
+  kEnded,      ///< None is left.
+  kNotListed,  ///< Some live on: /proc does not tell them. It is another PID namespace's, or not there, or
+               ///< without the lists of children (CONFIG_PROC_CHILDREN, which all distributions build).
+  kNotInTime,  ///< Some were alive after 10 s of SIGKILL: in the midst of a disk or network operation.
+};
+
+/// Sends SIGKILL to all descendants and reaps them until none is left, for at most 10 s. Async-signal-safe.
+/// REQUIRES: one thread, a subreaper, SIGCHLD blocked, no child whose status is still wanted.
+Descendants EndDescendants();
 
 }  // namespace ptpkg::detail

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/descendants.h"
+#include "support/reporter.h"
 #include "support/supervisor.h"
 
 namespace ptpkg {
@@ -167,8 +169,12 @@ PointerArray EnvironmentOf(const Command& command) {
 /// One running command, from start to the end of its group.
 class Running {
  public:
-  Running(const Command& command, detail::Supervisor supervisor, const LogFile& log)
-      : command_(command), supervisor_(std::move(supervisor)), log_(log), lines_(command.on_line) {
+  Running(const Command& command, detail::Supervisor supervisor, const LogFile& log, Reporter* reporter)
+      : command_(command),
+        supervisor_(std::move(supervisor)),
+        log_(log),
+        reporter_(reporter),
+        lines_(command.on_line) {
     if (command.timeout) deadline_ = started_ + *command.timeout;
   }
 
@@ -261,6 +267,9 @@ class Running {
       case detail::NoticeKind::kExecFailed:
         start_error_ = ExecError(notice.value);
         break;
+      case detail::NoticeKind::kLeft:
+        WarnOfLeft(static_cast<detail::Descendants>(notice.value));
+        break;
       case detail::NoticeKind::kEnded:
         ended_ = true;
         if (WIFSIGNALED(notice.value)) {
@@ -271,6 +280,15 @@ class Running {
         break;
     }
     return Ok();
+  }
+
+  void WarnOfLeft(detail::Descendants why) const {
+    if (reporter_ == nullptr) return;
+    const std::string_view reason = why == detail::Descendants::kNotListed
+                                        ? "/proc does not list them; mount it for this PID namespace"
+                                        : "they were not dead 10 s after SIGKILL";
+    reporter_->Warn(
+        fmt::format("processes that '{}' has started may still run: {}", command_.argv[0], reason));
   }
 
   [[nodiscard]] Error ExecError(int sys_errno) const {
@@ -287,6 +305,7 @@ class Running {
   const Command& command_;
   detail::Supervisor supervisor_;
   const LogFile& log_;
+  Reporter* reporter_;
   LineSplitter lines_;
   const SteadyClock::time_point started_ = SteadyClock::now();
   std::optional<SteadyClock::time_point> deadline_;
@@ -300,6 +319,8 @@ class Running {
 
 class OsProcess final : public Process {
  public:
+  explicit OsProcess(Reporter* reporter) : reporter_(reporter) {}
+
   Result<ExitStatus> Run(const Command& command) override {
     PTPKG_CHECK(CheckCommand(command));
     if (command.cancel != nullptr) PTPKG_CHECK(command.cancel->Check());
@@ -311,8 +332,11 @@ class OsProcess final : public Process {
     const PointerArray envp = EnvironmentOf(command);
     PTPKG_TRY(detail::Supervisor supervisor,
               detail::Supervisor::Start({program.c_str(), argv.get(), envp.get(), command.cwd.c_str()}));
-    return Running(command, std::move(supervisor), log).Wait();
+    return Running(command, std::move(supervisor), log, reporter_).Wait();
   }
+
+ private:
+  Reporter* reporter_;
 };
 
 bool NeedsQuotes(std::string_view word, bool is_program) {
@@ -325,7 +349,7 @@ bool NeedsQuotes(std::string_view word, bool is_program) {
 
 }  // namespace
 
-std::unique_ptr<Process> MakeOsProcess() { return std::make_unique<OsProcess>(); }
+std::unique_ptr<Process> MakeOsProcess(Reporter* reporter) { return std::make_unique<OsProcess>(reporter); }
 
 std::optional<AbsPath> FindProgram(std::string_view name, std::string_view path_variable) {
   if (name.empty() || name.find('/') != std::string_view::npos || HasNul(name)) return std::nullopt;

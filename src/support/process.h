@@ -14,6 +14,8 @@
 
 namespace ptpkg {
 
+class Reporter;
+
 struct Command {
   /// argv[0]: absolute path, or a name without '/' looked up in env["PATH"].
   std::vector<std::string> argv = {};
@@ -45,15 +47,18 @@ class Process {
   /// Runs to the end, in a process group of its own, stdin from /dev/null. On timeout or cancellation
   /// the group gets SIGTERM, after 5 s SIGKILL. As soon as the child ends, what it has left behind is
   /// killed: the rest of its group, and descendants that have left that (setsid, daemons). None survives
-  /// the call, nor the death of ptpkg itself, SIGKILL included; only what a service manager was asked to
-  /// start is not theirs (descendants.h). Signals ignored by ptpkg are not ignored by the child.
+  /// the call, nor the death of ptpkg itself, SIGKILL included, but: what a service manager was asked to
+  /// start, which does not descend from the child; and of those that have left the group, who is not dead
+  /// 10 s after SIGKILL, and all where /proc does not list them (descendants.h), of which the run is
+  /// warned. Signals ignored by ptpkg are not ignored by the child.
   /// A non-zero exit is a value, not an error.
   /// Errors: kNotFound (program, interpreter or cwd), kInvalidInput (empty argv, relative program
   /// path, NUL bytes), kIo (fork, log file), kCancelled.
   virtual Result<ExitStatus> Run(const Command& command) = 0;
 };
 
-std::unique_ptr<Process> MakeOsProcess();
+/// `reporter`, borrowed, is warned of processes that could not be ended.
+std::unique_ptr<Process> MakeOsProcess(Reporter* reporter = nullptr);
 
 /// The absolute path of `name` in the colon-separated `path_variable`; nullopt if none is executable.
 std::optional<AbsPath> FindProgram(std::string_view name, std::string_view path_variable);

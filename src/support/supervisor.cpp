@@ -139,7 +139,8 @@ int WaitForGroup(pid_t child) {
   ::dup2(STDIN_FILENO, STDOUT_FILENO);
   ::dup2(STDIN_FILENO, STDERR_FILENO);
   const int status = WaitForGroup(child);
-  EndDescendants();
+  const Descendants descendants = EndDescendants();
+  if (descendants != Descendants::kEnded) Send(NoticeKind::kLeft, static_cast<std::int32_t>(descendants));
   Send(NoticeKind::kEnded, status);
   ::_exit(0);
 }

@@ -6,7 +6,8 @@
 // were ptpkg killed by SIGKILL, a build's make and compilers would run on. The supervisor is told of
 // ptpkg's death, kills all and ends. As a subreaper it inherits every orphan among the child's
 // descendants, also those that have left the group, so it can end them and knows when the last one is
-// gone. It is a fork without exec and calls only async-signal-safe functions.
+// gone, with the exceptions of descendants.h. It is a fork without exec and calls only async-signal-safe
+// functions.
 
 #include <cstdint>
 #include <sys/types.h>
@@ -28,7 +29,9 @@ enum class NoticeKind : std::int32_t {
   kForkFailed,   ///< value: errno. Nothing ran.
   kChdirFailed,  ///< value: errno. kEnded follows.
   kExecFailed,   ///< value: errno. kEnded follows.
-  kEnded,        ///< value: wait status of the child. None of its descendants is left. The last notice.
+  kLeft,         ///< value: Descendants (descendants.h), not kEnded: some still run. kEnded follows.
+  kEnded,  ///< value: wait status of the child. Without kLeft, none of its descendants is left. The last
+           ///< notice.
 };
 
 struct Notice {
@@ -43,7 +46,8 @@ class Supervisor {
 
   Supervisor(Supervisor&& other) noexcept;
   Supervisor& operator=(Supervisor&&) = delete;
-  /// Kills the child and its descendants if they still run, and waits for their end.
+  /// Kills the child and its descendants if they still run, and waits for their end; for those that have left
+  /// the child's group, only as far as EndDescendants can.
   ~Supervisor();
 
   /// Read end of the child's stdout and stderr, non-blocking.

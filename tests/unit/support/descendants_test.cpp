@@ -3,10 +3,12 @@
 #include "support/descendants.h"
 
 #include <algorithm>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/recording_reporter.h"
 #include "unit/support/process_fixture.h"
 
 namespace ptpkg::test {
@@ -115,6 +117,34 @@ TEST_F(DescendantsTest, DeathOfPtpkgBySigkillEndsThemToo) {
   ASSERT_EQ(::kill(ptpkg, SIGKILL), 0);
   ASSERT_EQ(::waitpid(ptpkg, nullptr, 0), ptpkg);
   EXPECT_TRUE(EndsSoon(daemon));
+}
+
+TEST_F(DescendantsTest, WhereProcIsAnotherNamespacesTheRunIsWarned) {
+  // This process's /proc is not that of a new PID namespace. All in it ends with its first process.
+  constexpr int kNoNamespace = 99;
+  const pid_t outside = ::fork();
+  if (outside == 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) ::_exit(kNoNamespace);
+    const pid_t first = ::fork();
+    if (first == 0) {
+      RecordingReporter reporter;
+      const auto process = MakeOsProcess(&reporter);
+      const bool clean = process->Run(Sh("true")).has_value() && reporter.warnings().empty();
+      const bool ran = process->Run(Sh("setsid sleep 100 & true")).has_value();
+      const bool warned =
+          reporter.warnings().size() == 1 &&
+          reporter.warnings()[0].find("'sh' has started may still run: /proc does not") != std::string::npos;
+      ::_exit((clean ? 0 : 1) + (ran ? 0 : 2) + (warned ? 0 : 4));
+    }
+    int status = 0;
+    ::waitpid(first, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(outside, &status, 0), outside);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "no user namespaces here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(DescendantsTest, OfOthersNobodyIsHurt) {
