@@ -140,6 +140,8 @@ void Context::Print(std::string_view text) {
   PrintResult(text);
 }
 
+void Context::PrintJson(const Json& document) { Print(JsonDocument(document)); }
+
 void Context::Log(std::string_view line) {
   if (flags_.quiet) return;
   const std::optional<std::size_t> width = LogWidth();

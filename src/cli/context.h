@@ -43,6 +43,8 @@ class Context {
 
   /// One result line, or a JSON document, on stdout; the progress line is out of the way.
   void Print(std::string_view text);
+  /// The document of --json.
+  void PrintJson(const Json& document);
   /// With --json, what the document of an error holds besides "error": what was done all the same.
   void SetErrorDetails(const Json& details);
   [[nodiscard]] const Json& error_details() const { return *error_details_; }

@@ -8,6 +8,10 @@ std::string JsonLine(const Json& event) {
   return event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string JsonDocument(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 Json ErrorToJson(const Error& error) {
   Json object = {{"code", ErrorCodeName(error.code())},
                  {"message", error.message()},

@@ -66,7 +66,7 @@ void PrintError(const Error& error, const ErrorForm& form, const Json& details =
   if (!form.json) return;
   Json document = details;
   document["error"] = description;
-  PrintResult(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  PrintResult(JsonDocument(document));
 }
 
 int Run(const std::vector<std::string>& words) {
@@ -83,7 +83,7 @@ int Run(const std::vector<std::string>& words) {
     return kDone;
   }
   if (flags.version) {
-    PrintResult(flags.json ? VersionToJson(ThisBuild()).dump(2) : VersionText(ThisBuild()));
+    PrintResult(flags.json ? JsonDocument(VersionToJson(ThisBuild())) : VersionText(ThisBuild()));
     return kDone;
   }
   if (parsed->verb == nullptr) {

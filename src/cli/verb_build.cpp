@@ -13,6 +13,7 @@
 #include "pipeline/relink.h"
 #include "pipeline/repack.h"
 #include "pipeline/run_plan.h"
+#include "support/json_utf8.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -140,14 +141,16 @@ Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary,
     context.SetErrorDetails(document);
     return Error(*summary.failure);
   }
-  if (context.json()) context.Print(document.dump(2));
+  if (context.json()) context.PrintJson(document);
   return CodeOfIndex(summary.left_out.size());
 }
 
 /// `--plan`: the nodes and what would become of each, or with --json all that another executor needs.
 Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output) {
   if (context.json()) {
-    context.Print(graph::PlanToJson(plan).dump(2));
+    const Json document = graph::PlanToJson(plan);
+    PTPKG_CHECK(CheckUtf8(document, "the plan"));
+    context.PrintJson(document);
     return kDone;
   }
   PTPKG_TRY(const std::vector<std::string> lines, pipeline::DescribePlan(context.env(), plan, output));
@@ -378,7 +381,7 @@ Verb RunNodeVerb() {
             Json stages = Json::array();
             for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
             if (context.json()) {
-              context.Print(Json{{"stages", stages}, {"findings", FindingsToJson(summary.reports)}}.dump(2));
+              context.PrintJson({{"stages", stages}, {"findings", FindingsToJson(summary.reports)}});
             } else {
               PrintFindings(context, summary.reports);
               for (const StageTime& stage : summary.stages) {

@@ -97,8 +97,7 @@ Result<ExitCode> Show(Context& context) {
     Json sums = Json::object();
     for (const auto& [name, total] : totals)
       sums[std::string(name)] = {{"count", total.count}, {"size_bytes", total.size_bytes}};
-    context.Print(
-        Json({{"cache", context.env().cache_dir.str()}, {"items", ToJson(items)}, {"totals", sums}}).dump(2));
+    context.PrintJson({{"cache", context.env().cache_dir.str()}, {"items", ToJson(items)}, {"totals", sums}});
     return kDone;
   }
   PrintItems(context, items);
@@ -119,14 +118,13 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
   PTPKG_TRY(const pipeline::CacheCleanOutcome outcome, pipeline::CleanCache(context.env(), request));
   for (const std::string& failure : outcome.failures) context.env().reporter.Warn(failure);
   if (context.json()) {
-    context.Print(Json({{"cache", context.env().cache_dir.str()},
-                        {"dry_run", flags.dry_run},
-                        {"removed", ToJson(outcome.removed)},
-                        {"in_use", ToJson(outcome.in_use)},
-                        {"failures", outcome.failures},
-                        {"freed_bytes", outcome.freed_bytes},
-                        {"left_bytes", outcome.left_bytes}})
-                      .dump(2));
+    context.PrintJson({{"cache", context.env().cache_dir.str()},
+                       {"dry_run", flags.dry_run},
+                       {"removed", ToJson(outcome.removed)},
+                       {"in_use", ToJson(outcome.in_use)},
+                       {"failures", outcome.failures},
+                       {"freed_bytes", outcome.freed_bytes},
+                       {"left_bytes", outcome.left_bytes}});
   } else {
     PrintItems(context, outcome.removed);
     if (!outcome.in_use.empty())

@@ -37,7 +37,7 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
-    context.Print(OutcomesToJson(outcomes).dump(2));
+    context.PrintJson(OutcomesToJson(outcomes));
   } else {
     for (const pipeline::CheckOutcome& outcome : outcomes) {
       Report shown = outcome.report;
@@ -61,8 +61,7 @@ Result<ExitCode> RunIndex(Context& context, const std::string& text) {
     for (const AbsPath& path : outcome.written) written.push_back(path.str());
     Json left_out = Json::array();
     for (const AbsPath& path : outcome.left_out) left_out.push_back(path.str());
-    context.Print(
-        Json({{"packages", outcome.packages}, {"written", written}, {"left_out", left_out}}).dump(2));
+    context.PrintJson({{"packages", outcome.packages}, {"written", written}, {"left_out", left_out}});
     return code;
   }
   for (const AbsPath& path : outcome.written) context.Print(path.str());

@@ -124,7 +124,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   PTPKG_TRY(const pipeline::RelinkRequest request, RequestOf(context, flags));
   PTPKG_TRY(const std::vector<pipeline::RelinkItem> items, pipeline::Relink(context.env(), request));
   if (context.json()) {
-    context.Print(ItemsToJson(items).dump(2));
+    context.PrintJson(ItemsToJson(items));
     return kDone;
   }
   std::uint64_t bytes = 0;

@@ -24,7 +24,7 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
   if (context.json()) {
-    context.Print(pipeline::RecipesToJson(recipes).dump(2));
+    context.PrintJson(pipeline::RecipesToJson(recipes));
     return kDone;
   }
   for (const recipe::Recipe& recipe : recipes) {

@@ -16,7 +16,7 @@ namespace {
 
 /// Without the last line break, which printing adds.
 void PrintText(Context& context, std::string text) {
-  if (context.json()) return context.Print(Json({{"text", text}}).dump(2));
+  if (context.json()) return context.PrintJson({{"text", text}});
   if (text.ends_with('\n')) text.pop_back();
   context.Print(text);
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/internal_error.h"
+#include "support/json_utf8.h"
 
 namespace ptpkg::graph {
 
@@ -39,6 +40,7 @@ class Executor {
 
   Result<std::vector<NodeOutcome>> RunAll() {
     PTPKG_CHECK(CheckStages());
+    PTPKG_CHECK(CheckStores());
     std::vector<bool> needed(plan_.nodes.size());
     for (const Node& node : plan_.nodes) {
       for (const auto& [role, id] : node.needs) needed[index_.at(id)] = true;
@@ -54,6 +56,7 @@ class Executor {
 
   Result<NodeOutcome> RunOne(std::string_view id) {
     PTPKG_CHECK(CheckStages());
+    PTPKG_CHECK(CheckStores());
     const auto found = index_.find(std::string(id));
     if (found == index_.end()) {
       return Error(ErrorCode::kNotFound, fmt::format("the plan has no node '{}'", id))
@@ -89,6 +92,12 @@ class Executor {
       if (stage == nullptr || stage->version != node.version) return UnknownStage(node);
     }
     return Ok();
+  }
+
+  /// Before anything runs: results name the folder that they lie in, as JSON.
+  Result<void> CheckStores() const {
+    PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the folder of the cache"));
+    return CheckUtf8(stores_.staging.root().str(), "the output folder");
   }
 
   /// Fills the outcome with a result that is there already. A dry run reads no file of it.

@@ -36,7 +36,7 @@ class Store {
   /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
   /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. A
   /// damaged result that somebody still reads loses its name to this one, and goes when he lets go of it
-  /// (scratch.h). Errors: those of `make`, kIo.
+  /// (scratch.h). Errors: those of `make`, kIo, kUsage when the value has text that is not UTF-8.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
 

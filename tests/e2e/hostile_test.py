@@ -226,6 +226,43 @@ def small_memory(megabytes: int):
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
 
+class Paths(HostileCase):
+    ODD = os.fsdecode(b"o\xff")
+
+    def test_folders_that_no_document_can_name_are_refused_before_any_work(self):
+        wheel, odd = make_wheel(self.wheel()), self.scratch / self.ODD
+        output = ("--output", odd / "dist")
+        for words, arguments in (("the output folder: ", output),
+                                 ("the output folder: ", (*output, "--json")),
+                                 ("the output folder: ", (*output, "--dry-run")),
+                                 ("the plan: ", (*output, "--plan", "--json")),
+                                 ("the folder of the cache: ", ("--cache-dir", odd, "--output", "dist"))):
+            done = self.ptpkg("conda", wheel, *arguments, exit_code=2)
+            self.assertIn(words, done.stderr)
+            self.assertIn("is not UTF-8", done.stderr)
+            self.assertIn("hint: use a folder whose whole path is UTF-8", done.stderr)
+            self.assertFalse(odd.exists())
+        done = self.ptpkg("conda", wheel, "--output", "dist", PTPKG_CACHE_DIR=str(odd), exit_code=2)
+        self.assertIn("o\\xff", done.stderr)
+        self.assertFalse((self.scratch / "dist").exists())
+
+    def test_what_is_only_printed_is_printed(self):
+        odd = self.scratch / self.ODD
+        odd.mkdir()
+        wheel = make_wheel(odd / self.wheel().name)
+        [item] = json.loads(self.ptpkg("check", "--json", wheel).stdout)
+        self.assertIn("o\ufffd", item["subject"])
+        self.assertIn("written", self.ptpkg_json("index", odd))
+        self.assertIn("o\ufffd", self.ptpkg_json("cache", "--cache-dir", odd)["cache"])
+        self.assertEqual(self.ptpkg_json("relink", odd, "--dry-run"), [])
+
+    def test_input_of_such_a_folder_is_taken(self):
+        odd = self.scratch / self.ODD
+        odd.mkdir()
+        made = self.ptpkg_json("conda", make_wheel(odd / self.wheel().name), "--output", "dist")
+        self.assertEqual(len(made["artifacts"]), 1)
+
+
 class Growth(HostileCase):
     """Small input that asks for much memory, time or output."""
 

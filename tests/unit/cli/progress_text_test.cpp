@@ -39,7 +39,7 @@ TEST(FinishedLine, NamesAreShortenedInTheMiddle) {
 }
 
 TEST(FinishedLine, StagesOfTwoWordsShowTheFirst) {
-  EXPECT_EQ(FinishedLine({}, {.stage = "repack-conda", .subject = "x.whl", .seconds = 1}),
+  EXPECT_EQ(FinishedLine({}, {.stage = "repack-conda", .subject = "x.whl", .detail = "", .seconds = 1}),
             "  repack  x.whl: done in 1.0 s");
 }
 

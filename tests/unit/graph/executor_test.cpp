@@ -344,6 +344,15 @@ TEST_F(ExecutorTest, AResultFoundElsewhereCounts) {
   EXPECT_EQ(outcomes[1].result.value["it"], "there");
 }
 
+TEST_F(ExecutorTest, AStoreWhosePathIsNotUtf8IsRefusedBeforeAnythingRuns) {
+  env_->cache_dir = env_->cache_dir / "nc\xff";
+  for (const bool dry_run : {true, false}) {
+    EXPECT_THAT(Run({{Make("a", "a")}}, dry_run), FailsWith(ErrorCode::kUsage, HasSubstr("nc\\xff")));
+  }
+  EXPECT_THAT(RunOne({{Make("a", "a")}}, "make/a"), FailsWith(ErrorCode::kUsage, HasSubstr("cache")));
+  EXPECT_EQ(runs_, 0);
+}
+
 TEST_F(ExecutorTest, ACancelledRunStartsNothing) {
   env_.cancel.Cancel();
   EXPECT_THAT(Run({{Make("a", "a")}}), FailsWith(ErrorCode::kCancelled, ::testing::_));

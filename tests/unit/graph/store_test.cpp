@@ -147,6 +147,19 @@ TEST_F(StoreTest, AResultInUseIsNotDropped) {
   EXPECT_THAT(reader.Holds("build", kKey), IsOkAndHolds(false));
 }
 
+TEST_F(StoreTest, TextThatJsonCannotHoldIsAnErrorAndLeavesNothing) {
+  for (const Json& value : {Json{{"path", "/x\xff"}}, Json{{"list", {1, "\xff"}}}, Json{{"k\xff", 1}}}) {
+    Store store(env_, root_);
+    const auto put = store.Put("build", kKey, [&](const AbsPath& folder) -> Result<NodeResult> {
+      PTPKG_TRY(NodeResult result, Make(env_, folder, "bytes"));
+      result.value = value;
+      return result;
+    });
+    EXPECT_THAT(put, FailsWith(ErrorCode::kUsage, HasSubstr("is not UTF-8")));
+    EXPECT_THAT(env_->fs.ListDir(folder_.Parent()), IsOkAndHolds(::testing::IsEmpty()));
+  }
+}
+
 TEST_F(StoreTest, ADamagedResultThatSomebodyReadsMakesWay) {
   auto reader = std::make_unique<Store>(env_, root_);
   ASSERT_THAT(Put(*reader), IsOk());
