@@ -20,17 +20,30 @@ std::string PlaceholderOf(const conda::PackageInfo& info) {
   return "";
 }
 
+/// The scripts that a noarch package leaves to the installer, "name = module:function".
+Result<std::vector<std::string>> EntryPointsOf(const conda::PackageInfo& info) {
+  const auto text = info.info_files.find("link.json");
+  if (text == info.info_files.end()) return std::vector<std::string>();
+  PTPKG_TRY(const Json link, ParseJson(text->second, "info/link.json"));
+  const Json noarch = link.is_object() && link.contains("noarch") ? link["noarch"] : Json::object();
+  return JsonStringsOr(noarch, "entry_points", {}, "info/link.json");
+}
+
 }  // namespace
 
 Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, const conda::PackageInfo& info,
                                          const CondaToWheelOptions& options, const AbsPath& root) {
-  PTPKG_TRY(const Distribution distribution, FindDistribution(env, prefix, options.distribution));
+  PTPKG_TRY(Distribution distribution, FindDistribution(env, prefix, options.distribution));
+  PTPKG_TRY(const std::vector<std::string> scripts, EntryPointsOf(info));
+  PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, scripts));
   CondaAsWheel result{.entry_points = distribution.entry_points, .placeholder = PlaceholderOf(info)};
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));
   PTPKG_TRY(result.description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
+  PTPKG_TRY(const wheel::FileName name, wheel::FileName::Of(result.description.metadata));
   PTPKG_TRY(result.tree,
-            MakeWheelTree(env, prefix, distribution, {.prefix_placeholder = result.placeholder}, root));
+            MakeWheelTree(env, prefix, distribution,
+                          {.stem = name.Stem(), .prefix_placeholder = result.placeholder}, root));
   result.tree.dist_info.merge(CarriedNotes(info));
   if (!result.placeholder.empty())
     result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;

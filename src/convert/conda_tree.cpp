@@ -1,11 +1,12 @@
 #include "convert/conda_tree.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <map>
 #include <set>
 
 #include "support/console_script.h"
-#include "support/csv.h"
 #include "support/text.h"
 
 namespace ptpkg::convert {
@@ -66,6 +67,24 @@ Result<StagedTree> MakeCondaTree(Env& env, const StagedTree& staged, std::string
 
 namespace {
 
+/// Adds a file of .data/scripts as installers do: executable, and "#!python" (or "#!pythonw") names the
+/// interpreter below `prefix_placeholder`, whatever stands behind it on the line.
+Result<void> AddScript(Env& env, TreeBuilder& builder, const StagedTree& unpacked, const TreeEntry& entry,
+                       const RelPath& target, std::string_view prefix_placeholder) {
+  constexpr std::string_view kMark = "#!python";
+  std::array<std::byte, kMark.size()> head{};
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(unpacked.root / entry.path, OpenMode::kRead));
+  PTPKG_TRY(const std::size_t count, file->ReadAt(0, head));
+  if (AsText(Bytes(head).first(count)) == kMark) {
+    PTPKG_TRY(const std::string text, ReadFile(env.fs, unpacked.root / entry.path));
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    return builder.AddText(target, fmt::format("#!{}/bin/python{}", prefix_placeholder, text.substr(end)),
+                           0755);
+  }
+  if (entry.mode == 0755) return builder.Link(unpacked, entry, target);
+  return builder.Copy(unpacked, entry, target, 0755);
+}
+
 /// Where "<stem>.data/<scheme>/rest" lies in a prefix (sysconfig's posix_prefix scheme).
 Result<std::string> PlaceOfDataFile(std::string_view below_data, const wheel::WheelInfo& info,
                                     const WheelPlacement& placement) {
@@ -107,32 +126,20 @@ Result<StagedTree> MakeCondaTreeOfWheel(Env& env, const StagedTree& unpacked, co
       continue;
     }
     PTPKG_TRY(const RelPath target, RelPath::Parse(place));
-    PTPKG_CHECK(builder.Link(unpacked, entry, target));
+    if (path.starts_with(data_folder + "scripts/") && entry.kind == FileKind::kRegular) {
+      PTPKG_CHECK(AddScript(env, builder, unpacked, entry, target, placement.prefix_placeholder));
+    } else {
+      PTPKG_CHECK(builder.Link(unpacked, entry, target));
+    }
   }
-  PTPKG_CHECK(AddScripts(builder, scripts, placement.prefix_placeholder));
+  // conda makes those of a noarch package where it is installed.
+  if (placement.site_packages != kNoarchSitePackages)
+    PTPKG_CHECK(AddScripts(builder, scripts, placement.prefix_placeholder));
   PTPKG_CHECK(builder.AddText(
       RelPath::Literal(fmt::format("{}/{}/INSTALLER", placement.site_packages, info.dist_info_dir)),
       "conda\n"));
   return std::move(builder).Finish();
 }
-
-namespace {
-
-/// Prefix paths that the RECORD of `folder` in `staged` names; empty without a RECORD.
-Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& staged, const std::string& folder) {
-  std::set<std::string> paths;
-  const std::string record = folder + "/RECORD";
-  if (staged.Find(record) == nullptr) return paths;
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, staged.root / RelPath::Literal(record)));
-  PTPKG_TRY(const std::vector<CsvRow> rows, ParseCsv(text, record));
-  const std::string site_packages = folder.substr(0, folder.rfind('/'));
-  for (const CsvRow& row : rows) {
-    if (const auto path = ResolveInTree(site_packages, row[0])) paths.insert(*path);
-  }
-  return paths;
-}
-
-}  // namespace
 
 Result<void> AddInstalledRecords(Env& env, const StagedTree& staged, StagedTree& tree) {
   const std::vector<std::string> folders = DistInfoFolders(tree);

@@ -16,9 +16,9 @@ struct WheelPlacement {
   std::string site_packages;  ///< "lib/python3.11/site-packages", or "site-packages" for noarch.
   std::string prefix_placeholder;
 };
-/// Links an unpacked wheel into `root` as pip would install it: "<stem>.data" spread over the prefix, console
-/// scripts made. Errors: kInvalidInput (a .data scheme that does not exist), kAlreadyExists (two files of
-/// one name).
+/// Links an unpacked wheel into `root` as pip would install it: "<stem>.data" spread over the prefix, its
+/// scripts made executable and bound to the prefix's Python, console scripts made. Errors: kInvalidInput (a
+/// .data scheme that does not exist), kAlreadyExists (two files of one name).
 Result<StagedTree> MakeCondaTreeOfWheel(Env& env, const StagedTree& unpacked, const wheel::WheelInfo& info,
                                         const WheelPlacement& placement, const AbsPath& root);
 

@@ -6,26 +6,12 @@
 
 #include "conda/package_info.h"
 #include "model/package_note.h"
-#include "spec/python_version.h"
-#include "support/text.h"
 #include "wheel/version.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::convert {
 
 namespace {
-
-std::string RunSpec(const recipe::Recipe& recipe, const recipe::MatchSpec& spec) {
-  const auto python = recipe.variant.find("python");
-  if (spec.name != "python" || !spec.version.empty() || python == recipe.variant.end() ||
-      recipe.noarch_python) {
-    return spec.str();
-  }
-  // A variant value may itself be a spec, "3.11.* *_cpython".
-  const std::string version = Split(ReplaceAll(python->second, ".*", ""), ' ').front();
-  const Result<std::string> pin = spec::PythonPin(version);
-  return "python " + (pin ? *pin : version);
-}
 
 void SetUnlessEmpty(std::map<std::string, std::string>& about, const char* key, const std::string& value) {
   if (!value.empty()) about.emplace(key, value);
@@ -63,8 +49,7 @@ conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
   metadata.subdir = recipe.subdir;
   metadata.noarch_python = recipe.noarch_python;
   metadata.track_features = recipe.track_features;
-  for (const recipe::MatchSpec& spec : recipe.requirements.run)
-    metadata.depends.push_back(RunSpec(recipe, spec));
+  for (const recipe::MatchSpec& spec : recipe.requirements.run) metadata.depends.push_back(spec.str());
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
   for (const recipe::MatchSpec& spec : recipe.requirements.run_constraints)
     metadata.constrains.push_back(spec.str());
@@ -107,6 +92,15 @@ Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
                                   .abi = fmt::format("{}", fmt::join(abi, ".")),
                                   .platform = fmt::format("{}", fmt::join(platform, "."))},
                           .root_is_purelib = file.root_is_purelib};
+}
+
+Result<Distribution> DistributionOf(Env& env, const recipe::Recipe& recipe, const StagedTree& prefix) {
+  const bool several = DistInfoFolders(prefix).size() > 1;
+  PTPKG_TRY(Distribution distribution,
+            FindDistribution(env, prefix, several ? recipe.ptpkg.wheel_name : std::string()));
+  PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, recipe.python_entry_points),
+            "while adding build.python.entry_points");
+  return distribution;
 }
 
 Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const Distribution& distribution) {

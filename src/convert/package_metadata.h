@@ -13,8 +13,7 @@
 namespace ptpkg::convert {
 
 /// info/index.json, info/about.json and info/ptpkg.json of a recipe. `run_exports` come from packages of
-/// build and host. A bare "python" in run gets the variant's version as ">=3.11,<3.12.0a0", as conda-build's
-/// pin_run_as_build does.
+/// build and host.
 conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
                                        const std::vector<std::string>& run_exports);
 
@@ -24,6 +23,10 @@ struct WheelDescription {
   bool root_is_purelib = false;
   std::map<std::string, std::string> dist_info = {};  ///< Files that the recipe adds to .dist-info.
 };
+/// The distribution of `prefix` that becomes the wheel: the only one, or of several the one that the recipe
+/// names; with build.python.entry_points among its own. Errors: those of FindDistribution, WithScripts.
+Result<Distribution> DistributionOf(Env& env, const recipe::Recipe& recipe, const StagedTree& prefix);
+
 /// METADATA and tag of the staged distribution, with the recipe's name and requirements applied; ptpkg.json.
 /// Errors: kInvalidInput when the distribution's version is not the recipe's, or WHEEL is malformed.
 Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const Distribution& distribution);

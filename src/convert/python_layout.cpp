@@ -1,13 +1,14 @@
 #include "convert/python_layout.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <set>
 
+#include "conda/noarch.h"
 #include "support/csv.h"
 #include "support/text.h"
 #include "wheel/core_metadata.h"
+#include "wheel/installer_files.h"
 
 namespace ptpkg::convert {
 
@@ -24,9 +25,8 @@ std::optional<std::string> BelowSitePackages(std::string_view path) {
 }
 
 bool IsInstallerFile(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames = {"INSTALLER",  "REQUESTED",  "RECORD",
-                                                             "RECORD.jws", "RECORD.p7s", "direct_url.json"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  const auto& names = wheel::kInstallerFiles;
+  return name == "RECORD" || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::vector<std::string> DistInfoFolders(const StagedTree& prefix) {
@@ -86,6 +86,39 @@ Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::s
   PTPKG_TRY(found.entry_points, ReadTreeText(env, prefix, folder + "/entry_points.txt"));
   PTPKG_TRY(found.record, ReadTreeText(env, prefix, folder + "/RECORD"));
   return found;
+}
+
+Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& tree, const std::string& folder) {
+  std::set<std::string> paths;
+  PTPKG_TRY(const std::string text, ReadTreeText(env, tree, folder + "/RECORD"));
+  PTPKG_TRY(const std::vector<CsvRow> rows, ParseCsv(text, folder + "/RECORD"));
+  const std::string site_packages = folder.substr(0, folder.rfind('/'));
+  const bool noarch = site_packages == kNoarchSitePackages;
+  for (const CsvRow& row : rows) {
+    if (row.empty()) continue;
+    // The RECORD of a noarch package is that of its installation.
+    const auto path = ResolveInTree(noarch ? "lib/python3/site-packages" : site_packages, row.front());
+    if (!path) continue;
+    const auto parsed = RelPath::Parse(*path);
+    if (!parsed) continue;
+    const auto packed = noarch ? conda::ToNoarch(*parsed) : std::optional(*parsed);
+    if (packed) paths.insert(packed->str());
+  }
+  return paths;
+}
+
+Result<std::string> WithScripts(const std::string& entry_points, const std::vector<std::string>& scripts) {
+  if (scripts.empty()) return entry_points;
+  PTPKG_TRY(std::vector<wheel::EntryPoint> all, wheel::ParseEntryPoints(entry_points, "entry_points.txt"));
+  const std::string text = "[console_scripts]\n" + Join(scripts, "\n") + "\n";
+  PTPKG_TRY(std::vector<wheel::EntryPoint> added,
+            wheel::ParseEntryPoints(text, "the package's entry points"));
+  for (wheel::EntryPoint& script : added) {
+    std::erase_if(all,
+                  [&](const wheel::EntryPoint& old) { return old.IsScript() && old.name == script.name; });
+    all.push_back(std::move(script));
+  }
+  return wheel::FormatEntryPoints(std::move(all));
 }
 
 Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points) {

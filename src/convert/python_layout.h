@@ -3,6 +3,7 @@
 // Layer: convert. Sources: PyPA "Recording installed projects"; conda-build post-processing.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "wheel/entry_points.h"
 
 namespace ptpkg::convert {
+
+/// Where a noarch python package has what an interpreter has in lib/pythonX.Y/site-packages.
+inline constexpr std::string_view kNoarchSitePackages = "site-packages";
 
 /// One installed distribution of a prefix.
 struct Distribution {
@@ -33,8 +37,16 @@ std::vector<std::string> DistInfoFolders(const StagedTree& prefix);
 std::optional<std::string> BelowSitePackages(std::string_view path);
 
 /// True for files of .dist-info that an installer writes for itself and that never travel:
-/// INSTALLER, REQUESTED, RECORD, RECORD.jws, RECORD.p7s, direct_url.json.
+/// RECORD and wheel::kInstallerFiles.
 bool IsInstallerFile(std::string_view name);
+
+/// Prefix paths that the RECORD of the .dist-info `folder` ("…/x-1.0.dist-info") names; empty without one.
+/// Errors: kInvalidInput (malformed), kIo.
+Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& tree, const std::string& folder);
+
+/// `entry_points` (the text of entry_points.txt) with `scripts`, each "name = module:function", as console
+/// scripts; they replace scripts of their names. Errors: kInvalidInput.
+Result<std::string> WithScripts(const std::string& entry_points, const std::vector<std::string>& scripts);
 
 /// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also a name that is no file name).
 Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points);

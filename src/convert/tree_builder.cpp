@@ -38,6 +38,18 @@ Result<void> TreeBuilder::Link(const StagedTree& from, const TreeEntry& entry, c
   return Ok();
 }
 
+Result<void> TreeBuilder::Copy(const StagedTree& from, const TreeEntry& entry, const RelPath& path,
+                               std::uint32_t mode) {
+  PTPKG_CHECK(Reserve(path));
+  PTPKG_CHECK(env_.fs.CopyFile(from.root / entry.path, root_ / path));
+  PTPKG_CHECK(env_.fs.SetMode(root_ / path, mode));
+  TreeEntry added = entry;
+  added.path = path;
+  added.mode = mode;
+  entries_.emplace(path.str(), std::move(added));
+  return Ok();
+}
+
 Result<void> TreeBuilder::AddText(const RelPath& path, std::string_view text, std::uint32_t mode) {
   PTPKG_CHECK(Reserve(path));
   PTPKG_TRY(TreeEntry entry, WriteTextEntry(env_, root_, path, text, mode));

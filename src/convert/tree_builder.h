@@ -18,6 +18,8 @@ class TreeBuilder {
   /// Adds `entry` of `from` under `path`. Its digest and size are taken over, nothing is read.
   /// Errors: kAlreadyExists for a path already added; kIo.
   Result<void> Link(const StagedTree& from, const TreeEntry& entry, const RelPath& path);
+  /// Adds a copy of the regular file `entry` of `from`, for a mode of its own. Same errors.
+  Result<void> Copy(const StagedTree& from, const TreeEntry& entry, const RelPath& path, std::uint32_t mode);
   /// Adds a generated file. Same errors.
   Result<void> AddText(const RelPath& path, std::string_view text, std::uint32_t mode = 0644);
   /// The finished tree, sorted.

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "conda/noarch.h"
+#include "conda/paths_json.h"
 #include "support/text.h"
 
 namespace ptpkg::convert {
@@ -24,34 +26,100 @@ class WheelTreeMaker {
  public:
   WheelTreeMaker(Env& env, const StagedTree& prefix, const Distribution& distribution,
                  const WheelTreeOptions& options, const AbsPath& root)
-      : env_(env), prefix_(prefix), distribution_(distribution), options_(options), builder_(env, root) {}
+      : env_(env),
+        prefix_(prefix),
+        distribution_(distribution),
+        options_(options),
+        data_((options.stem.empty() ? StemOf(distribution) : options.stem) + ".data/"),
+        builder_(env, root) {}
 
   Result<WheelTree> Run() {
     PTPKG_TRY(const std::vector<wheel::EntryPoint> scripts, ScriptsOf(distribution_.entry_points));
-    for (const wheel::EntryPoint& script : scripts) generated_.insert("bin/" + script.name);
+    for (const wheel::EntryPoint& script : scripts) generated_.insert(script.name);
+    PTPKG_CHECK(FindForeign());
     for (const TreeEntry& entry : prefix_.entries) PTPKG_CHECK(Place(entry));
     result_.payload = std::move(builder_).Finish();
     return std::move(result_);
   }
 
  private:
+  /// Where a file goes, but for .dist-info.
+  enum class Area : std::uint8_t { kSitePackages, kScripts, kData };
+
+  /// The name in bin/, which a noarch package calls python-scripts/.
+  [[nodiscard]] std::optional<std::string> ScriptName(const RelPath& path) const {
+    const bool noarch = distribution_.site_packages == kNoarchSitePackages;
+    const std::string installed = noarch ? conda::FromNoarch(path, "3").str() : path.str();
+    return installed.starts_with("bin/") ? std::optional(installed.substr(4)) : std::nullopt;
+  }
+
+  [[nodiscard]] Area AreaOf(const RelPath& path) const {
+    if (path.str().starts_with(distribution_.site_packages + "/")) return Area::kSitePackages;
+    return ScriptName(path) ? Area::kScripts : Area::kData;
+  }
+
+  [[nodiscard]] RelPath PlaceOf(const RelPath& path) const {
+    if (path.str().starts_with(distribution_.site_packages + "/"))
+      return RelPath::Literal(path.str().substr(distribution_.site_packages.size() + 1));
+    if (const auto script = ScriptName(path)) return RelPath::Literal(data_ + "scripts/" + *script);
+    return RelPath::Literal(data_ + "data/" + path.str());
+  }
+
+  /// What the prefix's other distributions hold, by their RECORDs.
+  Result<void> FindForeign() {
+    const std::string own = distribution_.site_packages + "/" + distribution_.dist_info;
+    std::set<std::string> mine;
+    for (const std::string& folder : DistInfoFolders(prefix_)) {
+      PTPKG_TRY(std::set<std::string> recorded, RecordedPaths(env_, prefix_, folder));
+      if (folder == own) {
+        mine = std::move(recorded);
+      } else {
+        foreign_folders_.push_back(folder + "/");
+        foreign_.merge(recorded);
+      }
+    }
+    for (const std::string& path : mine) foreign_.erase(path);
+    return Ok();
+  }
+
+  [[nodiscard]] bool IsForeign(const std::string& path) const {
+    return foreign_.contains(path) ||
+           std::any_of(foreign_folders_.begin(), foreign_folders_.end(),
+                       [&](const std::string& folder) { return path.starts_with(folder); });
+  }
+
   Result<void> Place(const TreeEntry& entry) {
     const std::string& path = entry.path.str();
-    if (Excluded(path)) {
-      result_.left_out.push_back(path);
-      return Ok();
-    }
-    if (generated_.contains(path) || path.starts_with("conda-meta/")) return Ok();
+    if (Excluded(path) || IsForeign(path) || path.starts_with("conda-meta/")) return Ok();
+    const auto script = ScriptName(entry.path);
+    if (script && generated_.contains(*script)) return Ok();
     const std::string dist_info = distribution_.site_packages + "/" + distribution_.dist_info + "/";
     if (path.starts_with(dist_info)) return PlaceDistInfo(entry, path.substr(dist_info.size()));
-    if (path.starts_with(distribution_.site_packages + "/")) {
-      return builder_.Link(prefix_, entry,
-                           RelPath::Literal(path.substr(distribution_.site_packages.size() + 1)));
+    if (entry.kind == FileKind::kSymlink) return PlaceLink(entry);
+    return PlaceContent(entry, entry.path);
+  }
+
+  /// Wheels have no links; the writer copies what a link of the payload leads to. One whose target lies
+  /// elsewhere in the wheel than in the prefix is a copy already here.
+  Result<void> PlaceLink(const TreeEntry& link) {
+    const TreeEntry* target = conda::LinkedFile(prefix_, link);
+    const Area area = AreaOf(link.path);
+    if (target != nullptr && (area == Area::kScripts || area != AreaOf(target->path)))
+      return PlaceContent(*target, link.path);
+    if (area != Area::kScripts) return builder_.Link(prefix_, link, PlaceOf(link.path));
+    env_.reporter.Warn(
+        fmt::format("'{}' is left out of the wheel: it is a link to '{}', which is no file of the package",
+                    link.path.str(), link.link_target));
+    return Ok();
+  }
+
+  /// Adds the file `entry` as `path` says.
+  Result<void> PlaceContent(const TreeEntry& entry, const RelPath& path) {
+    if (ScriptName(path)) {
+      PTPKG_TRY(const std::optional<std::string> script, PortableScript(entry));
+      if (script) return builder_.AddText(PlaceOf(path), *script, 0755);
     }
-    if (path.starts_with("bin/") && entry.kind == FileKind::kRegular)
-      return PlaceScript(entry, path.substr(4));
-    return builder_.Link(prefix_, entry,
-                         RelPath::Literal(fmt::format("{}.data/data/{}", StemOf(distribution_), path)));
+    return builder_.Link(prefix_, entry, PlaceOf(path));
   }
 
   [[nodiscard]] bool Excluded(const std::string& path) const {
@@ -64,13 +132,6 @@ class WheelTreeMaker {
     PTPKG_TRY(std::string text, ReadFile(env_.fs, prefix_.root / entry.path));
     result_.dist_info.emplace(name, std::move(text));
     return Ok();
-  }
-
-  Result<void> PlaceScript(const TreeEntry& entry, const std::string& name) {
-    const RelPath place = RelPath::Literal(fmt::format("{}.data/scripts/{}", StemOf(distribution_), name));
-    PTPKG_TRY(const std::optional<std::string> script, PortableScript(entry));
-    if (!script) return builder_.Link(prefix_, entry, place);
-    return builder_.AddText(place, *script, 0755);
   }
 
   /// The text with "#!python" as its first line, if the file is a script of the prefix's own interpreter.
@@ -89,8 +150,11 @@ class WheelTreeMaker {
   const StagedTree& prefix_;
   const Distribution& distribution_;
   const WheelTreeOptions& options_;
+  std::string data_;  // "toy-1.0.data/"
   TreeBuilder builder_;
-  std::set<std::string> generated_;
+  std::set<std::string> generated_;  // names of scripts that installers make
+  std::set<std::string> foreign_;
+  std::vector<std::string> foreign_folders_;
   WheelTree result_;
 };
 

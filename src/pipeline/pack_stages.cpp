@@ -24,8 +24,8 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kCondaVersion = 2;
-constexpr int kWheelVersion = 2;
+constexpr int kCondaVersion = 3;
+constexpr int kWheelVersion = 3;
 
 /// What the build stage left: the tree that is packed, and the licence files beside it.
 struct Staged {
@@ -108,13 +108,14 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
         .Skipped("there is no Python distribution");
     return PackedResult(run, {}, recipe.subdir, {});
   }
-  PTPKG_TRY(const convert::Distribution distribution,
-            convert::FindDistribution(env, staged.tree, recipe.ptpkg.wheel_name));
+  PTPKG_TRY(const convert::Distribution distribution, convert::DistributionOf(env, recipe, staged.tree));
   PTPKG_TRY(const convert::WheelDescription description, convert::WheelDescriptionOf(recipe, distribution));
-  PTPKG_TRY(convert::WheelTree tree,
-            convert::MakeWheelTree(
-                env, staged.tree, distribution,
-                {.exclude = recipe.ptpkg.wheel_exclude, .prefix_placeholder = staged.prefix}, work));
+  PTPKG_TRY(const wheel::FileName name, wheel::FileName::Of(description.metadata));
+  PTPKG_TRY(convert::WheelTree tree, convert::MakeWheelTree(env, staged.tree, distribution,
+                                                            {.stem = name.Stem(),
+                                                             .exclude = recipe.ptpkg.wheel_exclude,
+                                                             .prefix_placeholder = staged.prefix},
+                                                            work));
   for (const auto& [name, text] : description.dist_info) tree.dist_info.insert_or_assign(name, text);
   const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;

@@ -22,7 +22,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kRepackVersion = 1;
+constexpr int kRepackVersion = 2;
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;

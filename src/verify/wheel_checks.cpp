@@ -11,14 +11,13 @@
 #include "verify/file_kind.h"
 #include "verify/platform_policies.h"
 #include "verify/wheel_metadata_checks.h"
+#include "wheel/installer_files.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
 namespace {
 
 constexpr std::array<std::string_view, 5> kSchemes = {"purelib", "platlib", "headers", "scripts", "data"};
-constexpr std::array<std::string_view, 5> kLeftovers = {"INSTALLER", "REQUESTED", "direct_url.json",
-                                                        "RECORD.jws", "RECORD.p7s"};
 
 std::set<std::string> TopFolders(const StagedTree& tree, std::string_view suffix) {
   std::set<std::string> folders;
@@ -147,7 +146,7 @@ void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std:
     }
     CheckDataFolder(entry, name, findings);
   }
-  for (const std::string_view leftover : kLeftovers) {
+  for (const std::string_view leftover : wheel::kInstallerFiles) {
     const std::string path = fmt::format("{}/{}", dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
     findings.Add({"wheel-install-leftover", Severity::kWarning, path,

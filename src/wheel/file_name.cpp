@@ -5,8 +5,7 @@
 
 #include "support/text.h"
 #include "wheel/characters.h"
-#include "wheel/core_metadata.h"
-
+#include "wheel/version.h"
 namespace ptpkg::wheel {
 namespace {
 
@@ -32,6 +31,13 @@ Error BadName(std::string_view file_name, std::string why) {
 
 std::string FileName::str() const {
   return fmt::format("{}{}-{}.whl", Stem(), build.empty() ? "" : "-" + build, tag.str());
+}
+
+Result<FileName> FileName::Of(const CoreMetadata& metadata) {
+  FileName name;
+  name.name = ReplaceAll(NormalizeName(metadata.Get("Name")), "-", "_");
+  PTPKG_TRY(name.version, NormalizeVersion(metadata.Get("Version")));
+  return name;
 }
 
 Result<FileName> FileName::Parse(std::string_view file_name) {

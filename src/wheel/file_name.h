@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "support/result.h"
+#include "wheel/core_metadata.h"
 #include "wheel/tag.h"
 
 namespace ptpkg::wheel {
@@ -23,6 +24,9 @@ struct FileName {
   /// Takes names that are not in normal form too, and normalises them: compare str() with the text to
   /// tell. Errors: kInvalidInput naming the part that is wrong.
   static Result<FileName> Parse(std::string_view file_name);
+
+  /// Name and version of the distribution that `metadata` describes; no build, no tag. Errors: kInvalidInput.
+  static Result<FileName> Of(const CoreMetadata& metadata);
 
   bool operator==(const FileName&) const = default;
 };

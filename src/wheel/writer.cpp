@@ -11,17 +11,13 @@
 #include "support/text.h"
 #include "wheel/digesting_file.h"
 #include "wheel/entry_points.h"
+#include "wheel/installer_files.h"
 #include "wheel/wheel.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::wheel {
 namespace {
 
-/// Left by installers in site-packages; a wheel that carried them would lie about its own installation.
-/// Signatures of RECORD are deprecated (PEP 815), and ours would not match.
-constexpr std::array<std::string_view, 9> kInstalledOnly = {
-    "INSTALLER",     "REQUESTED",  "direct_url.json", "provenance_url.json", "uv_cache.json",
-    "uv_build.json", "RECORD.jws", "RECORD.p7s",      "installed-files.txt"};
 /// Written here from other members of WheelInput.
 constexpr std::array<std::string_view, 4> kWrittenHere = {"METADATA", "WHEEL", "RECORD", "entry_points.txt"};
 constexpr std::string_view kLicenses = "licenses/";
@@ -38,10 +34,7 @@ bool IsByteCode(const RelPath& path) {
 
 /// The name that files and folders of this distribution carry.
 Result<FileName> CanonicalName(const WheelInput& input) {
-  FileName out;
-  out.name = input.metadata.Get("Name");
-  PTPKG_TRY(out.version, NormalizeVersion(input.metadata.Get("Version")));
-  out.name = ReplaceAll(NormalizeName(out.name), "-", "_");
+  PTPKG_TRY(FileName out, FileName::Of(input.metadata));
   out.build = input.build;
   out.tag = SortTag(input.tag);
   PTPKG_TRY(const FileName parsed, FileName::Parse(out.str()));
@@ -94,7 +87,7 @@ Result<void> AlignLicenses(CoreMetadata& metadata, DistInfo& files) {
 Result<DistInfo> CollectDistInfo(const WheelInput& input, const FileName& name) {
   DistInfo files;
   for (const auto& [path, text] : input.dist_info) {
-    if (Contains(kInstalledOnly, path)) continue;
+    if (Contains(kInstallerFiles, path)) continue;
     if (Contains(kWrittenHere, path)) {
       return Error(ErrorCode::kInternal,
                    fmt::format("'{}' is written by ptpkg and cannot be given as a file", path));

@@ -6,6 +6,7 @@
 
 #include "conda/package_info.h"
 #include "support/matchers.h"
+#include "support/test_env.h"
 
 namespace ptpkg::convert {
 namespace {
@@ -52,6 +53,59 @@ TEST(CondaMetadataOf, TakesEntryPointsOfNoarchPythonOnly) {
   EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ::testing::IsEmpty());
   recipe.noarch_python = true;
   EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ElementsAre("demo = demo:main"));
+}
+
+TEST(CondaMetadataOf, TakesRunSpecsAsTheRecipeGivesThem) {
+  recipe::Recipe recipe;  // which has pinned by pin_run_as_build what is to be pinned
+  recipe.variant = {{"python", "3.11"}};
+  recipe.requirements.run = {{.name = "python", .version = {}, .build = {}}};
+  EXPECT_THAT(CondaMetadataOf(recipe, {}).depends, ElementsAre("python"));
+}
+
+class DistributionOfTest : public ::testing::Test {
+ protected:
+  void Put(const std::string& name, const std::string& text) {
+    const AbsPath place = env_.dir().path() / "prefix" / "site-packages" / name;
+    ASSERT_THAT(env_->fs.MakeDirs(place.Parent()), test::IsOk());
+    ASSERT_THAT(WriteFile(env_->fs, place, text), test::IsOk());
+  }
+  Result<Distribution> Find() {
+    return DistributionOf(env_, recipe_, *ScanTree(env_, env_.dir().path() / "prefix"));
+  }
+
+  test::TestEnv env_;
+  recipe::Recipe recipe_;
+};
+
+TEST_F(DistributionOfTest, TheNameOfTheWheelRenamesAnOnlyOneAndChoosesAmongSeveral) {
+  recipe_.ptpkg.wheel_name = "other";
+  recipe_.version = "1.0";
+  Put("toy-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n");
+  Put("toy-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
+  const auto only = Find();
+  ASSERT_THAT(only, test::IsOk());
+  EXPECT_EQ(only->dist_info, "toy-1.0.dist-info");
+  const auto described = WheelDescriptionOf(recipe_, *only);
+  ASSERT_THAT(described, test::IsOk());
+  EXPECT_EQ(described->metadata.Get("Name"), "other");
+
+  Put("side-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: side\nVersion: 1.0\n");
+  EXPECT_THAT(Find(), test::FailsWith(ErrorCode::kNotFound, ::testing::HasSubstr("'other'")));
+  recipe_.ptpkg.wheel_name = "side";
+  EXPECT_EQ(Find()->dist_info, "side-1.0.dist-info");
+}
+
+TEST_F(DistributionOfTest, EntryPointsOfTheRecipeJoinThoseOfTheDistribution) {
+  Put("toy-1.0.dist-info/METADATA", "Name: toy\n");
+  recipe_.python_entry_points = {"run = toy.cli:main", "old = toy:new"};
+  EXPECT_EQ(Find()->entry_points, "[console_scripts]\nold = toy:new\nrun = toy.cli:main\n");
+  Put("toy-1.0.dist-info/entry_points.txt",
+      "[console_scripts]\nold = toy:old\n[plugins]\nold = toy:plugin\n");
+  EXPECT_EQ(Find()->entry_points,
+            "[console_scripts]\nold = toy:new\nrun = toy.cli:main\n\n[plugins]\nold = toy:plugin\n");
+  recipe_.python_entry_points = {"run"};
+  EXPECT_THAT(Find(),
+              test::FailsWith(ErrorCode::kInvalidInput, ::testing::HasSubstr("'name = module:object'")));
 }
 
 TEST(PackageNotes, TravelInBothFormats) {

@@ -85,7 +85,6 @@ TEST_F(TreesTest, WheelTreeTurnsThePrefixInsideOut) {
   EXPECT_THAT(ReadFile(env_->fs, to_ / "toy-1.0.data/scripts/helper"),
               IsOkAndHolds(Eq("#!python\nprint()\n")));
   EXPECT_THAT(tree->dist_info, ElementsAre(::testing::Pair("licenses/LICENSE", "free")));
-  EXPECT_THAT(tree->left_out, ElementsAre("include/toy.h"));
 }
 
 TEST_F(TreesTest, ALinkInBinBecomesACopyBesideItsTarget) {
