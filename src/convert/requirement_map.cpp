@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
 #include <set>
 
 #include "convert/conda_names_yaml.h"  // generated from data/conda_names.yaml
 #include "support/text.h"
 #include "support/yaml.h"
 #include "wheel/requirement.h"
+#include "wheel/version.h"
 
 namespace ptpkg::convert {
 
@@ -48,10 +50,34 @@ std::string VersionPrefix(std::string_view version, std::size_t count) {
   return Join(parts, ".") + ".*";
 }
 
-std::string Spec(const std::string& package, const std::string& constraint) {
-  return constraint.empty() ? package : package + " " + constraint;
+std::string NormalVersion(const std::string& op, const std::string& version) {
+  if (op == "===") return version;  // compared as text
+  const bool prefix = version.ends_with(".*");
+  const Result<std::string> normal =
+      wheel::NormalizeVersion(std::string_view(version).substr(0, version.size() - (prefix ? 2 : 0)));
+  return normal ? *normal + (prefix ? ".*" : "") : version;
 }
 
+using Terms = std::set<std::string>;  // all of them hold
+
+Terms TermsOf(const std::vector<std::pair<std::string, std::string>>& specifiers) {
+  Terms terms;
+  for (const auto& [op, written] : specifiers) {
+    const std::string version = NormalVersion(op, written);
+    if (op == "==" && version.ends_with(".*")) {
+      terms.insert(version);
+    } else {
+      terms.insert((op == "===" ? "==" : op) + version);
+    }
+  }
+  return terms;
+}
+
+std::string TermsText(const Terms& terms) {
+  return Join(std::vector<std::string>(terms.begin(), terms.end()), ",");
+}
+
+/// The conda packages that one environment needs.
 class Mapper {
  public:
   explicit Mapper(const CondaNames& names) : names_(names) {}
@@ -61,53 +87,81 @@ class Mapper {
     const auto found = names_.find(normal);
     if (found == names_.end()) {
       unknown_.insert(requirement.str());
-      depends_.insert(Spec(normal, CondaConstraint(requirement.specifiers)));
+      Need(normal, TermsOf(requirement.specifiers));
       return;
     }
     const CondaName& name = found->second;
-    if (name.version_package.empty()) {
-      depends_.insert(Spec(name.package, Constraint(requirement, name)));
+    const auto exact = ExactVersion(requirement);
+    if (!name.version_package.empty()) {
+      // A toolkit's version does not exist on its parts, whose versions run apart; conda ties them to the
+      // toolkit's major.minor through one package.
+      Need(name.version_package, exact ? Terms{VersionPrefix(*exact, 2)} : TermsOf(requirement.specifiers));
     } else {
-      AddToolkit(requirement, name);
+      Need(name.package, name.pin_prefix && exact ? Terms{*exact + ".*"} : TermsOf(requirement.specifiers));
     }
     for (const std::string& extra : requirement.extras) {
       const auto package = name.extras.find(wheel::NormalizeName(extra));
       if (package != name.extras.end()) {
-        depends_.insert(package->second);
+        Need(package->second, {});
       } else {
         unknown_.insert(fmt::format("{}[{}]", requirement.name, extra));
       }
     }
   }
 
-  MappedRequirements Finish() && {
-    MappedRequirements mapped;
-    mapped.depends.assign(depends_.begin(), depends_.end());
-    mapped.unknown.assign(unknown_.begin(), unknown_.end());
-    return mapped;
-  }
+  [[nodiscard]] const std::map<std::string, Terms>& needs() const { return needs_; }
+  [[nodiscard]] const std::set<std::string>& unknown() const { return unknown_; }
 
  private:
-  static std::string Constraint(const wheel::Requirement& requirement, const CondaName& name) {
-    const bool exact = requirement.specifiers.size() == 1 && requirement.specifiers[0].first == "==";
-    if (name.pin_prefix && exact && !requirement.specifiers[0].second.ends_with(".*")) {
-      return requirement.specifiers[0].second + ".*";
-    }
-    return CondaConstraint(requirement.specifiers);
+  void Need(const std::string& package, const Terms& terms) {
+    needs_[package].insert(terms.begin(), terms.end());
   }
 
-  /// A toolkit's version does not exist on its parts, whose versions run apart; conda ties them to the
-  /// toolkit's major.minor through one package.
-  void AddToolkit(const wheel::Requirement& requirement, const CondaName& name) {
-    const bool exact = requirement.specifiers.size() == 1 && requirement.specifiers[0].first == "==";
-    depends_.insert(Spec(name.version_package, exact ? VersionPrefix(requirement.specifiers[0].second, 2)
-                                                     : CondaConstraint(requirement.specifiers)));
+  static std::optional<std::string> ExactVersion(const wheel::Requirement& requirement) {
+    if (requirement.specifiers.size() != 1) return std::nullopt;
+    const auto& [op, version] = requirement.specifiers.front();
+    if (op != "==" || version.ends_with(".*")) return std::nullopt;
+    return NormalVersion(op, version);
   }
 
   const CondaNames& names_;
-  std::set<std::string> depends_;
+  std::map<std::string, Terms> needs_;
   std::set<std::string> unknown_;
 };
+
+/// What any of `choices` allows. One that says more than another adds nothing to it.
+std::string AnyOf(const std::set<Terms>& choices) {
+  std::vector<std::string> texts;
+  for (const Terms& terms : choices) {
+    const bool narrower = std::any_of(choices.begin(), choices.end(), [&](const Terms& other) {
+      return other != terms && std::includes(terms.begin(), terms.end(), other.begin(), other.end());
+    });
+    if (!narrower) texts.push_back(TermsText(terms));
+  }
+  return Join(texts, "|");
+}
+
+/// `mappers`: one an environment.
+MappedRequirements Merge(const std::vector<Mapper>& mappers) {
+  std::map<std::string, std::set<Terms>> choices;
+  std::set<std::string> unknown;
+  for (const Mapper& mapper : mappers) {
+    for (const auto& [package, terms] : mapper.needs()) choices[package].insert(terms);
+    unknown.insert(mapper.unknown().begin(), mapper.unknown().end());
+  }
+  MappedRequirements mapped;
+  for (const auto& [package, allowed] : choices) {
+    const std::string constraint = AnyOf(allowed);
+    mapped.depends.push_back(constraint.empty() ? package : package + " " + constraint);
+  }
+  mapped.unknown.assign(unknown.begin(), unknown.end());
+  return mapped;
+}
+
+/// Of an extra, which nobody asked for.
+bool IsOfAnExtra(const wheel::Requirement& requirement) {
+  return requirement.marker.find("extra") != std::string::npos;
+}
 
 }  // namespace
 
@@ -128,37 +182,36 @@ Result<CondaNames> ParseCondaNames(std::string_view yaml, const std::string& fil
 Result<CondaNames> BuiltInCondaNames() { return ParseCondaNames(kCondaNamesYaml, "conda_names.yaml"); }
 
 std::string CondaConstraint(const std::vector<std::pair<std::string, std::string>>& specifiers) {
-  std::vector<std::string> terms;
-  for (const auto& [op, version] : specifiers) {
-    if (op == "==" && version.ends_with(".*")) {
-      terms.push_back(version);
-    } else {
-      terms.push_back((op == "===" ? "==" : op) + version);
-    }
-  }
-  std::sort(terms.begin(), terms.end());
-  return Join(terms, ",");
+  return TermsText(TermsOf(specifiers));
 }
 
 Result<MappedRequirements> MapRequirements(const wheel::CoreMetadata& metadata,
-                                           const wheel::MarkerEnvironment& environment,
+                                           const std::vector<wheel::MarkerEnvironment>& environments,
                                            const CondaNames& names) {
-  Mapper mapper(names);
+  std::vector<Mapper> mappers(environments.size(), Mapper(names));
+  std::vector<std::string> widened;
   std::vector<std::string> not_applicable;
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     PTPKG_TRY(const wheel::Requirement requirement, wheel::ParseRequirement(text));
-    PTPKG_TRY(const bool applies, wheel::EvaluateMarker(requirement.marker, environment));
-    if (!applies) {
-      not_applicable.push_back(text);
+    std::size_t applies = 0;
+    for (std::size_t i = 0; i < environments.size(); ++i) {
+      PTPKG_TRY(const bool holds, wheel::EvaluateMarker(requirement.marker, environments[i]));
+      if (!holds) continue;
+      ++applies;
+      mappers[i].Add(requirement);
+    }
+    if (applies == 0) {
+      if (!IsOfAnExtra(requirement)) not_applicable.push_back(text);
       continue;
     }
+    if (applies < environments.size()) widened.push_back(text);
     if (!requirement.url.empty()) {
       return Error(ErrorCode::kUnsupported,
                    fmt::format("requirement '{}' names a URL, which conda packages cannot depend on", text));
     }
-    mapper.Add(requirement);
   }
-  MappedRequirements mapped = std::move(mapper).Finish();
+  MappedRequirements mapped = Merge(mappers);
+  mapped.widened = std::move(widened);
   mapped.not_applicable = std::move(not_applicable);
   return mapped;
 }

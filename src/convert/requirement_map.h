@@ -27,20 +27,25 @@ Result<CondaNames> ParseCondaNames(std::string_view yaml, const std::string& fil
 Result<CondaNames> BuiltInCondaNames();
 
 struct MappedRequirements {
-  std::vector<std::string> depends;  ///< MatchSpec text, sorted, no duplicates.
+  std::vector<std::string> depends;  ///< MatchSpec text, sorted, one a package.
   std::vector<std::string> unknown;  ///< Requirements whose name (or extra) the table lacks; they are in
                                      ///< `depends` under their own name.
-  std::vector<std::string> not_applicable;  ///< Requirements whose marker does not hold.
+  std::vector<std::string> widened;  ///< Requirements that some environments lack; they are in `depends`.
+  std::vector<std::string>
+      not_applicable;  ///< Requirements that no environment has, but for those of extras.
 };
 
-/// Every Requires-Dist of `metadata` whose marker holds in `environment`, without extras.
+/// Every Requires-Dist of `metadata` whose marker holds in one of `environments`, without extras. A conda
+/// dependency has no marker: where environments ask for different versions, all of them are allowed
+/// ("numpy <2|>=2.1"), as one set could be impossible to meet.
 /// Errors: kInvalidInput (malformed requirement or marker), kUnsupported (a direct URL requirement: conda has
 /// no such thing).
 Result<MappedRequirements> MapRequirements(const wheel::CoreMetadata& metadata,
-                                           const wheel::MarkerEnvironment& environment,
+                                           const std::vector<wheel::MarkerEnvironment>& environments,
                                            const CondaNames& names);
 
-/// A PEP 440 specifier as a conda version constraint: "==1.2.*" → "1.2.*", "===1.2" → "==1.2".
+/// PEP 440 specifiers as a conda version constraint, versions in normal form: "==1.2.*" → "1.2.*",
+/// "===1.2" → "==1.2".
 std::string CondaConstraint(const std::vector<std::pair<std::string, std::string>>& specifiers);
 
 }  // namespace ptpkg::convert

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 #include <optional>
+#include <set>
 
 #include "convert/requirement_map.h"
 #include "spec/build_string.h"
@@ -26,11 +27,50 @@ constexpr std::array<Machine, 4> kMachines = {{{"x86_64", "linux-64"},
                                                {"ppc64le", "linux-ppc64le"},
                                                {"s390x", "linux-s390x"}}};
 
-/// "3.11" of "cp311"; nullopt for other interpreters.
-std::optional<std::string> CpythonVersion(std::string_view python_tag) {
-  if (!python_tag.starts_with("cp3")) return std::nullopt;
-  const Result<std::string> minor = spec::PythonMinor("3." + std::string(python_tag.substr(3)));
-  return minor ? std::optional(*minor) : std::nullopt;
+/// A python tag of PEP 425, taken apart.
+struct PythonTag {
+  bool exact = false;   // "cp39": this version alone, unless the ABI is abi3
+  std::string version;  // "3.9"; "" of "py3"
+};
+
+/// nullopt for Python 2 and other interpreters.
+std::optional<PythonTag> ReadPythonTag(std::string_view tag) {
+  if (tag == "py3") return PythonTag{};
+  if (!tag.starts_with("cp3") && !tag.starts_with("py3")) return std::nullopt;
+  const Result<std::string> minor = spec::PythonMinor("3." + std::string(tag.substr(3)));
+  if (!minor) return std::nullopt;
+  return PythonTag{.exact = tag.starts_with("cp"), .version = *minor};
+}
+
+bool IsLinux(std::string_view platform) {
+  return platform.starts_with("linux_") || platform.starts_with("manylinux");
+}
+
+Error NoSubdir(std::string_view platform) {
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("platform '{}' has no conda subdir that ptpkg writes", platform))
+      .WithHint("wheels for linux with glibc and pure Python wheels can be converted");
+}
+
+/// The plain tags of `info` that CPython 3 under Linux takes.
+Result<std::vector<wheel::Tag>> UsableTags(const wheel::WheelInfo& info) {
+  std::vector<wheel::Tag> usable;
+  std::optional<Error> error;
+  for (const wheel::Tag& set : info.tags) {
+    for (wheel::Tag& tag : wheel::ExpandTag(set)) {
+      if (!ReadPythonTag(tag.python)) {
+        if (!error) {
+          error = Error(ErrorCode::kUnsupported, fmt::format("the tag '{}' is not of CPython 3", tag.str()));
+        }
+      } else if (tag.platform != "any" && !IsLinux(tag.platform)) {
+        if (!error) error = NoSubdir(tag.platform);
+      } else {
+        usable.push_back(std::move(tag));
+      }
+    }
+  }
+  if (usable.empty()) return error.value_or(Error(ErrorCode::kInvalidInput, "the wheel has no tags"));
+  return usable;
 }
 
 /// The lowest glibc that the tags ask for: "2.28" of manylinux_2_28. "" without one.
@@ -55,6 +95,7 @@ std::string LowestGlibc(const std::vector<wheel::Tag>& tags) {
   return lowest == 0 ? "" : fmt::format("2.{}", lowest);
 }
 
+/// `python`: "3.11.0".
 wheel::MarkerEnvironment MarkersFor(const std::string& python, std::string_view machine) {
   return {{"os_name", "posix"},
           {"sys_platform", "linux"},
@@ -64,29 +105,27 @@ wheel::MarkerEnvironment MarkersFor(const std::string& python, std::string_view 
           {"platform_release", ""},
           {"platform_version", ""},
           {"implementation_name", "cpython"},
-          {"implementation_version", python + ".0"},
-          {"python_version", python},
-          {"python_full_version", python + ".0"}};
+          {"implementation_version", python},
+          {"python_version", python.substr(0, python.rfind('.'))},
+          {"python_full_version", python}};
 }
 
-Result<std::string> ChoosePython(const wheel::WheelInfo& info, const std::string& wanted) {
-  const wheel::Tag& first = info.tags.front();
-  const bool several = first.abi == "abi3" || first.abi == "none";
-  if (!several) {
-    const auto version = CpythonVersion(first.python);
-    if (!version) {
-      return Error(ErrorCode::kUnsupported, fmt::format("the tag '{}' is not of CPython 3", first.str()));
+Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std::string& wanted) {
+  std::string lowest;
+  for (const wheel::Tag& tag : tags) {
+    const PythonTag python = ReadPythonTag(tag.python).value_or(PythonTag{});
+    if (python.version.empty()) return wanted;
+    if (python.exact && tag.abi != "abi3") {
+      if (python.version == wanted) return wanted;
+      if (lowest.empty()) lowest = python.version;
+      continue;
     }
-    return *version;
+    PTPKG_TRY(const bool fits, spec::VersionMatches(wanted, ">=" + python.version));
+    if (fits) return wanted;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the wheel needs Python {} or later, --python is {}", python.version, wanted));
   }
-  if (const auto floor = CpythonVersion(first.python)) {
-    PTPKG_TRY(const bool fits, spec::VersionMatches(wanted, ">=" + *floor));
-    if (!fits) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the wheel needs Python {} or later, --python is {}", *floor, wanted));
-    }
-  }
-  return wanted;
+  return lowest;
 }
 
 /// ">=3.11.4" excludes some releases of 3.11, not all.
@@ -95,6 +134,83 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
             spec::Constraint::Of({.name = "python", .version = minor + ".*"}));
   PTPKG_TRY(const spec::Constraint wanted, spec::Constraint::Of({.name = "python", .version = constraint}));
   return spec::CanMeet(std::array{releases, wanted});
+}
+
+/// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`.
+Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, const std::string& python) {
+  const std::string text(Trim(info.metadata.Get("Requires-Python")));
+  if (text.empty()) return std::set<std::string>();
+  // The blank keeps "3.8", which is no condition, from becoming a part of the name.
+  const Result<wheel::Requirement> parsed = wheel::ParseRequirement("python " + text);
+  if (!parsed) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the wheel's Requires-Python '{}' is no list of version conditions", text))
+        .WithHint("it has to be written like '>=3.10'");
+  }
+  const std::string constraint = CondaConstraint(parsed->specifiers);
+  PTPKG_TRY(const bool fits, SomePatchReleaseFits(python, constraint));
+  if (!fits) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the wheel requires Python '{}', which {} does not satisfy", text, python));
+  }
+  const std::vector<std::string> terms = Split(constraint, ',');
+  return std::set<std::string>(terms.begin(), terms.end());
+}
+
+int MinorOf(const std::string& version) { return std::stoi(version.substr(version.find('.') + 1)); }
+
+/// The Pythons that pure tags are for: "py39" is 3.9 and later, "cp39" 3.9 alone.
+std::set<std::string> PythonsOfTags(const std::vector<wheel::Tag>& tags) {
+  std::set<int> exact;
+  std::optional<int> floor;
+  for (const wheel::Tag& tag : tags) {
+    const PythonTag python = ReadPythonTag(tag.python).value_or(PythonTag{});
+    if (python.version.empty()) return {};
+    const int minor = MinorOf(python.version);
+    if (python.exact) {
+      exact.insert(minor);
+    } else {
+      floor = std::min(minor, floor.value_or(minor));
+    }
+  }
+  if (floor) return {fmt::format(">=3.{}", std::min(*floor, exact.empty() ? *floor : *exact.begin()))};
+  std::set<std::string> terms = {fmt::format(">=3.{}", *exact.begin()),
+                                 fmt::format("<3.{}.0a0", *exact.rbegin() + 1)};
+  for (int minor = *exact.begin(); minor < *exact.rbegin(); ++minor) {
+    if (!exact.contains(minor)) terms.insert(fmt::format("!=3.{}.*", minor));
+  }
+  return terms;
+}
+
+/// The markers of every Python that `constraint` admits. A noarch package is installed under Linux here, on
+/// either machine; what only other systems need may not even exist for Linux.
+Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& constraint) {
+  // Backports for older Pythons refuse to be installed beside today's.
+  constexpr int kOldest = 7;
+  constexpr int kNewest = 20;
+  std::vector<wheel::MarkerEnvironment> markers;
+  for (int minor = kOldest; minor <= kNewest; ++minor) {
+    // The first and the last of 3.9, for "python_full_version < '3.9.2'".
+    for (const int patch : {0, 99}) {
+      const std::string python = fmt::format("3.{}.{}", minor, patch);
+      PTPKG_TRY(const bool fits, spec::VersionMatches(python, constraint));
+      if (!fits) continue;
+      for (const char* machine : {"x86_64", "aarch64"}) markers.push_back(MarkersFor(python, machine));
+    }
+  }
+  return markers;
+}
+
+Result<void> MakeNoarch(const std::set<std::string>& python, WheelTarget& target) {
+  const std::string constraint = Join(std::vector<std::string>(python.begin(), python.end()), ",");
+  target.noarch = true;
+  target.site_packages = "site-packages";
+  target.subdir = "noarch";
+  target.build_prefix = "py";
+  target.depends.push_back(constraint.empty() ? "python" : "python " + constraint);
+  PTPKG_TRY(target.markers, NoarchMarkers(constraint));
+  if (target.markers.empty()) target.markers = {MarkersFor(target.python + ".0", "x86_64")};
+  return Ok();
 }
 
 }  // namespace
@@ -107,51 +223,34 @@ Result<std::string> PythonOption(std::string_view python) {
 }
 
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python) {
+  PTPKG_TRY(const std::string wanted, PythonOption(python));
+  PTPKG_TRY(const std::vector<wheel::Tag> tags, UsableTags(info));
   WheelTarget target;
-  const bool any = std::all_of(info.tags.begin(), info.tags.end(), [](const wheel::Tag& tag) {
+  PTPKG_TRY(target.python, ChoosePython(tags, wanted));
+  PTPKG_TRY(std::set<std::string> constraint, RequiredPythons(info, target.python));
+  const bool any = std::all_of(tags.begin(), tags.end(), [](const wheel::Tag& tag) {
     return tag.platform == "any" && tag.abi == "none";
   });
-  const std::string requires_python(info.metadata.Get("Requires-Python"));
-  PTPKG_TRY(const std::string wanted, PythonOption(python));
-  PTPKG_TRY(target.python, ChoosePython(info, wanted));
-  std::string constraint;
-  if (!requires_python.empty()) {
-    PTPKG_TRY(const wheel::Requirement parsed, wheel::ParseRequirement("python" + requires_python));
-    constraint = CondaConstraint(parsed.specifiers);
-    PTPKG_TRY(const bool fits, SomePatchReleaseFits(target.python, constraint));
-    if (!fits) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the wheel requires Python '{}', which {} does not satisfy", requires_python,
-                               target.python));
-    }
-  }
   if (any) {
-    target.noarch = true;
-    target.site_packages = "site-packages";
-    target.subdir = "noarch";
-    target.build_prefix = "py";
-    target.depends.push_back(constraint.empty() ? "python" : "python " + constraint);
-    target.markers = MarkersFor(target.python, "x86_64");
+    constraint.merge(PythonsOfTags(tags));
+    PTPKG_CHECK(MakeNoarch(constraint, target));
     return target;
   }
-  const std::string& platform = info.tags.front().platform;
+  const auto platform =
+      std::find_if(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.platform != "any"; });
   const auto machine = std::find_if(kMachines.begin(), kMachines.end(), [&](const Machine& known) {
-    return platform.ends_with(known.tag) && platform.find("linux") != std::string::npos;
+    return platform != tags.end() && platform->platform.ends_with(known.tag);
   });
-  if (machine == kMachines.end()) {
-    return Error(ErrorCode::kUnsupported,
-                 fmt::format("platform '{}' has no conda subdir that ptpkg writes", platform))
-        .WithHint("wheels for linux and pure Python wheels can be converted");
-  }
+  if (machine == kMachines.end()) return NoSubdir(platform == tags.end() ? "any" : platform->platform);
   target.site_packages = fmt::format("lib/python{}/site-packages", target.python);
   target.subdir = machine->subdir;
   target.build_prefix = "py" + spec::VersionDigits(target.python, 2);
   PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
   target.depends.push_back("python " + pin);
-  if (const std::string glibc = LowestGlibc(info.tags); !glibc.empty()) {
+  if (const std::string glibc = LowestGlibc(tags); !glibc.empty()) {
     target.depends.push_back(fmt::format("__glibc >={},<3.0.a0", glibc));
   }
-  target.markers = MarkersFor(target.python, machine->tag);
+  target.markers = {MarkersFor(target.python + ".0", machine->tag)};
   return target;
 }
 

@@ -17,7 +17,8 @@ struct WheelTarget {
   std::string subdir;                ///< "linux-64", "linux-aarch64", "noarch"
   std::string build_prefix;          ///< "py311", "py"
   std::vector<std::string> depends;  ///< python, and __glibc for a manylinux tag
-  wheel::MarkerEnvironment markers;
+  /// Where it can be installed: one, or for noarch one for each Python that it admits.
+  std::vector<wheel::MarkerEnvironment> markers;
 };
 
 /// "3.11" of "--python 3.11" and "--python 3.11.7". Errors: kUsage for anything else.
@@ -25,9 +26,10 @@ Result<std::string> PythonOption(std::string_view python);
 
 /// `python`: as PythonOption takes it; used where the tags fit several versions (abi3,
 /// py3-none-any).
-/// Errors: those of PythonOption; kUnsupported for a platform that is neither any nor linux,
-/// and for an interpreter other than CPython; kInvalidInput when `python` does not satisfy an abi3 tag, or no
-/// patch release of it Requires-Python.
+/// Of a wheel with several tags, those of CPython 3 under Linux with glibc count.
+/// Errors: those of PythonOption; kUnsupported when there are none, with the first tag; kInvalidInput when
+/// `python` does not satisfy a tag that is for it and later ones (abi3, py312), or no patch release of it
+/// Requires-Python, or that is malformed.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);
 
 }  // namespace ptpkg::convert

@@ -9,7 +9,7 @@
 #include "convert/requirement_map.h"
 #include "convert/wheel_target.h"
 #include "support/text.h"
-#include "wheel/requirement.h"
+#include "wheel/version.h"
 
 namespace ptpkg::convert {
 
@@ -36,12 +36,17 @@ std::string ProjectUrl(const wheel::CoreMetadata& metadata, const std::vector<st
   return "";
 }
 
+/// A text that says something: setuptools before 58 wrote UNKNOWN where the project said nothing.
+std::string Said(const wheel::CoreMetadata& metadata, const std::string& field) {
+  std::string text = metadata.Get(field);
+  return Trim(text) == "UNKNOWN" ? std::string() : text;
+}
+
 /// SPDX expression, else a short License field, else the last part of a licence classifier.
 std::string LicenseOf(const wheel::CoreMetadata& metadata) {
   constexpr std::size_t kLongestName = 100;  // Some projects put the whole text there.
-  if (const auto expression = metadata.Get("License-Expression"); !expression.empty())
-    return std::string(expression);
-  std::string license = metadata.Get("License");
+  if (std::string expression = Said(metadata, "License-Expression"); !expression.empty()) return expression;
+  std::string license = Said(metadata, "License");
   if (!license.empty() && license.size() <= kLongestName && license.find('\n') == std::string::npos)
     return license;
   for (const std::string& classifier : metadata.GetAll("Classifier")) {
@@ -57,16 +62,18 @@ std::map<std::string, std::string> AboutOf(const wheel::CoreMetadata& metadata) 
       {"home", ProjectUrl(metadata, {"homepage", "home"})},
       {"dev_url", ProjectUrl(metadata, {"repository", "source", "source code", "github", "code"})},
       {"doc_url", ProjectUrl(metadata, {"documentation", "docs"})},
-      {"summary", metadata.Get("Summary")},
-      {"description", metadata.description}};
-  if (about["home"].empty()) about["home"] = metadata.Get("Home-page");
+      {"summary", Said(metadata, "Summary")},
+      {"description", Trim(metadata.description) == "UNKNOWN" ? "" : metadata.description}};
+  if (about["home"].empty()) about["home"] = Said(metadata, "Home-page");
   std::erase_if(about, [](const auto& field) { return field.second.empty(); });
   return about;
 }
 
-/// Everything below .dist-info/licenses, and older projects' LICENSE*, COPYING* and NOTICE* beside it.
+/// Everything below .dist-info/licenses, and older projects' LICENSE*, COPYING* and NOTICE* beside it. One
+/// that is there in both places under one name and differs keeps "licenses/".
 Result<std::map<std::string, std::string>> LicenseFilesOf(Env& env, const wheel::UnpackedWheel& unpacked) {
   std::map<std::string, std::string> texts;
+  std::map<std::string, std::string> beside;
   const std::string folder = unpacked.info.dist_info_dir + "/";
   for (const TreeEntry& entry : unpacked.tree.entries) {
     if (!entry.path.str().starts_with(folder)) continue;
@@ -77,7 +84,13 @@ Result<std::map<std::string, std::string>> LicenseFilesOf(Env& env, const wheel:
                          name.starts_with("COPYING") || name.starts_with("NOTICE");
     if (!in_licenses && !by_name) continue;
     PTPKG_TRY(std::string text, ReadFile(env.fs, unpacked.tree.root / entry.path));
-    texts.emplace(std::move(name), std::move(text));
+    (in_licenses ? texts : beside).emplace(std::move(name), std::move(text));
+  }
+  for (auto& [name, text] : beside) {
+    const auto same = texts.find(name);
+    if (same != texts.end() && same->second != text)
+      texts.emplace("licenses/" + name, std::move(same->second));
+    texts.insert_or_assign(name, std::move(text));
   }
   return texts;
 }
@@ -90,25 +103,37 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
   return options;
 }
 
-/// Name, version, build string and dependencies; `unknown` gets the requirements that the table of names
-/// lacks.
+/// Says what the markers of `mapped` became.
+void ReportMarkers(Env& env, const MappedRequirements& mapped) {
+  for (const std::string& text : mapped.widened) {
+    env.reporter.Note(fmt::format("'{}' is required of every Python: a noarch package has no markers", text));
+  }
+  for (const std::string& text : mapped.not_applicable) {
+    env.reporter.Note(fmt::format("'{}' is left out: its marker does not hold where the package goes", text));
+  }
+}
+
+/// Name, version, build string, dependencies `depends` and entry points.
 Result<conda::PackageMetadata> MetadataOf(const wheel::WheelInfo& info, const WheelTarget& target,
-                                          const WheelToCondaOptions& options,
-                                          std::vector<std::string>& unknown) {
-  PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
-  PTPKG_TRY(MappedRequirements mapped, MapRequirements(info.metadata, target.markers, names));
-  unknown = mapped.unknown;
+                                          const WheelToCondaOptions& options, const CondaNames& names,
+                                          std::vector<std::string> depends) {
   const std::string distribution = wheel::NormalizeName(info.metadata.Get("Name"));
   const auto known = names.find(distribution);
 
   conda::PackageMetadata metadata;
   metadata.name = known == names.end() ? distribution : known->second.package;
-  metadata.version = ReplaceAll(info.metadata.Get("Version"), "-", "_");
+  PTPKG_TRY(metadata.version, wheel::NormalizeVersion(info.metadata.Get("Version")));
   metadata.build_number = options.build_number;
   metadata.subdir = target.subdir;
   metadata.noarch_python = target.noarch;
-  metadata.depends = std::move(mapped.depends);
+  metadata.depends = std::move(depends);
   metadata.depends.insert(metadata.depends.end(), target.depends.begin(), target.depends.end());
+  if (target.noarch) {
+    PTPKG_TRY(const std::vector<wheel::EntryPoint> scripts, ScriptsOf(info.entry_points));
+    for (const wheel::EntryPoint& script : scripts) {
+      metadata.entry_points.push_back(fmt::format("{} = {}:{}", script.name, script.module, script.object));
+    }
+  }
   metadata.license = LicenseOf(info.metadata);
   metadata.about = AboutOf(info.metadata);
   return metadata;
@@ -120,7 +145,11 @@ Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& u
                                          const WheelToCondaOptions& options, const AbsPath& root) {
   PTPKG_TRY(const WheelTarget target, TargetOf(unpacked.info, options.python));
   WheelAsConda result{.placeholder = InstallPlaceholder()};
-  PTPKG_TRY(result.metadata, MetadataOf(unpacked.info, target, options, result.unknown_requirements));
+  PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
+  PTPKG_TRY(MappedRequirements mapped, MapRequirements(unpacked.info.metadata, target.markers, names));
+  ReportMarkers(env, mapped);
+  result.unknown_requirements = std::move(mapped.unknown);
+  PTPKG_TRY(result.metadata, MetadataOf(unpacked.info, target, options, names, std::move(mapped.depends)));
   PTPKG_TRY(result.metadata.license_files, LicenseFilesOf(env, unpacked));
   const ProjectCustom custom =
       CustomOf(unpacked.info.metadata, {.python = target.python, .build_number = options.build_number});

@@ -21,7 +21,18 @@ wheel::CoreMetadata Requiring(const std::vector<std::string>& requirements) {
 
 Result<MappedRequirements> Map(const std::vector<std::string>& requirements) {
   PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
-  return MapRequirements(Requiring(requirements), kLinux311, names);
+  return MapRequirements(Requiring(requirements), {kLinux311}, names);
+}
+
+/// For several Pythons at once.
+Result<MappedRequirements> MapNoarch(const std::vector<std::string>& requirements) {
+  PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
+  std::vector<wheel::MarkerEnvironment> environments;
+  for (const char* python : {"3.9", "3.10", "3.11"}) {
+    environments.push_back(
+        {{"platform_system", "Linux"}, {"sys_platform", "linux"}, {"python_version", python}});
+  }
+  return MapRequirements(Requiring(requirements), environments, names);
 }
 
 TEST(MapRequirements, TakesNamesFromTheTable) {
@@ -43,8 +54,35 @@ TEST(MapRequirements, LeavesOutWhatItsMarkerExcludes) {
       Map({"colorama; sys_platform == 'win32'", "pytest; extra == 'test'", "numpy; python_version >= '3.9'"});
   ASSERT_THAT(mapped, test::IsOk());
   EXPECT_THAT(mapped->depends, ElementsAre("numpy"));
-  EXPECT_THAT(mapped->not_applicable,
-              ElementsAre("colorama; sys_platform == 'win32'", "pytest; extra == 'test'"));
+  EXPECT_THAT(mapped->not_applicable, ElementsAre("colorama; sys_platform == 'win32'"));
+}
+
+TEST(MapRequirements, KeepsWhatSomePythonNeeds) {
+  const auto mapped = MapNoarch({"tomli>=2; python_version < '3.11'", "idna", "old; python_version < '3.8'"});
+  ASSERT_THAT(mapped, test::IsOk());
+  EXPECT_THAT(mapped->depends, ElementsAre("idna", "tomli >=2"));
+  EXPECT_THAT(mapped->widened, ElementsAre("tomli>=2; python_version < '3.11'"));
+  EXPECT_THAT(mapped->not_applicable, ElementsAre("old; python_version < '3.8'"));
+}
+
+TEST(MapRequirements, AllowsWhatAnyPythonAllows) {
+  const auto mapped =
+      MapNoarch({"numpy<2; python_version < '3.10'", "numpy>=2.1,<3; python_version >= '3.10'", "scipy>=1",
+                 "scipy<1.14; python_version == '3.9'"});
+  ASSERT_THAT(mapped, test::IsOk());
+  EXPECT_THAT(mapped->depends, ElementsAre("numpy <2|<3,>=2.1", "scipy >=1"));
+}
+
+TEST(MapRequirements, APythonWithoutConditionsAllowsEveryVersion) {
+  const auto mapped = MapNoarch({"attrs", "attrs>=20; python_version < '3.10'"});
+  ASSERT_THAT(mapped, test::IsOk());
+  EXPECT_THAT(mapped->depends, ElementsAre("attrs"));
+}
+
+TEST(MapRequirements, WritesVersionsInTheirNormalForm) {
+  const auto mapped = Map({"d==2.0-rc1", "v>=v1.0", "w==v2.*", "t===1.0-x", "nvidia-nccl-cu13==v2.30.7"});
+  ASSERT_THAT(mapped, test::IsOk());
+  EXPECT_THAT(mapped->depends, ElementsAre("d ==2.0rc1", "nccl 2.30.7.*", "t ==1.0-x", "v >=1.0", "w 2.*"));
 }
 
 TEST(MapRequirements, SpreadsTheCudaToolkitOverItsParts) {

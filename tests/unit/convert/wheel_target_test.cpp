@@ -1,5 +1,7 @@
 #include "convert/wheel_target.h"
 
+#include <set>
+
 #include "support/matchers.h"
 
 namespace ptpkg::convert {
@@ -26,7 +28,8 @@ TEST(TargetOf, ExtensionWheel) {
   EXPECT_EQ(target->site_packages, "lib/python3.11/site-packages");
   EXPECT_EQ(target->build_prefix, "py311");
   EXPECT_THAT(target->depends, ElementsAre("python >=3.11,<3.12.0a0", "__glibc >=2.27,<3.0.a0"));
-  EXPECT_EQ(target->markers.find("python_version")->second, "3.11");
+  ASSERT_EQ(target->markers.size(), 1U);
+  EXPECT_EQ(target->markers[0].find("python_version")->second, "3.11");
 }
 
 TEST(TargetOf, PureWheelIsNoarch) {
@@ -54,7 +57,7 @@ TEST(TargetOf, APatchReleaseMeansItsMinorVersion) {
   EXPECT_EQ(target->site_packages, "lib/python3.11/site-packages");
   EXPECT_EQ(target->build_prefix, "py311");
   EXPECT_THAT(target->depends, Contains("python >=3.11,<3.12.0a0"));
-  EXPECT_EQ(target->markers.find("python_full_version")->second, "3.11.0");
+  EXPECT_EQ(target->markers.at(0).find("python_full_version")->second, "3.11.0");
   const auto next = TargetOf(Wheel({"cp39-abi3-manylinux2014_x86_64"}), "3.9");
   ASSERT_THAT(next, test::IsOk());
   EXPECT_THAT(next->depends, Contains("python >=3.9,<3.10.0a0"));
@@ -81,6 +84,64 @@ TEST(TargetOf, RefusesWhatCondaHasNoPlaceFor) {
               FailsWith(ErrorCode::kUnsupported, HasSubstr("win_amd64")));
   EXPECT_THAT(TargetOf(Wheel({"pp310-pypy310_pp73-manylinux_2_28_x86_64"}), "3.11"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("CPython")));
+}
+
+TEST(TargetOf, ThePythonTagBoundsANoarchPackage) {
+  const auto depends = [](const std::vector<std::string>& tags, const std::string& requires_python = "") {
+    const auto target = TargetOf(Wheel(tags, requires_python), "3.11");
+    EXPECT_THAT(target, test::IsOk());
+    EXPECT_TRUE(target && target->noarch);
+    return target ? target->depends : std::vector<std::string>();
+  };
+  EXPECT_THAT(depends({"py2-none-any", "py3-none-any"}), ElementsAre("python"));
+  EXPECT_THAT(depends({"py2.py3-none-any"}), ElementsAre("python"));
+  EXPECT_THAT(depends({"py39-none-any"}), ElementsAre("python >=3.9"));
+  EXPECT_THAT(depends({"py39-none-any"}, ">=3.9,<4"), ElementsAre("python <4,>=3.9"));
+  EXPECT_THAT(depends({"cp39-none-any"}), ElementsAre("python <3.10.0a0,>=3.9"));
+  EXPECT_THAT(depends({"cp39-none-any", "cp310-none-any", "cp312-none-any"}),
+              ElementsAre("python !=3.11.*,<3.13.0a0,>=3.9"));
+}
+
+TEST(TargetOf, RefusesPureWheelsOfOtherPythons) {
+  for (const char* tag : {"py2-none-any", "pp311-none-any", "cp27-none-any", "py27-none-any"}) {
+    EXPECT_THAT(TargetOf(Wheel({tag}), "3.11"), FailsWith(ErrorCode::kUnsupported, HasSubstr(tag))) << tag;
+  }
+  EXPECT_THAT(TargetOf(Wheel({"py312-none-any"}), "3.11"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("3.12")));
+}
+
+TEST(TargetOf, APlatformWheelWithoutAbiKeepsToItsPythonTag) {
+  const auto exact = TargetOf(Wheel({"cp39-none-manylinux_2_17_x86_64"}), "3.11");
+  ASSERT_THAT(exact, test::IsOk());
+  EXPECT_EQ(exact->python, "3.9");
+  const auto several =
+      TargetOf(Wheel({"py2-none-manylinux_2_17_x86_64", "py3-none-manylinux_2_17_x86_64"}), "3.11");
+  ASSERT_THAT(several, test::IsOk());
+  EXPECT_EQ(several->python, "3.11");
+}
+
+TEST(TargetOf, RequiresPythonIsAListOfConditions) {
+  EXPECT_THAT(TargetOf(Wheel({"py3-none-any"}, "3.8"), "3.11"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("Requires-Python '3.8'")));
+}
+
+TEST(TargetOf, MuslIsNoLinuxOfConda) {
+  EXPECT_THAT(TargetOf(Wheel({"cp311-cp311-musllinux_1_2_x86_64"}), "3.11"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("musllinux_1_2_x86_64")));
+  const auto both =
+      TargetOf(Wheel({"cp311-cp311-musllinux_1_2_x86_64", "cp311-cp311-manylinux_2_28_x86_64"}), "3.11");
+  ASSERT_THAT(both, test::IsOk());
+  EXPECT_THAT(both->depends, Contains("__glibc >=2.28,<3.0.a0"));
+}
+
+TEST(TargetOf, ANoarchPackageIsJudgedForEveryPythonThatItAdmits) {
+  const auto target = TargetOf(Wheel({"py3-none-any"}, ">=3.9,<3.12"), "3.11");
+  ASSERT_THAT(target, test::IsOk());
+  std::set<std::string> pythons;
+  for (const wheel::MarkerEnvironment& markers : target->markers) {
+    pythons.insert(markers.find("python_version")->second);
+  }
+  EXPECT_THAT(pythons, ElementsAre("3.10", "3.11", "3.9"));
 }
 
 TEST(TargetOf, RefusesAPythonThatTheWheelExcludes) {
