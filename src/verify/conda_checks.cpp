@@ -2,6 +2,7 @@
 #include "verify/conda_checks.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <set>
 
@@ -59,6 +60,7 @@ class CondaChecks {
     CheckCondaMetadata(*info, file_name, findings_);
     PTPKG_CHECK(CheckPaths(*info));
     CheckFilesList(*info);
+    PTPKG_CHECK(CheckScripts());
     const auto note = info->info_files.find(std::string(kPackageNoteName));
     return CondaContent{.tree = Tree(),
                         .dependencies = Dependencies(*info),
@@ -215,6 +217,22 @@ class CondaChecks {
     if (listed == held) return;
     Add("conda-files-list", Severity::kError, "info/files",
         "the list is not that of the files in the package", kWriteAgain);
+  }
+
+  /// "#!python" is a wheel's way to leave the interpreter to the installer. conda's replace prefixes only.
+  Result<void> CheckScripts() {
+    constexpr std::string_view kMark = "#!python";
+    for (const auto& [path, file] : tree_.files()) {
+      if (file.symlink || (!path.starts_with("bin/") && !path.starts_with("python-scripts/"))) continue;
+      std::array<std::byte, kMark.size()> head{};
+      PTPKG_TRY(const std::unique_ptr<File> script, env_.fs.Open(folder_ / path, OpenMode::kRead));
+      PTPKG_TRY(const std::size_t count, script->ReadAt(0, head));
+      if (AsText(Bytes(head).first(count)) != kMark) continue;
+      Add("conda-script-interpreter", Severity::kError, path,
+          "the script begins with '#!python', which names no program",
+          "write the interpreter below the build prefix there: '#!$PREFIX/bin/python'");
+    }
+    return Ok();
   }
 
   /// A spec that cannot be read has its own finding.

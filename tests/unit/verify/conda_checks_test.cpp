@@ -146,6 +146,19 @@ TEST_F(CondaChecksTest, RawPackagesOfBothFormatsAreFine) {
   EXPECT_THAT(CheckConda({.info = DemoInfo(payload), .payload = payload}), IsEmpty());
 }
 
+TEST_F(CondaChecksTest, AScriptNamesItsInterpreter) {
+  for (const char* path : {"bin/a", "python-scripts/a"}) {
+    for (const char* text : {"#!python\n", "#!pythonw -E\n"}) {
+      const std::vector<RawMember> script{{.name = path, .content = text}};
+      EXPECT_THAT(CheckPayload(script, script),
+                  ElementsAre(AllOf(HasId("conda-script-interpreter"), Field(&Finding::file, path))));
+    }
+  }
+  const std::vector<RawMember> fine{{.name = "bin/a", .content = "#!/usr/bin/env python\n"},
+                                    {.name = "share/a", .content = "#!python\n"}};
+  EXPECT_THAT(CheckPayload(fine, fine), IsEmpty());
+}
+
 TEST_F(CondaChecksTest, PayloadAgainstPathsJson) {
   const std::vector<RawMember> one{{.name = "a", .content = "1"}};
   EXPECT_THAT(CheckPayload(one, {}),
