@@ -116,7 +116,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
                                                              .exclude = recipe.ptpkg.wheel_exclude,
                                                              .prefix_placeholder = staged.prefix},
                                                             work));
-  for (const auto& [name, text] : description.dist_info) tree.dist_info.insert_or_assign(name, text);
+  for (const auto& [file, text] : description.dist_info) tree.dist_info.insert_or_assign(file, text);
   const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
   PTPKG_CHECK(
