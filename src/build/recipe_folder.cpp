@@ -36,7 +36,8 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
 }
 
 Error ChangedMeanwhile(const RelPath& path) {
-  return Error(ErrorCode::kRefused, fmt::format("'{}' of the recipe's folder changed meanwhile", path.str()))
+  return Error(ErrorCode::kRefused,
+               fmt::format("'{}' of the recipe's folder has changed since it was read", path.str()))
       .WithHint("run ptpkg again");
 }
 

@@ -30,11 +30,13 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   graph::Node check = stages.MakeNode("check", request.subject);
   check.id = CheckIdOf(pack);
   check.inputs["allow unresolved"] = request.allow_unresolved;
-  // conda replaces it at install; nobody does that for a wheel.
-  check.inputs["prefix may stay"] = RoleOf(pack) != "wheel";
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
-  if (!request.staged.empty()) check.needs.emplace("staged tree", request.staged);
+  if (!request.staged.empty()) {
+    check.needs.emplace("staged tree", request.staged);
+    // conda replaces it at install; nobody does that for a wheel.
+    check.inputs["prefix may stay"] = RoleOf(pack) != "wheel";
+  }
   std::string id = check.id;
   plan.nodes.push_back(std::move(check));
   return id;

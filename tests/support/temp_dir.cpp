@@ -32,6 +32,7 @@ AbsPath TempDir::WriteFile(std::string_view relative, std::string_view content, 
   const auto fs = MakeOsFs();
   AbsPath path = path_ / relative;
   Must(fs->MakeDirs(path.Parent()));
+  if (Must(Exists(*fs, path))) Must(fs->Remove(path));
   const std::unique_ptr<File> file = Must(fs->Open(path, OpenMode::kCreateNew));
   Must(file->WriteAt(0, AsBytes(content)));
   Must(file->Close());

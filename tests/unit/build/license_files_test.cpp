@@ -62,7 +62,7 @@ TEST_F(LicenseFilesTest, NamesWhatMatchesNothingAndWhatThereIs) {
   recipe_.about.license_files = {"LICENSE"};
   EXPECT_THAT(Names(),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'LICENSE' matches nothing in the sources")));
-  EXPECT_THAT(Names(), HasHint("there are: COPYING.txt"));
+  EXPECT_THAT(Names(), HasHint("found: COPYING.txt"));
 }
 
 TEST_F(LicenseFilesTest, RefusesAFileThatIsNoLicence) {

@@ -17,6 +17,7 @@ using test::FailsWith;
 using test::HasHint;
 using test::IsOk;
 using test::IsOkAndHolds;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -156,7 +157,8 @@ TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
 
 TEST_F(BuildPipelineTest, TwoVariantsDoNotReplaceEachOthersWheel) {
   const std::string make =
-      "D=$SP_DIR/toy-1.0.dist-info; mkdir -p $D; printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: "
+      "S=$PREFIX/lib/python3.11/site-packages; D=$S/toy-1.0.dist-info; mkdir -p $D; printf "
+      "'Metadata-Version: 2.1\\nName: toy\\nVersion: "
       "1.0\\n' > "
       "$D/METADATA; printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: "
       "py3-none-any\\n' > "
@@ -164,7 +166,7 @@ TEST_F(BuildPipelineTest, TwoVariantsDoNotReplaceEachOthersWheel) {
   const auto write = [&](const std::string& text) {
     Put("toy/recipe.yaml",
         "package: {name: toy, version: \"1.0\"}\nbuild: {string: \"v${{ v }}\", script: {content: [" +
-            Json(make + text + " > $SP_DIR/toy.txt").dump() +
+            Json(make + text + " > $S/toy.txt").dump() +
             "], env: {V: \"${{ v }}\"}}}\nabout: {license: MIT}\n"
             "extra: {ptpkg: {formats: [conda, wheel]}}\n");
   };

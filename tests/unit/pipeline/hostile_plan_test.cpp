@@ -2,6 +2,7 @@
 
 #include "graph/plan.h"
 #include "pipeline/run_plan.h"
+#include "pipeline/stages.h"
 #include "support/hash.h"
 #include "unit/pipeline/build_fixture.h"
 
@@ -94,7 +95,7 @@ TEST_F(HostilePlanTest, NeedsMayLeadToAnyNode) {
 
 TEST_F(HostilePlanTest, ABuildNumberIsANumberFromNought) {
   graph::Plan plan;
-  graph::Node node{.id = "repack-conda/a.whl", .stage = "repack-conda", .subject = "a.whl"};
+  graph::Node node = MakeStages().MakeNode("repack-conda", "a.whl");
   node.inputs = {{"artifact", {{"name", "a.whl"}, {"sha256", HashText("").Hex()}}},
                  {"layout", ""},
                  {"build string", ""},

@@ -130,7 +130,11 @@ TEST_F(DescendantsTest, WhereProcIsAnotherNamespacesTheRunIsWarned) {
       RecordingReporter reporter;
       const auto process = MakeOsProcess(&reporter);
       const bool clean = process->Run(Sh("true")).has_value() && reporter.warnings().empty();
-      const bool ran = process->Run(Sh("setsid sleep 100 & true")).has_value();
+      // The shell goes on when its child has left the process group, which is killed by another way.
+      const bool ran = process
+                           ->Run(Sh("setsid sh -c 'echo $$ > daemon; exec sleep 100' & "
+                                    "while ! [ -s daemon ]; do sleep 0.01; done"))
+                           .has_value();
       const bool warned =
           reporter.warnings().size() == 1 &&
           reporter.warnings()[0].find("'sh' has started may still run: /proc does not") != std::string::npos;

@@ -130,7 +130,9 @@ TEST_F(ReadWheelTest, RefusesWhatIsNoZip) {
 TEST_F(ReadWheelTest, HoldsEveryFileAgainstRecord) {
   Members changed = MinimalMembers();
   changed[0].second = "y = 1\n";
-  EXPECT_THAT(Unpack(Zip(changed)), FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy.py' has another sha256")));
+  EXPECT_THAT(
+      Unpack(Zip(changed)),
+      FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy.py' does not have the sha256 that RECORD gives")));
   Members longer = MinimalMembers();
   longer[0].second = "x = 10\n";
   EXPECT_THAT(Unpack(Zip(longer)),
