@@ -260,7 +260,7 @@ class Paths(HostileCase):
         odd = self.scratch / self.ODD
         odd.mkdir()
         made = self.ptpkg_json("conda", make_wheel(odd / self.wheel().name), "--output", "dist")
-        self.assertEqual(len(made["artifacts"]), 1)
+        self.assertEqual(len(made["artifacts"]), 2)
 
 
 class Growth(HostileCase):

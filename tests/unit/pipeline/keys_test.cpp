@@ -124,7 +124,8 @@ TEST_F(KeysTest, EveryLeafOfEveryInputOfEveryStageIsInItsKey) {
     }
   }
   std::set<std::string> known;
-  for (const auto& [name, stage] : MakeStages().stages()) known.insert(name);
+  const graph::StageTable table = MakeStages();
+  for (const auto& [name, stage] : table.stages()) known.insert(name);
   EXPECT_EQ(stages, known) << "the walk has to reach every stage";
 }
 
