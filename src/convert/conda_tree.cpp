@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "support/console_script.h"
@@ -67,20 +68,24 @@ Result<StagedTree> MakeCondaTree(Env& env, const StagedTree& staged, std::string
 
 namespace {
 
-/// Adds a file of .data/scripts as installers do: executable, and "#!python" (or "#!pythonw") names the
-/// interpreter below `prefix_placeholder`, whatever stands behind it on the line.
-Result<void> AddScript(Env& env, TreeBuilder& builder, const StagedTree& unpacked, const TreeEntry& entry,
-                       const RelPath& target, std::string_view prefix_placeholder) {
+/// The text of a script that begins with "#!python" (or "#!pythonw"), with the interpreter below
+/// `prefix_placeholder`, whatever stands behind it on the line; nullopt for any other script.
+Result<std::optional<std::string>> WithInterpreter(Env& env, const AbsPath& script,
+                                                   std::string_view prefix_placeholder) {
   constexpr std::string_view kMark = "#!python";
   std::array<std::byte, kMark.size()> head{};
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(unpacked.root / entry.path, OpenMode::kRead));
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(script, OpenMode::kRead));
   PTPKG_TRY(const std::size_t count, file->ReadAt(0, head));
-  if (AsText(Bytes(head).first(count)) == kMark) {
-    PTPKG_TRY(const std::string text, ReadFile(env.fs, unpacked.root / entry.path));
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    return builder.AddText(target, fmt::format("#!{}/bin/python{}", prefix_placeholder, text.substr(end)),
-                           0755);
-  }
+  if (AsText(Bytes(head).first(count)) != kMark) return std::optional<std::string>();
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, script));
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  return std::optional(fmt::format("#!{}/bin/python{}", prefix_placeholder, text.substr(end)));
+}
+
+/// Adds a file of .data/scripts as installers do: executable, with `text` where that is given.
+Result<void> AddScript(TreeBuilder& builder, const StagedTree& unpacked, const TreeEntry& entry,
+                       const RelPath& target, const std::optional<std::string>& text) {
+  if (text) return builder.AddText(target, *text, 0755);
   if (entry.mode == 0755) return builder.Link(unpacked, entry, target);
   return builder.Copy(unpacked, entry, target, 0755);
 }
@@ -127,7 +132,9 @@ Result<StagedTree> MakeCondaTreeOfWheel(Env& env, const StagedTree& unpacked, co
     }
     PTPKG_TRY(const RelPath target, RelPath::Parse(place));
     if (path.starts_with(data_folder + "scripts/") && entry.kind == FileKind::kRegular) {
-      PTPKG_CHECK(AddScript(env, builder, unpacked, entry, target, placement.prefix_placeholder));
+      PTPKG_TRY(const auto text,
+                WithInterpreter(env, unpacked.root / entry.path, placement.prefix_placeholder));
+      PTPKG_CHECK(AddScript(builder, unpacked, entry, target, text));
     } else {
       PTPKG_CHECK(builder.Link(unpacked, entry, target));
     }

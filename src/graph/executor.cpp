@@ -193,6 +193,23 @@ class Executor {
     return Readiness::kReady;
   }
 
+  struct Turn {
+    std::vector<std::size_t> ready;
+    bool left = false;  ///< Some have not been started yet.
+  };
+  /// Which nodes can start now. In the plan's order, so one pass settles what can never run.
+  Turn NextTurn(const std::vector<bool>& started) {
+    Turn turn;
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      if (!wanted_[i] || started[i] || never_[i]) continue;
+      const Readiness readiness = ReadinessOf(i);
+      if (readiness == Readiness::kNever) never_[i] = true;
+      if (readiness == Readiness::kReady) turn.ready.push_back(i);
+      if (readiness != Readiness::kNever) turn.left = true;
+    }
+    return turn;
+  }
+
   /// One thread per running node; this thread starts them and waits.
   void RunWanted() {
     never_.assign(plan_.nodes.size(), false);
@@ -200,16 +217,7 @@ class Executor {
     std::vector<std::jthread> threads;  // should this thread throw: they end before what they use
     std::unique_lock lock(mutex_);
     while (true) {
-      std::vector<std::size_t> ready;
-      bool left = false;
-      // In the plan's order, so one pass settles what can never run.
-      for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
-        if (!wanted_[i] || started[i] || never_[i]) continue;
-        const Readiness readiness = ReadinessOf(i);
-        if (readiness == Readiness::kNever) never_[i] = true;
-        if (readiness == Readiness::kReady) ready.push_back(i);
-        if (readiness != Readiness::kNever) left = true;
-      }
+      const auto [ready, left] = NextTurn(started);
       if (!left && running_ == 0) break;
       const int share = FairShare(ready);
       for (std::size_t n = 0; n < ready.size() && free_jobs_ > 0; ++n) {

@@ -27,7 +27,7 @@ class Pool {
 
   void Run(std::size_t helpers, const std::function<void()>& body) {
     Family own;
-    Call call{.body = body, .family = current_ != nullptr ? *current_ : own, .wanted = helpers};
+    Call call{.body = body, .family = Current() != nullptr ? *Current() : own, .wanted = helpers};
     if (helpers > 0) Offer(call);
     Enter(call);
     std::unique_lock lock(mutex_);
@@ -68,14 +68,14 @@ class Pool {
   }
 
   void Enter(Call& call) {
-    Family* const before = std::exchange(current_, &call.family);
+    Family* const before = std::exchange(Current(), &call.family);
     try {
       call.body();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (call.failure == nullptr) call.failure = std::current_exception();
     }
-    current_ = before;
+    Current() = before;
   }
 
   void Serve() {
@@ -95,9 +95,11 @@ class Pool {
     }
   }
 
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the call that this thread works
-  // for
-  static inline thread_local Family* current_ = nullptr;
+  /// Of the call that this thread works for.
+  static Family*& Current() {
+    thread_local Family* current = nullptr;
+    return current;
+  }
 
   std::mutex mutex_;
   std::condition_variable wake_;
