@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/core.h>
+#include <functional>
 #include <set>
 #include <stdexcept>
 
@@ -500,6 +501,25 @@ void MemFs::AddOther(std::string_view path) {
   const AbsPath absolute = AbsPath::Literal(path);
   Must(MakeDirsLocked(absolute.Parent()));
   Must(Insert(absolute, NewNode(FileKind::kOther, 0644), "create"));
+}
+
+void MemFs::CopyFrom(const MemFs& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  std::map<const Node*, NodePtr> copies;  // a hard link leads to the copy that is there
+  const std::function<NodePtr(const Node&)> copy = [&](const Node& node) {
+    NodePtr& made = copies[&node];
+    if (made != nullptr) return made;
+    made = std::make_shared<Node>();
+    made->stat = node.stat;
+    made->content = node.content;
+    made->target = node.target;
+    for (const auto& [name, child] : node.children) made->children.emplace(name, copy(*child));
+    return made;
+  };
+  root_ = copy(*other.root_);
+  next_inode_ = other.next_inode_;
+  now_ns_ = other.now_ns_;
+  used_bytes_ = other.used_bytes_;
 }
 
 std::string MemFs::Content(std::string_view path) {

@@ -54,6 +54,8 @@ class MemFs final : public Fs {
   void AddSymlink(std::string_view target, std::string_view path);
   /// A fifo, as the example of what packages cannot hold.
   void AddOther(std::string_view path);
+  /// Becomes what `other` is, in place of its own files: inodes, times and hard links too, but no locks.
+  void CopyFrom(const MemFs& other);
   [[nodiscard]] std::string Content(std::string_view path);
   /// ListTree (temp_dir.h) of `root`.
   [[nodiscard]] std::vector<std::string> List(std::string_view root = "/");

@@ -78,6 +78,23 @@ TEST(MemFs, LimitFreesWhatIsRemoved) {
   EXPECT_THAT(fs.FreeBytes(AbsPath::Literal("/")), IsOkAndHolds(10U));
 }
 
+TEST(MemFs, ACopyHasTheSameFilesAndSharesNothing) {
+  MemFs original;
+  original.AddFile("/a/one", "text", 0600);
+  original.AddSymlink("one", "/a/link");
+  ASSERT_THAT(original.CreateHardLink(AbsPath::Literal("/a/one"), AbsPath::Literal("/a/two")), IsOk());
+  MemFs copy;
+  copy.CopyFrom(original);
+  original.AddFile("/a/one", "other");
+  EXPECT_EQ(copy.List(), (std::vector<std::string>{"a/", "a/link -> one", "a/one", "a/two"}));
+  EXPECT_EQ(copy.Content("/a/link"), "text");
+  const auto one = copy.Lstat(AbsPath::Literal("/a/one"));
+  ASSERT_THAT(one, IsOk());
+  EXPECT_EQ(one->mode, 0600U);
+  EXPECT_EQ(one->link_count, 2U);
+  EXPECT_THAT(copy.Lstat(AbsPath::Literal("/a/two")), IsOkAndHolds(*one));
+}
+
 TEST(FakeProcess, AnswersAndRecords) {
   FakeProcess process;
   process.Answer("git", 1, "one\ntwo");
