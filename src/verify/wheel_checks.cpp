@@ -60,6 +60,12 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
                         "write the wheel again"});
     return std::optional<std::string>();
   }
+  if (entry->kind != FileKind::kRegular) {
+    findings.push_back({"wheel-missing-file", Severity::kError, path,
+                        "a wheel must have this file, and holds a symbolic link of its name",
+                        "write the wheel again"});
+    return std::optional<std::string>();
+  }
   const std::uint64_t limit = wheel::DocumentLimit(entry->path.Name());
   if (entry->size_bytes > limit) {
     findings.push_back({"wheel-document-size", Severity::kError, path,

@@ -76,6 +76,31 @@ TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "")));
 }
 
+TEST(ElfChecks, WhatTheTreeSaysOfItselfIsReadFromRegularFilesOnly) {
+  for (const char* const target : {"absent", "/etc/passwd", "/tree/pkg/note", "."}) {
+    Tree tree;
+    tree.AddText("pkg/note", R"({"allow_unresolved": ["lib*"]})");
+    tree.Add("pkg/liba.so", Library({"libgomp.so.1"}));
+    tree.fs().AddFile("/etc/passwd", "root");
+    tree.fs().AddDir("/tree/pkg-1.dist-info");
+    for (const char* const name : {"METADATA", "WHEEL", "ptpkg.json"}) {
+      tree.fs().AddSymlink(target, std::string("/tree/pkg-1.dist-info/") + name);
+    }
+    EXPECT_THAT(tree.Check(),
+                testing::UnorderedElementsAre(
+                    Is("artifact-note-invalid", Severity::kWarning, "pkg-1.dist-info/ptpkg.json", "link"),
+                    Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "libgomp.so.1")))
+        << target;
+  }
+}
+
+TEST(ElfChecks, ANoteAboveItsLimitIsAFinding) {
+  Tree tree;
+  tree.AddText("info/ptpkg.json", std::string((1U << 20U) + 1, ' '));
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("artifact-note-invalid", Severity::kWarning, "info/ptpkg.json",
+                                           "1048577 bytes")));
+}
+
 TEST(ElfChecks, OptionsMayNameDependencies) {
   Tree tree;
   tree.Add("lib/liba.so", Library({"libmkl_rt.so.2"}));

@@ -66,6 +66,25 @@ class WheelChecksTest : public testing::Test {
   int count_ = 0;
 };
 
+TEST_F(WheelChecksTest, DocumentsAreNoLinks) {
+  for (const char* name : {"METADATA", "WHEEL", "RECORD", "entry_points.txt"}) {
+    const AbsPath root = env_.dir() / ("tree-" + std::string(name));
+    for (const auto& [path, text] : MinimalMembers()) {
+      ASSERT_OK(env_->fs.MakeDirs((root / path).Parent()));
+      ASSERT_OK(WriteFile(env_->fs, root / path, text));
+    }
+    const AbsPath link = root / (kInfo + name);
+    static_cast<void>(env_->fs.Remove(link));
+    ASSERT_OK(env_->fs.CreateSymlink("absent", link));
+    const auto tree = ScanTree(env_, root);
+    ASSERT_OK(tree);
+    std::vector<Finding> findings;
+    EXPECT_OK(CheckWheelContent(env_, AbsPath::Literal("/toy-1.0-py3-none-any.whl"), *tree, findings));
+    EXPECT_THAT(findings, Contains(testing::AllOf(testing::Field(&Finding::id, "wheel-missing-file"),
+                                                  testing::Field(&Finding::file, kInfo + name))));
+  }
+}
+
 TEST_F(WheelChecksTest, AMinimalWheelIsFine) { EXPECT_THAT(Ids(MinimalMembers()), IsEmpty()); }
 
 TEST_F(WheelChecksTest, FileName) {
