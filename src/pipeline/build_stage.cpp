@@ -45,7 +45,8 @@ class BuildRun {
                         .options = request.options,
                         .mentioned = native.mentioned,
                         .recipe_folder = folder});
-    PTPKG_CHECK(std::move(work).Finish());
+    const Result<void> finished = std::move(work).Finish();
+    if (made) PTPKG_CHECK(finished);  // else why it failed counts
     return made;
   }
 

@@ -138,7 +138,8 @@ template <Pack kPack>
 Result<NodeResult> RunPack(Env& env, const NodeRun& run) {
   PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
   auto result = kPack(env, run, work.path());
-  PTPKG_CHECK(std::move(work).Finish());
+  const Result<void> finished = std::move(work).Finish();
+  if (result) PTPKG_CHECK(finished);  // else why it failed counts
   return result;
 }
 

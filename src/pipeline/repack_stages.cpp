@@ -85,7 +85,8 @@ template <Repack kRepack>
 Result<NodeResult> RunRepack(Env& env, const NodeRun& run) {
   PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
   auto result = kRepack(env, run, work);
-  PTPKG_CHECK(std::move(work).Finish());
+  const Result<void> finished = std::move(work).Finish();
+  if (result) PTPKG_CHECK(finished);  // else why it failed counts
   return result;
 }
 
