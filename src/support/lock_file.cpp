@@ -8,7 +8,7 @@ namespace ptpkg {
 
 Result<std::unique_ptr<File>> WaitForLock(Env& env, const AbsPath& path, std::string_view subject) {
   // A blocking flock(2) would not see that the run was cancelled.
-  constexpr std::chrono::milliseconds kTurn{50};
+  constexpr std::chrono::milliseconds kPause{50};
   auto file = env.fs.Open(path, OpenMode::kCreateNew);
   if (!file && file.error().code() == ErrorCode::kAlreadyExists)
     file = env.fs.Open(path, OpenMode::kReadWrite);
@@ -19,7 +19,7 @@ Result<std::unique_ptr<File>> WaitForLock(Env& env, const AbsPath& path, std::st
     if (outcome != LockOutcome::kBusy) break;
     if (!waiting) waiting.emplace(env.reporter, TaskInfo{.stage = "wait", .subject = std::string(subject)});
     PTPKG_CHECK(env.cancel.Check());
-    env.clock.SleepFor(kTurn);
+    env.clock.SleepFor(kPause);
   }
   if (waiting) waiting->Done("another ptpkg was writing there");
   return file;

@@ -97,7 +97,7 @@ class Pool {
 
   /// Of the call that this thread works for.
   static Family*& Current() {
-    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for each thread, seen here alone
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one a thread, seen here alone
     thread_local Family* current = nullptr;
     return current;
   }
