@@ -138,13 +138,13 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
 
 /// After the last node: what waits for nothing goes, and the manifest gets the times. A run that failed keeps
 /// what it packed, so that the next one need not pack it again.
-Result<void> End(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
-                 const std::vector<NodeOutcome>& outcomes, const BuildSummary& summary) {
+Result<void> End(Env& env, const AbsPath& output, Kept& kept, const std::set<std::string>& waiting,
+                 const std::vector<StageTime>& times) {
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   // Another run may have been killed while it published: its files must not be taken away from under that.
   PTPKG_CHECK(folder.Prepare());
-  PTPKG_CHECK(CleanStaging(env, kept.staging(), WaitingKeys(plan, outcomes)));
-  return folder.WriteTimes(summary.stages);
+  PTPKG_CHECK(CleanStaging(env, kept.staging(), waiting));
+  return folder.WriteTimes(times);
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
   PTPKG_TRY(BuildSummary summary, Summarise(env, plan, outcomes));
   if (options.dry_run) return summary;
-  auto ended = End(env, plan, output, kept, outcomes, summary);
+  auto ended = End(env, output, kept, WaitingKeys(plan, outcomes), summary.stages);
   if (ended) return summary;
   if (!summary.failure) return std::move(ended).error();
   env.reporter.Warn(fmt::format("the output folder could not be put in order: {}", ended.error().message()));
