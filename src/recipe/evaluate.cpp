@@ -14,13 +14,37 @@
 namespace ptpkg::recipe {
 namespace {
 
+/// The values of a variant; notes the keys that are read.
+class NotedValues final : public VariantValues {
+ public:
+  explicit NotedValues(VariantValues& values) : values_(values) {}
+
+  std::optional<Value> Read(const std::string& key) override {
+    std::optional<Value> value = values_.Read(key);
+    if (value) read_.insert(NormalizedKey(key));
+    return value;
+  }
+  void NoteBuiltin(const std::string& key, const Value& value) override {
+    read_.insert(key);
+    values_.NoteBuiltin(key, value);
+  }
+  [[nodiscard]] std::vector<std::string> Keys() const override { return values_.Keys(); }
+  [[nodiscard]] const std::set<std::string>& read() const { return read_; }
+  void Forget() { read_.clear(); }
+
+ private:
+  VariantValues& values_;
+  std::set<std::string> read_;
+};
+
 class RecipeEvaluator {
  public:
   RecipeEvaluator(const Document& document, const EvaluationInput& input)
       : root_(document.root),
         path_(document.path),
         input_(input),
-        scope_(input.target_platform, input.variants, input.environment),
+        variants_(input.variants),
+        scope_(input.target_platform, variants_, input.environment),
         reader_(scope_) {}
 
   Result<Evaluation> Run() {
@@ -34,15 +58,12 @@ class RecipeEvaluator {
     PTPKG_CHECK(ReadBuild(reader_, build, recipe));
     recipe.subdir = input_.target_platform;
     PTPKG_CHECK(ReadNoarch(build));
+    recipe.build_keys = variants_.read();
     PTPKG_CHECK(ReadSkip(FindIn(build, "skip")));
     if (recipe.skip) return std::move(evaluation_);
-    PTPKG_CHECK(ReadVariantKeys(FindIn(build, "variant")));
-    PTPKG_CHECK(ReadBuildString(FindIn(build, "string")));
-    PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script")));
-    evaluation_.default_script = FindIn(build, "script") == nullptr;
-    PTPKG_TRY(recipe.requirements,
-              ReadRequirements(reader_, root_.Find("requirements"), input_.run_pins, noarch_));
-    PTPKG_TRY(recipe.sources, ReadSources(reader_, root_.Find("source")));
+    PTPKG_CHECK(ReadWhatIsBuilt(build));
+    PTPKG_CHECK(ReadRunRequirements(reader_, root_.Find("requirements"),
+                                    noarch_ ? RunPins() : input_.run_pins, recipe.requirements));
     PTPKG_TRY(recipe.about, ReadAbout(reader_, root_.Find("about")));
     PTPKG_TRY(recipe.tests, ReadTests(reader_, root_.Find("tests")));
     PTPKG_TRY(recipe.ptpkg, ReadPtpkgExtra(reader_, FindIn(root_.Find("extra"), "ptpkg")));
@@ -53,6 +74,22 @@ class RecipeEvaluator {
   }
 
  private:
+  using RunPins = std::map<std::string, spec::PinBounds>;
+
+  /// What the files are made of and by; the variant keys that it reads are those of the build script.
+  Result<void> ReadWhatIsBuilt(const Node* build) {
+    Recipe& recipe = evaluation_.recipe;
+    variants_.Forget();
+    PTPKG_CHECK(ReadVariantKeys(FindIn(build, "variant")));
+    PTPKG_CHECK(ReadBuildString(FindIn(build, "string")));
+    PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script")));
+    evaluation_.default_script = FindIn(build, "script") == nullptr;
+    PTPKG_CHECK(ReadBuildRequirements(reader_, root_.Find("requirements"), recipe.requirements));
+    PTPKG_TRY(recipe.sources, ReadSources(reader_, root_.Find("source")));
+    recipe.build_keys.insert(variants_.read().begin(), variants_.read().end());
+    return Ok();
+  }
+
   Result<void> CheckSchemaVersion() {
     const Node* node = root_.Find("schema_version");
     if (node == nullptr || node->raw == "1") return Ok();
@@ -155,10 +192,10 @@ class RecipeEvaluator {
     if (use == nullptr) return Ok();
     PTPKG_TRY(const std::vector<Reader::PlacedText> keys, reader_.ReadPlacedTexts(*use));
     for (const Reader::PlacedText& key : keys) {
-      if (input_.variants.Read(key.text)) continue;
+      if (variants_.Read(key.text)) continue;
       Error error = Error(ErrorCode::kInvalidInput, fmt::format("no variant file has the key '{}'", key.text))
                         .At(key.node->span);
-      const std::optional<std::string> nearest = NearestMatch(key.text, input_.variants.Keys());
+      const std::optional<std::string> nearest = NearestMatch(key.text, variants_.Keys());
       return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest)) : error;
     }
     return Ok();
@@ -195,6 +232,7 @@ class RecipeEvaluator {
   const Node& root_;
   const AbsPath& path_;
   const EvaluationInput& input_;
+  NotedValues variants_;
   Scope scope_;
   Reader reader_;
   bool noarch_ = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "support/text.h"
+#include "recipe/scope.h"
 
 namespace ptpkg::recipe {
 
@@ -13,14 +13,15 @@ bool IsWordByte(char byte) {
          byte == '_';
 }
 
-bool IsRequired(const Requirements& requirements, const std::string& key) {
+/// Whether the build reads `key` without any text that names it: `python` decides which interpreter runs,
+/// target_platform is the subdir.
+bool IsAlwaysKept(const Recipe& recipe, const std::string& key) {
   const auto has = [&](const auto& specs) {
-    return std::any_of(specs.begin(), specs.end(), [&](const auto& spec) {
-      // Variant keys are names in which '-' and '.' became '_' (CEP 13).
-      return ReplaceAll(ReplaceAll(spec.name, "-", "_"), ".", "_") == key;
-    });
+    return std::any_of(specs.begin(), specs.end(),
+                       [&](const auto& spec) { return NormalizedKey(spec.name) == key; });
   };
-  return has(requirements.build) || has(requirements.host);
+  return recipe.build_keys.contains(key) || key == "target_platform" || has(recipe.requirements.build) ||
+         has(recipe.requirements.host);
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   if (native.mentioned.contains("PKG_BUILD_STRING")) part.build_string = recipe.build_string;
   if (native.mentioned.contains("PKG_HASH")) part.hash = recipe.hash;
   for (const auto& [key, value] : recipe.variant) {
-    if (mentioned(key) || IsRequired(recipe.requirements, key)) part.variant.emplace(key, value);
+    if (IsAlwaysKept(recipe, key) || mentioned(key)) part.variant.emplace(key, value);
   }
   return native;
 }

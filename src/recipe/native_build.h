@@ -1,12 +1,12 @@
 #pragma once
 // What the making of the files may know of a recipe, and nothing else. Layer: recipe.
 //
-// One native build can serve many packages: those of several Pythons, of several build numbers, with other
-// run requirements or other checks. So its key must not hold what does not reach the build. Fields that reach
-// the script only as variables (build number, build string, hash, variant keys) are kept if the script, its
-// environment or a file of the recipe's folder mentions the variable, or a requirement has the key's name;
-// others are not in the script's environment either, so that nothing can depend on what the key does not
-// hold. conda-build treats its variant keys the same way (metadata.py get_used_vars).
+// One native build can serve many packages: of several build numbers, with other run requirements or other
+// checks, of several Pythons of which only those know. So its key must not hold what does not reach the
+// build: neither the build number, build string and hash, nor variant keys that only run requirements, tests,
+// `about`, `extra` or `build.skip` read. Such a value is kept if the script, its environment or a file of the
+// recipe's folder mentions its name. What is left out is not in the script's environment either, so that
+// nothing can depend on what the key does not hold.
 
 #include <set>
 #include <string>
@@ -18,7 +18,8 @@ namespace ptpkg::recipe {
 
 struct NativeBuild {
   /// Name, version, sources, script, build and host requirements, file globs, entry points, licence globs,
-  /// system packages, subdir, and the variables that are mentioned. All other fields have their defaults.
+  /// system packages, subdir, and of the variant and the numbers what the script gets. All other fields have
+  /// their defaults.
   Recipe recipe;
   /// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no others.
   std::set<std::string> mentioned = {};

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -135,6 +136,9 @@ struct Recipe {
   std::string hash;                            ///< Seven hex digits, without the leading h.
   JsonBox hash_input;                          ///< The object that was hashed.
   std::map<std::string, std::string> variant;  ///< Used keys only, with their values.
+  /// Keys that are read by what makes the files: context, package, source, build but `skip`, and the
+  /// requirements of build and host. The build script gets those of `variant` (recipe/native_build.h).
+  std::set<std::string> build_keys;
   bool noarch_python = false;
   bool skip = false;
   std::vector<Source> sources;

@@ -60,6 +60,7 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("hash", recipe.hash);
   visit("hash_input", *recipe.hash_input);
   visit("variant", recipe.variant);
+  visit("build_keys", recipe.build_keys);
   visit("noarch_python", recipe.noarch_python);
   visit("skip", recipe.skip);
   visit("sources", recipe.sources);

@@ -113,23 +113,28 @@ Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
   return specs;
 }
 
-Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
-                                      const std::map<std::string, spec::PinBounds>& run_pins, bool noarch) {
+Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirements& requirements) {
   RequirementsReader lists(reader);
-  Requirements requirements;
   PTPKG_TRY(requirements.build, lists.VariantList(FindIn(section, "build")));
   PTPKG_TRY(requirements.host, lists.VariantList(FindIn(section, "host")));
   PinFacts& pins = reader.scope().pins();
   pins.host = KnownVersions(requirements.host);
   pins.host_known = true;
+  return Ok();
+}
+
+Result<void> ReadRunRequirements(Reader& reader, const Node* section,
+                                 const std::map<std::string, spec::PinBounds>& run_pins,
+                                 Requirements& requirements) {
+  RequirementsReader lists(reader);
   PTPKG_TRY(requirements.run, lists.List(FindIn(section, "run")));
-  if (!noarch) PTPKG_CHECK(ApplyRunPins(requirements.run, pins.host, run_pins));
+  PTPKG_CHECK(ApplyRunPins(requirements.run, reader.scope().pins().host, run_pins));
   PTPKG_TRY(requirements.run_constraints, lists.List(FindIn(section, "run_constraints")));
   PTPKG_TRY(requirements.run_exports, lists.Exports(FindIn(section, "run_exports")));
   const Node* ignore = FindIn(section, "ignore_run_exports");
   PTPKG_TRY(requirements.ignore_run_exports.by_name, lists.Names(FindIn(ignore, "by_name")));
   PTPKG_TRY(requirements.ignore_run_exports.from_package, lists.Names(FindIn(ignore, "from_package")));
-  return requirements;
+  return Ok();
 }
 
 }  // namespace ptpkg::recipe

@@ -23,6 +23,14 @@ bool Contains(const std::array<std::string_view, kCount>& names, std::string_vie
 
 }  // namespace
 
+std::string NormalizedKey(std::string_view key) {
+  std::string normal(key);
+  for (char& c : normal) {
+    if (c == '-' || c == '.') c = '_';
+  }
+  return normal;
+}
+
 std::string PlatformFamily(std::string_view platform) {
   return std::string(platform.substr(0, platform.find('-')));
 }

@@ -10,13 +10,15 @@
 
 namespace ptpkg::recipe {
 
+/// Keys of variants are names in which '-' and '.' became '_' (CEP 13).
+std::string NormalizedKey(std::string_view key);
+
 /// The values of one variant. Implemented by variant/, which notes what is read: the keys that a
 /// recipe reads are the ones its build hash covers.
 class VariantValues {
  public:
   virtual ~VariantValues() = default;
-  /// The value of `key` in this variant, nullopt if the variant files do not have the key. '-' and '.'
-  /// in `key` count as '_'.
+  /// The value of `key` in this variant, nullopt if the variant files do not have NormalizedKey(key).
   virtual std::optional<Value> Read(const std::string& key) = 0;
   /// Notes that a built-in name with the same effect was read ("build_platform").
   virtual void NoteBuiltin(const std::string& key, const Value& value) = 0;

@@ -23,10 +23,14 @@ Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
 /// Names of the build environment may stand in the templates of a shell script: they become "$NAME".
 Result<BuildScript> ReadScript(Reader& reader, const Node* section);
 
-/// Bare names of build and host take the version of the variant; then bare names of run take bounds by
-/// `run_pins` from the host, unless the package is noarch.
-Result<Requirements> ReadRequirements(Reader& reader, const Node* section,
-                                      const std::map<std::string, spec::PinBounds>& run_pins, bool noarch);
+/// requirements.build and .host: bare names take the version of the variant. Fills the scope's PinFacts.
+Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirements& requirements);
+
+/// The other lists, after those. Bare names of run take bounds by `run_pins` from the host; for a noarch
+/// package there are none.
+Result<void> ReadRunRequirements(Reader& reader, const Node* section,
+                                 const std::map<std::string, spec::PinBounds>& run_pins,
+                                 Requirements& requirements);
 
 /// Errors: kInvalidInput for a licence that is no SPDX expression.
 Result<About> ReadAbout(Reader& reader, const Node* section);

@@ -106,7 +106,7 @@ class ConfigReader {
   }
 
   Result<void> ReadValues(const recipe::Entry& entry) {
-    const std::string key = NormalizedKey(entry.key);
+    const std::string key = recipe::NormalizedKey(entry.key);
     if (key == "target_platform" || key == "build_platform" || key == "host_platform") {
       return Invalid(fmt::format("'{}' cannot be a variant key", entry.key), entry.key_span)
           .WithHint("the platform is chosen when the recipe is rendered");
@@ -170,7 +170,7 @@ class ConfigReader {
       if (item->kind != Node::Kind::kScalar) {
         return Invalid(fmt::format("expected a key in 'zip_keys', found {}", item->KindName()), item->span);
       }
-      group.push_back({NormalizedKey(item->raw), item->span});
+      group.push_back({recipe::NormalizedKey(item->raw), item->span});
     }
     if (group.size() < 2) return Invalid("a group of 'zip_keys' needs at least two keys", node.span);
     zip_groups_.push_back(std::move(group));
@@ -246,14 +246,6 @@ class ConfigReader {
 };
 
 }  // namespace
-
-std::string NormalizedKey(std::string_view key) {
-  std::string normal(key);
-  for (char& c : normal) {
-    if (c == '-' || c == '.') c = '_';
-  }
-  return normal;
-}
 
 Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& files,
                                         const std::string& target_platform) {

@@ -15,7 +15,7 @@ namespace ptpkg::variant {
 /// One axis of the matrix: a key, or several keys of one zip_keys group, whose values change together.
 struct Axis {
   struct Column {
-    std::string key;  ///< '-' and '.' written as '_'.
+    std::string key;  ///< A NormalizedKey.
     std::vector<recipe::Value> values;
   };
   std::vector<Column> columns;  ///< At least one; all of the same, non-zero length.
@@ -28,9 +28,6 @@ struct VariantConfig {
   std::map<std::string, spec::PinBounds>
       run_pins;  ///< pin_run_as_build; has python (x.x, x.x) unless a file replaces it.
 };
-
-/// The form in which keys are compared: '-' and '.' become '_'.
-std::string NormalizedKey(std::string_view key);
 
 /// Reads and merges the files: a key of a later one replaces the same key of an earlier one.
 /// Errors: kNotFound; kInvalidInput with a span: syntax, a key without a list of values, a zip_keys group

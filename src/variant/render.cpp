@@ -16,6 +16,7 @@
 namespace ptpkg::variant {
 namespace {
 
+using recipe::NormalizedKey;
 using recipe::Value;
 
 constexpr std::size_t kMaxVariants = 10000;

@@ -60,7 +60,9 @@ class Recipe(harness.Case):
     def extract(self, output: pathlib.Path) -> pathlib.Path:
         """The folder with the only .conda package of `output`, unpacked by conda's own tool."""
         package, = (output / "conda").rglob("*.conda")
-        folder = output / "unpacked"
+        return self.extract_package(package, output / "unpacked")
+
+    def extract_package(self, package: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
         code = "import sys; from conda_package_handling import api; api.extract(sys.argv[1], sys.argv[2])"
         subprocess.run([harness.peers_python(), "-c", code, package, folder], check=True)
         return folder
@@ -111,6 +113,21 @@ class Recipe(harness.Case):
         root = self.project("'true'", "extra: {ptpkg: {allow_empty: true}}\n", source=False)
         self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", self.scratch / "dist")
         self.assertEqual(len(list((self.scratch / "dist").rglob("*.conda"))), 1)
+
+    def test_a_script_of_the_sources_sees_the_keys_of_use_keys(self):
+        root = self.scratch / "recipe"
+        (root / "src").mkdir(parents=True)
+        (root / "src/tool.sh").write_text('mkdir "$PREFIX/share"; echo "[$flavour]" > "$PREFIX/share/toy.txt"\n')
+        (root / "variants.yaml").write_text("flavour: [sweet, sour]\n")
+        (root / "recipe.yaml").write_text(
+            'package: {name: toy, version: "1.0"}\nsource: {path: src}\n'
+            "build: {script: bash tool.sh, variant: {use_keys: [flavour]}}\n")
+        output = self.scratch / "out"
+        self.ptpkg("build", root, "--output", output)
+        found = []
+        for package in output.glob("conda/linux-64/*.conda"):
+            found.append((self.extract_package(package, self.scratch / package.stem) / "share/toy.txt").read_text())
+        self.assertEqual(sorted(found), ["[sour]\n", "[sweet]\n"])
 
     def test_a_failing_test_keeps_the_package_back(self):
         output = self.scratch / "dist"

@@ -42,7 +42,7 @@ static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
 static_assert(CountFields<PtpkgExtra>() == 9);
-static_assert(CountFields<Recipe>() == 23);  // all but recipe_dir and recipe_file travel
+static_assert(CountFields<Recipe>() == 24);  // all but recipe_dir and recipe_file travel
 
 /// A recipe in which every field differs from its default.
 Recipe Filled() {
@@ -54,6 +54,7 @@ Recipe Filled() {
   recipe.hash = "abcdef0";
   recipe.hash_input = Json{{"python", "3.11"}};
   recipe.variant = {{"python", "3.11"}};
+  recipe.build_keys = {"gcc"};
   recipe.noarch_python = true;
   recipe.skip = true;
   recipe.sources = {{.urls = {"https://example.org/a.tar.gz"},
@@ -200,6 +201,10 @@ TEST(NativeBuild, KeepsVariablesThatAreMentionedOrRequired) {
   Recipe requiring = recipe;
   requiring.requirements.host = {{.name = "python"}};
   EXPECT_EQ(NativeBuildOf(requiring, {}).recipe.variant.size(), 1U);
+  Recipe reading = recipe;
+  reading.build_keys = {"python"};
+  EXPECT_EQ(NativeBuildOf(reading, {}).recipe.variant.size(), 1U);
+  EXPECT_THAT(NativeBuildOf(reading, {}).recipe.build_keys, ::testing::IsEmpty());
 }
 
 TEST(NativeBuild, MentionsAreWholeWords) {

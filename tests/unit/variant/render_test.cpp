@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "recipe/native_build.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/text.h"
 #include "variant/render_json.h"
 
 namespace ptpkg::variant {
@@ -123,6 +125,37 @@ TEST_F(RenderTest, UseAndIgnoreKeys) {
                  "abi: [0, 1]\nzlib: [\"1\", \"2\"]\n");
   EXPECT_THAT(Values(recipes, "abi"), ElementsAre("0", "1"));
   EXPECT_THAT(Values(recipes, "zlib"), ElementsAre("-", "-"));
+}
+
+TEST_F(RenderTest, TheBuildScriptGetsTheKeysOfWhatMakesTheFiles) {
+  // No text that the native build can search mentions the key, as when a script of the sources reads it.
+  const auto kept = [&](const std::string& body) {
+    const auto recipes = RenderBody(body, "fla-vour: [sweet]\nother: [1]\n");
+    if (!recipes) return recipes.error().message();
+    const recipe::Recipe native = recipe::NativeBuildOf(recipes->front(), {}).recipe;
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : native.variant) keys.push_back(key);
+    return Join(keys, " ");
+  };
+  const std::string both = "fla_vour target_platform";
+  EXPECT_EQ(kept("build: {variant: {use_keys: [fla-vour]}}\n"), both);
+  EXPECT_EQ(kept("build: {script: {content: a, env: {A: \"${{ fla_vour }}\"}}}\n"), both);
+  EXPECT_EQ(kept("build: {string: \"${{ fla_vour }}\"}\n"), both);
+  EXPECT_EQ(kept("build: {files: [\"${{ fla_vour }}\"]}\n"), both);
+  EXPECT_EQ(kept("context: {x: \"${{ fla_vour }}\"}\n"), both);
+  EXPECT_EQ(kept("source: {path: \"${{ fla_vour }}\"}\n"), both);
+  EXPECT_EQ(kept("source: [{if: fla_vour == 'sweet', then: {path: a}}]\n"), both);
+  EXPECT_EQ(kept("requirements: {build: [\"x-${{ fla_vour }}\"]}\n"), both);
+  EXPECT_EQ(kept("requirements: {host: [fla-vour]}\n"), both);
+  EXPECT_EQ(kept("requirements: {host: [other]}\n"), "other target_platform");
+  // One native build for all values of these.
+  const std::string none = "target_platform";
+  EXPECT_EQ(kept("requirements: {run: [\"x-${{ fla_vour }}\"]}\n"), none);
+  EXPECT_EQ(kept("tests: [{script: \"${{ fla_vour }}\"}]\n"), none);
+  EXPECT_EQ(kept("about: {summary: \"${{ fla_vour }}\"}\n"), none);
+  EXPECT_EQ(kept("extra: {ptpkg: {wheel: {name: \"${{ fla_vour }}\"}}}\n"), none);
+  EXPECT_EQ(kept("build: {skip: fla_vour == 'sour'}\n"), none);
+  EXPECT_EQ(kept("build: {variant: {use_keys: [fla_vour], ignore_keys: [fla_vour]}}\n"), none);
 }
 
 TEST_F(RenderTest, SelectKeepsValuesOfAKey) {
