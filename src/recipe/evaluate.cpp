@@ -82,7 +82,7 @@ class RecipeEvaluator {
     variants_.Forget();
     PTPKG_CHECK(ReadVariantKeys(FindIn(build, "variant")));
     PTPKG_CHECK(ReadBuildString(FindIn(build, "string")));
-    PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script")));
+    PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script"), "build.script"));
     evaluation_.default_script = FindIn(build, "script") == nullptr;
     PTPKG_CHECK(ReadBuildRequirements(reader_, root_.Find("requirements"), recipe.requirements));
     PTPKG_TRY(recipe.sources, ReadSources(reader_, root_.Find("source")));

@@ -9,6 +9,7 @@
 
 #include "recipe/expression_parser.h"
 #include "recipe/functions.h"
+#include "recipe/script_variables.h"
 #include "support/assert.h"
 #include "support/text.h"
 
@@ -212,6 +213,10 @@ class Evaluator {
   Result<Value> Name(const ExpressionNode& node) {
     if (std::optional<Value> value = scope_.Find(node.name)) return *std::move(value);
     Error error(ErrorCode::kInvalidInput, fmt::format("undefined name '{}'", node.name));
+    if (IsScriptVariable(node.name)) {
+      return std::move(error).WithHint(fmt::format(
+          "only the commands of a shell script know '{0}': write 'export X=${0}' there", node.name));
+    }
     if (node.name == "hash" || node.name == "build_number") {
       return std::move(error).WithHint(fmt::format("'{}' is known in 'build.string' only", node.name));
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "recipe/script_variables.h"
 #include "support/limits.h"
 
 namespace ptpkg::recipe {
@@ -73,7 +74,10 @@ std::optional<Value> Scope::FindPlatformName(const std::string& name) {
 std::optional<Value> Scope::Find(const std::string& name) {
   if (const auto found = defined_.find(name); found != defined_.end()) return found->second;
   if (std::optional<Value> value = variants_.Read(name)) return value;
-  return FindPlatformName(name);
+  if (std::optional<Value> value = FindPlatformName(name)) return value;
+  if (!script_variables_ || !IsScriptVariable(name)) return std::nullopt;
+  // With braces, so that what follows the template does not become part of the name.
+  return Value(fmt::format("${{{}}}", name));
 }
 
 std::vector<std::string> Scope::Names() const {
@@ -83,6 +87,7 @@ std::vector<std::string> Scope::Names() const {
   names.insert(names.end(), kFamilies.begin(), kFamilies.end());
   names.insert(names.end(), kArchitectures.begin(), kArchitectures.end());
   names.insert(names.end(), kPlatforms.begin(), kPlatforms.end());
+  if (script_variables_) names.insert(names.end(), ScriptVariables().begin(), ScriptVariables().end());
   return names;
 }
 

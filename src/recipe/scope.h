@@ -35,7 +35,8 @@ struct PinFacts {
   bool host_known = false;                  ///< `requirements.host` is evaluated.
 };
 
-/// Looks names up: the names of `context`, then the variant, then the platform.
+/// Looks names up: the names of `context`, then the variant, then the platform, then, where they are known,
+/// those of the build environment.
 class Scope {
  public:
   /// `variants` and `environment` are borrowed for the life of the scope.
@@ -46,6 +47,10 @@ class Scope {
   /// Adds or replaces a name of `context`.
   void Define(const std::string& name, Value value) { defined_.insert_or_assign(name, std::move(value)); }
   void Remove(const std::string& name) { defined_.erase(name); }
+
+  /// Whether the names of the build environment are known: "PREFIX" has the value "${PREFIX}", which a shell
+  /// expands. No name is at first.
+  void KnowScriptVariables(bool known) { script_variables_ = known; }
 
   /// Counts a value that an expression made, so that a short recipe cannot fill the memory. Errors (without
   /// span): kInvalidInput for one above limits::kValue, and once all of this scope are above
@@ -68,6 +73,7 @@ class Scope {
   VariantValues& variants_;
   const std::map<std::string, std::string>& environment_;
   std::map<std::string, Value> defined_;
+  bool script_variables_ = false;
   std::size_t spent_bytes_ = 0;
   PinFacts pins_;
 };

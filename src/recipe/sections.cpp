@@ -13,12 +13,6 @@
 namespace ptpkg::recipe {
 namespace {
 
-/// Variables of the build environment (docs/formats/build-environment.md) that a template may name.
-constexpr std::array<const char*, 17> kScriptVariables = {
-    "PREFIX",       "BUILD_PREFIX",     "SRC_DIR",  "RECIPE_DIR", "PKG_NAME",  "PKG_VERSION",
-    "PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH", "SUBDIR",     "CPU_COUNT", "SHLIB_EXT",
-    "PYTHON",       "PY_VER",           "SP_DIR",   "STDLIB_DIR", "CC"};
-
 Error At(ErrorCode code, std::string message, const SourceSpan& span) {
   return Error(code, std::move(message)).At(span);
 }
@@ -127,7 +121,7 @@ bool NamesScriptFile(const std::string& text) {
   return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
 }
 
-/// Whether the script of `section` is run by a shell, which alone knows what "$PREFIX" means.
+/// Whether the script of `section` is run by a shell, which alone knows what "${PREFIX}" means.
 bool RunByShell(const Node& section) {
   const Node* interpreter = section.Find("interpreter");
   if (interpreter == nullptr) return true;
@@ -135,38 +129,26 @@ bool RunByShell(const Node& section) {
   return std::find(kShells.begin(), kShells.end(), interpreter->raw) != kShells.end();
 }
 
-/// Lets the names that only the build environment knows stand in templates of a shell script.
-class ScriptVariables {
- public:
-  ScriptVariables(Scope& scope, const Node& section) : scope_(scope) {
-    if (!RunByShell(section)) return;
-    for (const char* name : kScriptVariables) {
-      if (scope_.Find(name)) continue;
-      scope_.Define(name, Value(std::string("$") + name));
-      defined_.emplace_back(name);
-    }
-  }
-  ~ScriptVariables() {
-    for (const std::string& name : defined_) scope_.Remove(name);
-  }
-  ScriptVariables(const ScriptVariables&) = delete;
-  ScriptVariables& operator=(const ScriptVariables&) = delete;
+/// The commands of a script; null gives none.
+Result<std::vector<std::string>> ReadCommands(Reader& reader, const Node* node, bool by_shell) {
+  std::vector<std::string> lines;
+  if (node == nullptr) return lines;
+  reader.scope().KnowScriptVariables(by_shell);
+  Result<std::vector<std::string>> read = reader.ReadTexts(*node);
+  reader.scope().KnowScriptVariables(false);
+  return read;
+}
 
- private:
-  Scope& scope_;
-  std::vector<std::string> defined_;
-};
-
-Result<void> ReadScriptMapping(Reader& reader, const Node& node, BuildScript& script) {
+Result<void> ReadScriptMapping(Reader& reader, const Node& node, std::string_view key, BuildScript& script) {
   if ((node.Find("file") != nullptr) == (node.Find("content") != nullptr)) {
-    return At(ErrorCode::kInvalidInput, "'build.script' has either 'file' or 'content'", node.span);
+    return At(ErrorCode::kInvalidInput, fmt::format("'{}' has either 'file' or 'content'", key), node.span);
   }
   PTPKG_TRY(script.file, reader.TextOf(&node, "file"));
-  PTPKG_TRY(script.lines, reader.TextsOf(&node, "content"));
+  PTPKG_TRY(script.lines, ReadCommands(reader, node.Find("content"), RunByShell(node)));
   if (const Node* interpreter = node.Find("interpreter")) {
     PTPKG_TRY(script.interpreter, reader.ReadText(*interpreter));
     if (script.interpreter.empty()) {
-      return At(ErrorCode::kInvalidInput, "'build.script.interpreter' is empty", interpreter->span);
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}.interpreter' is empty", key), interpreter->span);
     }
   } else if (script.file.ends_with(".py")) {
     script.interpreter = "python";
@@ -197,14 +179,13 @@ Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section) {
   return sources;
 }
 
-Result<BuildScript> ReadScript(Reader& reader, const Node* section) {
+Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_view key) {
   BuildScript script;
   if (section == nullptr) return script;
-  const ScriptVariables variables(reader.scope(), *section);
   if (section->kind == Node::Kind::kMapping) {
-    PTPKG_CHECK(ReadScriptMapping(reader, *section, script));
+    PTPKG_CHECK(ReadScriptMapping(reader, *section, key, script));
   } else {
-    PTPKG_TRY(script.lines, reader.ReadTexts(*section));
+    PTPKG_TRY(script.lines, ReadCommands(reader, section, true));
     if (section->kind == Node::Kind::kScalar && script.lines.size() == 1 &&
         NamesScriptFile(script.lines[0])) {
       script.file = script.lines[0];
@@ -212,7 +193,7 @@ Result<BuildScript> ReadScript(Reader& reader, const Node* section) {
       if (script.file.ends_with(".py")) script.interpreter = "python";
     }
   }
-  if (!script.file.empty()) PTPKG_CHECK(CheckRelative(script.file, *section, "build.script"));
+  if (!script.file.empty()) PTPKG_CHECK(CheckRelative(script.file, *section, key));
   return script;
 }
 

@@ -20,8 +20,9 @@ Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section);
 /// whose name is known. `build.skip` and `build.string` are read by evaluate.cpp.
 Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
 
-/// Names of the build environment may stand in the templates of a shell script: they become "$NAME".
-Result<BuildScript> ReadScript(Reader& reader, const Node* section);
+/// Names of the build environment may stand in the templates of a shell's commands: they become "${NAME}".
+/// `key` is the name of the section in messages: "build.script".
+Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_view key);
 
 /// requirements.build and .host: bare names take the version of the variant. Fills the scope's PinFacts.
 Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirements& requirements);

@@ -33,7 +33,7 @@ Result<PythonTest> ReadPythonTest(Reader& reader, const Node& node) {
 Result<ScriptTest> ReadScriptTest(Reader& reader, const Node& item) {
   ScriptTest test;
   const Node& script = *item.Find("script");
-  PTPKG_TRY(test.script, ReadScript(reader, &script));
+  PTPKG_TRY(test.script, ReadScript(reader, &script, "tests.script"));
   if (test.script.file.empty() && test.script.lines.empty()) {
     return InvalidTest("the script of a test is empty", script.span);
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "build/tool_table.h"
+#include "recipe/script_variables.h"
 #include "support/matchers.h"
 #include "support/paths.h"
 #include "support/test_env.h"
@@ -137,16 +139,27 @@ TEST_F(EnvironmentTest, VariantKeysDoNotReplaceVariablesButTheRecipeMay) {
   EXPECT_EQ(variables.at("toy_tile"), "64");
 }
 
-TEST_F(EnvironmentTest, IsDocumentedWhole) {
+TEST_F(EnvironmentTest, IsDocumentedWholeAndAllOfItIsKnownInScripts) {
   Python python;
   python.version = "3.11.2";
   python.is_virtual = true;
   tools_.python = python;
   mentioned_ = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
-  tools_.tools = {{.requirement = "ninja", .path = AbsPath::Literal("/usr/bin/ninja"), .variable = "CC"}};
+  const AbsPath program = AbsPath::Literal("/usr/bin/tool");
+  tools_.tools = {{.requirement = "ninja", .path = program, .variable = ""}};
+  for (const char* requirement : {"gcc", "gxx", "gfortran", "cuda-nvcc"}) {
+    tools_.tools.push_back({.requirement = requirement,
+                            .path = program,
+                            .variable = std::string(FindProvider(requirement)->variable)});
+  }
   ASSERT_OK_AND_ASSIGN(const std::string page,
                        ReadFile(env_->fs, test::Repository() / "docs/formats/build-environment.md"));
-  for (const auto& [name, value] : Make()) EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+  std::vector<std::string> names;
+  for (const auto& [name, value] : Make()) {
+    EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+    names.push_back(name);
+  }
+  EXPECT_THAT(names, ::testing::ElementsAreArray(recipe::ScriptVariables()));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 using ::ptpkg::test::FailsWith;
 using ::ptpkg::test::FakeVariants;
+using ::ptpkg::test::HasHint;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -122,7 +123,11 @@ TEST_F(EvaluateTest, ScriptsOfEveryForm) {
       {"build: {script: {content: import os, interpreter: python}}", {"import os"}, "", "python"},
       {"build:\n  script:\n    - ${{ 'x' if win }}\n    - y\n", {"y"}, "", "bash"},
       {"build:\n  script: ${{ PYTHON }} -m pip install . --prefix=${{ PREFIX }}\n",
-       {"$PYTHON -m pip install . --prefix=$PREFIX"},
+       {"${PYTHON} -m pip install . --prefix=${PREFIX}"},
+       "",
+       "bash"},
+      {"build: {script: {content: [\"${{ CXX }} -o ${{ PKG_NAME }}_x $CFLAGS ${{ HOME }}\"]}}",
+       {"${CXX} -o ${PKG_NAME}_x $CFLAGS ${HOME}"},
        "",
        "bash"},
   };
@@ -141,6 +146,28 @@ TEST_F(EvaluateTest, ScriptEnvironment) {
       const Evaluation evaluation,
       EvaluateBody("build:\n  script:\n    file: b.sh\n    env: {A: 1, B: \"x ${{ target }}\"}\n"));
   EXPECT_EQ(evaluation.recipe.script.env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "x c10"}}));
+}
+
+TEST_F(EvaluateTest, OnlyCommandsOfAShellKnowTheBuildEnvironment) {
+  // Nothing expands "${PREFIX}" in a variable of env, in a file's name or for Python: it would be put into
+  // the package as it is. rattler-build refuses these as well.
+  for (const char* body : {"build: {script: {content: a, env: {A: \"${{ PREFIX }}/x\"}}}\n",
+                           "build: {script: {file: \"${{ PREFIX }}.sh\"}}\n",
+                           "build: {script: {content: \"${{ PREFIX }}\", interpreter: python}}\n",
+                           "tests: [{script: {content: a, env: {A: \"${{ PREFIX }}/x\"}}}]\n",
+                           "source: {path: \"${{ PREFIX }}\"}\n"}) {
+    const auto evaluation = EvaluateBody(body);
+    EXPECT_THAT(evaluation, FailsWith(ErrorCode::kInvalidInput, "undefined name 'PREFIX'")) << body;
+    EXPECT_THAT(evaluation, HasHint(HasSubstr("write 'export X=$PREFIX' there"))) << body;
+  }
+}
+
+TEST_F(EvaluateTest, AVariantKeyGoesBeforeAVariableOfThatName) {
+  variants_ = FakeVariants({{"CC", Value("clang")}, {"CXX", Value("clangxx")}});
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
+                       EvaluateBody("build: {script: \"${{ CC }} ${{ FC }}\"}\n"));
+  EXPECT_THAT(evaluation.recipe.script.lines, ElementsAre("clang ${FC}"));
+  EXPECT_THAT(variants_.read, ElementsAre("CC")) << "a name that no template holds is not used";
 }
 
 TEST_F(EvaluateTest, BuildStringsVerbatimWithHash) {
@@ -274,7 +301,7 @@ TEST_F(EvaluateTest, Tests) {
   EXPECT_THAT(std::get<PythonTest>(tests[0]).imports, ElementsAre("toy", "toy.x"));
   EXPECT_TRUE(std::get<PythonTest>(tests[0]).pip_check);
   EXPECT_FALSE(std::get<PythonTest>(tests[1]).pip_check);
-  EXPECT_THAT(std::get<ScriptTest>(tests[2]).script.lines, ElementsAre("a", "b $PREFIX"));
+  EXPECT_THAT(std::get<ScriptTest>(tests[2]).script.lines, ElementsAre("a", "b ${PREFIX}"));
   EXPECT_THAT(Texts(std::get<ScriptTest>(tests[2]).requirements), ElementsAre("pytest >=7"));
   EXPECT_EQ(std::get<ScriptTest>(tests[3]).script.file, "run_test");
   EXPECT_EQ(std::get<ScriptTest>(tests[3]).script.interpreter, "sh");
@@ -336,6 +363,10 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"build: {number: -1}", "'build.number' is a whole number from 0 on, found '-1'"},
       {"build: {number: true}", "'build.number' is a whole number from 0 on, found 'true'"},
       {"build: {string: \"\"}", "the build string is empty"},
+      {"build: {script: {content: a, file: b}}", "'build.script' has either 'file' or 'content'"},
+      {"tests: [{script: {content: a, file: b}}]", "'tests.script' has either 'file' or 'content'"},
+      {"tests: [{script: {file: a, interpreter: \"\"}}]", "'tests.script.interpreter' is empty"},
+      {"tests: [{script: ../a.sh}]", "'tests.script' takes a relative path without '..', found '../a.sh'"},
       {"build: {prefix_detection: {ignore_binary_files: 1}}",
        "'ignore_binary_files' is true or false, found a number"},
       {"build: {variant: {down_prioritize_variant: many}}",

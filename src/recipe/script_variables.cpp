@@ -1,0 +1,69 @@
+#include "recipe/script_variables.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr auto kNames = std::to_array<std::string_view>({"BUILD_PREFIX",
+                                                         "CC",
+                                                         "CCACHE_DISABLE",
+                                                         "CFLAGS",
+                                                         "CMAKE_GENERATOR",
+                                                         "CMAKE_PREFIX_PATH",
+                                                         "CONDA_BUILD",
+                                                         "CONDA_BUILD_STATE",
+                                                         "CPPFLAGS",
+                                                         "CPU_COUNT",
+                                                         "CUDACXX",
+                                                         "CXX",
+                                                         "CXXFLAGS",
+                                                         "FC",
+                                                         "HOME",
+                                                         "LANG",
+                                                         "LC_ALL",
+                                                         "LDFLAGS",
+                                                         "PATH",
+                                                         "PIP_DISABLE_PIP_VERSION_CHECK",
+                                                         "PIP_NO_BUILD_ISOLATION",
+                                                         "PIP_NO_CACHE_DIR",
+                                                         "PIP_NO_DEPENDENCIES",
+                                                         "PIP_NO_INDEX",
+                                                         "PIP_REQUIRE_VIRTUALENV",
+                                                         "PIP_ROOT_USER_ACTION",
+                                                         "PKG_BUILDNUM",
+                                                         "PKG_BUILD_STRING",
+                                                         "PKG_CONFIG_PATH",
+                                                         "PKG_HASH",
+                                                         "PKG_NAME",
+                                                         "PKG_VERSION",
+                                                         "PREFIX",
+                                                         "PWD",
+                                                         "PY3K",
+                                                         "PYTHON",
+                                                         "PYTHONDONTWRITEBYTECODE",
+                                                         "PYTHONHASHSEED",
+                                                         "PYTHONNOUSERSITE",
+                                                         "PY_VER",
+                                                         "RECIPE_DIR",
+                                                         "SHLIB_EXT",
+                                                         "SOURCE_DATE_EPOCH",
+                                                         "SP_DIR",
+                                                         "SRC_DIR",
+                                                         "STDLIB_DIR",
+                                                         "SUBDIR",
+                                                         "TMPDIR",
+                                                         "TZ",
+                                                         "VIRTUAL_ENV"});
+static_assert(std::is_sorted(kNames.begin(), kNames.end()));
+
+}  // namespace
+
+std::span<const std::string_view> ScriptVariables() { return kNames; }
+
+bool IsScriptVariable(std::string_view name) {
+  return std::binary_search(kNames.begin(), kNames.end(), name);
+}
+
+}  // namespace ptpkg::recipe

@@ -1,0 +1,15 @@
+#pragma once
+// Names of the build environment (docs/formats/build-environment.md). Layer: recipe.
+// build/environment.h gives them their values; its test holds both to this list.
+
+#include <span>
+#include <string_view>
+
+namespace ptpkg::recipe {
+
+/// Every variable that a build script may find, but the variant's keys and `script.env`. Sorted.
+std::span<const std::string_view> ScriptVariables();
+
+[[nodiscard]] bool IsScriptVariable(std::string_view name);
+
+}  // namespace ptpkg::recipe
