@@ -65,9 +65,8 @@ class RequirementsReader {
     if (node == nullptr) return names;
     PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
     for (const Reader::PlacedText& text : texts) {
-      if (!spec::CheckSpecName(text.text)) {
-        return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package name", text.text))
-            .At(text.node->span);
+      if (const Result<void> checked = spec::CheckSpecName(text.text); !checked) {
+        return Error(checked.error()).At(text.node->span);
       }
       names.push_back(text.text);
     }

@@ -11,6 +11,8 @@ namespace ptpkg::spec {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr const char* kSpecForm =
+    "write 'name', 'name version' or 'name version build', for example 'numpy >=1.21,<2'";
 
 /// The version and build fields of `text`. A version written with blanks around ',', '|', parentheses or
 /// after an operator is put together again.
@@ -47,9 +49,17 @@ void SplitBuild(std::vector<std::string>& fields) {
   fields.push_back(build);
 }
 
+/// Why `name` names no package; "NumPy" is what PyPI calls numpy.
+Error BadName(std::string_view text, std::string_view name, const Error& fault) {
+  Error error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a requirement: {}", text, fault.message()));
+  const std::string lower = ToLower(name);
+  if (lower == name || !CheckSpecName(lower)) return std::move(error).WithHint(kSpecForm);
+  return std::move(error).WithHint(fmt::format("did you mean '{}'?", lower));
+}
+
 Error BadSpec(std::string_view text, std::string_view why) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a requirement: {}", text, why))
-      .WithHint("write 'name', 'name version' or 'name version build', for example 'numpy >=1.21,<2'");
+      .WithHint(kSpecForm);
 }
 
 }  // namespace
@@ -67,7 +77,7 @@ Result<MatchSpec> MatchSpec::Parse(std::string_view text) {
   }
   const std::string_view name = MatchSpecName(text);
   if (Trim(text).empty()) return BadSpec(text, "it is empty");
-  if (!CheckSpecName(name)) return BadSpec(text, fmt::format("'{}' is not a package name", name));
+  if (const Result<void> checked = CheckSpecName(name); !checked) return BadName(text, name, checked.error());
   std::vector<std::string> fields = Fields(Trim(text).substr(name.size()));
   SplitBuild(fields);
   if (fields.size() > 2) return BadSpec(text, "it has more than three fields");
