@@ -7,6 +7,7 @@
 
 #include "build/replace_path.h"
 #include "source/walk.h"
+#include "spec/entry_point.h"
 #include "support/console_script.h"
 #include "support/csv.h"
 #include "support/parallel.h"
@@ -36,10 +37,6 @@ bool IsJunk(const RelPath& path) {
 bool MatchesAny(const std::vector<std::string>& globs, const RelPath& path) {
   return std::any_of(globs.begin(), globs.end(),
                      [&](const std::string& glob) { return GlobMatch(glob, path.str()); });
-}
-
-std::string EntryPointName(std::string_view entry_point) {
-  return std::string(Trim(entry_point.substr(0, entry_point.find('='))));
 }
 
 class Processor {
@@ -168,8 +165,10 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
   std::vector<RelPath> selected;
   std::set<std::string> entry_points;
   if (recipe.noarch_python) {
-    for (const std::string& point : recipe.python_entry_points)
-      entry_points.insert("bin/" + EntryPointName(point));
+    for (const std::string& text : recipe.python_entry_points) {
+      PTPKG_TRY(const spec::EntryPoint point, spec::ParseEntryPoint(text));
+      entry_points.insert("bin/" + point.name);
+    }
   }
   for (const RelPath& path : added) {
     if (path.str().find("/dist-packages/") != std::string::npos) {
@@ -189,16 +188,14 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
 Result<void> WriteEntryPoints(Env& env, const recipe::Recipe& recipe, const WorkLayout& layout) {
   if (recipe.noarch_python) return Ok();
   const std::string prefix = layout.prefix.str();
-  for (const std::string& point : recipe.python_entry_points) {
-    const std::string_view target = Trim(std::string_view(point).substr(point.find('=') + 1));
-    const std::size_t colon = target.find(':');
-    PTPKG_TRY(const RelPath name, RelPath::Parse("bin/" + EntryPointName(point)));
-    const std::string text = ConsoleScriptText({.prefix = prefix,
-                                                .module = Trim(target.substr(0, colon)),
-                                                .object = Trim(target.substr(colon + 1))});
-    PTPKG_CHECK(env.fs.MakeDirs((layout.prefix / name).Parent()));
-    PTPKG_CHECK(WriteFile(env.fs, layout.prefix / name, text));
-    PTPKG_CHECK(env.fs.SetMode(layout.prefix / name, 0755));
+  for (const std::string& text : recipe.python_entry_points) {
+    PTPKG_TRY(const spec::EntryPoint point, spec::ParseEntryPoint(text));
+    const AbsPath program = layout.prefix / "bin" / point.name;
+    PTPKG_CHECK(env.fs.MakeDirs(program.Parent()));
+    PTPKG_CHECK(
+        WriteFile(env.fs, program,
+                  ConsoleScriptText({.prefix = prefix, .module = point.module, .object = point.object})));
+    PTPKG_CHECK(env.fs.SetMode(program, 0755));
   }
   return Ok();
 }

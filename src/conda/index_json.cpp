@@ -5,6 +5,7 @@
 
 #include "conda/names.h"
 #include "spec/build_string.h"
+#include "spec/entry_point.h"
 #include "spec/match_spec.h"
 #include "spec/names.h"
 #include "support/hash.h"
@@ -32,23 +33,6 @@ void AddPlatform(Json& index, const std::string& subdir) {
   index["arch"] = MachineOf(parts.back());
 }
 
-/// "name = package.module:function"; conda writes a script of that name into bin/.
-Result<void> CheckEntryPoint(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  const std::string_view name = Trim(text.substr(0, equals));
-  const std::string_view target = equals == std::string_view::npos ? "" : Trim(text.substr(equals + 1));
-  const std::size_t colon = target.find(':');
-  const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string_view::npos;
-  const auto words = [](std::string_view part) {
-    return !part.empty() && part.find_first_of(" \t\r\n'\"();#\\") == std::string_view::npos;
-  };
-  if (!one_component || colon == std::string_view::npos || !words(target.substr(0, colon)) ||
-      !words(target.substr(colon + 1))) {
-    return Invalid(fmt::format("entry point '{}' is not of the form 'name = module:function'", text));
-  }
-  return Ok();
-}
-
 Result<void> CheckNoarch(const PackageMetadata& metadata) {
   if (metadata.noarch_python && metadata.subdir != "noarch") {
     return Invalid(fmt::format("a noarch python package cannot have subdir '{}'", metadata.subdir));
@@ -56,7 +40,7 @@ Result<void> CheckNoarch(const PackageMetadata& metadata) {
   if (!metadata.noarch_python && !metadata.entry_points.empty()) {
     return Invalid("entry points belong to a noarch python package only");
   }
-  for (const std::string& entry_point : metadata.entry_points) PTPKG_CHECK(CheckEntryPoint(entry_point));
+  for (const std::string& text : metadata.entry_points) PTPKG_CHECK(spec::ParseEntryPoint(text));
   return Ok();
 }
 

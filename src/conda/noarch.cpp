@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 
 #include "conda/prefix.h"
+#include "spec/entry_point.h"
 #include "support/console_script.h"
-#include "support/text.h"
 
 namespace ptpkg::conda {
 namespace {
@@ -58,19 +58,11 @@ RelPath FromNoarch(const RelPath& path, const std::string& python_version) {
 }
 
 Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const std::string& prefix) {
-  const std::size_t equals = entry_point.find('=');
-  const std::size_t colon = entry_point.find(':', equals == std::string::npos ? 0 : equals);
-  const auto broken =
-      Error(ErrorCode::kCorrupt,
-            fmt::format("entry point '{}' is not of the form 'name = module:function'", entry_point));
-  if (equals == std::string::npos || colon == std::string::npos) return broken;
-  const std::string name(Trim(std::string_view(entry_point).substr(0, equals)));
-  const std::string_view module = Trim(std::string_view(entry_point).substr(equals + 1, colon - equals - 1));
-  const std::string_view function = Trim(std::string_view(entry_point).substr(colon + 1));
-  const bool one_component = RelPath::Parse(name).has_value() && name.find('/') == std::string::npos;
-  if (!one_component || module.empty() || function.empty()) return broken;
-  const std::string text = ConsoleScriptText({.prefix = prefix, .module = module, .object = function});
-  return EntryPointScript{name, FirstLines(prefix) + text.substr(text.find('\n') + 1)};
+  const Result<spec::EntryPoint> point = spec::ParseEntryPoint(entry_point);
+  if (!point) return Error(ErrorCode::kCorrupt, point.error().message());
+  const std::string text =
+      ConsoleScriptText({.prefix = prefix, .module = point->module, .object = point->object});
+  return EntryPointScript{point->name, FirstLines(prefix) + text.substr(text.find('\n') + 1)};
 }
 
 }  // namespace ptpkg::conda

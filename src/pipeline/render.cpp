@@ -6,6 +6,7 @@
 #include "support/json.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
+#include "wheel/requirement.h"
 
 namespace ptpkg::pipeline {
 
@@ -26,16 +27,23 @@ Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   return file;
 }
 
+Result<void> CheckWheelRequirement(const std::string& text) {
+  const Result<wheel::Requirement> parsed = wheel::ParseRequirement(text);
+  return parsed ? Ok() : Result<void>(parsed.error());
+}
+
 }  // namespace
 
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
   std::vector<recipe::Recipe> all;
   for (const AbsPath& path : request.recipes) {
     PTPKG_TRY(const AbsPath file, RecipeFile(env, path));
-    PTPKG_TRY(std::vector<recipe::Recipe> recipes, variant::Render(env.fs, file,
-                                                                   {.variant_files = request.variant_files,
-                                                                    .select = request.select,
-                                                                    .variables = env.variables}));
+    PTPKG_TRY(std::vector<recipe::Recipe> recipes,
+              variant::Render(env.fs, file,
+                              {.variant_files = request.variant_files,
+                               .select = request.select,
+                               .variables = env.variables,
+                               .check_wheel_requirement = CheckWheelRequirement}));
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
   }
   return all;

@@ -7,6 +7,7 @@
 
 #include "recipe/reader.h"
 #include "recipe/sections.h"
+#include "spec/build_string.h"
 #include "spec/names.h"
 #include "spec/version.h"
 #include "support/text.h"
@@ -66,7 +67,8 @@ class RecipeEvaluator {
                                     noarch_ ? RunPins() : input_.run_pins, recipe.requirements));
     PTPKG_TRY(recipe.about, ReadAbout(reader_, root_.Find("about")));
     PTPKG_TRY(recipe.tests, ReadTests(reader_, root_.Find("tests")));
-    PTPKG_TRY(recipe.ptpkg, ReadPtpkgExtra(reader_, FindIn(root_.Find("extra"), "ptpkg")));
+    PTPKG_TRY(recipe.ptpkg,
+              ReadPtpkgExtra(reader_, FindIn(root_.Find("extra"), "ptpkg"), input_.check_wheel_requirement));
     PTPKG_TRY(const std::vector<std::string> allowed,
               reader_.TextsOf(FindIn(build, "dynamic_linking"), "missing_dso_allowlist"));
     recipe.ptpkg.allow_unresolved.insert(recipe.ptpkg.allow_unresolved.end(), allowed.begin(), allowed.end());
@@ -154,6 +156,12 @@ class RecipeEvaluator {
           .At(version->span)
           .WithHint("'-' separates the parts of a package's file name; write '_' or '.'");
     }
+    // conda reads what this refuses, but CEP 26 and CEP 33 let nobody write it.
+    if (const Result<void> checked = spec::CheckVersion(recipe.version); !checked) {
+      const std::string lower = ToLower(recipe.version);
+      Error error = Error(checked.error()).At(version->span);
+      return spec::CheckVersion(lower) ? std::move(error).WithHint(fmt::format("write '{}'", lower)) : error;
+    }
     scope_.pins().name = recipe.name;
     scope_.pins().version = recipe.version;
     return Ok();
@@ -213,19 +221,12 @@ class RecipeEvaluator {
       PTPKG_CHECK(text ? Ok() : Result<void>(text.error()));
       recipe.build_string = *text;
     }
-    const std::string& text = recipe.build_string;
-    const auto bad = std::find_if_not(text.begin(), text.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-             c == '.' || c == '+';
-    });
-    if (text.empty() || bad != text.end()) {
-      const std::string what =
-          text.empty() ? "the build string is empty" : fmt::format("a build string cannot hold '{}'", *bad);
-      return Error(ErrorCode::kInvalidInput, what)
+    if (const Result<void> checked = spec::CheckBuildString(recipe.build_string); !checked) {
+      return Error(checked.error())
           .At(node != nullptr ? node->span : root_.span)
-          .WithHint("build strings hold letters, digits, '_', '.' and '+'");
+          .WithHint("build strings are at most 64 letters, digits, '_', '.' and '+'");
     }
-    scope_.pins().build_string = text;
+    scope_.pins().build_string = recipe.build_string;
     return Ok();
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 // From the recipe as written to plain values, for one variant. Layer: recipe.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "spec/pin.h"
 
 namespace ptpkg::recipe {
+
+/// Errors: kInvalidInput for a text that breaks the rule.
+using TextCheck = std::function<Result<void>(const std::string&)>;
 
 struct EvaluationInput {
   std::string target_platform;
@@ -21,6 +25,9 @@ struct EvaluationInput {
   std::string string_prefix;  ///< "py311" of the default build string.
   /// Packages whose version in the host environment bounds a bare requirement of the same name in `run`.
   std::map<std::string, spec::PinBounds> run_pins;
+  /// Whether a text is a requirement as a wheel states it, asked of extra.ptpkg.wheel.requires: wheel/ knows,
+  /// which recipe/ may not include. None: whatever it is.
+  TextCheck check_wheel_requirement = {};
 };
 
 struct Evaluation {

@@ -69,9 +69,22 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
   return rule;
 }
 
+Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, const TextCheck& check) {
+  std::vector<std::string> requirements;
+  if (node == nullptr) return requirements;
+  PTPKG_TRY(std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
+  for (Reader::PlacedText& text : texts) {
+    if (const Result<void> checked = check ? check(text.text) : Ok(); !checked) {
+      return Error(checked.error()).At(text.node->span);
+    }
+    requirements.push_back(std::move(text.text));
+  }
+  return requirements;
+}
+
 }  // namespace
 
-Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section) {
+Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement) {
   PtpkgExtra extra;
   if (section == nullptr) return extra;
   if (const Node* formats = section->Find("formats")) {
@@ -90,7 +103,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section) {
   }
   const Node* wheel = section->Find("wheel");
   PTPKG_TRY(extra.wheel_name, reader.TextOf(wheel, "name"));
-  PTPKG_TRY(extra.wheel_requires, reader.TextsOf(wheel, "requires"));
+  PTPKG_TRY(extra.wheel_requires, ReadRequires(reader, FindIn(wheel, "requires"), check_requirement));
   PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
   PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
   PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));

@@ -143,7 +143,7 @@ struct Recipe {
   bool skip = false;
   std::vector<Source> sources;
   BuildScript script;
-  std::vector<std::string> python_entry_points;  ///< "name = module:function".
+  std::vector<std::string> python_entry_points;  ///< As spec::EntryPoint::str().
   std::vector<std::string> files_include;        ///< build.files; empty = all.
   std::vector<std::string> files_exclude;
   std::vector<std::string> track_features;  ///< From build.variant.down_prioritize_variant: "name-p-0", …

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fmt/core.h>
 
+#include "spec/entry_point.h"
 #include "support/path.h"
-#include "support/text.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -87,15 +87,9 @@ Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* nod
   if (node == nullptr) return points;
   PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
   for (const Reader::PlacedText& text : texts) {
-    const std::size_t equals = text.text.find('=');
-    const std::size_t colon = text.text.find(':');
-    if (equals == std::string::npos || colon == std::string::npos || colon < equals) {
-      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not an entry point", text.text),
-                text.node->span)
-          .WithHint("write 'command = package.module:function'");
-    }
-    points.push_back(fmt::format("{} = {}", Trim(std::string_view(text.text).substr(0, equals)),
-                                 Trim(std::string_view(text.text).substr(equals + 1))));
+    const Result<spec::EntryPoint> point = spec::ParseEntryPoint(text.text);
+    if (!point) return Error(point.error()).At(text.node->span);
+    points.push_back(point->str());
   }
   return points;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "recipe/evaluate.h"
 #include "recipe/reader.h"
 #include "recipe/recipe.h"
 #include "spec/pin.h"
@@ -42,7 +43,7 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section);
 /// A list of requirements as they are written; null gives none.
 Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node);
 
-/// extra.ptpkg.
-Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section);
+/// extra.ptpkg; `check_requirement`: of EvaluationInput.
+Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement);
 
 }  // namespace ptpkg::recipe

@@ -135,8 +135,9 @@ class Renderer {
 
   Result<recipe::Evaluation> Evaluate(ChosenValues& values, const std::string& hash,
                                       const std::string& prefix) {
-    const recipe::EvaluationInput input{options_.target_platform, values, options_.variables, hash, prefix,
-                                        config_.run_pins};
+    const recipe::EvaluationInput input{
+        options_.target_platform,        values, options_.variables, hash, prefix, config_.run_pins,
+        options_.check_wheel_requirement};
     return recipe::Evaluate(document_, input);
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recipe/document.h"
+#include "recipe/evaluate.h"
 #include "recipe/recipe.h"
 #include "support/fs.h"
 
@@ -19,7 +20,8 @@ struct RenderOptions {
   /// no variant has is kInvalidInput, with the nearest match.
   std::map<std::string, std::vector<std::string>> select;
   std::string target_platform = "linux-64";
-  std::map<std::string, std::string> variables;  ///< For env.get() and env.exists().
+  std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
+  recipe::TextCheck check_wheel_requirement = {};  ///< Of recipe::EvaluationInput.
 };
 
 /// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;

@@ -129,6 +129,21 @@ class Recipe(harness.Case):
             found.append((self.extract_package(package, self.scratch / package.stem) / "share/toy.txt").read_text())
         self.assertEqual(sorted(found), ["[sour]\n", "[sweet]\n"])
 
+    def test_what_no_package_may_hold_is_said_before_the_build(self):
+        root = self.scratch / "recipe"
+        root.mkdir()
+        for version, body, place, message in (
+                ("1.0RC1", "", "1:30", "version '1.0RC1' may hold only a-z"),
+                ("20260101123456", "", "1:30", "holds a number above 2147483647"),
+                ("1", f"build: {{string: {'a' * 65}}}\n", "2:17", "is longer than 64 characters"),
+                ("1", "build: {python: {entry_points: [a/b = m:f]}}\n", "2:33", "'a/b' cannot be the name"),
+                ("1", 'extra: {ptpkg: {wheel: {requires: ["numpy >>1"]}}}\n', "2:36", "numpy >>1")):
+            with self.subTest(message):
+                (root / "recipe.yaml").write_text(f'package: {{name: toy, version: "{version}"}}\n{body}')
+                done = self.ptpkg("render", root, exit_code=3)
+                self.assertIn(f"recipe.yaml:{place}: error: ", done.stderr)
+                self.assertIn(message, done.stderr)
+
     def test_a_failing_test_keeps_the_package_back(self):
         output = self.scratch / "dist"
         script = "mkdir -p $PREFIX/share && echo 42 > $PREFIX/share/answer"

@@ -21,8 +21,13 @@ class EvaluateTest : public ::testing::Test {
  protected:
   Result<Evaluation> EvaluateText(const std::string& text) {
     PTPKG_TRY(const Document document, ParseDocument(text, AbsPath::Literal("/r/recipe.yaml")));
-    return Evaluate(document,
-                    {"linux-64", variants_, environment_, "1234567", "py311", {{"python", {"x.x", "x.x"}}}});
+    return Evaluate(document, {"linux-64",
+                               variants_,
+                               environment_,
+                               "1234567",
+                               "py311",
+                               {{"python", {"x.x", "x.x"}}},
+                               check_wheel_requirement_});
   }
   Result<Evaluation> EvaluateBody(const std::string& body) {
     return EvaluateText("package:\n  name: toy\n  version: \"1.2.3\"\n" + body);
@@ -38,6 +43,7 @@ class EvaluateTest : public ::testing::Test {
                           {"zlib", Value(std::int64_t{1})},
                           {"target", Value("c10")}}};
   std::map<std::string, std::string> environment_;
+  TextCheck check_wheel_requirement_;
 };
 
 TEST_F(EvaluateTest, DefaultsOfAMinimalRecipe) {
@@ -362,7 +368,7 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"build: {script: {content: \"x ${{ PREFIX }}\", interpreter: python}}", "undefined name 'PREFIX'"},
       {"build: {number: -1}", "'build.number' is a whole number from 0 on, found '-1'"},
       {"build: {number: true}", "'build.number' is a whole number from 0 on, found 'true'"},
-      {"build: {string: \"\"}", "the build string is empty"},
+      {"build: {string: \"\"}", "build string is empty"},
       {"build: {script: {content: a, file: b}}", "'build.script' has either 'file' or 'content'"},
       {"tests: [{script: {content: a, file: b}}]", "'tests.script' has either 'file' or 'content'"},
       {"tests: [{script: {file: a, interpreter: \"\"}}]", "'tests.script.interpreter' is empty"},
@@ -396,6 +402,20 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
     ASSERT_THAT(evaluation, FailsWith(ErrorCode::kInvalidInput, message));
     EXPECT_TRUE(evaluation.error().span().has_value());
   }
+}
+
+TEST_F(EvaluateTest, AsksWhatAWheelRequires) {
+  // Else the wheel would fail after the build.
+  const char* body = "extra: {ptpkg: {wheel: {requires: [\"numpy >=1\", \"numpy >>1\"]}}}\n";
+  ASSERT_OK(EvaluateBody(body));
+  check_wheel_requirement_ = [](const std::string& text) -> Result<void> {
+    if (text == "numpy >=1") return Ok();
+    return Error(ErrorCode::kInvalidInput, "no requirement");
+  };
+  const auto evaluation = EvaluateBody(body);
+  ASSERT_THAT(evaluation, FailsWith(ErrorCode::kInvalidInput, "no requirement"));
+  EXPECT_EQ(evaluation.error().span()->line, 4U);
+  EXPECT_EQ(evaluation.error().span()->column, 49U);
 }
 
 TEST_F(EvaluateTest, RefusesAVersionThatCannotBeInAFileName) {
