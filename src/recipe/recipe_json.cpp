@@ -154,6 +154,12 @@ Json RunExportsToJson(const RunExports& exports) {
       .Take();
 }
 
+Json SourcesToJson(const std::vector<Source>& sources) {
+  Json array = Json::array();
+  for (const Source& source : sources) array.push_back(SourceToJson(source));
+  return array;
+}
+
 Json TestsToJson(const std::vector<Test>& tests) {
   Json array = Json::array();
   for (const Test& test : tests) {
@@ -163,12 +169,10 @@ Json TestsToJson(const std::vector<Test>& tests) {
 }
 
 Json RecipeToJson(const Recipe& recipe) {
-  Json sources = Json::array();
-  for (const Source& source : recipe.sources) sources.push_back(SourceToJson(source));
   return Members()
       .Add("schema_version", 1)
       .Add("package", Json{{"name", recipe.name}, {"version", recipe.version}})
-      .Add("source", std::move(sources))
+      .Add("source", SourcesToJson(recipe.sources))
       .Add("build", BuildToJson(recipe))
       .Add("requirements", RequirementsToJson(recipe.requirements))
       .Add("tests", TestsToJson(recipe.tests))

@@ -10,6 +10,9 @@ namespace ptpkg::recipe {
 /// Every key that has a value, as a recipe of format v1 would say it.
 Json RecipeToJson(const Recipe& recipe);
 
+/// The items of `source:`.
+Json SourcesToJson(const std::vector<Source>& sources);
+
 /// The items of `tests:`.
 Json TestsToJson(const std::vector<Test>& tests);
 

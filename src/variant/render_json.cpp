@@ -6,26 +6,6 @@
 #include "support/json.h"
 
 namespace ptpkg::variant {
-namespace {
-
-Json SourcesToJson(const std::vector<recipe::Source>& sources) {
-  Json array = Json::array();
-  for (const recipe::Source& source : sources) {
-    Json item = Json::object();
-    if (source.urls.empty()) {
-      item["path"] = source.path;
-    } else {
-      item["url"] = source.urls;
-    }
-    if (source.sha256) item["sha256"] = source.sha256->Hex();
-    if (!source.patches.empty()) item["patches"] = source.patches;
-    if (!source.target_directory.empty()) item["target_directory"] = source.target_directory;
-    array.push_back(std::move(item));
-  }
-  return array;
-}
-
-}  // namespace
 
 Json RenderedToJson(const recipe::Recipe& recipe) {
   Json json = Json::object();
@@ -47,9 +27,10 @@ Json RenderedToJson(const recipe::Recipe& recipe) {
                           {"run", recipe::SpecsToJson(recipe.requirements.run)},
                           {"run_constraints", recipe::SpecsToJson(recipe.requirements.run_constraints)},
                           {"run_exports", recipe::RunExportsToJson(recipe.requirements.run_exports)}};
-  json["sources"] = SourcesToJson(recipe.sources);
+  json["sources"] = recipe::SourcesToJson(recipe.sources);
   json["license"] = recipe.about.license;
-  json["formats"] = recipe.ptpkg.formats;
+  // Without a list the build decides: only it knows whether there is something to make a wheel of.
+  json["formats"] = recipe.ptpkg.formats_given ? Json(recipe.ptpkg.formats) : Json(nullptr);
   return json;
 }
 
