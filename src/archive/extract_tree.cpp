@@ -13,7 +13,6 @@
 namespace ptpkg::archive {
 namespace {
 
-constexpr std::uint64_t kRatioFromBytes = 64ULL << 20U;
 constexpr std::size_t kWriteBytes = 256U << 10U;
 constexpr int kMaxLinkHops = 40;  // path_resolution(7)
 constexpr std::size_t kMaxLinkBytes = 4096;
@@ -168,7 +167,7 @@ Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
     return Error(ErrorCode::kCorrupt,
                  fmt::format("'{}' unpacks to more than {} bytes", archive_, options_.limits.max_bytes));
   }
-  if (packed_bytes_ != 0 && total > kRatioFromBytes && total / options_.limits.max_ratio > packed_bytes_) {
+  if (packed_bytes_ != 0 && options_.limits.IsBomb(total, packed_bytes_)) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}' unpacks to more than {} times its size", archive_,
                                                   options_.limits.max_ratio))
         .WithHint("such archives are made to fill disks; unpack it by hand if you trust it");

@@ -10,9 +10,6 @@
 namespace ptpkg::conda {
 namespace {
 
-// archive::ExtractLimits: the ratio is checked from here on, since a small text may shrink a thousandfold.
-constexpr std::uint64_t kRatioFrom = 64U << 20U;
-
 /// What one archive may still unpack to; shared by the parts of a .conda.
 struct Budget {
   archive::ExtractLimits limits;
@@ -22,8 +19,7 @@ struct Budget {
 
   Result<void> AddBytes(std::uint64_t count) {
     unpacked_bytes += count;
-    const bool dense = unpacked_bytes > kRatioFrom && unpacked_bytes / limits.max_ratio > packed_bytes;
-    if (unpacked_bytes <= limits.max_bytes && !dense) return Ok();
+    if (unpacked_bytes <= limits.max_bytes && !limits.IsBomb(unpacked_bytes, packed_bytes)) return Ok();
     return Error(ErrorCode::kCorrupt, fmt::format("{} bytes unpack to more than {}: a decompression bomb",
                                                   packed_bytes, unpacked_bytes));
   }
