@@ -4,20 +4,21 @@
 #include <array>
 
 #include "support/text.h"
+#include "verify/system_libraries_text.h"  // generated from data/system_libraries.txt
 
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::array<std::string_view, 42> kSystem = {
-    "ld-linux*.so.*",    "ld64.so.*",           "ld-musl-*.so.1",      "linux-vdso.so.1",  "libc.so.6",
-    "libm.so.6",         "libmvec.so.1",        "libdl.so.2",          "libpthread.so.0",  "librt.so.1",
-    "libutil.so.1",      "libresolv.so.2",      "libnsl.so.1",         "libanl.so.1",      "libcrypt.so.1",
-    "libthread_db.so.1", "libgcc_s.so.1",       "libstdc++.so.6",      "libatomic.so.1",   "libz.so.1",
-    "libexpat.so.1",     "libX11.so.6",         "libX11-xcb.so.1",     "libXext.so.6",     "libXrender.so.1",
-    "libICE.so.6",       "libSM.so.6",          "libxcb.so.1",         "libXi.so.6",       "libXfixes.so.3",
-    "libXcursor.so.1",   "libXrandr.so.2",      "libGL.so.1",          "libEGL.so.1",      "libGLX.so.0",
-    "libOpenGL.so.0",    "libgobject-2.0.so.0", "libgthread-2.0.so.0", "libglib-2.0.so.0", "libc.musl-*.so.1",
-    "libdrm.so.2",       "libnss_*.so.2"};
+/// The lines of `text` that are no comments; they point into it.
+std::vector<std::string_view> Lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.empty() && line.front() != '#') lines.push_back(line);
+  }
+  return lines;
+}
 
 constexpr std::array<std::string_view, 8> kDriver = {"libcuda.so.1",
                                                      "libnvidia-ml.so.1",
@@ -114,7 +115,10 @@ constexpr std::array<Provider, 74> kProviders = {{
 
 }  // namespace
 
-std::span<const std::string_view> SystemLibraries() { return kSystem; }
+std::span<const std::string_view> SystemLibraries() {
+  static const std::vector<std::string_view> kSystem = Lines(kSystemLibrariesText);
+  return kSystem;
+}
 std::span<const std::string_view> DriverLibraries() { return kDriver; }
 std::span<const std::string_view> OpenMpLibraries() { return kOpenMp; }
 std::span<const Provider> Providers() { return kProviders; }
