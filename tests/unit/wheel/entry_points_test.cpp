@@ -26,9 +26,6 @@ TEST(EntryPoints, ReadsGroupsCommentsAndExtras) {
                           EntryPoint{"my.plugins", "a", "pkg", "", {}})));
   EXPECT_TRUE((*points)[0].IsScript());
   EXPECT_FALSE((*points)[1].IsScript());
-  EXPECT_EQ(FormatEntryPoints(*points),
-            "[console_scripts]\ntorchrun = torch.distributed.run:main\n\n[my.plugins]\na = pkg\n"
-            "b = pkg.mod:Class.make [extra1,extra2]\n");
 }
 
 TEST(EntryPoints, SaysWhereItIsMalformed) {
