@@ -81,8 +81,9 @@ class ZstdSink final : public CodecSink {
   /// After the first call failed for want of threads, which libzstd starts in it: asks for fewer.
   Result<void> TakeFewerWorkers() {
     if (workers_ == 1) {
-      return Error(ErrorCode::kIo, "no thread can be started for compression")
-          .WithHint("raise the limit on processes (ulimit -u), or end other programs");
+      // libzstd has one error for both.
+      return Error(ErrorCode::kIo, "compression finds no memory, or no thread can be started for it")
+          .WithHint("free memory or raise the limits (ulimit -v, -u), or end other programs");
     }
     workers_ /= 2;
     ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
