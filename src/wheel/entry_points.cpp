@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
+#include <tuple>
 
 #include "support/text.h"
 
@@ -87,6 +88,24 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
     points.push_back(std::move(point));
   }
   return points;
+}
+
+std::string FormatEntryPoints(std::vector<EntryPoint> entry_points) {
+  std::sort(entry_points.begin(), entry_points.end(), [](const EntryPoint& left, const EntryPoint& right) {
+    return std::tie(left.group, left.name) < std::tie(right.group, right.name);
+  });
+  std::string out;
+  std::string group;
+  for (const EntryPoint& point : entry_points) {
+    if (point.group != group) {
+      out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", point.group);
+      group = point.group;
+    }
+    out += fmt::format("{} = {}{}{}{}\n", point.name, point.module,
+                       point.object.empty() ? "" : ":" + point.object, point.extras.empty() ? "" : " ",
+                       point.extras.empty() ? "" : "[" + Join(point.extras, ",") + "]");
+  }
+  return out;
 }
 
 }  // namespace ptpkg::wheel

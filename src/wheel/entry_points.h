@@ -25,5 +25,7 @@ struct EntryPoint {
 /// In written order. Errors: kInvalidInput at `name`:line for a line outside a group, without '=', with an
 /// object reference that is no dotted name, or a name that its group already has.
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name);
+/// Groups and names sorted byte-wise; Parse gives back the sorted list.
+std::string FormatEntryPoints(std::vector<EntryPoint> entry_points);
 
 }  // namespace ptpkg::wheel
