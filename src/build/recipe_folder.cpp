@@ -6,10 +6,7 @@
 #include <set>
 
 #include "build/script.h"
-#include "recipe/recipe_json.h"
-#include "recipe/yaml_text.h"
 #include "source/walk.h"
-#include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
 
@@ -174,26 +171,16 @@ Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPat
   return Ok();
 }
 
-Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::CondaOutput& output,
                                                        const std::string& written,
                                                        const RecipeFolder& folder) {
   std::map<std::string, std::string> files;
   PTPKG_TRY(auto small, SmallFiles(env, folder));
   for (auto& [name, text] : small) files.emplace("recipe/" + name, std::move(text));
   files["recipe/recipe.yaml"] = written;
-  files["recipe/rendered_recipe.yaml"] = recipe::YamlText(recipe::RecipeToJson(recipe));
-  files["recipe/variant_config.yaml"] = recipe::YamlText(Json(recipe.variant));
+  files["recipe/rendered_recipe.yaml"] = output.rendered_recipe_yaml;
+  files["recipe/variant_config.yaml"] = output.variant_config_yaml;
   return files;
-}
-
-std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe) {
-  std::vector<recipe::Test> tests;
-  for (const recipe::Test& test : recipe.tests) {
-    // About the package's files, which are fixed when it is packed.
-    if (!std::holds_alternative<recipe::ContentsTest>(test)) tests.push_back(test);
-  }
-  if (tests.empty()) return {};
-  return {{"tests/tests.yaml", recipe::YamlText(recipe::TestsToJson(tests))}};
 }
 
 Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,

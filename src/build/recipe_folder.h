@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/staged_tree.h"
-#include "recipe/recipe.h"
+#include "recipe/output.h"
 #include "support/env.h"
 
 namespace ptpkg::build {
@@ -32,13 +32,9 @@ Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPat
 /// info/recipe/ of a package, by name below info/: recipe.yaml as it was `written`, rendered_recipe.yaml
 /// (evaluated), variant_config.yaml (used keys), and the folder's files of at most 1 MiB. Errors: kRefused
 /// for a file that changed since it was hashed; kIo.
-Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::Recipe& recipe,
+Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::CondaOutput& output,
                                                        const std::string& written,
                                                        const RecipeFolder& folder);
-
-/// info/tests/ of a package, by name below info/: tests.yaml in the form of rattler-build. Empty without
-/// tests that an installed package can run.
-std::map<std::string, std::string> TestFiles(const recipe::Recipe& recipe);
 
 /// The texts in which names of variables are looked for (recipe/native_build.h): the build script, its
 /// environment's values, and the folder's files of at most 1 MiB. Errors: kRefused for a file that changed

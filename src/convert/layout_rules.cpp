@@ -2,11 +2,9 @@
 
 namespace ptpkg::convert {
 
-std::optional<std::vector<elf::PathRule>> LayoutRules(const recipe::Recipe& recipe, const std::string& name) {
-  const auto layout = recipe.ptpkg.layouts.find(name);
-  if (layout == recipe.ptpkg.layouts.end()) return std::nullopt;
+std::vector<elf::PathRule> LayoutRules(const recipe::Layout& layout) {
   std::vector<elf::PathRule> rules;
-  for (const recipe::LayoutRule& rule : layout->second) {
+  for (const recipe::LayoutRule& rule : layout) {
     rules.push_back(
         {.files = rule.files,
          .search_path = rule.rpath,

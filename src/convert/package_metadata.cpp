@@ -31,39 +31,39 @@ void AddRunExports(conda::PackageMetadata& metadata, const recipe::RunExports& e
 }
 
 /// ptpkg.json, if the recipe has something to say there.
-std::map<std::string, std::string> NoteFiles(const recipe::Recipe& recipe) {
-  const PackageNote note{.allow_unresolved = recipe.ptpkg.allow_unresolved};
+std::map<std::string, std::string> NoteFiles(const auto& output) {
+  const PackageNote note{.allow_unresolved = output.allow_unresolved};
   if (note.IsEmpty()) return {};
   return {{std::string(kPackageNoteName), FormatPackageNote(note)}};
 }
 
 }  // namespace
 
-conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
+conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
                                        const std::vector<std::string>& run_exports) {
   conda::PackageMetadata metadata;
-  metadata.name = recipe.name;
-  metadata.version = recipe.version;
-  metadata.build_string = recipe.build_string;
-  metadata.build_number = recipe.build_number;
-  metadata.subdir = recipe.subdir;
-  metadata.noarch_python = recipe.noarch_python;
-  metadata.track_features = recipe.track_features;
-  for (const recipe::MatchSpec& spec : recipe.requirements.run) metadata.depends.push_back(spec.str());
+  metadata.name = output.name;
+  metadata.version = output.version;
+  metadata.build_string = output.build_string;
+  metadata.build_number = output.build_number;
+  metadata.subdir = output.subdir;
+  metadata.noarch_python = output.noarch_python;
+  metadata.track_features = output.track_features;
+  for (const recipe::MatchSpec& spec : output.run) metadata.depends.push_back(spec.str());
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
-  for (const recipe::MatchSpec& spec : recipe.requirements.run_constraints)
-    metadata.constrains.push_back(spec.str());
-  AddRunExports(metadata, recipe.requirements.run_exports);
-  if (recipe.noarch_python) metadata.entry_points = recipe.python_entry_points;
-  metadata.license = recipe.about.license;
-  metadata.license_family = recipe.about.license_family;
-  SetUnlessEmpty(metadata.about, "home", recipe.about.homepage);
-  SetUnlessEmpty(metadata.about, "dev_url", recipe.about.repository);
-  SetUnlessEmpty(metadata.about, "doc_url", recipe.about.documentation);
-  SetUnlessEmpty(metadata.about, "summary", recipe.about.summary);
-  SetUnlessEmpty(metadata.about, "description", recipe.about.description);
-  metadata.hash_input = recipe.hash_input;
-  metadata.info_files = NoteFiles(recipe);
+  for (const recipe::MatchSpec& spec : output.run_constraints) metadata.constrains.push_back(spec.str());
+  AddRunExports(metadata, output.run_exports);
+  if (output.noarch_python) metadata.entry_points = output.python_entry_points;
+  metadata.license = output.about.license;
+  metadata.license_family = output.about.license_family;
+  SetUnlessEmpty(metadata.about, "home", output.about.homepage);
+  SetUnlessEmpty(metadata.about, "dev_url", output.about.repository);
+  SetUnlessEmpty(metadata.about, "doc_url", output.about.documentation);
+  SetUnlessEmpty(metadata.about, "summary", output.about.summary);
+  SetUnlessEmpty(metadata.about, "description", output.about.description);
+  metadata.hash_input = output.hash_input;
+  metadata.info_files = NoteFiles(output);
+  if (!output.tests_yaml.empty()) metadata.info_files.emplace("tests/tests.yaml", output.tests_yaml);
   return metadata;
 }
 
@@ -94,21 +94,22 @@ Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
                           .root_is_purelib = file.root_is_purelib};
 }
 
-Result<Distribution> DistributionOf(Env& env, const recipe::Recipe& recipe, const StagedTree& prefix) {
+Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output, const StagedTree& prefix) {
   const bool several = DistInfoFolders(prefix).size() > 1;
   PTPKG_TRY(Distribution distribution,
-            FindDistribution(env, prefix, several ? recipe.ptpkg.wheel_name : std::string()));
-  PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, recipe.python_entry_points),
+            FindDistribution(env, prefix, several ? output.wheel_name : std::string()));
+  PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, output.python_entry_points),
             "while adding build.python.entry_points");
   return distribution;
 }
 
-Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const Distribution& distribution) {
+Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
+                                            const Distribution& distribution) {
   PTPKG_TRY(WheelDescription description, DescribeWheelFile(distribution));
   PTPKG_TRY(description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
   PTPKG_TRY(wheel::Version built, wheel::ParseVersion(description.metadata.Get("Version")));
-  PTPKG_TRY(const wheel::Version wanted, wheel::ParseVersion(recipe.version),
+  PTPKG_TRY(const wheel::Version wanted, wheel::ParseVersion(output.version),
             "while comparing the recipe's version with the built distribution");
   // One conda version stands for "1.4.0+cpu" and "1.4.0+cu130": there the build string tells them apart.
   if (wanted.local.empty()) built.local.clear();
@@ -118,11 +119,11 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const 
                              wanted.str()))
         .WithHint("pass the recipe's version to the build (PKG_VERSION), or correct the recipe");
   }
-  if (!recipe.ptpkg.wheel_name.empty()) description.metadata.Set("Name", recipe.ptpkg.wheel_name);
-  for (const std::string& requirement : recipe.ptpkg.wheel_requires) {
+  if (!output.wheel_name.empty()) description.metadata.Set("Name", output.wheel_name);
+  for (const std::string& requirement : output.wheel_requires) {
     description.metadata.Add("Requires-Dist", requirement);
   }
-  description.dist_info = NoteFiles(recipe);
+  description.dist_info = NoteFiles(output);
   return description;
 }
 

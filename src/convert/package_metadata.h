@@ -7,14 +7,14 @@
 
 #include "conda/package.h"
 #include "convert/python_layout.h"
-#include "recipe/recipe.h"
+#include "recipe/output.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::convert {
 
-/// info/index.json, info/about.json and info/ptpkg.json of a recipe. `run_exports` come from packages of
-/// build and host.
-conda::PackageMetadata CondaMetadataOf(const recipe::Recipe& recipe,
+/// info/index.json, info/about.json, info/tests and info/ptpkg.json of a package. `run_exports` come from
+/// packages of build and host.
+conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
                                        const std::vector<std::string>& run_exports);
 
 struct WheelDescription {
@@ -25,11 +25,12 @@ struct WheelDescription {
 };
 /// The distribution of `prefix` that becomes the wheel: the only one, or of several the one that the recipe
 /// names; with build.python.entry_points among its own. Errors: those of FindDistribution, WithScripts.
-Result<Distribution> DistributionOf(Env& env, const recipe::Recipe& recipe, const StagedTree& prefix);
+Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output, const StagedTree& prefix);
 
 /// METADATA and tag of the staged distribution, with the recipe's name and requirements applied; ptpkg.json.
 /// Errors: kInvalidInput when the distribution's version is not the recipe's, or WHEEL is malformed.
-Result<WheelDescription> WheelDescriptionOf(const recipe::Recipe& recipe, const Distribution& distribution);
+Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
+                                            const Distribution& distribution);
 
 /// Files of info/ that go into the .dist-info of a wheel made of the package: ptpkg.json.
 std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info);

@@ -195,7 +195,8 @@ class BuildPlanner {
 
   static conda::PackageMetadata MetadataOf(const recipe::Recipe& recipe,
                                            const channel::Resolution& resolution) {
-    conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, resolution.run_exports);
+    conda::PackageMetadata metadata =
+        convert::CondaMetadataOf(recipe::CondaOutputOf(recipe), resolution.run_exports);
     metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
                                resolution.run_constrains.end());
     return metadata;
@@ -245,7 +246,7 @@ class BuildPlanner {
                                const channel::Resolution& resolution, const build::RecipeFolder& folder,
                                const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
-    node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
+    node.inputs["output"] = recipe::EncodeOutput(recipe::CondaOutputOf(recipe));
     node.inputs["formats"] = wanted.Packed();
     node.inputs["run exports"] = {{"depends", resolution.run_exports},
                                   {"constrains", resolution.run_constrains}};
@@ -257,19 +258,9 @@ class BuildPlanner {
 
   std::string AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
     graph::Node node = stages_.MakeNode("wheel", recipe.FileStem());
-    node.inputs["recipe"] = recipe::EncodeRecipe(WheelPart(recipe));
+    node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
     return AddPack(std::move(node), built);
-  }
-
-  /// What a wheel shows of its recipe: a new build number or another test leaves the wheel as it is.
-  static recipe::Recipe WheelPart(const recipe::Recipe& recipe) {
-    recipe::Recipe part;
-    part.name = recipe.name;
-    part.version = recipe.version;
-    part.subdir = recipe.subdir;
-    part.ptpkg = recipe.ptpkg;
-    return part;
   }
 
   std::string AddPack(graph::Node node, const std::string& built) {

@@ -53,39 +53,33 @@ Result<Staged> ReadStaged(Env& env, const NodeRun& run) {
   return staged;
 }
 
-Result<recipe::Recipe> ReadRecipe(const NodeRun& run) {
-  PTPKG_TRY(const Json encoded, run.Input("recipe"));
-  return recipe::DecodeRecipe(encoded, run.subject());
-}
-
-Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const recipe::Recipe& recipe,
+Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const recipe::CondaOutput& output,
                                              const Staged& staged) {
   PTPKG_TRY(const Json exports, run.Input("run exports"));
   PTPKG_TRY(const auto depends, JsonStringsOr(exports, "depends", {}, "the run exports of a plan"));
   PTPKG_TRY(const auto constrains, JsonStringsOr(exports, "constrains", {}, "the run exports of a plan"));
   PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
-  conda::PackageMetadata metadata = convert::CondaMetadataOf(recipe, depends);
+  conda::PackageMetadata metadata = convert::CondaMetadataOf(output, depends);
   metadata.constrains.insert(metadata.constrains.end(), constrains.begin(), constrains.end());
   metadata.license_files = staged.license_files;
   PTPKG_TRY(const std::string written, ReadRecipeFile(env, run));
-  PTPKG_TRY(auto recipe_files, build::RecipeFiles(env, recipe, written, folder));
+  PTPKG_TRY(auto recipe_files, build::RecipeFiles(env, output, written, folder));
   metadata.info_files.merge(recipe_files);
-  metadata.info_files.merge(build::TestFiles(recipe));
   return metadata;
 }
 
 Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
-  PTPKG_TRY(recipe::Recipe recipe, ReadRecipe(run));
-  PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
+  PTPKG_TRY(const Json encoded, run.Input("output"));
+  PTPKG_TRY(const recipe::CondaOutput output, recipe::DecodeCondaOutput(encoded, run.subject()));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run));
-  PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, recipe, staged));
+  PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, output, staged));
   PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));
   const auto wants = [&](const char* name) {
     return std::find(formats.begin(), formats.end(), name) != formats.end();
   };
 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
-  const auto rules = convert::LayoutRules(recipe, "conda").value_or(std::vector<elf::PathRule>());
+  const auto rules = convert::LayoutRules(output.layout);
   PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = staged.prefix}, run.subject()));
   PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
   PTPKG_TRY(const std::vector<Artifact> artifacts,
@@ -93,31 +87,32 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
                                  {.metadata = metadata,
                                   .tree = tree,
                                   .prefix_placeholder = staged.prefix,
-                                  .binary_placeholders = !recipe.prefix_detection_ignore_binary},
+                                  .binary_placeholders = !output.prefix_detection_ignore_binary},
                                  run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
-  return PackedResult(run, artifacts, recipe.subdir, {});
+  return PackedResult(run, artifacts, output.subdir, {});
 }
 
 Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) {
-  PTPKG_TRY(const recipe::Recipe recipe, ReadRecipe(run));
+  PTPKG_TRY(const Json encoded, run.Input("output"));
+  PTPKG_TRY(const recipe::WheelOutput output, recipe::DecodeWheelOutput(encoded, run.subject()));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run));
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
   // A recipe that names no formats makes a wheel of what is one, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
     Task(env.reporter, {.stage = "wheel", .subject = run.subject()})
         .Skipped("there is no Python distribution");
-    return PackedResult(run, {}, recipe.subdir, {});
+    return PackedResult(run, {}, output.subdir, {});
   }
-  PTPKG_TRY(const convert::Distribution distribution, convert::DistributionOf(env, recipe, staged.tree));
-  PTPKG_TRY(const convert::WheelDescription description, convert::WheelDescriptionOf(recipe, distribution));
+  PTPKG_TRY(const convert::Distribution distribution, convert::DistributionOf(env, output, staged.tree));
+  PTPKG_TRY(const convert::WheelDescription description, convert::WheelDescriptionOf(output, distribution));
   PTPKG_TRY(const wheel::FileName name, wheel::FileName::Of(description.metadata));
-  PTPKG_TRY(convert::WheelTree tree, convert::MakeWheelTree(env, staged.tree, distribution,
-                                                            {.stem = name.Stem(),
-                                                             .exclude = recipe.ptpkg.wheel_exclude,
-                                                             .prefix_placeholder = staged.prefix},
-                                                            work));
+  PTPKG_TRY(
+      convert::WheelTree tree,
+      convert::MakeWheelTree(
+          env, staged.tree, distribution,
+          {.stem = name.Stem(), .exclude = output.wheel_exclude, .prefix_placeholder = staged.prefix}, work));
   for (const auto& [file, text] : description.dist_info) tree.dist_info.insert_or_assign(file, text);
-  const auto rules = convert::LayoutRules(recipe, "wheel").value_or(std::vector<elf::PathRule>());
+  const auto rules = convert::LayoutRules(output.layout);
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
   PTPKG_CHECK(
       convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, run.subject()));
@@ -129,7 +124,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
                                                   .tree = tree.payload,
                                                   .dist_info = tree.dist_info},
                                                  run.folder()));
-  return PackedResult(run, {artifact}, recipe.subdir, {});
+  return PackedResult(run, {artifact}, output.subdir, {});
 }
 
 using Pack = Result<NodeResult> (*)(Env&, const NodeRun&, const AbsPath& work);

@@ -47,16 +47,17 @@ Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& re
   std::optional<std::vector<elf::PathRule>> rules;
   for (const recipe::Recipe& recipe : recipes) {
     if (recipe.skip) continue;
-    std::optional<std::vector<elf::PathRule>> found = convert::LayoutRules(recipe, request.layout);
-    if (!found) {
+    const auto layout = recipe.ptpkg.layouts.find(request.layout);
+    if (layout == recipe.ptpkg.layouts.end()) {
       std::vector<std::string> names;
-      for (const auto& [name, layout] : recipe.ptpkg.layouts) names.push_back(name);
+      for (const auto& [name, other] : recipe.ptpkg.layouts) names.push_back(name);
       return Error(ErrorCode::kUsage,
                    fmt::format("recipe '{}' has no layout '{}'", recipe.name, request.layout))
           .WithHint(names.empty() ? "it has none at all (extra.ptpkg.layouts)"
                                   : fmt::format("--layout {}", Join(names, " or --layout ")));
     }
-    if (rules && *rules != *found) {
+    std::vector<elf::PathRule> found = convert::LayoutRules(layout->second);
+    if (rules && *rules != found) {
       return Error(ErrorCode::kUsage, fmt::format("the variants of '{}' differ in their layout '{}'",
                                                   recipe.name, request.layout))
           .WithHint("choose one with --select KEY=VALUE; 'ptpkg render' lists them");

@@ -31,6 +31,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include,
                                    strict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
+                                   wheel_requires, wheel_exclude, allow_unresolved, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
                                    wheel_exclude, system_packages, allow_unresolved, allow_empty)
 
@@ -76,6 +78,29 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("subdir", recipe.subdir);
 }
 
+/// Calls `visit(name, field)` for each field.
+void VisitConda(auto& output, const auto& visit) {
+  visit("name", output.name);
+  visit("version", output.version);
+  visit("build_number", output.build_number);
+  visit("build_string", output.build_string);
+  visit("subdir", output.subdir);
+  visit("hash_input", *output.hash_input);
+  visit("noarch_python", output.noarch_python);
+  visit("python_entry_points", output.python_entry_points);
+  visit("track_features", output.track_features);
+  visit("prefix_detection_ignore_binary", output.prefix_detection_ignore_binary);
+  visit("run", output.run);
+  visit("run_constraints", output.run_constraints);
+  visit("run_exports", output.run_exports);
+  visit("about", output.about);
+  visit("layout", output.layout);
+  visit("allow_unresolved", output.allow_unresolved);
+  visit("rendered_recipe_yaml", output.rendered_recipe_yaml);
+  visit("variant_config_yaml", output.variant_config_yaml);
+  visit("tests_yaml", output.tests_yaml);
+}
+
 }  // namespace
 
 Json EncodeRecipe(const Recipe& recipe) {
@@ -115,6 +140,16 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
   return Ok();
 }
 
+/// Files and folders are called by `names`.
+Result<void> CheckNames(const std::vector<std::string>& names, std::string_view where) {
+  for (const std::string& name : names) {
+    const auto path = RelPath::Parse(name);
+    if (path && path->ParentText().empty() && !NameProblem(name)) continue;
+    return Unreadable(where, fmt::format("'{}' is no name of a file", ShownName(name)));
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
@@ -125,12 +160,7 @@ Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
   } catch (const Json::exception& error) {
     return Unreadable(where, error.what());
   }
-  // Files and folders are called by these.
-  for (const std::string& name : {recipe.FileStem(), recipe.subdir}) {
-    const auto path = RelPath::Parse(name);
-    if (path && path->ParentText().empty() && !NameProblem(name)) continue;
-    return Unreadable(where, fmt::format("'{}' is no name of a file", ShownName(name)));
-  }
+  PTPKG_CHECK(CheckNames({recipe.FileStem(), recipe.subdir}, where));
   return recipe;
 }
 
@@ -145,6 +175,36 @@ Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where) 
   if (!json.contains("mentioned variables")) return Unreadable(where, "'mentioned variables' is missing");
   PTPKG_TRY(const std::vector<std::string> names, JsonStringsOr(json, "mentioned variables", {}, where));
   return NativeBuild{.recipe = std::move(recipe), .mentioned = {names.begin(), names.end()}};
+}
+
+Json EncodeOutput(const CondaOutput& output) {
+  Json json = Json::object();
+  VisitConda(output, [&](const char* name, const auto& field) { json[name] = field; });
+  return json;
+}
+
+Json EncodeOutput(const WheelOutput& output) { return output; }
+
+Result<CondaOutput> DecodeCondaOutput(const Json& json, std::string_view where) {
+  CondaOutput output;
+  try {
+    VisitConda(output, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+  } catch (const Json::exception& error) {
+    return Unreadable(where, error.what());
+  }
+  PTPKG_CHECK(CheckNames({output.name, output.version, output.build_string, output.subdir}, where));
+  return output;
+}
+
+Result<WheelOutput> DecodeWheelOutput(const Json& json, std::string_view where) {
+  WheelOutput output;
+  try {
+    json.get_to(output);
+  } catch (const Json::exception& error) {
+    return Unreadable(where, error.what());
+  }
+  PTPKG_CHECK(CheckNames({output.subdir}, where));
+  return output;
 }
 
 }  // namespace ptpkg::recipe

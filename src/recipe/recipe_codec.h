@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "recipe/native_build.h"
+#include "recipe/output.h"
 #include "recipe/recipe.h"
 
 namespace ptpkg::recipe {
@@ -17,5 +18,11 @@ Result<Recipe> DecodeRecipe(const Json& json, std::string_view where);
 
 Json EncodeNativeBuild(const NativeBuild& native);
 Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where);
+
+Json EncodeOutput(const CondaOutput& output);
+Json EncodeOutput(const WheelOutput& output);
+/// Errors: as DecodeRecipe.
+Result<CondaOutput> DecodeCondaOutput(const Json& json, std::string_view where);
+Result<WheelOutput> DecodeWheelOutput(const Json& json, std::string_view where);
 
 }  // namespace ptpkg::recipe

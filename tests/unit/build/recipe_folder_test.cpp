@@ -121,7 +121,8 @@ TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
   recipe_.variant = {{"python", "3.11"}};
   env_.dir().WriteFile("r/large.bin", std::string((1U << 20U) + 1, 'x'));
   ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
-  ASSERT_OK_AND_ASSIGN(const auto files, RecipeFiles(env_, recipe_, "# as written\n", folder));
+  ASSERT_OK_AND_ASSIGN(const auto files,
+                       RecipeFiles(env_, recipe::CondaOutputOf(recipe_), "# as written\n", folder));
   std::vector<std::string> names;
   for (const auto& [name, bytes] : files) names.push_back(name);
   EXPECT_THAT(names, ElementsAre("recipe/build.sh", "recipe/patches/a.patch", "recipe/recipe.yaml",
@@ -131,17 +132,8 @@ TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
   EXPECT_THAT(files.at("recipe/rendered_recipe.yaml"),
               HasSubstr("\npackage:\n  name: toy\n  version: \"1.0\"\n"));
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
-  EXPECT_THAT(RecipeFiles(env_, recipe_, "", folder),
+  EXPECT_THAT(RecipeFiles(env_, recipe::CondaOutputOf(recipe_), "", folder),
               FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' of the recipe's folder has changed")));
-}
-
-TEST_F(RecipeFolderTest, GivesTheTestsThatAnInstalledPackageCanRun) {
-  EXPECT_THAT(TestFiles(recipe_), IsEmpty());
-  recipe_.tests = {recipe::ContentsTest{}};
-  EXPECT_THAT(TestFiles(recipe_), IsEmpty());
-  recipe_.tests.emplace_back(recipe::PythonTest{.imports = {"toy"}});
-  EXPECT_EQ(TestFiles(recipe_).at("tests/tests.yaml"),
-            "- python:\n    imports:\n      - toy\n    pip_check: true\n");
 }
 
 TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {

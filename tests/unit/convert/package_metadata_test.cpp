@@ -20,7 +20,7 @@ TEST(CondaMetadataOf, TakesFeaturesAndRunExports) {
   recipe.build_number = 3;
   recipe.build_string = "cpu_3";
   recipe.track_features = {"demo-p-0", "demo-p-1"};
-  const conda::PackageMetadata metadata = CondaMetadataOf(recipe, {"libdemo >=1.2"});
+  const conda::PackageMetadata metadata = CondaMetadataOf(recipe::CondaOutputOf(recipe), {"libdemo >=1.2"});
   EXPECT_EQ(metadata.name, "demo");
   EXPECT_EQ(metadata.version, "1.2");
   EXPECT_EQ(metadata.build_number, 3U);
@@ -39,7 +39,7 @@ TEST(CondaMetadataOf, TakesEveryKindOfRunExports) {
                                      .noarch = spec("c"),
                                      .weak_constraints = spec("d"),
                                      .strong_constraints = spec("e")};
-  const auto exports = CondaMetadataOf(recipe, {}).run_exports;
+  const auto exports = CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).run_exports;
   EXPECT_EQ(exports, (std::map<std::string, std::vector<std::string>>{{"weak", {"a"}},
                                                                       {"strong", {"b"}},
                                                                       {"noarch", {"c"}},
@@ -50,16 +50,17 @@ TEST(CondaMetadataOf, TakesEveryKindOfRunExports) {
 TEST(CondaMetadataOf, TakesEntryPointsOfNoarchPythonOnly) {
   recipe::Recipe recipe;
   recipe.python_entry_points = {"demo = demo:main"};
-  EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ::testing::IsEmpty());
+  EXPECT_THAT(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).entry_points, ::testing::IsEmpty());
   recipe.noarch_python = true;
-  EXPECT_THAT(CondaMetadataOf(recipe, {}).entry_points, ElementsAre("demo = demo:main"));
+  EXPECT_THAT(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).entry_points,
+              ElementsAre("demo = demo:main"));
 }
 
 TEST(CondaMetadataOf, TakesRunSpecsAsTheRecipeGivesThem) {
   recipe::Recipe recipe;  // which has pinned by pin_run_as_build what is to be pinned
   recipe.variant = {{"python", "3.11"}};
   recipe.requirements.run = {{.name = "python", .version = {}, .build = {}}};
-  EXPECT_THAT(CondaMetadataOf(recipe, {}).depends, ElementsAre("python"));
+  EXPECT_THAT(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).depends, ElementsAre("python"));
 }
 
 class DistributionOfTest : public ::testing::Test {
@@ -70,7 +71,8 @@ class DistributionOfTest : public ::testing::Test {
     ASSERT_THAT(WriteFile(env_->fs, place, text), test::IsOk());
   }
   Result<Distribution> Find() {
-    return DistributionOf(env_, recipe_, *ScanTree(env_, env_.dir().path() / "prefix"));
+    return DistributionOf(env_, recipe::WheelOutputOf(recipe_),
+                          *ScanTree(env_, env_.dir().path() / "prefix"));
   }
 
   test::TestEnv env_;
@@ -85,7 +87,7 @@ TEST_F(DistributionOfTest, TheNameOfTheWheelRenamesAnOnlyOneAndChoosesAmongSever
   const auto only = Find();
   ASSERT_THAT(only, test::IsOk());
   EXPECT_EQ(only->dist_info, "toy-1.0.dist-info");
-  const auto described = WheelDescriptionOf(recipe_, *only);
+  const auto described = WheelDescriptionOf(recipe::WheelOutputOf(recipe_), *only);
   ASSERT_THAT(described, test::IsOk());
   EXPECT_EQ(described->metadata.Get("Name"), "other");
 
@@ -110,12 +112,12 @@ TEST_F(DistributionOfTest, EntryPointsOfTheRecipeJoinThoseOfTheDistribution) {
 
 TEST(PackageNotes, TravelInBothFormats) {
   recipe::Recipe recipe;
-  EXPECT_TRUE(CondaMetadataOf(recipe, {}).info_files.empty());
+  EXPECT_TRUE(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).info_files.empty());
   recipe.version = "1.0";
   recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
   const std::map<std::string, std::string> note = {
       {"ptpkg.json", "{\n  \"allow_unresolved\": [\n    \"libgomp.so.1\"\n  ]\n}\n"}};
-  EXPECT_EQ(CondaMetadataOf(recipe, {}).info_files, note);
+  EXPECT_EQ(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).info_files, note);
   const Distribution distribution{
       .site_packages = "lib/python3.11/site-packages",
       .dist_info = "demo-1.0.dist-info",
@@ -123,7 +125,7 @@ TEST(PackageNotes, TravelInBothFormats) {
       .wheel = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n",
       .entry_points = "",
       .record = ""};
-  const auto described = WheelDescriptionOf(recipe, distribution);
+  const auto described = WheelDescriptionOf(recipe::WheelOutputOf(recipe), distribution);
   ASSERT_THAT(described, test::IsOk());
   EXPECT_EQ(described->dist_info, note);
 

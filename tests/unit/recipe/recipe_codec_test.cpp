@@ -42,6 +42,8 @@ static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
 static_assert(CountFields<PtpkgExtra>() == 9);
+static_assert(CountFields<CondaOutput>() == 19);
+static_assert(CountFields<WheelOutput>() == 8);
 static_assert(CountFields<Recipe>() == 24);  // all but recipe_dir and recipe_file travel
 
 /// A recipe in which every field differs from its default.
@@ -120,6 +122,50 @@ TEST(RecipeCodec, EveryFieldComesBack) {
   EXPECT_EQ(decoded.sources[0].sha256, HashText("a"));
   EXPECT_FALSE(decoded.sources[1].sha256.has_value());
   EXPECT_EQ(std::get<ContentsTest>(decoded.tests[2]).include, std::vector<std::string>{"f"});
+}
+
+/// The example with layouts for both formats.
+Recipe FilledForBoth() {
+  Recipe recipe = Filled();
+  recipe.ptpkg.layouts["wheel"] = recipe.ptpkg.layouts["conda"];
+  return recipe;
+}
+
+TEST(RecipeCodec, EveryFieldOfAnOutputComesBack) {
+  const auto expect_whole = [](const Json& encoded, const Json& empty, const auto& decoded) {
+    ASSERT_THAT(decoded, test::IsOk());
+    EXPECT_EQ(EncodeOutput(*decoded), encoded);
+    // Else a field that stays behind would not be noticed.
+    for (const auto& [name, value] : encoded.items()) EXPECT_NE(value, empty[name]) << name;
+  };
+  const Json conda = EncodeOutput(CondaOutputOf(FilledForBoth()));
+  expect_whole(conda, EncodeOutput(CondaOutput()), DecodeCondaOutput(conda, "a plan"));
+  const Json wheel = EncodeOutput(WheelOutputOf(FilledForBoth()));
+  expect_whole(wheel, EncodeOutput(WheelOutput()), DecodeWheelOutput(wheel, "a plan"));
+}
+
+TEST(RecipeCodec, AnOutputThatItDidNotWriteIsRefused) {
+  const auto refused = FailsWith(ErrorCode::kInvalidInput, HasSubstr("a plan"));
+  const Json conda = EncodeOutput(CondaOutputOf(FilledForBoth()));
+  for (const auto& [name, value] : conda.items()) {
+    Json bad = conda;
+    bad.erase(name);
+    EXPECT_THAT(DecodeCondaOutput(bad, "a plan"), refused) << name;
+  }
+  for (const char* name : {"name", "version", "build_string", "subdir"}) {
+    Json bad = conda;
+    bad[name] = "../x";
+    EXPECT_THAT(DecodeCondaOutput(bad, "a plan"), refused) << name;
+  }
+  const Json wheel = EncodeOutput(WheelOutputOf(FilledForBoth()));
+  for (const auto& [name, value] : wheel.items()) {
+    Json bad = wheel;
+    bad.erase(name);
+    EXPECT_THAT(DecodeWheelOutput(bad, "a plan"), refused) << name;
+  }
+  Json bad = wheel;
+  bad["subdir"] = "../x";
+  EXPECT_THAT(DecodeWheelOutput(bad, "a plan"), refused);
 }
 
 TEST(RecipeCodec, EveryFieldOfTheExampleIsNoDefault) {

@@ -1,0 +1,54 @@
+#pragma once
+// The packages that are made of a native build's files: what packing may know of a recipe. Layer: recipe.
+//
+// Packing decodes nothing else from its node, so a field that is not here cannot reach a package: one that is
+// forgotten does not compile where it is read. The wheel's part is the smaller one: a new build number,
+// another test or another `about` leaves a wheel as it is.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+
+namespace ptpkg::recipe {
+
+struct CondaOutput {
+  std::string name = {};
+  std::string version = {};
+  std::uint64_t build_number = 0;
+  std::string build_string = {};
+  std::string subdir = {};
+  JsonBox hash_input = {};
+  bool noarch_python = false;
+  std::vector<std::string> python_entry_points = {};
+  std::vector<std::string> track_features = {};
+  bool prefix_detection_ignore_binary = false;
+  std::vector<MatchSpec> run = {};
+  std::vector<MatchSpec> run_constraints = {};
+  RunExports run_exports = {};
+  About about = {};
+  Layout layout = {};                              ///< extra.ptpkg.layouts.conda; empty: none.
+  std::vector<std::string> allow_unresolved = {};  ///< As in PtpkgExtra.
+  /// Texts of the same names in info/recipe and info/tests, ready to be packed. `tests_yaml` is in the form
+  /// of rattler-build, and empty without tests that an installed package can run.
+  std::string rendered_recipe_yaml = {};
+  std::string variant_config_yaml = {};
+  std::string tests_yaml = {};
+};
+
+struct WheelOutput {
+  std::string version = {};
+  std::string subdir = {};
+  std::vector<std::string> python_entry_points = {};
+  std::string wheel_name = {};  ///< These four as in PtpkgExtra.
+  std::vector<std::string> wheel_requires = {};
+  std::vector<std::string> wheel_exclude = {};
+  std::vector<std::string> allow_unresolved = {};
+  Layout layout = {};  ///< extra.ptpkg.layouts.wheel; empty: none.
+};
+
+CondaOutput CondaOutputOf(const Recipe& recipe);
+WheelOutput WheelOutputOf(const Recipe& recipe);
+
+}  // namespace ptpkg::recipe

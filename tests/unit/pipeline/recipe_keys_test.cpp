@@ -1,0 +1,195 @@
+// Each key of a recipe reaches the stages that carry it out, and no other stage's key depends on it.
+
+#include <fmt/core.h>
+
+#include "recipe/schema.h"
+#include "support/text.h"
+#include "unit/pipeline/build_fixture.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// One key that is carried out.
+struct Row {
+  const char* key;
+  const char* with;          ///< A recipe that has it, without `package` unless the key is in it.
+  const char* stages;        ///< Those whose inputs differ; "no X": there is no such node any more.
+  const char* without = "";  ///< The recipe that it is compared with.
+};
+
+const std::vector<Row> kRows = {
+    {"$schema", "$schema: x\n", ""},  // for editors
+    {"schema_version", "schema_version: 2\n", "refused"},
+    {"context", "context: {t: b}\nabout: {summary: \"${{ t }}\"}\n", "conda"},
+    {"package.name", "package: {name: other, version: \"1\"}\n", "build conda"},
+    {"package.version", "package: {name: toy, version: \"2\"}\n", "build conda wheel"},
+    {"source.url", "source: {url: https://h/x, sha256: &}\n", "build"},
+    {"source.sha256", "source: {url: https://h/x, sha256: &}\n", "build",
+     "source: {url: https://h/x, sha256: %}\n"},
+    {"source.file_name", "source: {path: f, file_name: b}\n", "build", "source: {path: f}\n"},
+    {"source.target_directory", "source: {path: f, target_directory: b}\n", "build", "source: {path: f}\n"},
+    {"source.patches", "source: {path: f, patches: [p]}\n", "build", "source: {path: f}\n"},
+    {"source.path", "source: {path: f}\n", "build conda"},
+    {"build.number", "build: {number: 7}\n", "conda"},
+    {"build.string", "build: {string: x}\n", "conda"},
+    {"build.skip", "build: {skip: true}\n",
+     "no build no check/conda no check/wheel no conda no publish no wheel"},
+    {"build.noarch", "build: {noarch: generic}\n", "build conda wheel"},
+    {"build.script", "build: {script: make}\n", "build"},
+    {"build.script.file", "build: {script: {file: f}}\n", "build"},
+    {"build.script.content", "build: {script: {content: f}}\n", "build"},
+    {"build.script.interpreter", "build: {script: {content: f, interpreter: sh}}\n", "build",
+     "build: {script: {content: f}}\n"},
+    {"build.script.env", "build: {script: {content: f, env: {b: c}}}\n", "build",
+     "build: {script: {content: f}}\n"},
+    {"build.files", "build: {files: f}\n", "build"},
+    {"build.files.include", "build: {files: {include: f}}\n", "build"},
+    {"build.files.exclude", "build: {files: {exclude: f}}\n", "build"},
+    {"build.variant.use_keys", "build: {variant: {use_keys: [key]}}\n", "build conda"},
+    {"build.variant.ignore_keys", "build: {variant: {ignore_keys: [dep]}}\nrequirements: {host: [dep]}\n",
+     "build conda", "requirements: {host: [dep]}\n"},
+    {"build.variant.down_prioritize_variant", "build: {variant: {down_prioritize_variant: 1}}\n", "conda"},
+    {"build.python.entry_points", "build: {python: {entry_points: [\"a = b:c\"]}}\n", "build conda wheel"},
+    {"build.prefix_detection.ignore_binary_files", "build: {prefix_detection: {ignore_binary_files: true}}\n",
+     "conda"},
+    {"build.dynamic_linking.missing_dso_allowlist", "build: {dynamic_linking: {missing_dso_allowlist: f}}\n",
+     "check/conda check/wheel conda wheel"},
+    {"requirements.build", "requirements: {build: [dep]}\n", "build conda"},
+    {"requirements.host", "requirements: {host: [dep]}\n", "build conda"},
+    {"requirements.run", "requirements: {run: [dep]}\n", "conda"},
+    {"requirements.run_constraints", "requirements: {run_constraints: [dep]}\n", "conda"},
+    {"requirements.run_exports", "requirements: {run_exports: dep}\n", "conda"},
+    {"requirements.run_exports.weak", "requirements: {run_exports: {weak: dep}}\n", "conda"},
+    {"requirements.run_exports.strong", "requirements: {run_exports: {strong: dep}}\n", "conda"},
+    {"requirements.run_exports.noarch", "requirements: {run_exports: {noarch: dep}}\n", "conda"},
+    {"requirements.run_exports.weak_constraints", "requirements: {run_exports: {weak_constraints: dep}}\n",
+     "conda"},
+    {"requirements.run_exports.strong_constraints",
+     "requirements: {run_exports: {strong_constraints: dep}}\n", "conda"},
+    {"requirements.ignore_run_exports.by_name",
+     "requirements: {host: [dep], ignore_run_exports: {by_name: [exported]}}\n", "conda",
+     "requirements: {host: [dep]}\n"},
+    {"requirements.ignore_run_exports.from_package",
+     "requirements: {host: [dep], ignore_run_exports: {from_package: [dep]}}\n", "conda",
+     "requirements: {host: [dep]}\n"},
+    {"tests.script", "tests: [{script: f}]\n", "conda test"},
+    {"tests.script.file", "tests: [{script: {file: f}}]\n", "conda test"},
+    {"tests.script.content", "tests: [{script: {content: f}}]\n", "conda test"},
+    {"tests.script.interpreter", "tests: [{script: {content: f, interpreter: sh}}]\n", "conda test",
+     "tests: [{script: f}]\n"},
+    {"tests.script.env", "tests: [{script: {content: f, env: {b: c}}}]\n", "conda test",
+     "tests: [{script: f}]\n"},
+    {"tests.requirements.run", "tests: [{script: f, requirements: {run: [dep]}}]\n", "conda test",
+     "tests: [{script: f}]\n"},
+    {"tests.python.imports", "tests: [{python: {imports: f}}]\n", "conda test"},
+    {"tests.python.pip_check", "tests: [{python: {imports: f, pip_check: false}}]\n", "conda test",
+     "tests: [{python: {imports: f}}]\n"},
+    {"tests.package_contents.files", "tests: [{package_contents: {files: f}}]\n", "test"},
+    {"tests.package_contents.files.exists", "tests: [{package_contents: {files: {exists: f}}}]\n", "test"},
+    {"tests.package_contents.files.not_exists", "tests: [{package_contents: {files: {not_exists: f}}}]\n",
+     "test"},
+    {"tests.package_contents.site_packages", "tests: [{package_contents: {site_packages: f}}]\n", "test"},
+    {"tests.package_contents.bin", "tests: [{package_contents: {bin: f}}]\n", "test"},
+    {"tests.package_contents.lib", "tests: [{package_contents: {lib: f}}]\n", "test"},
+    {"tests.package_contents.include", "tests: [{package_contents: {include: f}}]\n", "test"},
+    {"tests.package_contents.strict", "tests: [{package_contents: {bin: f, strict: true}}]\n", "test",
+     "tests: [{package_contents: {bin: f}}]\n"},
+    {"about.homepage", "about: {homepage: a}\n", "conda"},
+    {"about.repository", "about: {repository: a}\n", "conda"},
+    {"about.documentation", "about: {documentation: a}\n", "conda"},
+    {"about.license", "about: {license: MIT}\n", "conda"},
+    {"about.license_family", "about: {license_family: a}\n", "conda"},
+    {"about.license_file", "about: {license_file: f}\n", "build conda"},
+    {"about.summary", "about: {summary: a}\n", "conda"},
+    {"about.description", "about: {description: a}\n", "conda"},
+    {"extra", "extra: {anything: a}\n", ""},  // for people and other programs
+    {"extra.ptpkg.formats", "extra: {ptpkg: {formats: wheel}}\n", "wheel no check/conda no conda"},
+    {"extra.ptpkg.layouts.conda.files", "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: []}]}}}\n",
+     "conda"},
+    {"extra.ptpkg.layouts.conda.rpath",
+     "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [$ORIGIN]}]}}}\n", "conda",
+     "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: []}]}}}\n"},
+    {"extra.ptpkg.layouts.conda.tag",
+     "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [], tag: rpath}]}}}\n", "conda",
+     "extra: {ptpkg: {layouts: {conda: [{files: a, rpath: []}]}}}\n"},
+    {"extra.ptpkg.layouts.wheel.files", "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: []}]}}}\n",
+     "wheel"},
+    {"extra.ptpkg.layouts.wheel.rpath",
+     "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: [$ORIGIN]}]}}}\n", "wheel",
+     "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: []}]}}}\n"},
+    {"extra.ptpkg.layouts.wheel.tag",
+     "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: [], tag: rpath}]}}}\n", "wheel",
+     "extra: {ptpkg: {layouts: {wheel: [{files: a, rpath: []}]}}}\n"},
+    {"extra.ptpkg.wheel.name", "extra: {ptpkg: {wheel: {name: a}}}\n", "wheel"},
+    {"extra.ptpkg.wheel.requires", "extra: {ptpkg: {wheel: {requires: a}}}\n", "wheel"},
+    {"extra.ptpkg.wheel.exclude", "extra: {ptpkg: {wheel: {exclude: a}}}\n", "wheel"},
+    {"extra.ptpkg.system_packages", "extra: {ptpkg: {system_packages: a}}\n", "build"},
+    {"extra.ptpkg.allow_unresolved", "extra: {ptpkg: {allow_unresolved: a}}\n",
+     "check/conda check/wheel conda wheel"},
+    {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
+};
+
+class RecipeKeysTest : public BuildFixture {
+ protected:
+  RecipeKeysTest() {
+    for (const char* file : {"toy/f", "toy/p"}) Put(file, "");
+    Put("micromamba", "#!/bin/sh\necho 2.0.0\n");
+    EXPECT_THAT(env_->fs.SetMode(env_.dir() / "micromamba", 0755), test::IsOk());
+    Put("toy/variants.yaml", "key: [\"1\"]\ndep: [\"1\"]\n");
+    Put("dep/recipe.yaml",
+        "package: {name: dep, version: \"1\"}\nbuild: {string: s, script: \"true\"}\n"
+        "requirements: {run_exports: exported}\nextra: {ptpkg: {formats: conda}}\n");
+  }
+
+  /// The inputs of each node of "toy", by stage, or the error. What info/recipe shows of any change is left
+  /// out.
+  Json PlanOf(const std::string& body) {
+    std::string text = body.starts_with("package:") ? body : "package: {name: toy, version: \"1\"}\n" + body;
+    text = ReplaceAll(ReplaceAll(text, "&", std::string(64, 'a')), "%", std::string(64, 'b'));
+    Put("toy/recipe.yaml", text);
+    BuildRequest request = Request({"dep", "toy"});
+    // A plan only looks for the client: what a variant needs comes from it when it is built.
+    request.host_env = build::HostEnv::kConda;
+    request.tools.conda_exe = (env_.dir() / "micromamba").str();
+    const auto planned = PlanBuild(env_, request);
+    if (!planned) return {{"refused", FormatError(planned.error())}};
+    Json nodes = Json::object();
+    for (const graph::Node& node : planned->plan.nodes) {
+      if (node.id.find("/dep-") != std::string::npos || node.stage == "index") continue;
+      Json inputs = node.inputs;
+      inputs.erase("recipe file");
+      if (inputs.contains("output")) inputs["output"].erase("rendered_recipe_yaml");
+      nodes[node.stage + (node.stage == "check" ? node.id.substr(5, 6) : "")] = inputs;
+    }
+    return nodes;
+  }
+};
+
+TEST_F(RecipeKeysTest, EachThatIsCarriedOutHasARow) {
+  std::vector<std::string> keys;
+  for (const recipe::SchemaKey& key : recipe::SchemaKeys()) {
+    if (key.carried_out) keys.push_back(key.path);
+  }
+  std::vector<std::string> rows;
+  for (const Row& row : kRows) rows.emplace_back(row.key);
+  EXPECT_THAT(rows, ::testing::UnorderedElementsAreArray(keys));
+}
+
+TEST_F(RecipeKeysTest, EachReachesTheStagesThatCarryItOut) {
+  for (const Row& row : kRows) {
+    const Json before = PlanOf(row.without);
+    const Json after = PlanOf(row.with);
+    ASSERT_FALSE(before.contains("refused")) << row.key << before["refused"].get<std::string>();
+    std::vector<std::string> differ;
+    for (const auto& [stage, inputs] : after.items()) {
+      if (!before.contains(stage) || before[stage] != inputs) differ.push_back(stage);
+    }
+    for (const auto& [stage, inputs] : before.items()) {
+      if (!after.contains(stage) && !after.contains("refused")) differ.push_back("no " + stage);
+    }
+    EXPECT_EQ(Join(differ, " "), row.stages) << row.key << (after.contains("refused") ? after.dump() : "");
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
