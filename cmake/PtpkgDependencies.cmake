@@ -81,6 +81,10 @@ if(NOT LIEF_FOUND)
   endif()
   find_package(LIEF 0.12.3 REQUIRED PATHS ${PTPKG_LIEF_PREFIX} NO_DEFAULT_PATH)
 endif()
+# It says what is the default anyway, and the compiler then leaves the precompiled header aside.
+get_target_property(lief_definitions LIEF::LIEF INTERFACE_COMPILE_DEFINITIONS)
+list(REMOVE_ITEM lief_definitions _GLIBCXX_USE_CXX11_ABI=1)
+set_property(TARGET LIEF::LIEF PROPERTY INTERFACE_COMPILE_DEFINITIONS ${lief_definitions})
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

@@ -28,6 +28,7 @@ class Parser {
     }
     PTPKG_TRY(ExpressionNode root, ParseConditional());
     if (Peek().kind != Token::Kind::kEnd) return Unexpected("an operator or the end");
+    PTPKG_CHECK(CheckHeight(root));
     return root;
   }
 
@@ -63,6 +64,24 @@ class Parser {
     node.name = token.text;
     node.children = std::move(children);
     return node;
+  }
+
+  /// Evaluation goes down the tree with the stack, and "1+1+…" is as high as it is long.
+  [[nodiscard]] Result<void> CheckHeight(const ExpressionNode& root) const {
+    std::vector<const ExpressionNode*> level = {&root};
+    for (std::size_t height = 1; !level.empty(); ++height) {
+      if (height > limits::kExpressionHeight) {
+        return Error(ErrorCode::kInvalidInput, fmt::format("expression of more than {} operations in a chain",
+                                                           limits::kExpressionHeight - 1))
+            .At(place_.Part(level.front()->offset, level.front()->length));
+      }
+      std::vector<const ExpressionNode*> below;
+      for (const ExpressionNode* node : level) {
+        for (const ExpressionNode& child : node->children) below.push_back(&child);
+      }
+      level = std::move(below);
+    }
+    return Ok();
   }
 
   Result<ExpressionNode> ParseConditional() {

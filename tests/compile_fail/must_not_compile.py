@@ -20,7 +20,7 @@ def command_for(build, snippet):
             words = shlex.split(entry["command"])
             output = words.index("-o")
             del words[output:output + 2]
-            return entry["directory"], [w for w in words if not w.endswith("ccache")] + ["-fsyntax-only"]
+            return entry["directory"], [w for w in words if not w.endswith("ccache")] + ["-fsyntax-only", "-Werror"]
     raise SystemExit(f"error: '{snippet}' is not part of the build '{build}'")
 
 

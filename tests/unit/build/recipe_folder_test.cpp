@@ -1,11 +1,8 @@
 #include "build/recipe_folder.h"
 
-#include <chrono>
-#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
-#include "support/mem_fs.h"
 #include "support/test_env.h"
 
 namespace ptpkg::build {
@@ -50,24 +47,6 @@ class RecipeFolderTest : public ::testing::Test {
 TEST_F(RecipeFolderTest, HoldsWhatAScriptMayReadAndNothingElse) {
   env_.dir().WriteFile("r/data/table.txt", "x");
   EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "data/table.txt", "patches/a.patch")));
-}
-
-TEST_F(RecipeFolderTest, TakesTimeInProportionToItsFiles) {
-  test::MemFs fs;
-  test::TestEnv env({.fs = &fs});
-  recipe::Recipe recipe;
-  recipe.recipe_dir = AbsPath::Literal("/r");
-  recipe.recipe_file = recipe.recipe_dir / "recipe.yaml";
-  ASSERT_OK(fs.MakeDirs(recipe.recipe_dir / "data"));
-  ASSERT_OK(WriteFile(fs, recipe.recipe_dir / "build.sh", "make\n"));
-  for (int i = 0; i < 20'000; ++i) {
-    ASSERT_OK(WriteFile(fs, recipe.recipe_dir / fmt::format("data/{}", i), ""));
-  }
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, ReadRecipeFolder(env, recipe, {}));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  EXPECT_EQ(folder.tree.entries.size(), 20'001U) << "one that the recipe names counts once";
-  EXPECT_LT(seconds.count(), 5) << "9 s when each file was looked for among all others";
 }
 
 TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceOnlyWhatTheRecipeNames) {

@@ -400,10 +400,19 @@ TEST_F(ExpressionTest, LimitsDepthAndLength) {
   EXPECT_EQ(Show(std::string(60, '(') + "1" + std::string(60, ')')), "1");
   EXPECT_THAT(Evaluate(std::string(70, '(') + "1" + std::string(70, ')')),
               FailsWith(ErrorCode::kInvalidInput, "expression nested deeper than 64 levels"));
-  std::string sum = "1";
-  while (sum.size() < 1990) sum += "+1";
-  EXPECT_EQ(Show(sum), std::to_string((sum.size() + 1) / 2));
-  EXPECT_THAT(Evaluate(sum + "+1+1+1+1+1+1"),
+  const auto chain = [](std::string_view before, std::string_view link, int links) {
+    std::string text(before);
+    for (int i = 0; i < links; ++i) text += link;
+    return text;
+  };
+  EXPECT_EQ(Show(chain("1", "+1", 200)), "201");
+  const auto too_long =
+      FailsWith(ErrorCode::kInvalidInput, "expression of more than 200 operations in a chain");
+  EXPECT_THAT(Evaluate(chain("1", "+1", 201)), too_long);
+  EXPECT_THAT(Evaluate(chain("1", "|int", 201)), too_long);
+  EXPECT_THAT(Evaluate(chain("", "-", 201) + "1"), too_long);
+  EXPECT_THAT(Evaluate(chain("", "not ", 201) + "1"), too_long);
+  EXPECT_THAT(Evaluate(chain("1", "+1", 1000)),
               FailsWith(ErrorCode::kInvalidInput, "expression longer than 2000 bytes"));
 }
 
