@@ -15,12 +15,22 @@ constexpr std::size_t kMaxRegex = 256;
 // CEP 26 allows 64; longer ones are foreign, and no regular expression is asked about them.
 constexpr std::size_t kMaxBuildForRegex = 1024;
 
+/// After a backslash that is not itself escaped.
+bool HasBackReference(std::string_view regex) {
+  for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
+    if (regex[i] != '\\') continue;
+    ++i;
+    if (regex[i] >= '1' && regex[i] <= '9') return true;
+  }
+  return false;
+}
+
 bool IsAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 }  // namespace
 
-/// libstdc++'s second engine tries all alternatives side by side: no expression takes exponential time, and
-/// it refuses back-references, which it cannot do.
+/// libstdc++'s second engine tries all alternatives side by side: no expression takes exponential time. It
+/// cannot do back-references.
 class BuildPattern::Regex {
  public:
   // Shared by the copies of a pattern.
@@ -30,12 +40,13 @@ class BuildPattern::Regex {
     };
     if (text.size() > kMaxRegex) return refuse(fmt::format("is longer than {} characters", kMaxRegex));
     if (text.find('{') != std::string_view::npos) return refuse("has a counted repeat");
+    // Before libstdc++ reads its number, of which it lets any overflow.
+    if (HasBackReference(text)) return refuse("has a back-reference");
     auto made = std::make_shared<Regex>();  // shared as the member says
     try {
       made->regex_.assign(text.begin(), text.end(),
                           std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
-    } catch (const std::regex_error& error) {
-      if (error.code() == std::regex_constants::error_complexity) return refuse("has a back-reference");
+    } catch (const std::regex_error&) {
       return Error(ErrorCode::kInvalidInput, fmt::format("build pattern '{}' is malformed", text));
     }
     return std::shared_ptr<const Regex>(std::move(made));  // shared by the copies of a pattern

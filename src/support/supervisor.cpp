@@ -180,8 +180,12 @@ Result<Supervisor> Supervisor::Start(const SpawnRequest& request) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t self = ::getpid();
+#if defined(__SANITIZE_THREAD__)
+  const pid_t pid = ::fork();  // its runtime hangs in a child whose birth it has not seen
+#else
   // _Fork: without the fork handlers of libraries, which take locks.
   const pid_t pid = ::_Fork();
+#endif
   if (pid == 0) {
     ArrangeDescriptors(null_fd, output.fds[1], notices.fds[1]);
     Supervise(request, self);

@@ -50,6 +50,9 @@ TEST(BuildPattern, RefusesWhatItCannotJudge) {
   EXPECT_THAT(BuildPattern::Parse("^(a$"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is malformed")));
   EXPECT_THAT(BuildPattern::Parse(R"(^(a)\1$)"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("back-reference")));
+  EXPECT_THAT(BuildPattern::Parse("^\\" + std::string(40, '1') + "$"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("back-reference")));
+  EXPECT_THAT(BuildPattern::Parse(R"(^a\\1$)"), test::IsOk()) << "a backslash and a 1";
   EXPECT_THAT(BuildPattern::Parse("^a{9999}$"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("counted repeat")));
   EXPECT_THAT(BuildPattern::Parse("^" + std::string(300, 'a') + "$"),
