@@ -32,6 +32,28 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
   return names;
 }
 
+/// What scripts name below $RECIPE_DIR: paths relative to it, "" for the folder itself and for patterns.
+std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
+  constexpr std::string_view kVariable = "RECIPE_DIR";
+  constexpr std::string_view kPathBytes =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+@%,/";
+  std::set<std::string> paths;
+  for (const std::string_view text : texts) {
+    for (std::size_t at = text.find(kVariable); at != std::string_view::npos; at = text.find(kVariable, at)) {
+      at += kVariable.size();
+      while (at < text.size() && (text[at] == '}' || text[at] == '"')) ++at;  // "${RECIPE_DIR}"/x
+      const std::size_t end = std::min(text.find_first_not_of(kPathBytes, at), text.size());
+      const bool pattern =
+          end < text.size() && std::string_view("*?[{$\\").find(text[end]) != std::string_view::npos;
+      std::string_view path = text.substr(at, end - at);
+      while (path.starts_with('/')) path.remove_prefix(1);
+      while (path.ends_with('/')) path.remove_suffix(1);
+      paths.insert(pattern ? std::string() : std::string(path));
+    }
+  }
+  return paths;
+}
+
 Error ChangedMeanwhile(const RelPath& path) {
   return Error(ErrorCode::kRefused,
                fmt::format("'{}' of the recipe's folder has changed since it was read", path.str()))
@@ -58,7 +80,7 @@ class FolderReader {
   Result<RecipeFolder> Run() {
     PTPKG_CHECK(ExcludeSources());
     PTPKG_CHECK(AddNamed());
-    if (!source_holds_folder_) PTPKG_CHECK(AddAll());
+    PTPKG_CHECK(source_holds_folder_ ? AddMentioned() : AddAll());
     PTPKG_CHECK(Hash());
     return RecipeFolder{.tree = {.root = root_, .entries = std::move(entries_)}};
   }
@@ -68,8 +90,11 @@ class FolderReader {
     for (const recipe::Source& source : recipe_.sources) {
       if (source.path.empty()) continue;
       PTPKG_TRY(AbsPath path, AbsPath::Resolve(root_, source.path));
-      source_holds_folder_ = source_holds_folder_ || root_.IsWithin(path);
-      exclude_.push_back(std::move(path));
+      if (root_.IsWithin(path)) {
+        source_holds_folder_ = true;
+      } else {
+        exclude_.push_back(std::move(path));
+      }
     }
     exclude_.push_back(recipe_.recipe_file);
     exclude_.push_back(root_ / "variants.yaml");
@@ -88,13 +113,48 @@ class FolderReader {
     return Ok();
   }
 
-  Result<void> AddAll() {
-    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, root_, {.skip_git = true}));
+  /// The source's files are in the build's folder anyway, so only what is read from this place.
+  Result<void> AddMentioned() {
+    PTPKG_TRY(const std::vector<std::string> texts, ScriptTexts());
+    for (const std::string& path : MentionedPaths(texts)) {
+      if (path.empty()) return AddAll();
+    }
+    for (const std::string& mentioned : MentionedPaths(texts)) {
+      const auto below = RelPath::Parse(mentioned);
+      if (!below) return AddAll();  // with ".." or the like
+      PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *below));
+      if (!there) continue;
+      PTPKG_TRY(const FileStat stat, env_.fs.Stat(root_ / *below));
+      PTPKG_CHECK(stat.kind == FileKind::kDirectory ? AddBelow(root_ / *below) : Add(*below));
+    }
+    return Ok();
+  }
+
+  Result<std::vector<std::string>> ScriptTexts() {
+    std::vector<std::string> texts;
+    PTPKG_TRY(const std::optional<std::string> build, BuildScriptText(env_.fs, recipe_.script, root_));
+    if (build) texts.push_back(*build);
+    for (const auto& [name, value] : recipe_.script.env) texts.push_back(value);
+    for (const recipe::Test& test : recipe_.tests) {
+      const auto* script = std::get_if<recipe::ScriptTest>(&test);
+      if (script == nullptr) continue;
+      PTPKG_TRY(texts.emplace_back(), ScriptText(env_.fs, script->script, root_));
+      for (const auto& [name, value] : script->script.env) texts.push_back(value);
+    }
+    return texts;
+  }
+
+  Result<void> AddAll() { return AddBelow(root_); }
+
+  Result<void> AddBelow(const AbsPath& folder) {
+    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, folder, {.skip_git = true}));
     for (const source::WalkEntry& one : all) {
-      const AbsPath path = root_ / one.path;
+      const AbsPath path = folder / one.path;
       const bool excluded = std::any_of(exclude_.begin(), exclude_.end(),
-                                        [&](const AbsPath& folder) { return path.IsWithin(folder); });
-      if (!excluded) PTPKG_CHECK(Add(one.path));
+                                        [&](const AbsPath& left_out) { return path.IsWithin(left_out); });
+      if (excluded) continue;
+      PTPKG_TRY(const RelPath below, path.RelativeTo(root_));
+      PTPKG_CHECK(Add(below));
     }
     return Ok();
   }

@@ -216,7 +216,7 @@ class Finder {
     }
     std::string reason = "it is not a package of the output channel, and --env system does not know the name";
     if (set_.python) {
-      reason = fmt::format("it is not a package of the output channel, and none of '{}'",
+      reason = fmt::format("it is not a package of the output channel, and not one that '{}' has installed",
                            set_.python->executable.str());
     }
     // compiler() makes a name of the language where no variant names the compiler.
@@ -287,7 +287,7 @@ class Finder {
     PTPKG_TRY(const bool offered, AptKnows(env_, package));
     if (!offered) package.clear();
     set_.missing.push_back({.requirement = spec.str(),
-                            .reason = reason + ": name one that fits with PTPKG_PYTHON",
+                            .reason = reason + ": name one that fits with --python-exe or PTPKG_PYTHON",
                             .debian_package = package,
                             .pip_requirement = ""});
     return Ok();

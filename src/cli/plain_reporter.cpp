@@ -9,9 +9,10 @@ namespace ptpkg::cli {
 
 namespace {
 
+constexpr double kSecondsToFirstLine = 2;
 constexpr double kSecondsBetweenPlainLines = 30;
 
-/// A line at the end of each task, and one every 30 s while it lasts.
+/// A line at the end of each task, one when it has lasted 2 s, and one every 30 s after that.
 class PlainReporter final : public TextReporter {
  public:
   PlainReporter(Clock& clock, LogSink& sink, const ReporterOptions& options)
@@ -22,7 +23,9 @@ class PlainReporter final : public TextReporter {
   void OnTick() override {
     if (options_.quiet) return;
     for (auto& [id, task] : tasks_.running()) {
-      if (tasks_.SecondsSince(task.last_line) < kSecondsBetweenPlainLines) continue;
+      const bool first = task.last_line == task.start;
+      const double pause = first ? kSecondsToFirstLine : kSecondsBetweenPlainLines;
+      if (tasks_.SecondsSince(task.last_line) < pause) continue;
       task.last_line = clock_.Now();
       WriteRunning(
           {.task = &task, .seconds = tasks_.SecondsSince(task.start), .child_line = task.child_line});

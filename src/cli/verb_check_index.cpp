@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "pipeline/check.h"
 #include "support/json.h"
+#include "support/plural.h"
 
 namespace ptpkg::cli {
 
@@ -65,8 +66,8 @@ Result<ExitCode> RunIndex(Context& context, const std::string& text) {
     return code;
   }
   for (const AbsPath& path : outcome.written) context.Print(path.str());
-  context.env().reporter.Note(
-      fmt::format("{} packages, {} index files written", outcome.packages, outcome.written.size()));
+  context.env().reporter.Note(fmt::format("{}, {} written", Plural(outcome.packages, "package"),
+                                          Plural(outcome.written.size(), "index file")));
   return code;
 }
 

@@ -71,7 +71,7 @@ class ContainerReader {
     const std::string_view begin = AsText(Bytes(magic).first(count));
     if (begin.starts_with("BZh")) return ReadTarBz2(file, task);
     if (begin.starts_with("PK")) return ReadConda(package, task);
-    return Error(ErrorCode::kCorrupt, "is neither a .conda (zip) nor a .tar.bz2 file");
+    return Error(ErrorCode::kCorrupt, "it is neither a .conda (zip) nor a .tar.bz2 file");
   }
 
   Result<void> ReadTarBz2(File& file, Task& task) {

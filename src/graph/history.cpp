@@ -46,7 +46,7 @@ Result<std::string> History::Compare(const Node& node, const NodeKey& key) {
   for (const auto& [name, digest] : before.items()) {
     if (!key.digests.contains(name)) changed.push_back("'" + name + "'");
   }
-  if (changed.empty()) return std::string("inputs unchanged, result missing");
+  if (changed.empty()) return std::string("inputs unchanged, result missing or damaged");
   return fmt::format("{} changed", fmt::join(changed, ", "));
 }
 

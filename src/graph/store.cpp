@@ -84,6 +84,13 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   const AbsPath folder = ResultPath(stage, key);
   PTPKG_TRY(const bool there, Exists(env_->fs, folder));
   if (!there) return std::optional<NodeResult>();
+  PTPKG_TRY(const FileStat stat, env_->fs.Lstat(folder));
+  if (stat.kind != FileKind::kDirectory) {
+    env_->reporter.Warn(
+        fmt::format("{}; it will be made again", Damaged(folder, "it is no folder").message()));
+    PTPKG_CHECK(env_->fs.Remove(folder), "while removing a damaged result");
+    return std::optional<NodeResult>();
+  }
   PTPKG_TRY(const bool held, Hold(folder, folder));
   if (!held) return std::optional<NodeResult>();
   Result<NodeResult> result = Read(folder);

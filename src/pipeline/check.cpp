@@ -1,5 +1,6 @@
 #include "pipeline/check.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "channel/index.h"
@@ -53,6 +54,32 @@ std::string FloorLine(const verify::Examination& examination) {
                      tag.empty() ? "" : fmt::format(", fits {}", tag), file.file, Join(because, ", "));
 }
 
+/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in conda/ and wheels/
+/// of an output folder. Sorted. A prefix may hold wheels deeper down, which belong to its files.
+Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
+  std::vector<AbsPath> found;
+  const auto add = [&](const AbsPath& place,
+                       const std::vector<std::string_view>& extensions) -> Result<void> {
+    PTPKG_TRY(const bool there, Exists(env.fs, place));
+    if (!there) return Ok();
+    PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(place));
+    for (const std::string& name : names) {
+      const bool wanted = std::any_of(extensions.begin(), extensions.end(),
+                                      [&](std::string_view extension) { return name.ends_with(extension); });
+      if (wanted) found.push_back(place / name);
+    }
+    return Ok();
+  };
+  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .tar.bz2 may be anything
+  PTPKG_CHECK(add(folder / "wheels", {".whl"}));
+  for (const AbsPath& channel : {folder, folder / "conda"}) {
+    for (const char* subdir : {"noarch", "linux-64", "linux-aarch64"})
+      PTPKG_CHECK(add(channel / subdir, {".conda", ".tar.bz2"}));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
@@ -63,12 +90,27 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
     PTPKG_TRY(options.profile, verify::ParseProfile(request.profile));
   }
   std::vector<CheckOutcome> outcomes;
+  struct Subject {
+    AbsPath path;
+    bool tree;
+  };
+  std::vector<Subject> subjects;
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+    if (stat.kind != FileKind::kDirectory) {
+      subjects.push_back({path, false});
+      continue;
+    }
+    const bool asked = options.profile == verify::Profile::kTree;
+    PTPKG_TRY(const std::vector<AbsPath> artifacts,
+              asked ? Result<std::vector<AbsPath>>(std::vector<AbsPath>()) : ArtifactsOf(env, path));
+    for (const AbsPath& artifact : artifacts) subjects.push_back({artifact, false});
+    if (artifacts.empty()) subjects.push_back({path, true});
+  }
+  for (const auto& [path, tree] : subjects) {
     Task task(env.reporter, {.stage = "check", .subject = std::string(path.Name())});
-    const bool folder = stat.kind == FileKind::kDirectory;
     PTPKG_TRY(verify::Examination examination,
-              folder ? verify::ExamineTree(env, path, options) : verify::ExamineArtifact(env, path, options));
+              tree ? verify::ExamineTree(env, path, options) : verify::ExamineArtifact(env, path, options));
     task.Done();
     outcomes.push_back({.report = std::move(examination.report),
                         .profile = std::string(verify::ProfileName(examination.profile)),

@@ -28,7 +28,8 @@ struct CheckOutcome {
   JsonBox facts;      ///< {"floor": …, "files": […]}: docs/cli/check.md explains the fields.
 };
 
-/// One outcome for each path. Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is
+/// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
+/// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files. Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is
 /// no artifact.
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
 

@@ -13,6 +13,7 @@
 #include "publish/gate.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
+#include "support/plural.h"
 
 namespace ptpkg::pipeline {
 
@@ -170,7 +171,7 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
     result.idle = "no package changed";
     task.Skipped(result.idle);
   } else {
-    task.Done(fmt::format("{} index files written", written));
+    task.Done(Plural(written, "index file") + " written");
   }
   return result;
 }

@@ -181,6 +181,10 @@ Result<void> OutputFolder::CheckPlace(const ArtifactRecord& record, OnForeign on
     }
     PTPKG_TRY(const bool ours, IsPresent(known->second));
     if (ours) return Ok();
+    return Error(ErrorCode::kAlreadyExists,
+                 fmt::format("'{}' is no longer what ptpkg published there: it was changed or damaged",
+                             target.str()))
+        .WithHint("move the file away, or replace it with --force");
   }
   return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is already there with other content, which this "
                                                       "output folder's manifest.json does not know",

@@ -58,6 +58,26 @@ TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceOnlyWhatTheRecipeNames) {
   EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "patches/a.patch", "test.sh")));
 }
 
+TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceWhatTheScriptsNameToo) {
+  for (const char* name : {"README", "one.txt", "two.txt", "data/x/y", "data/z", "three.txt"})
+    env_.dir().WriteFile(std::string("r/") + name, "x");
+  recipe_.sources[0].path = ".";
+  recipe_.script.lines = {"cp $RECIPE_DIR/one.txt .; cp \"${RECIPE_DIR}\"/data/x/y .",
+                          "cat $RECIPE_DIR/missing"};
+  recipe_.script.env = {{"TWO", "$RECIPE_DIR/two.txt"}};
+  EXPECT_THAT(Names(),
+              IsOkAndHolds(ElementsAre("build.sh", "data/x/y", "one.txt", "patches/a.patch", "two.txt")));
+  recipe_.script.lines = {"cp -r $RECIPE_DIR/data/ ."};
+  EXPECT_THAT(Names(),
+              IsOkAndHolds(ElementsAre("build.sh", "data/x/y", "data/z", "patches/a.patch", "two.txt")));
+  for (const char* line : {"cd $RECIPE_DIR", "cp $RECIPE_DIR/*.txt .", "cp ${RECIPE_DIR}/../x ."}) {
+    recipe_.script.lines = {line};
+    EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("README", "build.sh", "data/x/y", "data/z", "one.txt",
+                                                  "patches/a.patch", "src/main.c", "three.txt", "two.txt")))
+        << line;
+  }
+}
+
 TEST_F(RecipeFolderTest, AScriptInsideALocalSourceIsThereToo) {
   env_.dir().WriteFile("r/src/make.sh", "x");
   recipe_.script.file = "src/make.sh";

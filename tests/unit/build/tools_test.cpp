@@ -90,7 +90,7 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
       FailsWith(
           ErrorCode::kNotFound,
           HasSubstr(
-              "'no-such-thing' (it is not a package of the output channel, and none of '/v/bin/python')")));
+              "'no-such-thing' (it is not a package of the output channel, and not one that '/v/bin/python' has installed)")));
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'/v/bin/python' has no package 'pip'")));
   EXPECT_THAT(error, HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
 }

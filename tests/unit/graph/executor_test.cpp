@@ -140,7 +140,7 @@ TEST_F(ExecutorTest, ADamagedResultIsMadeAgain) {
   ASSERT_OK_AND_ASSIGN(const auto second, Run(plan));
   EXPECT_THAT(States(second), ElementsAre(kRan, kRan));
   EXPECT_EQ(second[1].result.value["it"], "a");
-  EXPECT_EQ(second[0].reason, "inputs unchanged, result missing");
+  EXPECT_EQ(second[0].reason, "inputs unchanged, result missing or damaged");
 }
 
 TEST_F(ExecutorTest, NodesOfOneSubjectAndStageAreRememberedOneByOne) {
@@ -152,7 +152,7 @@ TEST_F(ExecutorTest, NodesOfOneSubjectAndStageAreRememberedOneByOne) {
   plan.nodes[0].inputs["text"] = "changed";
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan, /*dry_run=*/true));
   EXPECT_EQ(outcomes[0].reason, "'text' changed");
-  EXPECT_EQ(outcomes[1].reason, "inputs unchanged, result missing");
+  EXPECT_EQ(outcomes[1].reason, "inputs unchanged, result missing or damaged");
 }
 
 TEST_F(ExecutorTest, ARecordThatCannotBeReadOrWrittenStopsNothing) {

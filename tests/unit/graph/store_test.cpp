@@ -116,6 +116,11 @@ TEST_F(StoreTest, WhatIsDamagedIsMadeAgainWithAWarning) {
          text->replace(text->find("42"), 2, "43");
          Must(WriteFile(env.fs, f / "result.json", *text));
        }},
+      {"a file instead of the folder",
+       [](Env& env, const AbsPath& f) {
+         Must(RemoveTree(env.fs, f));
+         Must(WriteFile(env.fs, f, ""));
+       }},
       {"all files gone", [](Env& env, const AbsPath& f) { Must(RemoveTree(env.fs, f / "files")); }},
   };
   for (const Damage& damage : damages) {

@@ -50,6 +50,35 @@ TEST(Check, OneOutcomePerPathInOrder) {
   EXPECT_EQ(*outcomes[1].facts, (Json{{"floor", nullptr}, {"files", Json::array()}}));
 }
 
+TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
+  TestEnv env;
+  for (const char* file :
+       {"dist/conda/noarch/a-1-0.conda", "dist/conda/linux-64/b-1-0.tar.bz2",
+        "dist/wheels/c-1-py3-none-any.whl", "dist/notes.tar.bz2", "channel/noarch/a-1-0.conda",
+        "flat/c-1-py3-none-any.whl", "prefix/lib/ensurepip/d-1-py3-none-any.whl"})
+    env.dir().WriteFile(file, "junk");
+  const auto subjects = [&](const char* folder, const std::string& profile) {
+    std::vector<std::string> names;
+    const auto outcomes = Check(env, {.paths = {env.dir() / folder}, .profile = profile});
+    EXPECT_THAT(outcomes, test::IsOk());
+    if (!outcomes) return names;
+    for (const CheckOutcome& outcome : *outcomes) {
+      names.push_back(outcome.report.subject.substr(env.dir().path().str().size() + 1) +
+                      (outcome.report.HasErrors() ? " refused" : " ok"));
+    }
+    return names;
+  };
+  EXPECT_THAT(subjects("dist", ""), ElementsAre("dist/conda/linux-64/b-1-0.tar.bz2 refused",
+                                                "dist/conda/noarch/a-1-0.conda refused",
+                                                "dist/wheels/c-1-py3-none-any.whl refused"));
+  EXPECT_THAT(subjects("dist/conda", ""), testing::SizeIs(2));
+  EXPECT_THAT(subjects("dist/wheels", ""), testing::SizeIs(1));
+  EXPECT_THAT(subjects("channel", ""), testing::SizeIs(1));
+  EXPECT_THAT(subjects("flat", ""), testing::SizeIs(1));
+  EXPECT_THAT(subjects("prefix", ""), ElementsAre("prefix ok")) << "wheels among a prefix's files are files";
+  EXPECT_THAT(subjects("dist", "tree"), ElementsAre("dist ok"));
+}
+
 TEST(Check, FactsAndTheLineForPeople) {
   TestEnv env;
   env.dir().WriteFile("tree/a.so", Library("libc.so.6", "GLIBC_2.14"));

@@ -114,7 +114,7 @@ TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnowsUnlessItWasChangedSince) {
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("two")));
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl", "own"), IsOk());  // same size, other bytes
   EXPECT_THAT(Open().Publish({Item("a.whl", "six", "p3", 1)}, OnForeign::kRefuse),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("a.whl")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("changed or damaged")));
 }
 
 TEST_F(OutputFolderTest, OnePublishesAtATimeAndLosesNothing) {

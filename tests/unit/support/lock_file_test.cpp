@@ -27,14 +27,23 @@ TEST_F(LockFileTest, AFreeLockIsTakenWithoutAWord) {
 TEST_F(LockFileTest, WaitsVisiblyForAnotherProcess) {
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> other, Wait());
   env_.clock.OnSleep([&] {
-    if (env_.clock.sleeps().size() == 3) other.reset();
+    if (env_.clock.sleeps().size() == 12) other.reset();
   });
   ASSERT_THAT(Wait(), IsOk());
-  EXPECT_EQ(env_.clock.sleeps().size(), 3U);
+  EXPECT_EQ(env_.clock.sleeps().size(), 12U);
   ASSERT_THAT(env_.reporter.tasks(), ::testing::SizeIs(1));
   EXPECT_EQ(env_.reporter.tasks()[0].info.stage, "wait");
   EXPECT_EQ(env_.reporter.tasks()[0].info.subject, "dist");
   EXPECT_EQ(env_.reporter.tasks()[0].outcome, TaskOutcome::kDone);
+}
+
+TEST_F(LockFileTest, AShortWaitIsNotWorthALine) {
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> other, Wait());
+  env_.clock.OnSleep([&] {
+    if (env_.clock.sleeps().size() == 3) other.reset();
+  });
+  ASSERT_THAT(Wait(), IsOk());
+  EXPECT_THAT(env_.reporter.tasks(), ::testing::IsEmpty());
 }
 
 TEST_F(LockFileTest, AnInterruptEndsTheWaiting) {
