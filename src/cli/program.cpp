@@ -27,7 +27,8 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
        .choices = {"auto", "terminal", "plain", "json"}},
       {.names = "--cache-dir",
        .value = "DIR",
-       .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else ~/.cache/ptpkg)",
+       .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else $XDG_CACHE_HOME/ptpkg, else "
+               "~/.cache/ptpkg)",
        .target = &flags.cache_dir},
       {.names = "--version",
        .help = "Print the version, the commit, and the libraries",

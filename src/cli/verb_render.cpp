@@ -45,7 +45,8 @@ Verb RenderVerb() {
           .options = {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipes},
                       {.names = "--variants",
                        .value = "FILE",
-                       .help = "Variant file, may be repeated; later ones win per key",
+                       .help = "Variant file, may be repeated; later ones win per key (default: "
+                               "variants.yaml beside the recipe)",
                        .target = &flags->variant_files},
                       {.names = "--select",
                        .value = "KEY=VALUE",

@@ -1,5 +1,5 @@
 #pragma once
-// The relink stage: search paths of one tree, as a task that people see. Layer: convert.
+// The relinking step of packing: search paths of one tree, as a task that people see. Layer: convert.
 
 #include "elf/relink.h"
 

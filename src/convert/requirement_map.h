@@ -31,8 +31,8 @@ struct MappedRequirements {
   std::vector<std::string> unknown;  ///< Requirements whose name (or extra) the table lacks; they are in
                                      ///< `depends` under their own name.
   std::vector<std::string> widened;  ///< Requirements that some environments lack; they are in `depends`.
-  std::vector<std::string>
-      not_applicable;  ///< Requirements that no environment has, but for those of extras.
+  /// Requirements whose marker holds in no environment; those of extras are not listed.
+  std::vector<std::string> not_applicable;
 };
 
 /// Every Requires-Dist of `metadata` whose marker holds in one of `environments`, without extras. A conda

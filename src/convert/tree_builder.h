@@ -1,5 +1,5 @@
 #pragma once
-// Makes a new tree out of files of other trees without copying a byte. Layer: convert.
+// Makes a new tree out of files of other trees, by hard links where the mode may stay. Layer: convert.
 // Files are hard links until somebody changes one: elf/ splits a link before it writes.
 
 #include <map>

@@ -28,8 +28,8 @@ Result<std::string> PythonOption(std::string_view python);
 /// py3-none-any).
 /// Of a wheel with several tags, those of CPython 3 under Linux with glibc count.
 /// Errors: those of PythonOption; kUnsupported when there are none, with the first tag; kInvalidInput when
-/// `python` does not satisfy a tag that is for it and later ones (abi3, py312), or no patch release of it
-/// Requires-Python, or that is malformed.
+/// `python` does not satisfy a tag that is for it and later ones (abi3, py312), or when no patch release of
+/// it satisfies Requires-Python; also for a malformed Requires-Python.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);
 
 }  // namespace ptpkg::convert

@@ -17,7 +17,7 @@ enum class NodeState : std::uint8_t {
   kWouldRun,   ///< Dry run.
   kRan,
   kFailed,
-  kNotReached,  ///< A node that it needs failed, or another one did before its turn.
+  kNotReached,  ///< A node that it needs failed, or another node failed before this one could start.
 };
 
 // NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
@@ -43,10 +43,10 @@ struct ExecuteOptions {
 /// unless its result is found. After a failure no further node starts (but those of `after_failures` stages);
 /// what runs goes on to its end. A node keeps the part of env.jobs that it gets at its start: with 8 jobs,
 /// two builds side by side have 4 each. A parallel one waits until two thirds of its fair share are free
-/// (env.jobs by the number of parallel nodes that run or are ready), so that none has one job for hours.
-/// There is no budget that moves while they run, a job server of make: ninja reads one from 1.13 on only. A
-/// dry run writes nothing. REQUIRES: CheckPlan(plan). Errors: kUsage when the path of a store is not UTF-8
-/// (json_utf8.h), before anything runs; kInvalidInput for a stage that `stages` lacks or has in another
+/// (env.jobs divided by the number of parallel nodes that run or are ready), so that none has one job for
+/// hours. There is no budget that moves while they run, a job server of make: ninja reads one from 1.13 on
+/// only. A dry run writes nothing. REQUIRES: CheckPlan(plan). Errors: kUsage when the path of a store is not
+/// UTF-8 (json_utf8.h), before anything runs; kInvalidInput for a stage that `stages` lacks or has in another
 /// version; kIo of the stores. Failures of nodes are outcomes; so is an exception of one (internal_error.h).
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);

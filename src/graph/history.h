@@ -1,6 +1,7 @@
 #pragma once
 // The inputs of each node's last run, so that a later run can say what has changed. Layer: graph.
-// Nothing but explanations depends on it: whether a node runs is decided by its key alone.
+// Only texts for people depend on it (--explain, names in `ptpkg cache`): whether a node runs is decided by
+// its key alone.
 
 #include <string>
 

@@ -12,9 +12,9 @@
 
 namespace ptpkg::graph {
 
-/// One step. Whatever its stage reads comes from here, and all of it but `places`, `options` and `after`
-/// enters the node's key: there is no other way into a stage (stage.h), so an input cannot be forgotten in
-/// the key.
+/// One step. Whatever its stage reads comes from here. Stage, version, inputs, and role and key of each need
+/// enter the node's key. There is no other way into a stage (stage.h), so an input cannot be forgotten in the
+/// key.
 struct Node {
   std::string id;       ///< "conda/toytorch-1.0-py311_0": unique in its plan.
   std::string stage;    ///< Name of the stage that runs it.

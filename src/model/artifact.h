@@ -1,6 +1,6 @@
 #pragma once
 // A finished file and its digests. Layer: model.
-// Digests are those computed while writing: nobody hashes the file again.
+// Digests come from the writer, so that no later stage has to hash the file.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The one tree from which every artifact is written. Layer: model.
+// Files with their digests: what a build leaves, and what artifacts are written from. Layer: model.
 // build/ makes it, elf/ edits copies of it, conda/ and wheel/ pack it.
 
 #include <string>
@@ -21,7 +21,8 @@ struct TreeEntry {
   bool operator==(const TreeEntry&) const = default;
 };
 
-/// Entries sorted by path, byte-wise; no duplicates; no symlink leaves the tree.
+/// Entries sorted by path, byte-wise; no duplicates; no symlink leaves the tree, except to
+/// ScanOptions::allowed_link_roots.
 struct StagedTree {
   AbsPath root = AbsPath::Literal("/nonexistent");
   std::vector<TreeEntry> entries = {};

@@ -26,7 +26,7 @@ struct BuildRequest {
   build::HostEnv host_env = build::HostEnv::kAuto;
   build::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;             ///< Replace artifacts that ptpkg did not make.
-  bool keep_work = false;         ///< Leave the work folder of each node, and say where it is.
+  bool keep_work = false;         ///< Leave the work folder of each node that has one, and say where it is.
   bool dry_run = false;           ///< Report which stages would run; write nothing.
   bool test = true;               ///< Run the recipes' tests; false is told loudly.
 };

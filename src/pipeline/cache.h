@@ -4,7 +4,8 @@
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
 //   downloads/<sha256>/<name>       sources
-//   kept/<subject>-<key>/           work folders that --keep-work left
+//   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
+//                                   work/ without a scratch name
 //   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
 
 #include <chrono>
@@ -41,7 +42,8 @@ struct CacheItem {
   std::string subject =
       {};  ///< Of results: what it was last made for, "" if no record says. Of downloads: the file.
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
-  std::int64_t last_use_ns = 0;  ///< Unix time. A result: when it was last taken; else the last change.
+  /// Unix time. A result or a download: when a run last took it; else the last change.
+  std::int64_t last_use_ns = 0;
 };
 
 /// Everything below env.cache_dir, in the order of the kinds, then by path; a missing cache is empty. What
@@ -50,7 +52,7 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Only as much, oldest use first, as brings results, downloads and kept folders down to this size.
+  /// Removes the least recently used until results, downloads and kept folders together fit this size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
 };

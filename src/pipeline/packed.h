@@ -11,7 +11,8 @@ namespace ptpkg::pipeline {
 
 struct Packed {
   std::vector<ArtifactRecord> artifacts = {};
-  /// Texts that no file of the artifacts may hold; of repacked ones alone, a build's staged tree says them.
+  /// Texts that no file of the artifacts may hold. Only repacking fills it; for a build, the staged tree has
+  /// these texts.
   std::vector<std::string> forbidden = {};
   std::vector<std::string> unknown_requirements = {};
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Recipes as they evaluate, for `ptpkg render` and as the first stage of the pipeline. Layer: pipeline.
+// Recipes as they evaluate: for `ptpkg render`, and the first step of planning. Layer: pipeline.
 
 #include <map>
 #include <string>

@@ -14,8 +14,8 @@ struct RunOptions {
 };
 
 /// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.
-/// A node that fails is the summary's failure, with its stage and subject as context; what other nodes
-/// publish stays, indexed. Errors: kCorrupt (the manifest), kIo of the output folder or the cache.
+/// The first node that fails is the summary's failure, with its id as context. What was published before
+/// stays, and is indexed. Errors: kCorrupt (the manifest), kIo of the output folder or the cache.
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options);
 

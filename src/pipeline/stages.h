@@ -4,20 +4,22 @@
 //
 //   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
 //                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch
-//   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: recipe, recipe file, recipe folder,
-//                 formats, run exports
-//   wheel         .whl. Needs "staged tree". Inputs: recipe, wanted
-//   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, python
-//   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution
+//   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
+//                 folder, formats, run exports, source_date_epoch
+//   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted, source_date_epoch
+//   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, build number,
+//                 python, source_date_epoch
+//   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
 //   check         findings. Needs "artifacts", "staged tree". Inputs: allow unresolved, prefix may stay
 //   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
 //                 packages
 //   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests
 //   index         index files. Needs all publications
 //
-// A stage that packs returns {"artifacts": [ArtifactRecord…]}, and one that repacks also {"forbidden": [texts
-// that no file of them may hold]}, which the build stage returns with its staged tree; with the record's
-// `path` as the place below the output folder, and the files flat in its folder.
+// A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": […], "unknown_requirements": […]}.
+// Its files lie flat in its folder; a record's `path` is the place below the output folder. "forbidden" holds
+// texts that no file of the artifacts may hold: only repacking fills it, a build says them with its staged
+// tree.
 
 #include "graph/stage.h"
 

@@ -12,8 +12,8 @@
 
 namespace ptpkg::pipeline {
 
-/// What a run made. A node that fails stops what needs it, not the others: then `failure` says why, and the
-/// rest what was done all the same.
+/// What a run made. After the first failure no further node starts, except the index; what runs goes on to
+/// its end. Then `failure` says why, and the rest tells what was done all the same.
 struct BuildSummary {
   std::vector<ArtifactRecord> artifacts;          ///< In the plan's order; those that were there already too.
   std::vector<StageTime> stages;                  ///< In the plan's order.

@@ -15,7 +15,7 @@ class WorkFolder {
   /// A new folder in it. Errors: kAlreadyExists.
   Result<AbsPath> MakeFolder(std::string_view name);
   /// Call it when the node has ended, well or not: with "keep-work" the folder becomes
-  /// <cache>/kept/<subject>-<key>, in place of one of an earlier run, and a note says so.
+  /// <cache>/kept/<subject>-<first 12 digits of the key>, in place of one of an earlier run; a note says so.
   Result<void> Finish() &&;
 
  private:

@@ -53,7 +53,7 @@ struct ExpressionNode {
 class Expression {
  public:
   /// Errors: kInvalidInput with a span: syntax, unknown function or filter (with the nearest match),
-  /// nesting deeper than 64.
+  /// nesting deeper than 64, a chain of more than 200 operations.
   static Result<Expression> Parse(std::string_view text, ExpressionPlace place);
 
   /// Errors: kInvalidInput with a span: undefined name, operands of the wrong kind, division by zero,

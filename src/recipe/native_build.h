@@ -2,11 +2,11 @@
 // What the making of the files may know of a recipe, and nothing else. Layer: recipe.
 //
 // One native build can serve many packages: of several build numbers, with other run requirements or other
-// checks, of several Pythons of which only those know. So its key must not hold what does not reach the
-// build: neither the build number, build string and hash, nor variant keys that only run requirements, tests,
-// `about`, `extra` or `build.skip` read. Such a value is kept if the script, its environment or a file of the
-// recipe's folder mentions its name. What is left out is not in the script's environment either, so that
-// nothing can depend on what the key does not hold.
+// checks, of several Python versions that only the packages depend on. So its key must not hold what does not
+// reach the build: neither the build number, build string and hash, nor variant keys that only run
+// requirements, tests, `about`, `extra` or `build.skip` read. Such a value is kept if the script, its
+// environment or a file of the recipe's folder mentions its name. What is left out is not in the script's
+// environment either, so that nothing can depend on what the key does not hold.
 
 #include <set>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// Typed access to the nodes of a recipe. Layer: recipe. Used by the evaluate*.cpp files only.
+// Typed access to the nodes of a recipe. Layer: recipe. Used by evaluate.cpp, the files of sections.h, and
+// variant/config.cpp.
 
 #include <optional>
 #include <string>

@@ -156,7 +156,7 @@ struct Recipe {
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
   AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 
-  /// "name-version-build"; without the last part for a native build, whose packages differ in it.
+  /// "name-version-build"; "name-version" for a native build, which serves packages of several build strings.
   [[nodiscard]] std::string FileStem() const;
 };
 

@@ -43,8 +43,8 @@ struct Collision {
   std::size_t first = 0;
   std::size_t second = 0;
 };
-/// The first collision by `second`, then `first`. nullopt when there is none in pairs: three constraints can
-/// exclude everything although each two of them agree on something.
+/// The collision with the smallest `second`, and among those the smallest `first`. nullopt when there is none
+/// in pairs: three constraints can exclude everything although each two of them agree on something.
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
                                        std::span<const Choice> choices);
 
@@ -53,7 +53,7 @@ std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
 /// is meant: it excludes all of 3.13, also a "3.13dev" that sorts below it.
 bool CanMeet(std::span<const Constraint> constraints);
 
-/// The first two, by `second`, then `first`, that cannot meet.
+/// Two that cannot meet: the collision with the smallest `second`, and among those the smallest `first`.
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints);
 
 }  // namespace ptpkg::spec

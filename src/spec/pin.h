@@ -1,7 +1,7 @@
 #pragma once
 // pin_subpackage() and pin_compatible(): version ranges derived from a version. Layer: spec.
-// Source: CEP 39 (run exports and pins). As rattler-build, but that it keeps a local part ("+cu121") in a
-// lower bound that is cut, which then excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is
+// Source: CEP 39 (run exports and pins). Differs from rattler-build, which keeps a local part ("+cu121") in a
+// lower bound that is cut, so that it excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is
 // lower.
 
 #include <string>
@@ -12,8 +12,7 @@ namespace ptpkg::spec {
 
 struct PinBounds {
   /// "x.x.x" keeps that many segments of the version (between '.' and '_'); digits are a version of their
-  /// own;
-  /// "" is no bound.
+  /// own; "" is no bound.
   std::string lower = "x.x.x.x.x.x";
   std::string upper = "x";
 };

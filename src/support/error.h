@@ -1,6 +1,7 @@
 #pragma once
 // The one error value of ptpkg. Layer: support.
-// Every fallible function returns Result<T> (result.h); exceptions never cross our functions.
+// Every fallible function returns Result<T> (result.h). An exception that crosses our functions is a bug or a
+// lack of memory; main() and the executor's nodes turn it into kInternal (internal_error.h).
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +13,8 @@
 
 namespace ptpkg {
 
-/// Why an operation failed. A code exists only because some caller branches on it; the exit code
-/// of the program follows from it (cli/exit_code.cpp).
+/// Why an operation failed. A code exists only if a caller or the exit code of the program depends on it
+/// (cli/exit_code.cpp).
 enum class ErrorCode : std::uint8_t {
   kUsage,          ///< The command line is wrong. Never retry.
   kInvalidInput,   ///< A recipe, variant file, wheel or argument violates its format. Never retry.
@@ -25,7 +26,7 @@ enum class ErrorCode : std::uint8_t {
   kIo,             ///< The operating system refused: permission, full disk, read error.
   kCommandFailed,  ///< A child process ended with a non-zero status, or by a signal.
   kNetwork,        ///< The transfer failed after its retries. The caller may try again later.
-  kRefused,        ///< A server, or a file that changed meanwhile, said no to a well-formed request.
+  kRefused,        ///< A server refused a well-formed request, or an input changed after it was planned.
   kCheckFailed,    ///< An artifact did not pass its checks; it was not published.
   kCancelled,      ///< The user interrupted; whatever was unfinished has been removed.
   kInternal,       ///< A broken invariant of ptpkg itself.

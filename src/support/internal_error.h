@@ -5,8 +5,8 @@
 
 namespace ptpkg {
 
-/// kInternal, "internal error: …" with the hint to report it. main(), and whoever runs code on a thread of
-/// its own, catch what comes out of it and tell it like this. REQUIRES: within a catch block.
+/// kInternal, "internal error: …" with the hint to report it. main() and the executor's nodes catch what
+/// comes out of what they call, and tell it like this. REQUIRES: within a catch block.
 Error CurrentInternalError();
 
 }  // namespace ptpkg

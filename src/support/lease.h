@@ -1,10 +1,10 @@
 #pragma once
 // Who uses a folder holds a lock on the file ".lease" in it (flock(2)). Layer: support.
 //
-// Alive means holding that lock, and nothing else does: a process id means nothing to another PID namespace
-// or to another host on the same cache, and is used again. The kernel lets go of the lock when its process
-// ends, kill -9 included. Where the file system has no locks (some network and FUSE mounts), a lease is
-// granted without one, and nothing is ever removed on the ground that nobody holds it.
+// Whoever holds that lock is alive; nothing else shows it. A process id means nothing to another PID
+// namespace or to another host on the same cache, and is used again. The kernel lets go of the lock when its
+// process ends, kill -9 included. Where the file system has no locks (some network and FUSE mounts), a lease
+// is granted without one, and nothing is ever removed on the ground that nobody holds it.
 
 #include <memory>
 #include <optional>

@@ -34,7 +34,7 @@ inline constexpr std::size_t kYamlDepth = 64;           ///< Lists and mappings 
 inline constexpr std::size_t kYamlNodes = 100'000;      ///< Scalars, lists, mappings and keys of one file.
 inline constexpr std::size_t kExpression = 2000;        ///< Bytes of one ${{ }}.
 inline constexpr std::size_t kExpressionDepth = 64;     ///< Parentheses, lists and calls.
-inline constexpr std::size_t kExpressionHeight = 201;   ///< Operations of a chain, such as "1+1+1", and one.
+inline constexpr std::size_t kExpressionHeight = 201;   ///< One more than the operations of "1+1+1+…".
 inline constexpr std::size_t kValue = 1U << 20U;        ///< Bytes of one value; 40 for an item of a list.
 inline constexpr std::size_t kEvaluation = 64U << 20U;  ///< Bytes of all values of one evaluation.
 

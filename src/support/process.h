@@ -47,10 +47,11 @@ class Process {
   /// Runs to the end, in a process group of its own, stdin from /dev/null. On timeout or cancellation
   /// the group gets SIGTERM, after 5 s SIGKILL. As soon as the child ends, what it has left behind is
   /// killed: the rest of its group, and descendants that have left that (setsid, daemons). None survives
-  /// the call, nor the death of ptpkg itself, SIGKILL included, but: what a service manager was asked to
-  /// start, which does not descend from the child; and of those that have left the group, who is not dead
-  /// 10 s after SIGKILL, and all where /proc does not list them (descendants.h), of which the run is
-  /// warned. Signals ignored by ptpkg are not ignored by the child.
+  /// the call, nor the death of ptpkg itself, SIGKILL included. Exceptions:
+  /// - processes that a service manager was asked to start: they do not descend from the child;
+  /// - processes outside the group that live 10 s after SIGKILL;
+  /// - all outside the group where /proc does not list them (descendants.h).
+  /// The last two are warned of. Signals ignored by ptpkg are not ignored by the child.
   /// A non-zero exit is a value, not an error.
   /// Errors: kNotFound (program, interpreter or cwd), kInvalidInput (empty argv, relative program
   /// path, NUL bytes), kIo (fork, log file), kCancelled.

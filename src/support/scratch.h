@@ -4,8 +4,9 @@
 //   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a folder: ".lease" (lease.h), and "d" for its user
 //   <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)
 //
-// The name tells what is scratch, wherever it lies, the lock who uses it. Names of earlier versions, with a
-// process id ("check-4711-0"), are known too: they hold no lock, hence nobody uses them.
+// The name shows that something is scratch, wherever it lies; the lock shows whether somebody uses it. Names
+// of earlier versions, with a process id ("check-4711-0"), are known too: they hold no lock, hence nobody
+// uses them.
 
 #include <string>
 #include <string_view>
