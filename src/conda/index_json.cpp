@@ -8,7 +8,6 @@
 #include "spec/entry_point.h"
 #include "spec/match_spec.h"
 #include "spec/names.h"
-#include "support/hash.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -56,13 +55,6 @@ Result<void> CheckRunExports(const PackageMetadata& metadata) {
   return Ok();
 }
 
-/// Files are bytes, and JSON holds text only: two that are no UTF-8 would look the same in it.
-Json DigestsOf(const std::map<std::string, std::string>& files) {
-  Json digests = Json::object();
-  for (const auto& [name, bytes] : files) digests[name] = HashText(bytes).Hex();
-  return digests;
-}
-
 Result<void> RequireTexts(const Json& index, const std::string& key, std::string_view where) {
   PTPKG_TRY(auto texts, JsonStringsOr(index, key, {}, where));
   static_cast<void>(texts);
@@ -72,27 +64,6 @@ Result<void> RequireTexts(const Json& index, const std::string& key, std::string
 }  // namespace
 
 std::string PackageMetadata::FileStem() const { return name + "-" + version + "-" + build_string; }
-
-std::string DescribeMetadata(const PackageMetadata& metadata) {
-  const Json all = {{"name", metadata.name},
-                    {"version", metadata.version},
-                    {"build_string", metadata.build_string},
-                    {"build_number", metadata.build_number},
-                    {"subdir", metadata.subdir},
-                    {"noarch_python", metadata.noarch_python},
-                    {"depends", metadata.depends},
-                    {"constrains", metadata.constrains},
-                    {"track_features", metadata.track_features},
-                    {"entry_points", metadata.entry_points},
-                    {"license", metadata.license},
-                    {"license_family", metadata.license_family},
-                    {"about", metadata.about},
-                    {"hash_input", *metadata.hash_input},
-                    {"run_exports", metadata.run_exports},
-                    {"license_files", DigestsOf(metadata.license_files)},
-                    {"info_files", DigestsOf(metadata.info_files)}};
-  return DumpJson(all);
-}
 
 Result<void> CheckMetadata(const PackageMetadata& metadata) {
   PTPKG_CHECK(spec::CheckPackageName(metadata.name));

@@ -44,9 +44,6 @@ struct PackageMetadata {
   [[nodiscard]] std::string FileStem() const;  ///< "name-version-build"
 };
 
-/// All fields as one text, for content keys: equal exactly when the metadata is equal.
-std::string DescribeMetadata(const PackageMetadata& metadata);
-
 struct PackageInput {
   PackageMetadata metadata;
   const StagedTree& tree;  ///< Paths as they will lie in the prefix.

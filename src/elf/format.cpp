@@ -32,7 +32,6 @@ std::uint16_t Codec::U16(Bytes bytes, std::size_t at) const {
 std::uint32_t Codec::U32(Bytes bytes, std::size_t at) const {
   return static_cast<std::uint32_t>(Get(bytes, at, 4, order_));
 }
-std::uint64_t Codec::U64(Bytes bytes, std::size_t at) const { return Get(bytes, at, 8, order_); }
 std::uint64_t Codec::Word(Bytes bytes, std::size_t at) const { return Get(bytes, at, WordSize(), order_); }
 void Codec::PutU16(MutableBytes bytes, std::size_t at, std::uint16_t value) const {
   Put(bytes, at, 2, value, order_);
@@ -144,17 +143,6 @@ DynamicEntry Codec::DecodeDynamicEntry(Bytes bytes) const {
 void Codec::EncodeDynamicEntry(const DynamicEntry& entry, MutableBytes bytes) const {
   PutWord(bytes, 0, entry.tag);
   PutWord(bytes, WordSize(), entry.value);
-}
-
-std::uint32_t SysvHash(std::string_view name) {
-  std::uint32_t hash = 0;
-  for (const char c : name) {
-    hash = (hash << 4U) + static_cast<unsigned char>(c);
-    const std::uint32_t high = hash & 0xf0000000U;
-    hash ^= high >> 24U;
-    hash &= ~high;
-  }
-  return hash;
 }
 
 }  // namespace ptpkg::elf

@@ -28,9 +28,7 @@ inline constexpr std::uint32_t kSegmentDynamic = 2;
 inline constexpr std::uint32_t kSegmentInterp = 3;
 inline constexpr std::uint32_t kSegmentNote = 4;
 inline constexpr std::uint32_t kSegmentPhdr = 6;
-inline constexpr std::uint32_t kSegmentTls = 7;
 inline constexpr std::uint32_t kSegmentGnuStack = 0x6474e551;
-inline constexpr std::uint32_t kSegmentGnuRelro = 0x6474e552;
 inline constexpr std::uint32_t kSegmentGnuProperty = 0x6474e553;
 
 /// p_flags.
@@ -163,7 +161,6 @@ class Codec {
 
   [[nodiscard]] std::uint16_t U16(Bytes bytes, std::size_t at) const;
   [[nodiscard]] std::uint32_t U32(Bytes bytes, std::size_t at) const;
-  [[nodiscard]] std::uint64_t U64(Bytes bytes, std::size_t at) const;
   /// An address-sized value: 4 or 8 bytes.
   [[nodiscard]] std::uint64_t Word(Bytes bytes, std::size_t at) const;
   void PutU16(MutableBytes bytes, std::size_t at, std::uint16_t value) const;
@@ -184,8 +181,5 @@ class Codec {
   ElfClass class_;
   ByteOrder order_;
 };
-
-/// The hash of vna_hash and vd_hash (gABI "Hash Table Section").
-std::uint32_t SysvHash(std::string_view name);
 
 }  // namespace ptpkg::elf

@@ -21,7 +21,7 @@ struct SchemaKey {
   bool carried_out = true;  ///< False: CheckKeys refuses it by name.
 };
 
-/// Every key, in the order of the table: what has no consumer is found by walking them.
+/// For tests: every key, in the order of the table. They find keys that nothing consumes.
 std::vector<SchemaKey> SchemaKeys();
 
 }  // namespace ptpkg::recipe

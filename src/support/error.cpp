@@ -30,11 +30,6 @@ Error Error::WithErrno(int sys_errno) && {
   return std::move(*this);
 }
 
-Error Error::Retryable() && {
-  retryable_ = true;
-  return std::move(*this);
-}
-
 std::string_view ErrorCodeName(ErrorCode code) {
   static constexpr std::array<std::string_view, 14> kNames = {
       "usage", "invalid_input",  "not_found", "already_exists", "hash_mismatch", "corrupt", "unsupported",

@@ -56,7 +56,6 @@ class Error {
   [[nodiscard]] const std::optional<SourceSpan>& span() const { return span_; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
   [[nodiscard]] int sys_errno() const { return sys_errno_; }
-  [[nodiscard]] bool retryable() const { return retryable_; }
 
   /// Adds the next outer frame, worded "while ...".
   Error WithContext(std::string frame) &&;
@@ -64,7 +63,6 @@ class Error {
   Error WithHint(std::string hint) &&;
   Error At(SourceSpan span) &&;
   Error WithErrno(int sys_errno) &&;
-  Error Retryable() &&;
 
   bool operator==(const Error&) const = default;
 
@@ -75,7 +73,6 @@ class Error {
   std::optional<SourceSpan> span_;
   std::string hint_;
   int sys_errno_ = 0;
-  bool retryable_ = false;
 };
 
 /// The enumerator's name without its k, in snake case: "hash_mismatch". Used by JSON output.

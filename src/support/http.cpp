@@ -308,7 +308,7 @@ Error TransferError(const Transfer& transfer, CURLcode code, const char* detail)
     default:
       break;
   }
-  Error error = Error(ErrorCode::kNetwork, fmt::format("cannot fetch '{}': {}", url, reason)).Retryable();
+  Error error = Error(ErrorCode::kNetwork, fmt::format("cannot fetch '{}': {}", url, reason));
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
       code == CURLE_COULDNT_CONNECT) {
     return std::move(error).WithHint("check the network connection and the proxy settings");
@@ -325,12 +325,7 @@ Error StatusError(const std::string& url, long status) {
   if (status == 401 || status == 403 || status == 407) {
     return Error(ErrorCode::kRefused, message).WithHint("check the credentials for this server");
   }
-  const bool busy = status == 408 || status == 429;
-  if (status / 100 == 4) {
-    Error error(ErrorCode::kRefused, message);
-    return busy ? std::move(error).Retryable() : error;
-  }
-  return Error(ErrorCode::kNetwork, message).Retryable();
+  return {status / 100 == 4 ? ErrorCode::kRefused : ErrorCode::kNetwork, message};
 }
 
 /// Errors that another attempt can mend. A redirect loop or a bad certificate will not change.

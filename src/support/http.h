@@ -35,9 +35,8 @@ class Http {
   /// not asked for again where the server says that its file is the same (Range with If-Range, RFC 9110,
   /// 13.1.5 and 14.2); else the body is read from its begin, and compared with what was there. No message
   /// shows the URL's credentials or query.
-  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx; retryable for 408 and 429), kNetwork
-  /// (rest, retryable; a file that changed between two attempts, not retryable), kCancelled, kInvalidInput
-  /// (URL, header), and those of the sink.
+  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx), kNetwork (rest; a file that changed
+  /// between two attempts), kCancelled, kInvalidInput (URL, header), and those of the sink.
   virtual Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) = 0;
 };
 

@@ -125,9 +125,4 @@ Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptio
   return std::move(examination.report);
 }
 
-Result<Report> CheckTree(Env& env, const AbsPath& root, const CheckOptions& options) {
-  PTPKG_TRY(Examination examination, ExamineTree(env, root, options));
-  return std::move(examination.report);
-}
-
 }  // namespace ptpkg::verify

@@ -46,8 +46,7 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
 /// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled.
 Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
 
-/// The findings alone.
+/// The findings of ExamineArtifact alone.
 Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
-Result<Report> CheckTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
 
 }  // namespace ptpkg::verify

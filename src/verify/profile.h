@@ -35,7 +35,7 @@ struct SeverityRule {
   Profile profile;
   Severity severity;
 };
-/// Sorted by id, then profile.
+/// Sorted by id, then profile. For tests, which compare them with docs/findings.
 std::span<const SeverityRule> SeverityRules();
 
 /// Sets the severities that `profile` has rules for; all others stay as the check found them. Errors whose id

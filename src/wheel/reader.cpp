@@ -1,4 +1,4 @@
-// ReadWheelInfo and UnpackWheel. Everything in a wheel is taken for hostile until it is checked.
+// ReadWheelInfo and UnpackWheelTree. Everything in a wheel is taken for hostile until it is checked.
 
 #include <fmt/core.h>
 #include <map>
@@ -123,11 +123,6 @@ Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsP
   PTPKG_TRY(StagedTree tree, ScanTree(env, destination), frame);
   PTPKG_CHECK(CompareWithRecord(tree, info), frame);
   return UnpackedWheel{std::move(info), std::move(tree)};
-}
-
-Result<WheelInfo> UnpackWheel(Env& env, const AbsPath& wheel, const AbsPath& destination) {
-  PTPKG_TRY(UnpackedWheel unpacked, UnpackWheelTree(env, wheel, destination));
-  return std::move(unpacked.info);
 }
 
 }  // namespace ptpkg::wheel

@@ -1,13 +1,13 @@
 #pragma once
 // Compatibility tags of wheels. Layer: wheel.
-// Source: PEP 425 (tags and compressed tag sets), PEP 703 (free-threaded ABI), packaging/tags.py.
+// Source: PEP 425 (tags and compressed tag sets).
 
 #include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "support/env.h"
+#include "support/result.h"
 
 namespace ptpkg::wheel {
 
@@ -33,11 +33,5 @@ std::size_t CountTags(const Tag& tag);
 
 /// One plain tag per combination, sorted: what the Tag fields of WHEEL hold.
 std::vector<Tag> ExpandTag(const Tag& tag);
-
-/// The tag of an interpreter: "cp311-cp311-linux_x86_64", "cp314-cp314t-linux_x86_64"; from its own
-/// sysconfig, by running it isolated from user settings. Of the caller's environment only PATH, HOME,
-/// TMPDIR and LD_LIBRARY_PATH reach it.
-/// Errors: kCommandFailed (it does not run, or answers nonsense), kUnsupported (not CPython), kNotFound.
-Result<Tag> InterpreterTag(Env& env, const AbsPath& python);
 
 }  // namespace ptpkg::wheel

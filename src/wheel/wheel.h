@@ -80,8 +80,6 @@ struct UnpackedWheel {
 /// against RECORD. Errors: as ReadWheelInfo; kCorrupt also for a file that differs from RECORD, is not
 /// listed, or is missing, and for everything that archive::ExtractZip refuses.
 Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination);
-/// The same, when the digests are not wanted.
-Result<WheelInfo> UnpackWheel(Env& env, const AbsPath& wheel, const AbsPath& destination);
 
 /// Compares a tree with RECORD rows. Errors: kCorrupt naming the first file, in byte-wise order, that
 /// differs.

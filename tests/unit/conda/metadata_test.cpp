@@ -96,25 +96,6 @@ TEST(CheckMetadata, RefusesEntryPointsThatAreNoScripts) {
   }
 }
 
-TEST(DescribeMetadata, DiffersWithEveryField) {
-  const std::string base = DescribeMetadata(Torch());
-  PackageMetadata metadata = Torch();
-  EXPECT_EQ(DescribeMetadata(metadata), base);
-  metadata.license_files["LICENSE"] = "text";
-  EXPECT_NE(DescribeMetadata(metadata), base);
-  metadata = Torch();
-  metadata.info_files["recipe/recipe.yaml"] = "text";
-  EXPECT_NE(DescribeMetadata(metadata), base);
-}
-
-TEST(DescribeMetadata, TellsBytesApartThatAreNoText) {
-  PackageMetadata one = Torch();
-  PackageMetadata other = Torch();
-  one.license_files["LICENSE"] = "Gr\xfc\xdf";
-  other.license_files["LICENSE"] = "Gr\xfc\xe4";
-  EXPECT_NE(DescribeMetadata(one), DescribeMetadata(other));
-}
-
 TEST(CheckIndexSchema, RefusesWrongTypes) {
   const Json good = {
       {"name", "a"}, {"version", "1"}, {"build", "0"}, {"build_number", 0}, {"depends", {"b"}}};

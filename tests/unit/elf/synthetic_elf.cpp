@@ -9,6 +9,18 @@ MutableBytes Window(std::string& image, std::uint64_t at, std::uint64_t size) {
   return std::as_writable_bytes(std::span(image)).subspan(at, size);
 }
 
+/// The hash of vna_hash and vd_hash (gABI "Hash Table Section").
+std::uint32_t SysvHash(std::string_view name) {
+  std::uint32_t hash = 0;
+  for (const char c : name) {
+    hash = (hash << 4U) + static_cast<unsigned char>(c);
+    const std::uint32_t high = hash & 0xf0000000U;
+    hash ^= high >> 24U;
+    hash &= ~high;
+  }
+  return hash;
+}
+
 /// Appends and aligns.
 class Writer {
  public:

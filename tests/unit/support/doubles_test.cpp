@@ -111,7 +111,7 @@ TEST(FakeProcess, AnswersAndRecords) {
 TEST(FakeHttp, ServesFailsAndRecords) {
   FakeHttp http;
   http.Serve("https://host/f", std::string(2500, 'x'));
-  http.FailNext("https://host/f", Error(ErrorCode::kNetwork, "down").Retryable());
+  http.FailNext("https://host/f", Error(ErrorCode::kNetwork, "down"));
   StringSink sink;
   EXPECT_THAT(http.Get({.url = "https://host/f"}, sink), FailsWith(ErrorCode::kNetwork, "down"));
   EXPECT_OK(http.Get({.url = "https://host/f"}, sink));

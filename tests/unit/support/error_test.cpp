@@ -24,14 +24,12 @@ TEST(Error, CarriesWhatWasAdded) {
                           .WithHint("first")
                           .WithHint("did you mean 'version'?")
                           .At(span)
-                          .WithErrno(ENOENT)
-                          .Retryable();
+                          .WithErrno(ENOENT);
   EXPECT_EQ(error.code(), ErrorCode::kInvalidInput);
   EXPECT_THAT(error.context(), ElementsAre("while reading the recipe", "while building"));
   EXPECT_EQ(error.hint(), "did you mean 'version'?");
   EXPECT_EQ(error.span(), span);
   EXPECT_EQ(error.sys_errno(), ENOENT);
-  EXPECT_TRUE(error.retryable());
 }
 
 TEST(FormatError, ShowsExcerptCaretNotesAndHint) {

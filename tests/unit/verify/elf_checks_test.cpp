@@ -192,10 +192,10 @@ TEST(ElfChecks, NeededByPath) {
 
 TEST(ElfChecks, UnreadableTreeIsAnError) {
   Tree tree;
-  EXPECT_THAT(CheckTree(tree.env(), AbsPath::Literal("/nowhere"), {}),
+  EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal("/nowhere"), {}),
               FailsWith(ErrorCode::kNotFound, HasSubstr("nowhere")));
   tree.env().cancel.Cancel();
-  EXPECT_THAT(CheckTree(tree.env(), AbsPath::Literal(kRoot), {}),
+  EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal(kRoot), {}),
               FailsWith(ErrorCode::kCancelled, testing::_));
 }
 
@@ -204,7 +204,7 @@ TEST(ElfChecks, DeepNestingEnds) {
   std::string path = "/tree";
   for (int i = 0; i < 140; ++i) path += "/d";
   tree.fs().AddDir(path);
-  EXPECT_THAT(CheckTree(tree.env(), AbsPath::Literal(kRoot), {}),
+  EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal(kRoot), {}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies more than 128 folders deep")));
 }
 

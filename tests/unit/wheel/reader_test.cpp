@@ -45,8 +45,8 @@ class ReadWheelTest : public testing::Test {
     std::erase_if(members, [&](const auto& member) { return member.first == name; });
     return members;
   }
-  Result<WheelInfo> Unpack(const AbsPath& wheel) {
-    return UnpackWheel(env_, wheel, env_.dir().MakeDir("unpacked" + std::to_string(count_)));
+  Result<UnpackedWheel> Unpack(const AbsPath& wheel) {
+    return UnpackWheelTree(env_, wheel, env_.dir().MakeDir("unpacked" + std::to_string(count_)));
   }
 
   TestEnv env_;
