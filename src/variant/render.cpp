@@ -258,15 +258,23 @@ Result<std::vector<recipe::Recipe>> Select(std::vector<recipe::Recipe> recipes,
   return recipes;
 }
 
+/// The variant file beside the recipe, if any. One of the old format is refused by its name, with what to do.
+Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
+  for (const char* name : {"variants.yaml", "conda_build_config.yaml"}) {
+    const AbsPath beside = recipe_path.Parent() / name;
+    PTPKG_TRY(const bool exists, Exists(fs, beside));
+    if (exists) return std::vector<AbsPath>{beside};
+  }
+  return std::vector<AbsPath>();
+}
+
 }  // namespace
 
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options) {
   PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(fs, recipe_path));
   std::vector<AbsPath> files = options.variant_files;
   if (files.empty()) {
-    const AbsPath beside = recipe_path.Parent() / "variants.yaml";
-    PTPKG_TRY(const bool exists, Exists(fs, beside));
-    if (exists) files.push_back(beside);
+    PTPKG_TRY(files, FileBeside(fs, recipe_path));
   }
   PTPKG_TRY(const VariantConfig config, LoadVariantConfig(fs, files, options.target_platform));
   PTPKG_TRY(std::vector<recipe::Recipe> recipes, Renderer(fs, document, config, options).Run());

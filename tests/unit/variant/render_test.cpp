@@ -51,6 +51,18 @@ TEST_F(RenderTest, OneRecipeWithoutVariants) {
   EXPECT_EQ(recipes[0].FileStem(), "toy-1.0-hb0f4dca_0");
 }
 
+TEST_F(RenderTest, AVariantFileOfTheOldFormatIsNotOverlooked) {
+  fs_.AddFile("/r/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
+  const auto old = RenderBody("");
+  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("'/r/conda_build_config.yaml'")));
+  EXPECT_THAT(old, HasHint(HasSubstr("variants.yaml")));
+  options_.variant_files = {AbsPath::Literal("/other.yaml")};
+  fs_.AddFile("/other.yaml", "python: [\"3.11\"]\n");
+  EXPECT_OK(RenderBody(""));
+  options_.variant_files.clear();
+  EXPECT_OK(RenderBody("", "python: [\"3.11\"]\n"));
+}
+
 TEST_F(RenderTest, OnlyUsedKeysUnfold) {
   const std::string variants = "python: [\"3.11\", \"3.12\"]\nunused: [1, 2, 3]\n";
   EXPECT_THAT(Values(RenderBody("", variants), "python"), ElementsAre("-"));
