@@ -221,6 +221,19 @@ Result<void> RefuseOptions(const BuildFlags& flags, std::span<const std::string_
   return Ok();
 }
 
+/// As of a package that is repacked: `ptpkg conda` never makes a wheel.
+Result<void> RefuseOtherFamily(const BuildFlags& flags, bool conda) {
+  PTPKG_TRY(const std::set<ArtifactFormat> formats, ParseFormats(flags.formats));
+  for (const ArtifactFormat format : formats) {
+    if ((format != ArtifactFormat::kWheel) == conda) continue;
+    return Error(ErrorCode::kUsage, fmt::format("'ptpkg {}' does not make the format {}",
+                                                conda ? "conda" : "wheel", ArtifactFormatName(format)))
+        .WithHint(conda ? "it makes conda and tar.bz2; 'ptpkg wheel' makes wheels, 'ptpkg build' both"
+                        : "it makes wheels; 'ptpkg conda' makes conda and tar.bz2, 'ptpkg build' both");
+  }
+  return Ok();
+}
+
 /// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
 Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   const std::string& first = flags.inputs.front();
@@ -233,13 +246,15 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
   }
   PTPKG_CHECK(RefuseOptions(flags, kOfArtifacts, false));
+  PTPKG_CHECK(RefuseOtherFamily(flags, conda));
   if (flags.formats.empty()) {
     flags.formats = conda ? std::vector<std::string>{"conda", "tar.bz2"} : std::vector<std::string>{"wheel"};
   }
   return RunBuild(context, flags);
 }
 
-std::vector<Option> BuildOptions(BuildFlags& flags) {
+/// `formats`: help of --format.
+std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
   return {
       {.names = "--variants",
        .value = "FILE",
@@ -250,10 +265,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
        .value = "KEY=VALUE",
        .help = "Only variants with this value; may be repeated",
        .target = &flags.select},
-      {.names = "--format",
-       .value = "LIST",
-       .help = "conda, tar.bz2, wheel, separated by commas (default: what the recipe names)",
-       .target = &flags.formats},
+      {.names = "--format", .value = "LIST", .help = formats, .target = &flags.formats},
       {.names = "-o,--output",
        .value = "DIR",
        .help = "Output folder: channel, wheels, logs, manifest (default: dist)",
@@ -292,10 +304,15 @@ std::vector<Option> BuildOptions(BuildFlags& flags) {
   };
 }
 
+struct FamilyHelp {
+  const char* input;
+  const char* formats;
+};
+
 /// Options of `conda X` and `wheel X`: those of build, one for the layout, and `own`.
-std::vector<Option> FamilyOptions(BuildFlags& flags, const char* input, std::vector<Option> own) {
-  std::vector<Option> options = BuildOptions(flags);
-  options.insert(options.begin(), {.names = "INPUT", .help = input, .target = &flags.inputs});
+std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std::vector<Option> own) {
+  std::vector<Option> options = BuildOptions(flags, help.formats);
+  options.insert(options.begin(), {.names = "INPUT", .help = help.input, .target = &flags.inputs});
   options.push_back({.names = "--layout",
                      .value = "NAME",
                      .help = "Built-in search-path layout for a repacked artifact (default: by its name)",
@@ -311,7 +328,8 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const char* input, std::vec
 Verb BuildVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
-  std::vector<Option> options = BuildOptions(*flags);
+  std::vector<Option> options =
+      BuildOptions(*flags, "conda, tar.bz2, wheel, separated by commas (default: what the recipe names)");
   options.insert(options.begin(),
                  {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->inputs});
   return {.name = "build",
@@ -327,7 +345,9 @@ Verb CondaVerb() {
   return {.name = "conda",
           .summary = "Make conda packages of a recipe or of a wheel",
           .options =
-              FamilyOptions(*flags, "recipe, or .whl file",
+              FamilyOptions(*flags,
+                            {.input = "recipe, or .whl file",
+                             .formats = "conda, tar.bz2, separated by commas (default: conda,tar.bz2)"},
                             {{.names = "--build-string",
                               .value = "TEXT",
                               .help = "Build string for a repacked wheel (default: derived, such as py311_0)",
@@ -349,11 +369,12 @@ Verb WheelVerb() {
   auto flags = std::make_shared<BuildFlags>();
   return {.name = "wheel",
           .summary = "Make wheels of a recipe or of a conda package",
-          .options = FamilyOptions(*flags, "recipe, or .conda or .tar.bz2 file",
-                                   {{.names = "--distribution",
-                                     .value = "NAME",
-                                     .help = "Which Python distribution of the package to take",
-                                     .target = &flags->distribution}}),
+          .options = FamilyOptions(
+              *flags, {.input = "recipe, or .conda or .tar.bz2 file", .formats = "wheel (default: wheel)"},
+              {{.names = "--distribution",
+                .value = "NAME",
+                .help = "Which Python distribution of the package to take",
+                .target = &flags->distribution}}),
           .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda"},
           .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
 }

@@ -129,6 +129,15 @@ class Plan(harness.Case):
             self.assertIn("toy-1.0-py3-none-any.whl", done.stderr)
         self.assertFalse((self.scratch / "dist").exists())
 
+    def test_a_format_of_the_other_family_is_refused(self):
+        toy = self.recipe()
+        for verb, formats, other in (("conda", "wheel", "wheel"), ("conda", "conda,wheel", "wheel"),
+                                     ("wheel", "conda", "conda"), ("wheel", "tar.bz2", "tar.bz2")):
+            done = self.ptpkg(verb, toy, "--format", formats, exit_code=2)
+            self.assertIn(f"'ptpkg {verb}' does not make the format {other}", done.stderr)
+            self.assertIn("'ptpkg build' both", done.stderr)
+        self.assertFalse((self.scratch / "dist").exists())
+
     def test_a_test_keeps_its_work_folder(self):
         toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")
         done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
