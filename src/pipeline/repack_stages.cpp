@@ -105,13 +105,4 @@ void AddRepackStages(graph::StageTable& stages) {
               .run = RunRepack<CondaToWheel>});
 }
 
-graph::StageTable MakeStages() {
-  graph::StageTable stages;
-  AddBuildStage(stages);
-  AddPackStages(stages);
-  AddRepackStages(stages);
-  AddPublishStages(stages);
-  return stages;
-}
-
 }  // namespace ptpkg::pipeline

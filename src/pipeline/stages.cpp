@@ -1,0 +1,16 @@
+// Every stage that plans may name. Layer: pipeline.
+
+#include "pipeline/stages.h"
+
+namespace ptpkg::pipeline {
+
+graph::StageTable MakeStages() {
+  graph::StageTable stages;
+  AddBuildStage(stages);
+  AddPackStages(stages);
+  AddRepackStages(stages);
+  AddPublishStages(stages);
+  return stages;
+}
+
+}  // namespace ptpkg::pipeline
