@@ -31,9 +31,10 @@ Error Error::WithErrno(int sys_errno) && {
 }
 
 std::string_view ErrorCodeName(ErrorCode code) {
-  static constexpr std::array<std::string_view, 14> kNames = {
-      "usage", "invalid_input",  "not_found", "already_exists", "hash_mismatch", "corrupt", "unsupported",
-      "io",    "command_failed", "network",   "refused",        "cancelled",     "internal"};
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"usage", "invalid_input", "not_found", "already_exists", "hash_mismatch", "corrupt", "unsupported",
+       "io", "command_failed", "network", "refused", "check_failed", "cancelled", "internal"});
+  static_assert(kNames.size() == static_cast<std::size_t>(ErrorCode::kInternal) + 1);
   return kNames[static_cast<std::size_t>(code)];
 }
 

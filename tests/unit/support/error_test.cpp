@@ -108,6 +108,9 @@ TEST(ErrnoError, MapsTheCodesThatCallersBranchOn) {
 TEST(ErrorCodeName, IsUniqueSnakeCase) {
   EXPECT_EQ(ErrorCodeName(ErrorCode::kHashMismatch), "hash_mismatch");
   EXPECT_EQ(ErrorCodeName(ErrorCode::kIo), "io");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kCheckFailed), "check_failed");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kCancelled), "cancelled");
+  EXPECT_EQ(ErrorCodeName(ErrorCode::kInternal), "internal");
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
     const std::string_view name = ErrorCodeName(static_cast<ErrorCode>(i));
