@@ -83,8 +83,10 @@ if(NOT LIEF_FOUND)
 endif()
 # It says what is the default anyway, and the compiler then leaves the precompiled header aside.
 get_target_property(lief_definitions LIEF::LIEF INTERFACE_COMPILE_DEFINITIONS)
-list(REMOVE_ITEM lief_definitions _GLIBCXX_USE_CXX11_ABI=1)
-set_property(TARGET LIEF::LIEF PROPERTY INTERFACE_COMPILE_DEFINITIONS ${lief_definitions})
+if(lief_definitions)
+  list(REMOVE_ITEM lief_definitions _GLIBCXX_USE_CXX11_ABI=1)
+  set_property(TARGET LIEF::LIEF PROPERTY INTERFACE_COMPILE_DEFINITIONS ${lief_definitions})
+endif()
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

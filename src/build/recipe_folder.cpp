@@ -32,23 +32,30 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
   return names;
 }
 
-/// What scripts name below $RECIPE_DIR: paths relative to it, "" for the folder itself and for patterns.
+constexpr std::string_view kVariable = "RECIPE_DIR";
+
+/// Whether a word of a shell ends here: nothing can be added to what was read of it.
+bool EndsWord(std::string_view rest) {
+  constexpr std::string_view kEnds = " \t\r\n;|&)>";
+  while (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);
+  return rest.empty() || kEnds.find(rest.front()) != std::string_view::npos;
+}
+
+/// What scripts name below $RECIPE_DIR: paths relative to it, "" for the folder itself and for what is not
+/// a plain path: patterns, other variables, blanks.
 std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
-  constexpr std::string_view kVariable = "RECIPE_DIR";
   constexpr std::string_view kPathBytes =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+@%,/";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+@,/";
   std::set<std::string> paths;
   for (const std::string_view text : texts) {
     for (std::size_t at = text.find(kVariable); at != std::string_view::npos; at = text.find(kVariable, at)) {
       at += kVariable.size();
       while (at < text.size() && (text[at] == '}' || text[at] == '"')) ++at;  // "${RECIPE_DIR}"/x
       const std::size_t end = std::min(text.find_first_not_of(kPathBytes, at), text.size());
-      const bool pattern =
-          end < text.size() && std::string_view("*?[{$\\").find(text[end]) != std::string_view::npos;
       std::string_view path = text.substr(at, end - at);
       while (path.starts_with('/')) path.remove_prefix(1);
       while (path.ends_with('/')) path.remove_suffix(1);
-      paths.insert(pattern ? std::string() : std::string(path));
+      paths.emplace(EndsWord(text.substr(end)) ? path : std::string_view());
     }
   }
   return paths;
@@ -116,18 +123,38 @@ class FolderReader {
   /// The source's files are in the build's folder anyway, so only what is read from this place.
   Result<void> AddMentioned() {
     PTPKG_TRY(const std::vector<std::string> texts, ScriptTexts());
-    for (const std::string& path : MentionedPaths(texts)) {
-      if (path.empty()) return AddAll();
+    const std::set<std::string> mentioned = MentionedPaths(texts);
+    for (const std::string& path : mentioned) {
+      PTPKG_TRY(const bool alone, StandsAlone(path));
+      if (!alone) return AddAll();
     }
-    for (const std::string& mentioned : MentionedPaths(texts)) {
-      const auto below = RelPath::Parse(mentioned);
-      if (!below) return AddAll();  // with ".." or the like
-      PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *below));
-      if (!there) continue;
-      PTPKG_TRY(const FileStat stat, env_.fs.Stat(root_ / *below));
-      PTPKG_CHECK(stat.kind == FileKind::kDirectory ? AddBelow(root_ / *below) : Add(*below));
+    for (const std::string& path : mentioned) {
+      const AbsPath place = root_ / RelPath::Literal(path);
+      PTPKG_TRY(const bool there, Exists(env_.fs, place));
+      if (!there || IsExcluded(place)) continue;
+      PTPKG_TRY(const FileStat stat, env_.fs.Stat(place));
+      PTPKG_CHECK(stat.kind == FileKind::kDirectory ? AddBelow(place) : Add(RelPath::Literal(path)));
     }
     return Ok();
+  }
+
+  /// False for what may need other files: the folder itself, a path that leaves it, a link, a script that
+  /// names $RECIPE_DIR in turn.
+  Result<bool> StandsAlone(const std::string& path) {
+    const auto below = RelPath::Parse(path);
+    if (!below) return false;
+    PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *below));
+    if (!there) return true;
+    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / *below));
+    if (stat.kind == FileKind::kSymlink) return false;
+    if (stat.kind != FileKind::kRegular || stat.size_bytes > kLargestRecipeFile) return true;
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / *below));
+    return text.find(kVariable) == std::string::npos;
+  }
+
+  [[nodiscard]] bool IsExcluded(const AbsPath& path) const {
+    return std::any_of(exclude_.begin(), exclude_.end(),
+                       [&](const AbsPath& left_out) { return path.IsWithin(left_out); });
   }
 
   Result<std::vector<std::string>> ScriptTexts() {
@@ -150,9 +177,7 @@ class FolderReader {
     PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, folder, {.skip_git = true}));
     for (const source::WalkEntry& one : all) {
       const AbsPath path = folder / one.path;
-      const bool excluded = std::any_of(exclude_.begin(), exclude_.end(),
-                                        [&](const AbsPath& left_out) { return path.IsWithin(left_out); });
-      if (excluded) continue;
+      if (IsExcluded(path)) continue;
       PTPKG_TRY(const RelPath below, path.RelativeTo(root_));
       PTPKG_CHECK(Add(below));
     }

@@ -21,8 +21,9 @@ struct RecipeFolder {
 /// variants.yaml (their values enter by name), version control, local sources, and all below `exclude` (the
 /// output folder: `ptpkg build .` has it here). Where a local source holds the recipe's folder, only the
 /// files that the recipe names: its script, patches and test scripts, and what the scripts name after
-/// "$RECIPE_DIR/"; everything if they name the folder itself. Errors: kInvalidInput for a link to a
-/// folder outside, kNotFound for one to nothing, kIo, kCancelled.
+/// "$RECIPE_DIR/"; everything if they name the folder itself, or a path that is not plain. Errors: kNotFound
+/// for such a recipe's script that is missing; kInvalidInput for a link to a folder outside, kNotFound for
+/// one to nothing, kIo, kCancelled.
 Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<AbsPath>& exclude);
 

@@ -16,8 +16,8 @@ class History {
   /// check have subject and stage in common.
   History(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
 
-  /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing or damaged". A damaged
-  /// record counts as none. One that cannot be read is warned of, and gives "last run unknown".
+  /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing or damaged". A
+  /// damaged record counts as none. One that cannot be read is warned of, and gives "last run unknown".
   std::string WhyChanged(const Node& node, const NodeKey& key);
   /// Warns when it cannot.
   void Remember(const Node& node, const NodeKey& key);

@@ -82,13 +82,15 @@ Result<NodeResult> Store::Read(const AbsPath& folder) {
 
 Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const std::string& key) {
   const AbsPath folder = ResultPath(stage, key);
-  PTPKG_TRY(const bool there, Exists(env_->fs, folder));
-  if (!there) return std::optional<NodeResult>();
-  PTPKG_TRY(const FileStat stat, env_->fs.Lstat(folder));
-  if (stat.kind != FileKind::kDirectory) {
+  const Result<FileStat> stat = env_->fs.Lstat(folder);
+  if (!stat && stat.error().code() == ErrorCode::kNotFound) return std::optional<NodeResult>();
+  if (!stat) return Error(stat.error());
+  if (stat->kind != FileKind::kDirectory) {
     env_->reporter.Warn(
         fmt::format("{}; it will be made again", Damaged(folder, "it is no folder").message()));
-    PTPKG_CHECK(env_->fs.Remove(folder), "while removing a damaged result");
+    const Result<void> removed = env_->fs.Remove(folder);
+    const bool gone = !removed && removed.error().code() == ErrorCode::kNotFound;  // another run was faster
+    if (!removed && !gone) return Error(removed.error()).WithContext("while removing a damaged result");
     return std::optional<NodeResult>();
   }
   PTPKG_TRY(const bool held, Hold(folder, folder));

@@ -58,23 +58,33 @@ std::string FloorLine(const verify::Examination& examination) {
 /// of an output folder. Sorted. A prefix may hold wheels deeper down, which belong to its files.
 Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   std::vector<AbsPath> found;
+  const auto names_in = [&](const AbsPath& place) -> Result<std::vector<std::string>> {
+    const Result<FileStat> stat = env.fs.Stat(place);
+    if (!stat || stat->kind != FileKind::kDirectory) return std::vector<std::string>();
+    return env.fs.ListDir(place);
+  };
   const auto add = [&](const AbsPath& place,
                        const std::vector<std::string_view>& extensions) -> Result<void> {
-    PTPKG_TRY(const bool there, Exists(env.fs, place));
-    if (!there) return Ok();
-    PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(place));
+    PTPKG_TRY(const std::vector<std::string> names, names_in(place));
     for (const std::string& name : names) {
-      const bool wanted = std::any_of(extensions.begin(), extensions.end(),
-                                      [&](std::string_view extension) { return name.ends_with(extension); });
-      if (wanted) found.push_back(place / name);
+      const bool wanted = std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
+        return name.size() > extension.size() && name.ends_with(extension);
+      });
+      if (!wanted) continue;
+      PTPKG_TRY(const FileStat stat, env.fs.Stat(place / name));
+      if (stat.kind == FileKind::kRegular) found.push_back(place / name);
     }
     return Ok();
   };
   PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .tar.bz2 may be anything
   PTPKG_CHECK(add(folder / "wheels", {".whl"}));
   for (const AbsPath& channel : {folder, folder / "conda"}) {
-    for (const char* subdir : {"noarch", "linux-64", "linux-aarch64"})
-      PTPKG_CHECK(add(channel / subdir, {".conda", ".tar.bz2"}));
+    PTPKG_TRY(const std::vector<std::string> names, names_in(channel));
+    for (const std::string& name : names) {
+      const bool subdir = name == "noarch" || name.starts_with("linux-") || name.starts_with("osx-") ||
+                          name.starts_with("win-");
+      if (subdir) PTPKG_CHECK(add(channel / name, {".conda", ".tar.bz2"}));
+    }
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -29,8 +29,8 @@ struct CheckOutcome {
 };
 
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
-/// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files. Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is
-/// no artifact.
+/// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
+/// Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is no artifact.
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
 
 /// Names that CheckRequest::profile takes.

@@ -1,11 +1,12 @@
 #pragma once
 // The packages that are made of a native build's files: what packing may know of a recipe. Layer: recipe.
 //
-// Packing decodes nothing else of the evaluated recipe, so a field that is not here cannot reach a package:
-// one that is forgotten does not compile where it is read. The wheel's part is the smaller one: a new build
-// number, another test, or another `about` except its `license_file` leaves a wheel as it is.
+// Packing decodes nothing else of the evaluated recipe, so another field can reach a package only in the
+// staged tree or as text of the rendered recipe: one that is forgotten here does not compile where it is
+// read. The wheel's part is the smaller one: a new build number, another test, or another `about` except its
+// `license_file` leaves a wheel as it is.
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/core.h>
+#include <set>
 
 #include "spec/entry_point.h"
 #include "support/path.h"
@@ -86,9 +87,14 @@ Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* nod
   std::vector<std::string> points;
   if (node == nullptr) return points;
   PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
+  std::set<std::string> names;
   for (const Reader::PlacedText& text : texts) {
     const Result<spec::EntryPoint> point = spec::ParseEntryPoint(text.text);
     if (!point) return Error(point.error()).At(text.node->span);
+    if (!names.insert(point->name).second) {
+      return At(ErrorCode::kInvalidInput, fmt::format("the program '{}' is named twice", point->name),
+                text.node->span);
+    }
     points.push_back(point->str());
   }
   return points;

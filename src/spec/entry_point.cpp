@@ -1,6 +1,8 @@
 #include "spec/entry_point.h"
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <vector>
 
 #include "support/path.h"
 #include "support/text.h"
@@ -8,12 +10,25 @@
 namespace ptpkg::spec {
 namespace {
 
-bool IsFileName(std::string_view name) {
-  return name.find('/') == std::string_view::npos && RelPath::Parse(name).has_value();
+/// A file name that a line of entry_points.txt can begin with: '#' and ';' begin comments there, '[' a group.
+bool IsProgramName(std::string_view name) {
+  const bool file_name = name.find('/') == std::string_view::npos && RelPath::Parse(name).has_value();
+  const bool control = std::any_of(name.begin(), name.end(), [](char c) { return c >= 0 && c < ' '; });
+  return file_name && !control && std::string_view("#;[").find(name.front()) == std::string_view::npos;
 }
 
-bool IsOneWord(std::string_view part) {
-  return !part.empty() && part.find_first_of(" \t\r\n'\"();#\\") == std::string_view::npos;
+/// "a.b_2". Letters beyond ASCII are left to Python.
+bool IsDottedName(std::string_view text) {
+  const auto is_identifier = [](const std::string& word) {
+    const auto is_letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c < 0;
+    };
+    return !word.empty() && is_letter(word.front()) && std::all_of(word.begin(), word.end(), [&](char c) {
+      return is_letter(c) || (c >= '0' && c <= '9');
+    });
+  };
+  const std::vector<std::string> words = Split(text, '.');
+  return std::all_of(words.begin(), words.end(), is_identifier);
 }
 
 }  // namespace
@@ -31,9 +46,10 @@ Result<EntryPoint> ParseEntryPoint(std::string_view text) {
   EntryPoint point{.name = std::string(Trim(text.substr(0, equals))),
                    .module = std::string(Trim(text.substr(equals + 1, colon - equals - 1))),
                    .object = std::string(Trim(text.substr(colon + 1)))};
-  if (!IsFileName(point.name)) return broken(fmt::format("'{}' cannot be the name of a program", point.name));
-  if (!IsOneWord(point.module)) return broken(fmt::format("'{}' cannot be a module", point.module));
-  if (!IsOneWord(point.object)) return broken(fmt::format("'{}' cannot be a function", point.object));
+  if (!IsProgramName(point.name))
+    return broken(fmt::format("'{}' cannot be the name of a program", point.name));
+  if (!IsDottedName(point.module)) return broken(fmt::format("'{}' cannot be a module", point.module));
+  if (!IsDottedName(point.object)) return broken(fmt::format("'{}' cannot be a function", point.object));
   return point;
 }
 

@@ -9,7 +9,7 @@ namespace ptpkg {
 Result<std::unique_ptr<File>> WaitForLock(Env& env, const AbsPath& path, std::string_view subject) {
   // A blocking flock(2) would not see that the run was cancelled.
   constexpr std::chrono::milliseconds kPause{50};
-  constexpr std::chrono::milliseconds kUnseen{500};  // two nodes of one run wait for each other as briefly
+  constexpr std::chrono::milliseconds kUnseen{500};  // usual between the nodes of one run
   auto file = env.fs.Open(path, OpenMode::kCreateNew);
   if (!file && file.error().code() == ErrorCode::kAlreadyExists)
     file = env.fs.Open(path, OpenMode::kReadWrite);

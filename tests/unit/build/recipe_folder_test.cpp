@@ -70,12 +70,27 @@ TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceWhatTheScriptsNameToo) {
   recipe_.script.lines = {"cp -r $RECIPE_DIR/data/ ."};
   EXPECT_THAT(Names(),
               IsOkAndHolds(ElementsAre("build.sh", "data/x/y", "data/z", "patches/a.patch", "two.txt")));
-  for (const char* line : {"cd $RECIPE_DIR", "cp $RECIPE_DIR/*.txt .", "cp ${RECIPE_DIR}/../x ."}) {
+  for (const char* line : {"cd $RECIPE_DIR", "cp $RECIPE_DIR/*.txt .", "cp ${RECIPE_DIR}/../x .",
+                           "cp \"$RECIPE_DIR/one\"*.txt .", "cp \"$RECIPE_DIR/my file\" .",
+                           "cat $RECIPE_DIR/x-$A", "cat ${RECIPE_DIR%/}/one.txt"}) {
     recipe_.script.lines = {line};
     EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("README", "build.sh", "data/x/y", "data/z", "one.txt",
                                                   "patches/a.patch", "src/main.c", "three.txt", "two.txt")))
         << line;
   }
+}
+
+TEST_F(RecipeFolderTest, WhatAScriptOfAnOwnSourceNeedsInTurnIsThere) {
+  env_.dir().WriteFile("r/env.sh", "cat $RECIPE_DIR/table.txt");
+  env_.dir().WriteFile("r/table.txt", "x");
+  env_.dir().MakeSymlink("table.txt", "r/link.txt");
+  recipe_.sources[0].path = ".";
+  recipe_.script.lines = {". $RECIPE_DIR/env.sh"};
+  EXPECT_THAT(Names(), IsOkAndHolds(::testing::Contains("table.txt")));
+  recipe_.script.lines = {"cat $RECIPE_DIR/link.txt"};
+  EXPECT_THAT(Names(), IsOkAndHolds(::testing::Contains("table.txt")));
+  recipe_.script.lines = {"cat $RECIPE_DIR/recipe.yaml $RECIPE_DIR/dist/conda/x.conda"};
+  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "patches/a.patch"))) << "never these";
 }
 
 TEST_F(RecipeFolderTest, AScriptInsideALocalSourceIsThereToo) {

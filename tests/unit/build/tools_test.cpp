@@ -85,12 +85,9 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
   const Result<void> error = MissingToolsError(recipe_, tools);
 
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja' (program 'ninja' is not on PATH)")));
-  EXPECT_THAT(
-      error,
-      FailsWith(
-          ErrorCode::kNotFound,
-          HasSubstr(
-              "'no-such-thing' (it is not a package of the output channel, and not one that '/v/bin/python' has installed)")));
+  EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound,
+                               HasSubstr("'no-such-thing' (it is not a package of the output channel, and "
+                                         "not one that '/v/bin/python' has installed)")));
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'/v/bin/python' has no package 'pip'")));
   EXPECT_THAT(error, HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
 }

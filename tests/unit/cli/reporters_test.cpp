@@ -55,7 +55,8 @@ TEST_F(Reporters, PlainTellsOfASilentTaskAfter2SecondsAndEvery30) {
     reporter->Tick();
     if (second == 40) reporter->ChildOutput(id, "[3/9] Building");
   }
-  EXPECT_THAT(sink_.Take(), ElementsAre("   build  toy  2.0 s\n", "   build  toy  32 s\n", "   build  toy  62 s  [3/9] Building\n"));
+  EXPECT_THAT(sink_.Take(), ElementsAre("   build  toy  2.0 s\n", "   build  toy  32 s\n",
+                                        "   build  toy  62 s  [3/9] Building\n"));
   reporter->TaskFinished(id, TaskOutcome::kDone, "");
   EXPECT_THAT(sink_.Take(), ElementsAre("   build  toy: done in 65 s\n"));
 }
