@@ -49,13 +49,20 @@ std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
   std::set<std::string> paths;
   for (const std::string_view text : texts) {
     for (std::size_t at = text.find(kVariable); at != std::string_view::npos; at = text.find(kVariable, at)) {
+      const std::string_view before = text.substr(0, at);
+      bool quoted = before.ends_with("\"$") || before.ends_with("\"${");
       at += kVariable.size();
-      while (at < text.size() && (text[at] == '}' || text[at] == '"')) ++at;  // "${RECIPE_DIR}"/x
+      if (text.substr(at).starts_with('}')) ++at;
+      if (quoted && text.substr(at).starts_with('"')) {  // "${RECIPE_DIR}"/x
+        quoted = false;
+        ++at;
+      }
       const std::size_t end = std::min(text.find_first_not_of(kPathBytes, at), text.size());
+      const bool closed = !quoted || text.substr(end).starts_with('"');
       std::string_view path = text.substr(at, end - at);
       while (path.starts_with('/')) path.remove_prefix(1);
       while (path.ends_with('/')) path.remove_suffix(1);
-      paths.emplace(EndsWord(text.substr(end)) ? path : std::string_view());
+      paths.emplace(closed && EndsWord(text.substr(end)) ? path : std::string_view());
     }
   }
   return paths;
