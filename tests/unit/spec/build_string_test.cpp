@@ -52,6 +52,9 @@ TEST(BuildPattern, RefusesWhatItCannotJudge) {
               FailsWith(ErrorCode::kUnsupported, HasSubstr("back-reference")));
   EXPECT_THAT(BuildPattern::Parse("^\\" + std::string(40, '1') + "$"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("back-reference")));
+  EXPECT_THAT(BuildPattern::Parse(R"(^\c\\)" + std::string(40, '1') + "$"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("back-reference")))
+      << "after a control character";
   EXPECT_THAT(BuildPattern::Parse(R"(^a\\1$)"), test::IsOk()) << "a backslash and a 1";
   EXPECT_THAT(BuildPattern::Parse("^a{9999}$"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("counted repeat")));
