@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <vector>
 
 #include "support/path.h"
+#include "support/python_name.h"
 #include "support/text.h"
 
 namespace ptpkg::spec {
@@ -15,20 +15,6 @@ bool IsProgramName(std::string_view name) {
   const bool file_name = name.find('/') == std::string_view::npos && RelPath::Parse(name).has_value();
   const bool control = std::any_of(name.begin(), name.end(), [](char c) { return c >= 0 && c < ' '; });
   return file_name && !control && std::string_view("#;[").find(name.front()) == std::string_view::npos;
-}
-
-/// "a.b_2". Letters beyond ASCII are left to Python.
-bool IsDottedName(std::string_view text) {
-  const auto is_identifier = [](const std::string& word) {
-    const auto is_letter = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c < 0;
-    };
-    return !word.empty() && is_letter(word.front()) && std::all_of(word.begin(), word.end(), [&](char c) {
-      return is_letter(c) || (c >= '0' && c <= '9');
-    });
-  };
-  const std::vector<std::string> words = Split(text, '.');
-  return std::all_of(words.begin(), words.end(), is_identifier);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "support/python_name.h"
 #include "support/text.h"
 
 namespace ptpkg::wheel {
@@ -24,20 +25,6 @@ struct Line {
     return Error(ErrorCode::kInvalidInput, std::move(message)).At(std::move(span));
   }
 };
-
-/// A Python identifier; bytes above 127 are taken for letters, as their encoding is checked elsewhere.
-bool IsIdentifier(std::string_view word) {
-  if (word.empty() || (word.front() >= '0' && word.front() <= '9')) return false;
-  return std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           static_cast<unsigned char>(c) > 127;
-  });
-}
-
-bool IsDottedName(std::string_view text) {
-  const std::vector<std::string> words = Split(text, '.');
-  return std::all_of(words.begin(), words.end(), IsIdentifier);
-}
 
 /// "module[:object] [\[extra, …\]]"
 Result<EntryPoint> ParseReference(std::string_view value, const Line& line) {
