@@ -6,13 +6,19 @@
 namespace ptpkg::convert {
 
 Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& options,
-                        const std::string& subject) {
-  Task task(env.reporter, {.stage = "relink", .subject = subject, .total_bytes = 0});
+                        const RelinkLabels& labels) {
+  Task task(env.reporter, {.stage = "relink", .subject = labels.subject, .total_bytes = 0});
   // Stripping comes before this stage, never after it (docs/formats/elf-search-path.md).
   elf::RelinkOptions allowed = options;
   allowed.allow_strip_hazard = true;
   PTPKG_TRY(const std::vector<elf::FileChange> plan, elf::PlanRelink(env, tree, allowed));
   PTPKG_CHECK(elf::ApplyRelink(env, tree, plan, {.verification = elf::Verification::kDeepIfGrown}));
+  if (!labels.layout.empty()) {
+    for (const std::string& files : elf::UnusedRules(options.rules, plan)) {
+      env.reporter.Warn(
+          fmt::format("'{}' of {} decides no file of '{}'", files, labels.layout, labels.subject));
+    }
+  }
   const auto changed = std::count_if(plan.begin(), plan.end(), [](const elf::FileChange& change) {
     return change.tier != elf::WriteTier::kNothing;
   });

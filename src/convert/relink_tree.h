@@ -5,8 +5,15 @@
 
 namespace ptpkg::convert {
 
-/// Plans and applies `options` on `tree`; entries get their new sizes and digests.
+struct RelinkLabels {
+  std::string subject;
+  /// The recipe's key that the rules come from: a rule of it that decides no file is warned of.
+  std::string layout = {};
+};
+
+/// Plans and applies `options` on `tree`; entries get their new sizes and digests. Errors: those of
+/// PlanRelink and ApplyRelink.
 Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& options,
-                        const std::string& subject);
+                        const RelinkLabels& labels);
 
 }  // namespace ptpkg::convert

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "elf/search_path.h"
 #include "support/parallel.h"
@@ -167,6 +168,17 @@ Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, con
     if (change) plan.push_back(*std::move(change));
   }
   return plan;
+}
+
+std::vector<std::string> UnusedRules(const std::vector<PathRule>& rules,
+                                     const std::vector<FileChange>& plan) {
+  std::set<const PathRule*> used;
+  for (const FileChange& change : plan) used.insert(FindRule(rules, change.file));
+  std::vector<std::string> unused;
+  for (const PathRule& rule : rules) {
+    if (!used.contains(&rule)) unused.push_back(rule.files);
+  }
+  return unused;
 }
 
 Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<FileChange>& plan,

@@ -55,6 +55,9 @@ struct RelinkOptions {
 /// kIo, kCancelled; with the file.
 Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options);
 
+/// The globs of those `rules` that decide no file of `plan`, which PlanRelink made of them.
+std::vector<std::string> UnusedRules(const std::vector<PathRule>& rules, const std::vector<FileChange>& plan);
+
 /// Applies a plan to the files of `tree` in parallel and updates the size of the entries that changed,
 /// and the digest of those that have one (ScanOptions::hash). Each file is verified after the write (re-read
 /// equals plan, segments sound). Post: a file is its old or its new content; hard links are split first;

@@ -80,7 +80,8 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
   const auto rules = convert::LayoutRules(output.layout);
-  PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = staged.prefix}, run.subject()));
+  PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = staged.prefix},
+                                  {.subject = run.subject(), .layout = "extra.ptpkg.layouts.conda"}));
   PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
   PTPKG_TRY(const std::vector<Artifact> artifacts,
             conda::WritePackages(env,
@@ -114,8 +115,8 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   for (const auto& [file, text] : description.dist_info) tree.dist_info.insert_or_assign(file, text);
   const auto rules = convert::LayoutRules(output.layout);
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
-  PTPKG_CHECK(
-      convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages}, run.subject()));
+  PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages},
+                                  {.subject = run.subject(), .layout = "extra.ptpkg.layouts.wheel"}));
   PTPKG_TRY(Artifact artifact, wheel::WriteWheel(env,
                                                  {.metadata = description.metadata,
                                                   .tag = description.tag,

@@ -40,7 +40,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));
   PTPKG_TRY(convert::WheelAsConda made, convert::ConvertWheelToConda(env, unpacked, options, root));
-  PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink, made.metadata.FileStem()));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink, {.subject = made.metadata.FileStem()}));
   PTPKG_CHECK(convert::AddInstalledRecords(env, made.tree, made.tree));
   // Payload bytes that happen to hold the placeholder cannot exist: it was made up here, for scripts.
   PTPKG_TRY(const std::vector<Artifact> artifacts,
@@ -65,7 +65,7 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const StagedTree unpacked, ScanTree(env, prefix));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
   PTPKG_TRY(convert::CondaAsWheel made, convert::ConvertCondaToWheel(env, unpacked, info, options, root));
-  PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink, run.subject()));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink, {.subject = run.subject()}));
   PTPKG_TRY(const Artifact wheel, wheel::WriteWheel(env,
                                                     {.metadata = made.description.metadata,
                                                      .tag = made.description.tag,

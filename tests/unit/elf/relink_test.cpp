@@ -71,10 +71,21 @@ TEST_F(Relink, FirstMatchingRuleDecidesBelowSitePackages) {
   EXPECT_EQ(plan[0].tier, WriteTier::kAppend);
   EXPECT_GT(plan[0].bytes_grown, 0U);
   EXPECT_EQ(plan[1].tier, WriteTier::kInPlace);
+  EXPECT_THAT(UnusedRules(options.rules, plan), IsEmpty());
   ASSERT_OK(ApplyRelink(env_, tree, plan));
   EXPECT_EQ(PathOf(module)->text, "$ORIGIN/lib");
   EXPECT_EQ(PathOf(module)->tag, PathTag::kRpath);
   EXPECT_EQ(PathOf(library)->text, "$ORIGIN");
+}
+
+TEST_F(Relink, NamesTheRulesThatDecideNoFile) {
+  Add("lib/liba.so", "/build/x");
+  Add("lib/none.txt", "/build/x");
+  const StagedTree tree = Scan();
+  RelinkOptions options;
+  options.rules = {{.files = "lib/*.so"}, {.files = "lib/liba.so"}, {.files = "lib64/**"}};
+  ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
+  EXPECT_THAT(UnusedRules(options.rules, plan), ElementsAre("lib/liba.so", "lib64/**"));
 }
 
 TEST_F(Relink, PlanWritesNothing) {
