@@ -46,12 +46,19 @@ class Kept {
   graph::History history_;
 };
 
+std::string ReasonOf(const NodeOutcome& outcome) {
+  if (outcome.state == NodeState::kWouldRun) return "would run: " + outcome.reason;
+  if (outcome.state != NodeState::kFailed) return outcome.reason;
+  return outcome.reason.empty() ? "failed" : "failed; it ran because: " + outcome.reason;
+}
+
 StageTime TimeOf(const graph::Node& node, const NodeOutcome& outcome) {
   const bool ran = outcome.state == NodeState::kRan && outcome.result.idle.empty();
-  const std::string reason =
-      outcome.state == NodeState::kWouldRun ? "would run: " + outcome.reason : outcome.reason;
-  return {
-      .stage = node.stage, .subject = node.subject, .ran = ran, .reason = reason, .seconds = outcome.seconds};
+  return {.stage = node.stage,
+          .subject = node.subject,
+          .ran = ran,
+          .reason = ReasonOf(outcome),
+          .seconds = outcome.seconds};
 }
 
 /// Adds what the node's result says to people. A publication says what was made.

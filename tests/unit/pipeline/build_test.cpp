@@ -99,6 +99,34 @@ TEST_F(BuildPipelineTest, ANewBuildNumberDoesNotCompileAgain) {
   EXPECT_THAT(Ran(second), Contains("conda toy-1.0-1"));
 }
 
+TEST_F(BuildPipelineTest, SaysWhyTheStageThatFailedRan) {
+  WriteRecipe("toy", "false", kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Build(env_, Request({"toy"})));
+  EXPECT_TRUE(summary.failure);
+  std::vector<std::string> lines;
+  for (const StageTime& stage : summary.stages) lines.push_back(stage.stage + ": " + stage.reason);
+  EXPECT_THAT(lines, ElementsAre("build: failed; it ran because: first run"));
+}
+
+TEST_F(BuildPipelineTest, SaysThatARefusedPublicationFailed) {
+  WriteRecipe("toy", kMake, kCondaOnly);
+  Put("dist/conda/linux-64/toy-1.0-0.conda", "of somebody else");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Build(env_, Request({"toy"})));
+  ASSERT_TRUE(summary.failure);
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(summary.stages.back().stage, "publish");
+  EXPECT_EQ(summary.stages.back().reason, "failed");
+}
+
+TEST_F(BuildPipelineTest, ALayoutRuleThatDecidesNoFileIsWarnedOf) {
+  WriteRecipe("toy", kMake,
+              "about: {license: MIT}\n"
+              "extra: {ptpkg: {formats: [conda], layouts: {conda: [{files: \"lib/*\", rpath: []}]}}}\n");
+  ASSERT_OK(Run(Request({"toy"})));
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains("'lib/*' of extra.ptpkg.layouts.conda decides no file of 'toy-1.0-0'"));
+}
+
 TEST_F(BuildPipelineTest, ADamagedCacheIsBuiltAgainAndNeverShipped) {
   WriteRecipe("toy", kMake, kCondaOnly);
   ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));
