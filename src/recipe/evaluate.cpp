@@ -213,11 +213,11 @@ class RecipeEvaluator {
     Recipe& recipe = evaluation_.recipe;
     recipe.build_string = fmt::format("{}h{}_{}", input_.string_prefix, input_.hash, recipe.build_number);
     if (node != nullptr) {
+      auto context = scope_.Defined();  // often has a build_number too
       scope_.Define("hash", Value(input_.hash));
       scope_.Define("build_number", Value(static_cast<std::int64_t>(recipe.build_number)));
       Result<std::string> text = reader_.ReadText(*node);
-      scope_.Remove("hash");
-      scope_.Remove("build_number");
+      scope_.Restore(std::move(context));
       PTPKG_CHECK(text ? Ok() : Result<void>(text.error()));
       recipe.build_string = *text;
     }

@@ -46,7 +46,9 @@ class Scope {
 
   /// Adds or replaces a name of `context`.
   void Define(const std::string& name, Value value) { defined_.insert_or_assign(name, std::move(value)); }
-  void Remove(const std::string& name) { defined_.erase(name); }
+  /// What Define has added, to be given back by Restore.
+  [[nodiscard]] std::map<std::string, Value> Defined() const { return defined_; }
+  void Restore(std::map<std::string, Value> defined) { defined_ = std::move(defined); }
 
   /// Whether the names of the build environment are known: "PREFIX" has the value "${PREFIX}", which a shell
   /// expands. No name is at first.

@@ -183,6 +183,15 @@ TEST_F(EvaluateTest, BuildStringsVerbatimWithHash) {
   EXPECT_EQ(evaluation.recipe.build_string, "cuda_h1234567_4");
 }
 
+TEST_F(EvaluateTest, AContextKeepsItsNamesBesideThoseOfTheBuildString) {
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
+                       EvaluateBody("context: {build_number: \"7\", hash: mine}\n"
+                                    "build: {number: 4, string: \"h${{ hash }}_${{ build_number }}\"}\n"
+                                    "about: {summary: \"${{ build_number }} ${{ hash }}\"}\n"));
+  EXPECT_EQ(evaluation.recipe.build_string, "h1234567_4");
+  EXPECT_EQ(evaluation.recipe.about.summary, "7 mine");
+}
+
 TEST_F(EvaluateTest, RequirementsTakeTheVariant) {
   ASSERT_OK_AND_ASSIGN(
       const Evaluation evaluation,

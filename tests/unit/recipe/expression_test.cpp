@@ -263,10 +263,11 @@ TEST_F(ExpressionTest, ReadsOnlyWhatItEvaluates) {
 }
 
 TEST_F(ExpressionTest, ContextComesBeforeVariants) {
+  const auto before = scope_.Defined();
   scope_.Define("gpu", Value("mine"));
   EXPECT_EQ(Show("gpu"), R"("mine")");
   EXPECT_TRUE(variants_.read.empty());
-  scope_.Remove("gpu");
+  scope_.Restore(before);
   EXPECT_EQ(Show("gpu"), "true");
 }
 
