@@ -86,6 +86,15 @@ Result<std::map<std::string, std::string>> SmallFiles(Env& env, const RecipeFold
   return files;
 }
 
+/// The build script and the values of its environment.
+Result<std::vector<std::string>> BuildTexts(Env& env, const recipe::Recipe& recipe) {
+  std::vector<std::string> texts;
+  PTPKG_TRY(std::optional<std::string> script, BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
+  if (script) texts.push_back(*std::move(script));
+  for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
+  return texts;
+}
+
 class FolderReader {
  public:
   FolderReader(Env& env, const recipe::Recipe& recipe, const std::vector<AbsPath>& exclude)
@@ -130,32 +139,29 @@ class FolderReader {
   /// The source's files are in the build's folder anyway, so only what is read from this place.
   Result<void> AddMentioned() {
     PTPKG_TRY(const std::vector<std::string> texts, ScriptTexts());
-    const std::set<std::string> mentioned = MentionedPaths(texts);
-    for (const std::string& path : mentioned) {
-      PTPKG_TRY(const bool alone, StandsAlone(path));
+    std::map<RelPath, FileKind> mentioned;
+    for (const std::string& text : MentionedPaths(texts)) {
+      const auto path = RelPath::Parse(text);
+      if (!path) return AddAll();  // the folder itself, or a path that leaves it
+      PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *path));
+      if (!there) continue;
+      PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / *path));
+      PTPKG_TRY(const bool alone, StandsAlone(*path, stat));
       if (!alone) return AddAll();
+      mentioned.emplace(*path, stat.kind);
     }
-    for (const std::string& path : mentioned) {
-      const AbsPath place = root_ / RelPath::Literal(path);
-      PTPKG_TRY(const bool there, Exists(env_.fs, place));
-      if (!there || IsExcluded(place)) continue;
-      PTPKG_TRY(const FileStat stat, env_.fs.Stat(place));
-      PTPKG_CHECK(stat.kind == FileKind::kDirectory ? AddBelow(place) : Add(RelPath::Literal(path)));
+    for (const auto& [path, kind] : mentioned) {
+      if (IsExcluded(root_ / path)) continue;
+      PTPKG_CHECK(kind == FileKind::kDirectory ? AddBelow(root_ / path) : Add(path));
     }
     return Ok();
   }
 
-  /// False for what may need other files: the folder itself, a path that leaves it, a link, a script that
-  /// names $RECIPE_DIR in turn.
-  Result<bool> StandsAlone(const std::string& path) {
-    const auto below = RelPath::Parse(path);
-    if (!below) return false;
-    PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *below));
-    if (!there) return true;
-    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / *below));
+  /// False for what may need other files: a link, a script that names $RECIPE_DIR in turn.
+  Result<bool> StandsAlone(const RelPath& path, const FileStat& stat) {
     if (stat.kind == FileKind::kSymlink) return false;
     if (stat.kind != FileKind::kRegular || stat.size_bytes > kLargestRecipeFile) return true;
-    PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / *below));
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / path));
     return text.find(kVariable) == std::string::npos;
   }
 
@@ -165,10 +171,7 @@ class FolderReader {
   }
 
   Result<std::vector<std::string>> ScriptTexts() {
-    std::vector<std::string> texts;
-    PTPKG_TRY(const std::optional<std::string> build, BuildScriptText(env_.fs, recipe_.script, root_));
-    if (build) texts.push_back(*build);
-    for (const auto& [name, value] : recipe_.script.env) texts.push_back(value);
+    PTPKG_TRY(std::vector<std::string> texts, BuildTexts(env_, recipe_));
     for (const recipe::Test& test : recipe_.tests) {
       const auto* script = std::get_if<recipe::ScriptTest>(&test);
       if (script == nullptr) continue;
@@ -277,11 +280,7 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::C
 
 Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
                                                const RecipeFolder& folder) {
-  std::vector<std::string> texts;
-  PTPKG_TRY(const std::optional<std::string> script,
-            BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
-  if (script) texts.push_back(*script);
-  for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
+  PTPKG_TRY(std::vector<std::string> texts, BuildTexts(env, recipe));
   PTPKG_TRY(auto files, SmallFiles(env, folder));
   for (auto& [name, text] : files) texts.push_back(std::move(text));
   return texts;

@@ -136,7 +136,6 @@ class BuildPlanner {
                                    .force = request_.force};
     if (!wanted.Packed().empty()) {
       PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));
-      AddCandidate(recipe, wanted, resolution, conda);
       if (wanted.for_tests) {
         PTPKG_TRY(publication.test, AddTest(recipe, folder, built, conda, passed));
       }
@@ -193,15 +192,6 @@ class BuildPlanner {
     });
   }
 
-  static conda::PackageMetadata MetadataOf(const recipe::Recipe& recipe,
-                                           const channel::Resolution& resolution) {
-    conda::PackageMetadata metadata =
-        convert::CondaMetadataOf(recipe::CondaOutputOf(recipe), resolution.run_exports);
-    metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
-                               resolution.run_constrains.end());
-    return metadata;
-  }
-
   static channel::Request HostRequestOf(const recipe::Recipe& recipe) {
     return {.host = recipe.requirements.host,
             .build = recipe.requirements.build,
@@ -246,14 +236,17 @@ class BuildPlanner {
                                const channel::Resolution& resolution, const build::RecipeFolder& folder,
                                const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
-    node.inputs["output"] = recipe::EncodeOutput(recipe::CondaOutputOf(recipe));
+    const recipe::CondaOutput output = recipe::CondaOutputOf(recipe);
+    node.inputs["output"] = recipe::EncodeOutput(output);
     node.inputs["formats"] = wanted.Packed();
     node.inputs["run exports"] = {{"depends", resolution.run_exports},
                                   {"constrains", resolution.run_constrains}};
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     PTPKG_CHECK(SetRecipeFile(env_, node, recipe.recipe_file));
-    return AddPack(std::move(node), built);
+    std::string id = AddPack(std::move(node), built);
+    AddCandidate(recipe, output, wanted, resolution, id);
+    return id;
   }
 
   std::string AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
@@ -307,9 +300,11 @@ class BuildPlanner {
   }
 
   /// Later recipes may build with this one: it counts as if it were in the channel already.
-  void AddCandidate(const recipe::Recipe& recipe, const Wanted& wanted, const channel::Resolution& resolution,
-                    const std::string& packed) {
-    const conda::PackageMetadata metadata = MetadataOf(recipe, resolution);
+  void AddCandidate(const recipe::Recipe& recipe, const recipe::CondaOutput& output, const Wanted& wanted,
+                    const channel::Resolution& resolution, const std::string& packed) {
+    conda::PackageMetadata metadata = convert::CondaMetadataOf(output, resolution.run_exports);
+    metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
+                               resolution.run_constrains.end());
     const ArtifactFormat format =
         wanted.Packed().front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
     candidates_.push_back({.name = recipe.name,

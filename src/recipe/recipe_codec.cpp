@@ -31,6 +31,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include,
                                    strict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, build_string, subdir,
+                                   noarch_python, python_entry_points, track_features,
+                                   prefix_detection_ignore_binary, run, run_constraints, run_exports, about,
+                                   layout, allow_unresolved, rendered_recipe_yaml, variant_config_yaml,
+                                   tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
                                    wheel_requires, wheel_exclude, allow_unresolved, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
@@ -76,29 +81,6 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("about", recipe.about);
   visit("ptpkg", recipe.ptpkg);
   visit("subdir", recipe.subdir);
-}
-
-/// Calls `visit(name, field)` for each field.
-void VisitConda(auto& output, const auto& visit) {
-  visit("name", output.name);
-  visit("version", output.version);
-  visit("build_number", output.build_number);
-  visit("build_string", output.build_string);
-  visit("subdir", output.subdir);
-  visit("hash_input", *output.hash_input);
-  visit("noarch_python", output.noarch_python);
-  visit("python_entry_points", output.python_entry_points);
-  visit("track_features", output.track_features);
-  visit("prefix_detection_ignore_binary", output.prefix_detection_ignore_binary);
-  visit("run", output.run);
-  visit("run_constraints", output.run_constraints);
-  visit("run_exports", output.run_exports);
-  visit("about", output.about);
-  visit("layout", output.layout);
-  visit("allow_unresolved", output.allow_unresolved);
-  visit("rendered_recipe_yaml", output.rendered_recipe_yaml);
-  visit("variant_config_yaml", output.variant_config_yaml);
-  visit("tests_yaml", output.tests_yaml);
 }
 
 }  // namespace
@@ -178,8 +160,8 @@ Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where) 
 }
 
 Json EncodeOutput(const CondaOutput& output) {
-  Json json = Json::object();
-  VisitConda(output, [&](const char* name, const auto& field) { json[name] = field; });
+  Json json = output;
+  json["hash_input"] = *output.hash_input;
   return json;
 }
 
@@ -188,7 +170,8 @@ Json EncodeOutput(const WheelOutput& output) { return output; }
 Result<CondaOutput> DecodeCondaOutput(const Json& json, std::string_view where) {
   CondaOutput output;
   try {
-    VisitConda(output, [&](const char* name, auto& field) { json.at(name).get_to(field); });
+    json.get_to(output);
+    *output.hash_input = json.at("hash_input");
   } catch (const Json::exception& error) {
     return Unreadable(where, error.what());
   }
