@@ -26,30 +26,37 @@ function(ptpkg_set_defaults target)
   endif()
 endfunction()
 
-# ptpkg_pch(name [LIBRARIES …] HEADERS …): headers that many sources include, parsed once for all targets that
-# reuse them. Makes the target ptpkg_<name>, once.
-function(ptpkg_pch name)
+# ptpkg_precompile(target name [LIBRARIES …] HEADERS …): headers that many sources include, parsed once for all targets
+# that name the same `name`. Does nothing without PTPKG_PCH, and with ccache, which cannot share objects between
+# clones whose precompiled headers differ. A source that includes too little fails only without them: in builds with
+# ccache, and in the nightly coverage.
+function(ptpkg_precompile target name)
+  if(NOT PTPKG_PCH OR "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
   if(NOT TARGET ptpkg_${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// Holds precompiled headers.\n")
     add_library(ptpkg_${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_precompile_headers(ptpkg_${name} PRIVATE ${ARG_HEADERS})
     target_link_libraries(ptpkg_${name} PRIVATE ${ARG_LIBRARIES})
+    if(name STREQUAL "test_pch")
+      target_compile_options(ptpkg_${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # as the tests
+    endif()
     ptpkg_set_defaults(ptpkg_${name})
   endif()
+  target_precompile_headers(${target} REUSE_FROM ptpkg_${name})
+  target_compile_options(${target} PRIVATE -fPIC)  # as those headers: the -fPIE of a program would refuse them
 endfunction()
 
 set(PTPKG_PCH_HEADERS
   <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <utility> <variant> <vector> <fmt/core.h>)
 
-# ptpkg_compile_stage_faster(target): what PTPKG_PCH and PTPKG_UNITY say. Both off in dev, where a source that includes too
-# little has to fail.
+# ptpkg_compile_stage_faster(target): does what PTPKG_PCH and PTPKG_UNITY ask for.
 function(ptpkg_compile_stage_faster target)
-  if(PTPKG_PCH STREQUAL "ALL")
-    ptpkg_pch(pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json HEADERS ${PTPKG_PCH_HEADERS} <nlohmann/json.hpp>)
-    target_precompile_headers(${target} REUSE_FROM ptpkg_pch)
-  endif()
+  ptpkg_precompile(${target} pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json
+                   HEADERS ${PTPKG_PCH_HEADERS} <nlohmann/json.hpp>)
   if(PTPKG_UNITY)
     # scripts/check_names keeps the sources of a folder fit for it.
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -60,15 +67,10 @@ function(ptpkg_compile_stage_faster target)
   endif()
 endfunction()
 
-# ptpkg_compile_test_faster(target): GoogleMock is half of what a test costs. ccache cannot share objects between
-# clones whose precompiled headers differ, so with it there are none.
+# ptpkg_compile_test_faster(target): GoogleMock is half of what a test costs.
 function(ptpkg_compile_test_faster target)
-  if(PTPKG_PCH MATCHES "^(ALL|TESTS)$" AND NOT "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
-    ptpkg_pch(test_pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
-              HEADERS ${PTPKG_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
-    target_precompile_headers(${target} REUSE_FROM ptpkg_test_pch)
-    target_compile_options(${target} PRIVATE -fPIC)  # as those headers: the -fPIE of a program would refuse them
-  endif()
+  ptpkg_precompile(${target} test_pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
+                   HEADERS ${PTPKG_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endfunction()
 
 # ptpkg_add_stage(name SOURCES a.cpp… [DEPENDS support…] [LIBRARIES Lib::Lib…] [PUBLIC_LIBRARIES …])
