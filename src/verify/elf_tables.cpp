@@ -134,11 +134,11 @@ bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
 }
 
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library) {
-  constexpr std::string_view kMark = ".so";
+  constexpr std::string_view kExtension = ".so";
   for (const Provider& provider : Providers()) {
     if (std::find(packages.begin(), packages.end(), provider.package) == packages.end()) continue;
     for (const std::string& glob : Split(provider.libraries, ' ')) {
-      if (GlobMatch(glob.substr(0, glob.find(kMark) + kMark.size()), library)) return true;
+      if (GlobMatch(glob.substr(0, glob.find(kExtension) + kExtension.size()), library)) return true;
     }
   }
   return false;
