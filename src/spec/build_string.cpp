@@ -15,7 +15,8 @@ constexpr std::size_t kMaxRegex = 256;
 // CEP 26 allows 64; longer ones are foreign, and no regular expression is asked about them.
 constexpr std::size_t kMaxBuildForRegex = 1024;
 
-/// A digit from 1 to 9 after a backslash that no escape before it has taken: `\\` takes one character, `\cX` two.
+/// A digit from 1 to 9 after a backslash that no escape before it has taken: `\\` takes one character, `\cX`
+/// two.
 bool HasBackReference(std::string_view regex) {
   for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
     if (regex[i] != '\\') continue;

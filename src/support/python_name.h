@@ -6,8 +6,8 @@
 
 namespace ptpkg {
 
-/// True for identifiers joined by dots: "torch.distributed.run". Bytes above 127 count as letters: whether they
-/// are is left to Python.
+/// True for identifiers joined by dots: "torch.distributed.run". Bytes above 127 count as letters: whether
+/// they are is left to Python.
 [[nodiscard]] bool IsDottedName(std::string_view text);
 
 }  // namespace ptpkg
