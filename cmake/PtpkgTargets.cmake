@@ -26,23 +26,21 @@ function(ptpkg_set_defaults target)
   endif()
 endfunction()
 
-# ptpkg_precompile(target name [LIBRARIES …] HEADERS …): headers that many sources include, parsed once for all targets
-# that name the same `name`. Does nothing without PTPKG_PCH, and with ccache, which cannot share objects between
+# ptpkg_precompile(target name [OPTIONS …] [LIBRARIES …] HEADERS …): headers that many sources include, parsed once for all targets
+# that name the same `name`, compiled with OPTIONS as those are. Does nothing without PTPKG_PCH, and with ccache, which cannot share objects between
 # clones whose precompiled headers differ. A source that includes too little fails only without them: in builds with
 # ccache, and in the nightly coverage.
 function(ptpkg_precompile target name)
   if(NOT PTPKG_PCH OR "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache")
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPTIONS;LIBRARIES;HEADERS" ${ARGN})
   if(NOT TARGET ptpkg_${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// Holds precompiled headers.\n")
     add_library(ptpkg_${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_precompile_headers(ptpkg_${name} PRIVATE ${ARG_HEADERS})
     target_link_libraries(ptpkg_${name} PRIVATE ${ARG_LIBRARIES})
-    if(name STREQUAL "test_pch")
-      target_compile_options(ptpkg_${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # as the tests
-    endif()
+    target_compile_options(ptpkg_${name} PRIVATE ${ARG_OPTIONS})
     ptpkg_set_defaults(ptpkg_${name})
   endif()
   target_precompile_headers(${target} REUSE_FROM ptpkg_${name})
@@ -67,9 +65,12 @@ function(ptpkg_compile_stage_faster target)
   endif()
 endfunction()
 
+set(PTPKG_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
+
 # ptpkg_compile_test_faster(target): GoogleMock is half of what a test costs.
 function(ptpkg_compile_test_faster target)
-  ptpkg_precompile(${target} test_pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
+  ptpkg_precompile(${target} test_pch OPTIONS ${PTPKG_TEST_OPTIONS}
+                   LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
                    HEADERS ${PTPKG_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endfunction()
 
@@ -88,7 +89,7 @@ endfunction()
 
 # ptpkg_set_test_defaults(target): as ptpkg_set_defaults, for what only tests run: not optimised, since nobody waits for it.
 function(ptpkg_set_test_defaults target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${target} PRIVATE ${PTPKG_TEST_OPTIONS})
   ptpkg_set_defaults(${target})
   ptpkg_compile_test_faster(${target})
 endfunction()
