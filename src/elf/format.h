@@ -14,6 +14,7 @@ enum class ElfClass : std::uint8_t { k32 = 1, k64 = 2 };
 enum class ByteOrder : std::uint8_t { kLittle = 1, kBig = 2 };
 
 /// e_type.
+inline constexpr std::uint16_t kTypeRel = 1;
 inline constexpr std::uint16_t kTypeExec = 2;
 inline constexpr std::uint16_t kTypeDyn = 3;
 

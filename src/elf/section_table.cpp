@@ -1,5 +1,3 @@
-// CheckSectionTable. Layer: elf.
-
 #include "elf/section_table.h"
 
 #include <fmt/core.h>
@@ -22,27 +20,6 @@ Result<void> CheckRange(const Image& image, const Section& section, std::string_
                                section.size, section.offset, image.file_size));
   }
   return Ok();
-}
-
-Result<std::string> ReadNames(File& file, const Image& image) {
-  constexpr std::string_view kWhat = "section names";
-  constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX: the index is in sh_link of section 0
-  std::uint64_t index = image.header.section_names_index;
-  if (index == kEscapedIndex && image.sections[0].link != 0) index = image.sections[0].link;
-  if (index >= image.sections.size()) {
-    return Corrupt(fmt::format("{}: string table index out of bounds ({} of {} sections)", kWhat, index,
-                               image.sections.size()));
-  }
-  const Section& section = image.sections[index];
-  PTPKG_CHECK(CheckRange(image, section, kWhat));
-  if (section.size == 0) return Corrupt(fmt::format("{}: string table size is zero", kWhat));
-  if (section.size > kMaxNameTableBytes) {
-    return Corrupt(fmt::format("{}: a table of {} bytes", kWhat, section.size));
-  }
-  PTPKG_TRY(const auto bytes, ReadExact(file, section.offset, section.size, kWhat));
-  std::string names(AsText(bytes));
-  if (names.back() != '\0') return Corrupt(fmt::format("{}: string table is not zero terminated", kWhat));
-  return names;
 }
 
 Result<void> CheckStrings(File& file, const Section& section) {
@@ -87,10 +64,31 @@ Result<void> CheckDynamicParts(File& file, const Image& image) {
 
 }  // namespace
 
+Result<std::string> ReadSectionNames(File& file, const Image& image) {
+  constexpr std::string_view kWhat = "section names";
+  constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX: the index is in sh_link of section 0
+  std::uint64_t index = image.header.section_names_index;
+  if (index == kEscapedIndex && image.sections[0].link != 0) index = image.sections[0].link;
+  if (index >= image.sections.size()) {
+    return Corrupt(fmt::format("{}: string table index out of bounds ({} of {} sections)", kWhat, index,
+                               image.sections.size()));
+  }
+  const Section& section = image.sections[index];
+  PTPKG_CHECK(CheckRange(image, section, kWhat));
+  if (section.size == 0) return Corrupt(fmt::format("{}: string table size is zero", kWhat));
+  if (section.size > kMaxNameTableBytes) {
+    return Corrupt(fmt::format("{}: a table of {} bytes", kWhat, section.size));
+  }
+  PTPKG_TRY(const auto bytes, ReadExact(file, section.offset, section.size, kWhat));
+  std::string names(AsText(bytes));
+  if (names.back() != '\0') return Corrupt(fmt::format("{}: string table is not zero terminated", kWhat));
+  return names;
+}
+
 Result<std::vector<std::string>> CheckSectionTable(File& file, const Image& image) {
   std::vector<std::string> warnings;
   if (image.sections.empty()) return warnings;
-  PTPKG_TRY(const std::string names, ReadNames(file, image));
+  PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
   for (std::size_t i = 1; i < image.sections.size(); ++i) {
     const std::uint32_t name = image.sections[i].name;
     if (name >= names.size()) {

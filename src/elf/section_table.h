@@ -10,6 +10,10 @@
 
 namespace ptpkg::elf {
 
+/// The table that section headers take their names from; it ends with a NUL. REQUIRES: `image` has sections.
+/// Errors: kCorrupt for a table that is not there, not closed, or larger than 16 MiB; kIo.
+Result<std::string> ReadSectionNames(File& file, const Image& image);
+
 /// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash
 /// as their section headers tell them. Returns warnings: sections without a name. A file without section
 /// headers has nothing to check. Errors: kCorrupt naming the section, kIo.

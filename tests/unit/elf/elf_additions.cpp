@@ -21,28 +21,35 @@ FileHeader HeaderOf(const std::string& image, const Codec& codec) {
 
 }  // namespace
 
-void AddSection(std::string& image, const Codec& codec, std::string_view name, std::string_view content,
-                std::uint64_t flags) {
-  const std::uint64_t data = Append(image, content);
+void AddSections(std::string& image, const Codec& codec, const std::vector<NewSection>& added) {
   std::string names("\0.shstrtab\0", 11);
-  const auto name_at = static_cast<std::uint32_t>(names.size());
-  names += std::string(name) + '\0';
-  const std::uint64_t names_at = Append(image, names);
-  Section table{.name = 1, .type = kSectionStrtab};
-  table.offset = names_at;
-  table.size = names.size();
-  Section section{.name = name_at, .type = kSectionProgbits, .flags = flags};
-  section.offset = data;
-  section.size = content.size();
-  const std::uint64_t headers = Append(image, std::string(3 * codec.SectionSize(), '\0'));
-  codec.EncodeSection(table, From(image, headers + codec.SectionSize()));
-  codec.EncodeSection(section, From(image, headers + 2 * codec.SectionSize()));
+  std::vector<Section> sections(2);
+  for (const NewSection& one : added) {
+    Section section{.name = static_cast<std::uint32_t>(names.size()), .type = one.type, .flags = one.flags};
+    names += std::string(one.name) + '\0';
+    section.offset = Append(image, one.content);
+    section.size = one.content.size();
+    sections.push_back(section);
+  }
+  sections[1] = {.name = 1, .type = kSectionStrtab};
+  sections[1].offset = Append(image, names);
+  sections[1].size = names.size();
+  const std::size_t record = codec.SectionSize();
+  const std::uint64_t headers = Append(image, std::string(sections.size() * record, '\0'));
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    codec.EncodeSection(sections[i], From(image, headers + i * record));
+  }
   FileHeader header = HeaderOf(image, codec);
   header.section_headers_offset = headers;
-  header.section_header_size = static_cast<std::uint16_t>(codec.SectionSize());
-  header.section_header_count = 3;
+  header.section_header_size = static_cast<std::uint16_t>(record);
+  header.section_header_count = static_cast<std::uint16_t>(sections.size());
   header.section_names_index = 1;
   codec.EncodeFileHeader(header, From(image, 0));
+}
+
+void AddSection(std::string& image, const Codec& codec, std::string_view name, std::string_view content,
+                std::uint64_t flags) {
+  AddSections(image, codec, {{.name = name, .content = content, .flags = flags}});
 }
 
 std::string IsaNote(const Codec& codec, std::uint32_t bits) {

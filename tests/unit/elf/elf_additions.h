@@ -4,10 +4,22 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "unit/elf/synthetic_elf.h"
 
 namespace ptpkg::elf::test {
+
+struct NewSection {
+  std::string_view name;
+  std::string_view content;
+  std::uint64_t flags = 2;  ///< 2: read-only data.
+  std::uint32_t type = kSectionProgbits;
+};
+
+/// Appends sections and gives the image a new table of section headers, which holds nothing else but the
+/// names, at index 1; the first of `added` has index 2.
+void AddSections(std::string& image, const Codec& codec, const std::vector<NewSection>& added);
 
 /// Appends `content` as a section `name` of `flags` (2: read-only data) and gives the image a new table of
 /// section headers, which holds nothing else but the names.

@@ -1,0 +1,22 @@
+#pragma once
+// The members of a static archive (.a), by position. Layer: elf. Source: ar(5); the GNU and BSD forms of
+// long names.
+
+#include <functional>
+#include <string>
+
+#include "support/fs.h"
+
+namespace ptpkg::elf {
+
+/// By its magic number; thin archives count. Errors: kIo.
+Result<bool> IsStaticArchive(File& file);
+
+/// Calls `visit` with each member's name and a view of its bytes, which ends with the call; tables of symbols
+/// and names are passed over. REQUIRES: IsStaticArchive. Errors: kInvalidInput for headers that are damaged
+/// or pass the end of the file, with the offset; kUnsupported for a thin archive, which holds names of files
+/// instead of their bytes; those of `visit`, which end the walk.
+Result<void> ForEachMember(File& archive,
+                           const std::function<Result<void>(const std::string& name, File& member)>& visit);
+
+}  // namespace ptpkg::elf
