@@ -1,0 +1,63 @@
+#pragma once
+// The GPU architectures that a package is asked to be built for. Layer: spec. Sources: TORCH_CUDA_ARCH_LIST
+// of PyTorch, CMAKE_CUDA_ARCHITECTURES of CMake, nvcc's own names; docs/recipe-reference.md.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace ptpkg::spec {
+
+/// "sm_90" before "sm_100".
+struct ArchitectureOrder {
+  bool operator()(const std::string& left, const std::string& right) const;
+};
+using ArchitectureNames = std::set<std::string, ArchitectureOrder>;
+
+/// Architectures under nvcc's names: machine code apart from text that the driver compiles.
+struct DeviceArchitectures {
+  ArchitectureNames sass;  ///< "sm_90a"
+  ArchitectureNames ptx;   ///< "compute_90"
+
+  bool operator==(const DeviceArchitectures&) const = default;
+};
+
+/// One text of a list: architectures separated by ';', ',' or blanks.
+///
+///     9.0, 9.0a, 10.0f     machine code; with +PTX behind it PTX too (TORCH_CUDA_ARCH_LIST)
+///     90-real, 90-virtual  machine code, PTX; 90 alone both (CMAKE_CUDA_ARCHITECTURES)
+///     sm_90, compute_90    machine code, PTX
+///
+/// Errors: kInvalidInput for any other word, and when the text has none; a list that depends on the machine
+/// ("native") or on the compiler ("all") asks for nothing that could be compared.
+Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text);
+
+/// What is asked of the files of a package.
+class DeviceCodeRequest {
+ public:
+  /// Each text is a list for all files, or "GLOB=list" for those that the glob matches; several lists for
+  /// all files are one. "any" for a list asks nothing of its files. Errors: kInvalidInput as above; for a
+  /// text without a glob before '='; for "any" beside another list for all files.
+  static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
+
+  /// Whether any file is asked for anything.
+  [[nodiscard]] bool AsksForCode() const;
+
+  /// What is asked of `file`, a path in the package: by the first glob that matches the end of it from the
+  /// beginning of a name on, else by the list for all files. Null: nothing.
+  [[nodiscard]] const DeviceArchitectures* Of(std::string_view file) const;
+
+ private:
+  struct Rule {
+    std::string glob;
+    std::optional<DeviceArchitectures> asked;
+  };
+  std::vector<Rule> rules_;
+  std::optional<DeviceArchitectures> others_;
+};
+
+}  // namespace ptpkg::spec
