@@ -19,7 +19,7 @@ struct CheckFlags {
   pipeline::CheckRequest request;
 };
 
-/// Per path: its findings, and what its ELF files need (docs/cli/check.md has the fields).
+/// Per path: its findings, what its ELF files need, and their GPU code (docs/cli/check.md has the fields).
 Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
   Json list = Json::array();
   for (const pipeline::CheckOutcome& outcome : outcomes) {
@@ -46,6 +46,7 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
       PrintFindings(context, {shown});
       context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
       if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
+      if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
     }
   }
   const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
@@ -93,6 +94,12 @@ Verb CheckVerb() {
             .value = "GLOB",
             .help = "Library names that the environment provides; may be repeated",
             .target = &request.allow_unresolved},
+           {.names = "--device-code",
+            .value = "LIST",
+            .help =
+                "GPU architectures that each library with GPU code has exactly, \"8.0;9.0+PTX\", or of some "
+                "files only, 'GLOB=LIST'; may be repeated (default: what the package says)",
+            .target = &request.device_code},
            {.names = "--forbid-path",
             .value = "TEXT",
             .help = "Text that no file may hold; may be repeated",
@@ -107,7 +114,8 @@ Verb CheckVerb() {
           "artifact, 4 no such file. Warnings do not change it. docs/findings/<id>.md\n"
           "explains a finding.",
       .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
-                   "ptpkg check --profile pytorch-index --dependency triton site-packages/torch"},
+                   "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
+                   "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda"},
       .run = [flags](Context& context) { return RunCheck(context, *flags); }};
 }
 

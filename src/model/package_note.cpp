@@ -9,7 +9,10 @@ namespace ptpkg {
 
 std::string FormatPackageNote(const PackageNote& note) {
   const std::set<std::string> names(note.allow_unresolved.begin(), note.allow_unresolved.end());
-  return DumpJson(Json{{"allow_unresolved", names}});
+  Json json = Json::object();
+  if (!names.empty()) json["allow_unresolved"] = names;
+  if (!note.device_code.empty()) json["device_code"] = note.device_code;
+  return DumpJson(json);
 }
 
 Result<PackageNote> ParsePackageNote(std::string_view text, std::string_view where) {
@@ -19,6 +22,7 @@ Result<PackageNote> ParsePackageNote(std::string_view text, std::string_view whe
   }
   PackageNote note;
   PTPKG_TRY(note.allow_unresolved, JsonStringsOr(json, "allow_unresolved", {}, where));
+  PTPKG_TRY(note.device_code, JsonStringsOr(json, "device_code", {}, where));
   return note;
 }
 

@@ -15,13 +15,15 @@ inline constexpr std::string_view kPackageNoteName = "ptpkg.json";
 struct PackageNote {
   /// Globs of library names that the recipe leaves to the machine (extra.ptpkg.allow_unresolved).
   std::vector<std::string> allow_unresolved = {};
+  /// The architectures that the recipe asks for (extra.ptpkg.device_code), as it says it.
+  std::vector<std::string> device_code = {};
 
   /// Whether there is nothing to say, so that no file is written.
-  [[nodiscard]] bool IsEmpty() const { return allow_unresolved.empty(); }
+  [[nodiscard]] bool IsEmpty() const { return allow_unresolved.empty() && device_code.empty(); }
   bool operator==(const PackageNote&) const = default;
 };
 
-/// JSON; names sorted, each once.
+/// JSON, with the keys that say something; names of libraries sorted, each once.
 std::string FormatPackageNote(const PackageNote& note);
 
 /// Keys that this version does not know are passed over. Errors: kInvalidInput naming `where`.

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "channel/index.h"
+#include "spec/device_code.h"
 #include "support/json.h"
+#include "support/plural.h"
 #include "support/text.h"
 #include "verify/check.h"
+#include "verify/device_code_checks.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -33,12 +37,54 @@ Json FileFacts(const verify::FileNeeds& file) {
           {"isa", stated ? Json(elf::IsaLevelName(file.isa)) : Json(nullptr)}};
 }
 
+Json AmountsByName(const elf::DeviceAmounts& amounts, std::string (elf::DeviceArchitecture::*name)() const) {
+  Json object = Json::object();
+  for (const auto& [architecture, amount] : amounts) {
+    object[(architecture.*name)()] = {{"elements", amount.elements}, {"bytes", amount.size_bytes}};
+  }
+  return object;
+}
+
+Json DeviceShareFacts(const elf::DeviceShare& share) {
+  return {{"sass", AmountsByName(share.sass, &elf::DeviceArchitecture::SassName)},
+          {"ptx", AmountsByName(share.ptx, &elf::DeviceArchitecture::PtxName)},
+          {"other_bytes", share.other_bytes},
+          {"containers", share.containers}};
+}
+
+Json DeviceCodeFacts(const verify::FileDeviceCode& file) {
+  const spec::DeviceArchitectures names = verify::ArchitecturesOf(file.code);
+  return {{"file", file.file},
+          {"sass", names.sass},
+          {"ptx", names.ptx},
+          {"embedded", DeviceShareFacts(file.code.embedded)},
+          {"relocatable", DeviceShareFacts(file.code.relocatable)}};
+}
+
+/// What the files have in common, or how many lists there are.
+std::string DeviceCodeLine(const verify::Examination& examination) {
+  if (examination.device_code.empty()) return {};
+  std::set<std::string> lists;
+  for (const verify::FileDeviceCode& file : examination.device_code) {
+    const spec::DeviceArchitectures names = verify::ArchitecturesOf(file.code);
+    std::vector<std::string> words(names.sass.begin(), names.sass.end());
+    words.insert(words.end(), names.ptx.begin(), names.ptx.end());
+    lists.insert(Join(words, " "));
+  }
+  const std::string files = Plural(examination.device_code.size(), "file");
+  if (lists.size() == 1) return fmt::format("GPU code of {}: {}", files, *lists.begin());
+  return fmt::format("GPU code of {}, for {} sets of architectures (--json lists them)", files, lists.size());
+}
+
 Json Facts(const verify::Examination& examination) {
   Json files = Json::array();
   for (const verify::FileNeeds& file : examination.files) files.push_back(FileFacts(file));
   Json floor;
   if (examination.highest) floor = FileFacts(examination.files[*examination.highest]);
-  return {{"floor", floor}, {"files", files}};
+  Json device_code = Json::array();
+  for (const verify::FileDeviceCode& file : examination.device_code)
+    device_code.push_back(DeviceCodeFacts(file));
+  return {{"floor", floor}, {"files", files}, {"device_code", device_code}};
 }
 
 std::string FloorLine(const verify::Examination& examination) {
@@ -95,9 +141,13 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
   verify::CheckOptions options{.forbidden_paths = request.forbidden_paths,
                                .allow_unresolved = request.allow_unresolved,
+                               .device_code = request.device_code,
                                .dependencies = request.dependencies};
   if (!request.profile.empty()) {
     PTPKG_TRY(options.profile, verify::ParseProfile(request.profile));
+  }
+  if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
+    return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
   }
   std::vector<CheckOutcome> outcomes;
   struct Subject {
@@ -125,6 +175,7 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
     outcomes.push_back({.report = std::move(examination.report),
                         .profile = std::string(verify::ProfileName(examination.profile)),
                         .floor = FloorLine(examination),
+                        .device_code = DeviceCodeLine(examination),
                         .facts = Facts(examination)});
   }
   return outcomes;

@@ -16,6 +16,7 @@ struct CheckRequest {
   std::string profile = {};                        ///< One of ProfileNames(); "": chosen by each path's name.
   std::vector<std::string> allow_unresolved = {};  ///< Globs of library names that the environment provides.
   std::vector<std::string> forbidden_paths = {};   ///< Texts that no file may hold.
+  std::vector<std::string> device_code = {};       ///< Architectures asked for; see spec::DeviceCodeRequest.
   std::vector<std::string> dependencies =
       {};  ///< Packages that the artifacts depend on, besides those declared.
 };
@@ -25,12 +26,14 @@ struct CheckOutcome {
   Report report;
   std::string profile;
   std::string floor;  ///< One line for people: "needs glibc 2.17 …"; "" when no file requires a version.
-  JsonBox facts;      ///< {"floor": …, "files": […]}: docs/cli/check.md explains the fields.
+  std::string device_code;  ///< One line for people: "device code of 3 files: …"; "" without any.
+  JsonBox facts;  ///< {"floor": …, "files": […], "device_code": […]}: docs/cli/check.md explains the fields.
 };
 
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
 /// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
-/// Errors: kUsage (no such profile), kNotFound; kInvalidInput for a file that is no artifact.
+/// Errors: kUsage (no such profile, no list of architectures), kNotFound; kInvalidInput for a file that is no
+/// artifact.
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
 
 /// Names that CheckRequest::profile takes.

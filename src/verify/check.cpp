@@ -102,7 +102,9 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
     elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
                                     content.dependencies.end());
     elf_options.allowed_by_package.insert(elf_options.allowed_by_package.end(),
-                                          content.allow_unresolved.begin(), content.allow_unresolved.end());
+                                          content.note.allow_unresolved.begin(),
+                                          content.note.allow_unresolved.end());
+    elf_options.device_code_of_package = content.note.device_code;
     PTPKG_CHECK(CheckElfFiles(env, content.tree.root, elf_options, promise, examination));
   }
   Conclude(artifact, options.profile.value_or(DefaultProfile(name)), options, examination);

@@ -8,6 +8,7 @@
 #include "model/finding.h"
 #include "model/staged_tree.h"
 #include "support/env.h"
+#include "verify/file_device_code.h"
 #include "verify/file_needs.h"
 #include "verify/profile.h"
 
@@ -21,6 +22,11 @@ struct CheckOptions {
   std::vector<std::string> allow_unresolved = {};
   /// The same, as the package says it of itself; those of its ptpkg.json are added.
   std::vector<std::string> allowed_by_package = {};
+  /// The GPU architectures that the files are to have, as spec::DeviceCodeRequest takes them. Empty: what the
+  /// package says of itself.
+  std::vector<std::string> device_code = {};
+  /// The same, as the package says it of itself; one that cannot be parsed is not passed here.
+  std::vector<std::string> device_code_of_package = {};
   /// Names of packages that the artifact depends on, besides those that the tree itself declares
   /// (*.dist-info/METADATA, info/index.json). Matching ignores case and '-', '_', '.'.
   std::vector<std::string> dependencies = {};
@@ -30,20 +36,23 @@ struct CheckOptions {
   std::optional<Profile> profile = {};
 };
 
-/// Findings, and what the ELF files need of a machine.
+/// Findings, what the ELF files need of a machine, and their GPU code.
 struct Examination {
   Report report;  ///< Findings sorted by file, id; LimitFindings holds.
   Profile profile = Profile::kTree;
-  std::vector<FileNeeds> files;        ///< One per dynamic ELF file, sorted by path.
-  std::optional<std::size_t> highest;  ///< Of `files`: the one that sets the floor of the whole.
+  std::vector<FileNeeds> files;             ///< One per dynamic ELF file, sorted by path.
+  std::optional<std::size_t> highest;       ///< Of `files`: the one that sets the floor of the whole.
+  std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
 };
 
 /// `artifact`: a .conda, .tar.bz2 or .whl file; ptpkg need not have made it.
-/// Errors: only when the file cannot be read at all; everything else is a finding.
+/// Errors: kInvalidInput for options.device_code; else only when the file cannot be read at all, everything
+/// else is a finding.
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 
 /// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform
-/// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled.
+/// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled; kInvalidInput for
+/// options.device_code.
 Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
 
 /// The findings of ExamineArtifact alone.

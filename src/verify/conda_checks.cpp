@@ -12,7 +12,6 @@
 #include "conda/prefix.h"
 #include "conda/reader.h"
 #include "conda/tree_writer.h"
-#include "model/package_note.h"
 #include "spec/match_spec.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -66,9 +65,9 @@ class CondaChecks {
                         .dependencies = Dependencies(*info),
                         .specs = Specs(*info),
                         .subdir = Text(info->index, "subdir"),
-                        .allow_unresolved = note == info->info_files.end()
-                                                ? std::vector<std::string>{}
-                                                : AllowedByNote(note->second, "info/ptpkg.json", findings_)};
+                        .note = note == info->info_files.end()
+                                    ? PackageNote()
+                                    : CheckedNote(note->second, "info/ptpkg.json", findings_)};
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/finding.h"
+#include "model/package_note.h"
 #include "model/staged_tree.h"
 #include "support/env.h"
 
@@ -17,7 +18,7 @@ struct CondaContent {
   std::vector<std::string> dependencies;  ///< Names of the packages that index.json depends on.
   std::vector<std::string> specs = {};    ///< Its 'depends' and 'constrains', as written.
   std::string subdir = {};
-  std::vector<std::string> allow_unresolved = {};  ///< Of info/ptpkg.json.
+  PackageNote note = {};  ///< info/ptpkg.json
 };
 
 /// Unpacks `package` into `folder` (existing, empty) and appends what is wrong with it. A package that cannot

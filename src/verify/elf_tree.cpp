@@ -39,9 +39,25 @@ Result<bool> IsMisnamed(File& file, const RelPath& path) {
 }
 
 struct ReadFile {
-  std::optional<ElfMember> member;
+  std::optional<ElfMember> member = {};
   bool misnamed = false;
+  std::optional<FileDeviceCode> device_code = {};
 };
+
+/// `image`: the file's headers, if it is an ELF file.
+Result<std::optional<FileDeviceCode>> ReadCode(File& file, const RelPath& path,
+                                               const std::optional<elf::Image>& image) {
+  const auto code = image ? elf::ReadDeviceCode(file, *image) : elf::ReadDeviceCode(file);
+  if (!code) {
+    const ErrorCode why = code.error().code();
+    const bool at_fault =
+        why == ErrorCode::kInvalidInput || why == ErrorCode::kUnsupported || why == ErrorCode::kCorrupt;
+    if (!at_fault) return code.error();
+    return std::optional(FileDeviceCode{.file = path.str(), .problem = code.error().message()});
+  }
+  if (!*code) return std::optional<FileDeviceCode>();
+  return std::optional(FileDeviceCode{.file = path.str(), .code = **code});
+}
 
 Result<std::vector<std::string>> ReadMentions(File& file, const elf::Image& image,
                                               const DlopenTable& opened) {
@@ -57,11 +73,15 @@ Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, 
   PTPKG_TRY(const auto file, env.fs.Open(root / path, OpenMode::kRead));
   PTPKG_TRY(const auto image, elf::ReadImage(*file));
   if (!image) {
-    PTPKG_TRY(const bool misnamed, IsMisnamed(*file, path));
-    return ReadFile{.member = std::nullopt, .misnamed = misnamed};
+    ReadFile other;
+    PTPKG_TRY(other.misnamed, IsMisnamed(*file, path));
+    PTPKG_TRY(other.device_code, ReadCode(*file, path, image));
+    return other;
   }
   PTPKG_CHECK(elf::CheckFinished(*file));
-  if (!image->dynamic) return ReadFile{};
+  ReadFile read;
+  PTPKG_TRY(read.device_code, ReadCode(*file, path, image));
+  if (!image->dynamic) return read;
   ElfMember member{.path = path,
                    .machine = image->header.machine,
                    .elf_class = image->codec.elf_class(),
@@ -76,7 +96,8 @@ Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, 
   PTPKG_TRY(member.defined_versions, elf::ReadDefinedVersions(*file, *image));
   PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(*file, *image));
   PTPKG_TRY(member.mentions, ReadMentions(*file, *image, opened));
-  return ReadFile{.member = std::move(member), .misnamed = false};
+  read.member = std::move(member);
+  return read;
 }
 
 Finding Misnamed(const RelPath& path) {
@@ -109,11 +130,13 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
     }
   }
   std::vector<std::optional<ElfMember>> members(tree.files.size());
+  std::vector<std::optional<FileDeviceCode>> device_code(tree.files.size());
   std::vector<std::optional<Finding>> found(tree.files.size());
   PTPKG_CHECK(ParallelFor(env.jobs, tree.files.size(), [&](std::size_t i) -> Result<void> {
     auto read = ReadMember(env, root, tree.files[i], opened);
     if (read) {
       members[i] = std::move(read->member);
+      device_code[i] = std::move(read->device_code);
       if (read->misnamed) found[i] = Misnamed(tree.files[i]);
       return Ok();
     }
@@ -124,6 +147,7 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
   }));
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members[i]) tree.members.push_back(*std::move(members[i]));
+    if (device_code[i]) tree.device_code.push_back(*std::move(device_code[i]));
     if (found[i]) findings.push_back(*std::move(found[i]));
     tree.by_name[std::string(tree.files[i].Name())].push_back(tree.files[i].str());
   }

@@ -15,6 +15,7 @@
 #include "model/finding.h"
 #include "support/env.h"
 #include "verify/dlopen_table.h"
+#include "verify/file_device_code.h"
 #include "verify/tree_map.h"
 
 namespace ptpkg::verify {
@@ -57,6 +58,7 @@ struct ElfTree {
   AbsPath root = AbsPath::Literal("/nonexistent");
   TreeMap map;
   std::vector<ElfMember> members;                                        ///< Sorted by path.
+  std::vector<FileDeviceCode> device_code;                               ///< Of those that hold some, sorted.
   std::vector<RelPath> files;                                            ///< All files and symlinks, sorted.
   std::map<std::string, std::vector<std::string>, std::less<>> by_name;  ///< File name → tree paths.
 
@@ -66,8 +68,8 @@ struct ElfTree {
 
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an
 /// "elf-damaged" finding, a file that is called a shared library and is none an "elf-not-elf" finding; static
-/// programs, objects, debug companions, linker scripts and libraries of other systems are passed over.
-/// Errors: kIo, kNotFound, kCancelled.
+/// programs, objects, debug companions, linker scripts and libraries of other systems are no members. GPU
+/// code is read of all of these, and of static archives. Errors: kIo, kNotFound, kCancelled.
 Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
                             std::vector<Finding>& findings);
 

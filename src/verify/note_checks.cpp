@@ -1,8 +1,9 @@
 #include "verify/note_checks.h"
 
 #include <fmt/format.h>
+#include <iterator>
 
-#include "model/package_note.h"
+#include "spec/device_code.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -15,22 +16,35 @@ Finding Invalid(const std::string& file, const std::string& why) {
           "write the package again"};
 }
 
+/// The note, and whether all of it can be followed.
+Result<PackageNote> Parse(const std::string& text, const std::string& file) {
+  PTPKG_TRY(PackageNote note, ParsePackageNote(text, file));
+  PTPKG_CHECK(spec::DeviceCodeRequest::Parse(note.device_code));
+  return note;
+}
+
+bool IsInDistInfo(const RelPath& path) { return path.ParentText().ends_with(".dist-info"); }
+
+void Append(std::vector<std::string>& more, std::vector<std::string>& list) {
+  list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 }  // namespace
 
-std::vector<std::string> AllowedByNote(const std::string& text, const std::string& file,
-                                       std::vector<Finding>& findings) {
-  auto note = ParsePackageNote(text, file);
-  if (note) return std::move(note->allow_unresolved);
+PackageNote CheckedNote(const std::string& text, const std::string& file, std::vector<Finding>& findings) {
+  auto note = Parse(text, file);
+  if (note) return *std::move(note);
   findings.push_back(Invalid(file, note.error().message()));
   return {};
 }
 
-Result<std::vector<std::string>> AllowedByNotes(Env& env, const ElfTree& tree,
-                                                std::vector<Finding>& findings) {
-  std::vector<std::string> allowed;
+Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, std::vector<Finding>& findings) {
+  PackageNote all;
+  std::size_t distributions = 0;
   for (const RelPath& path : tree.files) {
+    if (path.Name() == "METADATA" && IsInDistInfo(path)) ++distributions;
     if (path.Name() != kPackageNoteName) continue;
-    if (path.ParentText() != "info" && !path.ParentText().ends_with(".dist-info")) continue;
+    if (path.ParentText() != "info" && !IsInDistInfo(path)) continue;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(tree.root / path));
     if (stat.kind != FileKind::kRegular) {
       findings.push_back(Invalid(path.str(), "it is a symbolic link"));
@@ -41,10 +55,12 @@ Result<std::vector<std::string>> AllowedByNotes(Env& env, const ElfTree& tree,
       continue;
     }
     PTPKG_TRY(const std::string text, ReadFile(env.fs, tree.root / path, kMaxNoteBytes));
-    const std::vector<std::string> more = AllowedByNote(text, path.str(), findings);
-    allowed.insert(allowed.end(), more.begin(), more.end());
+    PackageNote note = CheckedNote(text, path.str(), findings);
+    Append(note.allow_unresolved, all.allow_unresolved);
+    Append(note.device_code, all.device_code);
   }
-  return allowed;
+  if (distributions > 1) all.device_code.clear();
+  return all;
 }
 
 }  // namespace ptpkg::verify

@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "model/finding.h"
+#include "model/package_note.h"
 #include "verify/elf_tree.h"
 
 namespace ptpkg::verify {
 
-/// Globs of the libraries that the note `text` leaves to the machine. A note that cannot be read is a
-/// finding, artifact-note-invalid, on `file`, and allows nothing.
-std::vector<std::string> AllowedByNote(const std::string& text, const std::string& file,
-                                       std::vector<Finding>& findings);
+/// What the note `text` says. One that cannot be read is a finding, artifact-note-invalid, on `file`, and
+/// says nothing.
+PackageNote CheckedNote(const std::string& text, const std::string& file, std::vector<Finding>& findings);
 
-/// The same, of all notes of a tree: info/ptpkg.json and *.dist-info/ptpkg.json. Errors: kIo.
-Result<std::vector<std::string>> AllowedByNotes(Env& env, const ElfTree& tree,
-                                                std::vector<Finding>& findings);
+/// The same, of all notes of a tree together: info/ptpkg.json and *.dist-info/ptpkg.json. In a tree of
+/// several distributions none of them asks for GPU code: it is not told which files are whose. Errors: kIo.
+Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

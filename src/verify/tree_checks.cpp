@@ -1,6 +1,7 @@
 #include "verify/tree_checks.h"
 
 #include "verify/agreement_checks.h"
+#include "verify/device_code_checks.h"
 #include "verify/dlopen_checks.h"
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
@@ -8,6 +9,17 @@
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
+
+namespace {
+
+/// Who checks decides; else the package, in whichever of its notes.
+Result<spec::DeviceCodeRequest> DeviceCodeAskedFor(const CheckOptions& options, const PackageNote& note) {
+  if (!options.device_code.empty()) return spec::DeviceCodeRequest::Parse(options.device_code);
+  const bool in_info = !options.device_code_of_package.empty();
+  return spec::DeviceCodeRequest::Parse(in_info ? options.device_code_of_package : note.device_code);
+}
+
+}  // namespace
 
 Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& options,
                            const std::optional<PlatformPromise>& promise, Examination& examination) {
@@ -25,8 +37,9 @@ Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& op
     PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
   }
   CheckOptions allowing = options;
-  PTPKG_TRY(const std::vector<std::string> allowed, AllowedByNotes(env, tree, findings));
-  allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), allowed.begin(), allowed.end());
+  PTPKG_TRY(const PackageNote note, ReadNotes(env, tree, findings));
+  allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), note.allow_unresolved.begin(),
+                                     note.allow_unresolved.end());
   PTPKG_TRY(const Loads loads, Loads::Play(env, tree, promised.isa));
 
   CheckNeeded(tree, allowing, dependencies, loads, findings);
@@ -34,6 +47,12 @@ Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& op
   CheckAgreement(tree, loads, findings);
   CheckFlags(tree, findings);
   CheckOpened(tree, opened, allowing, dependencies, findings);
+
+  PTPKG_TRY(const spec::DeviceCodeRequest asked, DeviceCodeAskedFor(options, note));
+  CheckDeviceCode(tree.device_code, asked, findings);
+  for (const FileDeviceCode& file : tree.device_code) {
+    if (file.problem.empty()) examination.device_code.push_back(file);
+  }
 
   examination.files = MeasureNeeds(tree, policies);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "unit/elf/device_containers.h"
 #include "unit/elf/synthetic_elf.h"
 
 namespace ptpkg::pipeline {
@@ -47,7 +48,8 @@ TEST(Check, OneOutcomePerPathInOrder) {
   EXPECT_EQ(outcomes[1].profile, "tree");
   EXPECT_FALSE(outcomes[1].report.HasErrors());
   EXPECT_EQ(outcomes[1].floor, "");
-  EXPECT_EQ(*outcomes[1].facts, (Json{{"floor", nullptr}, {"files", Json::array()}}));
+  EXPECT_EQ(*outcomes[1].facts,
+            (Json{{"floor", nullptr}, {"files", Json::array()}, {"device_code", Json::array()}}));
 }
 
 TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
@@ -96,6 +98,30 @@ TEST(Check, FactsAndTheLineForPeople) {
   EXPECT_EQ(facts["floor"], facts["files"][1]);
   EXPECT_EQ(facts["floor"]["glibc"], nullptr);
   EXPECT_EQ(facts["floor"]["symbols"], Json::array({"used@GLIBCXX_3.4.30"}));
+}
+
+TEST(Check, GpuCodeOfTheFiles) {
+  using elf::test::Container;
+  TestEnv env;
+  const auto check = [&](std::vector<std::string> asked) {
+    return Check(env, {.paths = {env.dir() / "tree"}, .device_code = std::move(asked)});
+  };
+  env.dir().WriteFile("tree/a.so",
+                      elf::test::DeviceLibrary(Container({{.number = 100}, {.number = 90}, {.kind = 8}}),
+                                               Container({{.number = 75}, {.kind = 1, .number = 75}})));
+  ASSERT_OK_AND_ASSIGN(const auto one, check({"9.0;10.0"}));
+  EXPECT_THAT(Ids(one[0]), IsEmpty());
+  EXPECT_EQ(one[0].device_code, "GPU code of 1 file: sm_90 sm_100");
+  EXPECT_EQ((*one[0].facts)["device_code"],
+            Json::parse(R"([{"file": "a.so", "sass": ["sm_90", "sm_100"], "ptx": [],
+      "embedded": {"sass": {"sm_100": {"elements": 1, "bytes": 72}, "sm_90": {"elements": 1, "bytes": 72}}, "ptx": {}, "other_bytes": 72, "containers": 1},
+      "relocatable": {"sass": {"sm_75": {"elements": 1, "bytes": 72}}, "ptx": {"compute_75": {"elements": 1, "bytes": 72}}, "other_bytes": 0, "containers": 1}}])"));
+  env.dir().WriteFile("tree/b.a",
+                      elf::test::StaticArchive({{"b.o", elf::test::DeviceLibrary(Container({{}}))}}));
+  ASSERT_OK_AND_ASSIGN(const auto two, check({"9.0"}));
+  EXPECT_THAT(Ids(two[0]), ElementsAre("device-code-mismatch"));
+  EXPECT_EQ(two[0].device_code, "GPU code of 2 files, for 2 sets of architectures (--json lists them)");
+  EXPECT_THAT(check({"Hopper"}), FailsWith(ErrorCode::kUsage, HasSubstr("'Hopper' is no GPU architecture")));
 }
 
 TEST(Check, FlagsReachTheChecks) {

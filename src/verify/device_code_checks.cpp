@@ -1,0 +1,67 @@
+#include "verify/device_code_checks.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "support/text.h"
+
+namespace ptpkg::verify {
+namespace {
+
+void AddDifference(const spec::ArchitectureNames& some, const spec::ArchitectureNames& others,
+                   std::string_view what, std::string_view verdict, std::vector<std::string>& differences) {
+  std::vector<std::string> names;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(), std::back_inserter(names),
+                      some.key_comp());
+  if (!names.empty()) differences.push_back(fmt::format("{} for {} {}", what, Join(names, ", "), verdict));
+}
+
+/// "machine code for sm_90 is missing; PTX for compute_80 was not asked for".
+std::string Differences(const spec::DeviceArchitectures& has, const spec::DeviceArchitectures& asked) {
+  constexpr std::string_view kMissing = "is missing";
+  constexpr std::string_view kExtra = "was not asked for";
+  std::vector<std::string> differences;
+  AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
+  AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
+  AddDifference(asked.ptx, has.ptx, "PTX", kMissing, differences);
+  AddDifference(has.ptx, asked.ptx, "PTX", kExtra, differences);
+  return Join(differences, "; ");
+}
+
+}  // namespace
+
+spec::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code) {
+  spec::DeviceArchitectures names;
+  const elf::DeviceShare judged = code.Judged();
+  for (const auto& [architecture, amount] : judged.sass) names.sass.insert(architecture.SassName());
+  for (const auto& [architecture, amount] : judged.ptx) names.ptx.insert(architecture.PtxName());
+  return names;
+}
+
+void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const spec::DeviceCodeRequest& request,
+                     std::vector<Finding>& findings) {
+  bool any = false;
+  for (const FileDeviceCode& file : files) {
+    const spec::DeviceArchitectures* asked = request.Of(file.file);
+    any = any || asked != nullptr;
+    if (!file.problem.empty()) {
+      findings.push_back({"device-code-unreadable", asked == nullptr ? Severity::kWarning : Severity::kError,
+                          file.file, fmt::format("its GPU code cannot be told: {}", file.problem),
+                          "build the file again"});
+      continue;
+    }
+    if (asked == nullptr) continue;
+    const std::string differences = Differences(ArchitecturesOf(file.code), *asked);
+    if (differences.empty()) continue;
+    findings.push_back(
+        {"device-code-mismatch", Severity::kError, file.file, differences,
+         "give the compiler the architectures that are asked for, or ask for those of this file"});
+  }
+  if (any || !request.AsksForCode()) return;
+  findings.push_back({"device-code-absent", Severity::kError, "",
+                      "GPU code is asked for, and none of the libraries, programs and static archives it is "
+                      "asked of holds any",
+                      "see in the build log whether the GPU part was configured; pack its libraries"});
+}
+
+}  // namespace ptpkg::verify
