@@ -32,7 +32,7 @@ void AddRunExports(conda::PackageMetadata& metadata, const recipe::RunExports& e
 
 /// ptpkg.json, if the recipe has something to say there.
 std::map<std::string, std::string> NoteFiles(const auto& output) {
-  const PackageNote note{.allow_unresolved = output.allow_unresolved};
+  const PackageNote note{.allow_unresolved = output.allow_unresolved, .device_code = output.device_code};
   if (note.IsEmpty()) return {};
   return {{std::string(kPackageNoteName), FormatPackageNote(note)}};
 }

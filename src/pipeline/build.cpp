@@ -133,6 +133,7 @@ class BuildPlanner {
                                    .output = request_.output,
                                    .staged = built,
                                    .allow_unresolved = recipe.ptpkg.allow_unresolved,
+                                   .device_code = recipe.ptpkg.device_code,
                                    .force = request_.force};
     if (!wanted.Packed().empty()) {
       PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));

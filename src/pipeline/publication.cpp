@@ -30,6 +30,7 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   graph::Node check = stages.MakeNode("check", request.subject);
   check.id = CheckIdOf(pack);
   check.inputs["allow unresolved"] = request.allow_unresolved;
+  check.inputs["device code"] = request.device_code;
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
   if (!request.staged.empty()) {

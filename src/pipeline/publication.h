@@ -15,6 +15,7 @@ struct PublicationRequest {
   std::vector<std::string> packs = {};             ///< Ids of the nodes whose artifacts appear together.
   std::string staged = {};                         ///< Id of the build node, "" when there is none.
   std::vector<std::string> allow_unresolved = {};  ///< For the checks.
+  std::vector<std::string> device_code = {};       ///< For the checks.
   std::string test = {};  ///< Id of the test node of what is published, "" when there is none.
   /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
   /// these were made with.

@@ -45,6 +45,7 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
   verify::CheckOptions options;
   PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
+  PTPKG_TRY(options.device_code, run.Texts("device code"));
   PTPKG_TRY(options.forbidden_paths, ForbiddenIn(run, packed));
   Json reports = Json::array();
   for (const ArtifactRecord& record : packed.artifacts) {

@@ -41,6 +41,7 @@ CondaOutput CondaOutputOf(const Recipe& recipe) {
           .about = recipe.about,
           .layout = LayoutOf(recipe, "conda"),
           .allow_unresolved = recipe.ptpkg.allow_unresolved,
+          .device_code = recipe.ptpkg.device_code,
           .rendered_recipe_yaml = YamlText(RecipeToJson(recipe)),
           .variant_config_yaml = YamlText(Json(recipe.variant)),
           .tests_yaml = TestsYaml(recipe)};
@@ -54,6 +55,7 @@ WheelOutput WheelOutputOf(const Recipe& recipe) {
           .wheel_requires = recipe.ptpkg.wheel_requires,
           .wheel_exclude = recipe.ptpkg.wheel_exclude,
           .allow_unresolved = recipe.ptpkg.allow_unresolved,
+          .device_code = recipe.ptpkg.device_code,
           .layout = LayoutOf(recipe, "wheel")};
 }
 

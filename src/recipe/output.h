@@ -31,6 +31,7 @@ struct CondaOutput {
   About about = {};
   Layout layout = {};                              ///< extra.ptpkg.layouts.conda; empty: none.
   std::vector<std::string> allow_unresolved = {};  ///< As in PtpkgExtra.
+  std::vector<std::string> device_code = {};       ///< As in PtpkgExtra.
   /// Texts of the same names in info/recipe and info/tests, ready to be packed. `tests_yaml` is in the form
   /// of rattler-build, and empty without tests that an installed package can run.
   std::string rendered_recipe_yaml = {};
@@ -42,10 +43,11 @@ struct WheelOutput {
   std::string version = {};
   std::string subdir = {};
   std::vector<std::string> python_entry_points = {};
-  std::string wheel_name = {};  ///< These four as in PtpkgExtra.
+  std::string wheel_name = {};  ///< These five as in PtpkgExtra.
   std::vector<std::string> wheel_requires = {};
   std::vector<std::string> wheel_exclude = {};
   std::vector<std::string> allow_unresolved = {};
+  std::vector<std::string> device_code = {};
   Layout layout = {};  ///< extra.ptpkg.layouts.wheel; empty: none.
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "recipe/sections.h"
+#include "spec/device_code.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
@@ -82,6 +83,27 @@ Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, 
   return requirements;
 }
 
+Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node) {
+  std::vector<std::string> lists;
+  PTPKG_TRY(std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
+  for (Reader::PlacedText& text : texts) {
+    if (const auto parsed = spec::DeviceCodeRequest::Parse({text.text}); !parsed) {
+      return Error(parsed.error()).At(text.node->span);
+    }
+    lists.push_back(std::move(text.text));
+  }
+  // A variable that is empty by mistake must not end the comparison.
+  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(node));
+  if (lists.empty() && !items.empty()) {
+    return InvalidExtra("'device_code' has no value", items.front()->span)
+        .WithHint("write 'any' where nothing is asked for");
+  }
+  if (const auto parsed = spec::DeviceCodeRequest::Parse(lists); !parsed) {
+    return Error(parsed.error()).At(node.span);
+  }
+  return lists;
+}
+
 }  // namespace
 
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement) {
@@ -107,6 +129,9 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
   PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
   PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));
+  if (const Node* device_code = section->Find("device_code")) {
+    PTPKG_TRY(extra.device_code, ReadDeviceCode(reader, *device_code));
+  }
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
   return extra;
 }

@@ -125,6 +125,7 @@ struct PtpkgExtra {
   std::vector<std::string> wheel_exclude;     ///< Globs of prefix files that stay out of the wheel.
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
+  std::vector<std::string> device_code;       ///< As of spec::DeviceCodeRequest, which takes it.
   bool allow_empty = false;                   ///< A script may add nothing to the prefix.
 };
 

@@ -34,12 +34,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, build_string, subdir,
                                    noarch_python, python_entry_points, track_features,
                                    prefix_detection_ignore_binary, run, run_constraints, run_exports, about,
-                                   layout, allow_unresolved, rendered_recipe_yaml, variant_config_yaml,
-                                   tests_yaml)  // and its hash input, below
+                                   layout, allow_unresolved, device_code, rendered_recipe_yaml,
+                                   variant_config_yaml, tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
-                                   wheel_requires, wheel_exclude, allow_unresolved, layout)
+                                   wheel_requires, wheel_exclude, allow_unresolved, device_code, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
-                                   wheel_exclude, system_packages, allow_unresolved, allow_empty)
+                                   wheel_exclude, system_packages, allow_unresolved, device_code, allow_empty)
 
 namespace {
 

@@ -106,6 +106,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
                         .Take())
       .Add("system_packages", extra.system_packages)
       .Add("allow_unresolved", extra.allow_unresolved)
+      .Add("device_code", extra.device_code)
       .AddIf(extra.allow_empty, "allow_empty")
       .Take();
 }

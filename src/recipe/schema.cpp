@@ -197,6 +197,7 @@ constexpr Rule kPtpkg[] = {
     {"formats", Shape::kTexts},          {"layouts", Shape::kMapping, kLayouts},
     {"wheel", Shape::kMapping, kWheel},  {"system_packages", Shape::kTexts},
     {"allow_unresolved", Shape::kTexts}, {"allow_empty"},
+    {"device_code", Shape::kTexts},
 };
 
 constexpr std::string_view kOneOutput =

@@ -115,8 +115,10 @@ TEST(PackageNotes, TravelInBothFormats) {
   EXPECT_TRUE(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).info_files.empty());
   recipe.version = "1.0";
   recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
-  const std::map<std::string, std::string> note = {
-      {"ptpkg.json", "{\n  \"allow_unresolved\": [\n    \"libgomp.so.1\"\n  ]\n}\n"}};
+  recipe.ptpkg.device_code = {"9.0"};
+  const std::map<std::string, std::string> note = {{"ptpkg.json",
+                                                    "{\n  \"allow_unresolved\": [\n    \"libgomp.so.1\"\n  "
+                                                    "],\n  \"device_code\": [\n    \"9.0\"\n  ]\n}\n"}};
   EXPECT_EQ(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).info_files, note);
   const Distribution distribution{
       .site_packages = "lib/python3.11/site-packages",

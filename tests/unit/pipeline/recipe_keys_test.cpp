@@ -126,6 +126,8 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.system_packages", "extra: {ptpkg: {system_packages: a}}\n", "build"},
     {"extra.ptpkg.allow_unresolved", "extra: {ptpkg: {allow_unresolved: a}}\n",
      "check/conda check/wheel conda wheel"},
+    {"extra.ptpkg.device_code", "extra: {ptpkg: {device_code: \"8.0\"}}\n",
+     "check/conda check/wheel conda wheel"},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
 };
 

@@ -13,6 +13,7 @@ namespace {
 using ::ptpkg::test::FailsWith;
 using ::ptpkg::test::FakeVariants;
 using ::ptpkg::test::HasHint;
+using ::ptpkg::test::IsOkAndHolds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -279,6 +280,36 @@ TEST_F(EvaluateTest, OtherBuildFields) {
   EXPECT_THAT(evaluation.ignore_keys, ElementsAre("numpy"));
   EXPECT_THAT(variants_.read, ElementsAre("target"));
   EXPECT_THAT(recipe.ptpkg.allow_unresolved, ElementsAre("libx.so", "libcuda.so.*"));
+}
+
+TEST_F(EvaluateTest, DeviceCode) {
+  const auto device_code = [&](const std::string& value) -> Result<std::vector<std::string>> {
+    PTPKG_TRY(const Evaluation evaluation,
+              EvaluateBody("extra:\n  ptpkg:\n    device_code: " + value + "\n"));
+    return evaluation.recipe.ptpkg.device_code;
+  };
+  EXPECT_THAT(device_code("9.0"), IsOkAndHolds(ElementsAre("9.0")));
+  EXPECT_THAT(device_code("8.0;${{ 9 }}.0a+PTX"), IsOkAndHolds(ElementsAre("8.0;9.0a+PTX")));
+  EXPECT_THAT(device_code("[8.0, libb.so=9.0, \"libc.so=any\"]"),
+              IsOkAndHolds(ElementsAre("8.0", "libb.so=9.0", "libc.so=any")));
+  EXPECT_THAT(device_code("[{if: \"false\", then: 8.0}]"), IsOkAndHolds(ElementsAre()));
+  struct Row {
+    const char* value;
+    const char* says;
+    int column;
+  };
+  const std::vector<Row> rows = {{"Hopper", "'Hopper' is no GPU architecture", 18},
+                                 {"[8.0, libb.so=all]", "'all' is no GPU architecture", 24},
+                                 {"[8.0, any]", "'any' stands beside", 18},
+                                 {"\"\"", "'' lists no GPU architecture", 18},
+                                 {"${{ '' }}", "'device_code' has no value", 18},
+                                 {"[\"${{ '' }}\"]", "'device_code' has no value", 19}};
+  for (const Row& row : rows) {
+    const auto refused = device_code(row.value);
+    ASSERT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr(row.says))) << row.value;
+    ASSERT_TRUE(refused.error().span().has_value()) << row.value;
+    EXPECT_EQ(refused.error().span()->column, row.column) << row.value;
+  }
 }
 
 TEST_F(EvaluateTest, AboutAndTests) {

@@ -41,9 +41,9 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 9);
-static_assert(CountFields<CondaOutput>() == 19);
-static_assert(CountFields<WheelOutput>() == 8);
+static_assert(CountFields<PtpkgExtra>() == 10);
+static_assert(CountFields<CondaOutput>() == 20);
+static_assert(CountFields<WheelOutput>() == 9);
 static_assert(CountFields<Recipe>() == 24);  // all but recipe_dir and recipe_file travel
 
 /// A recipe in which every field differs from its default.
@@ -110,6 +110,7 @@ Recipe Filled() {
   recipe.ptpkg.wheel_exclude = {"include/**"};
   recipe.ptpkg.system_packages = {"libz-dev"};
   recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
+  recipe.ptpkg.device_code = {"9.0"};
   recipe.ptpkg.allow_empty = true;
   recipe.subdir = "noarch";
   return recipe;
