@@ -5,6 +5,7 @@ import re
 import subprocess
 import zipfile
 
+import device_code_test
 import harness
 
 SCHEMAS = harness.REPOSITORY / "docs/json"
@@ -78,13 +79,16 @@ class JsonOutput(harness.Case):
 
     def test_relink_and_check_of_a_library_with_findings(self):
         source = self.scratch / "a.c"
-        source.write_text("int answer(void) { return 42; }\n")
+        gpu_code = ",".join(map(str, device_code_test.container([(device_code_test.CUBIN, 90), (device_code_test.PTX, 90)])))
+        source.write_text("int answer(void) { return 42; }\n"
+                          f'__asm__(".pushsection .nv_fatbin,\\"a\\"; .byte {gpu_code}; .popsection");\n')
         tree = self.scratch / "tree"
         tree.mkdir()
         subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-rpath,/nowhere/lib", "-o", tree / "liba.so", source], check=True)
         findings = json.loads(self.ptpkg("check", "--json", tree, "--profile", "wheel", exit_code=1).stdout)
         self.valid(findings, "check")
         self.assertTrue(findings[0]["findings"])
+        self.assertEqual(findings[0]["device_code"][0]["ptx"], ["compute_90"])
         self.valid(self.ptpkg_json("relink", tree, "--set-rpath", "$ORIGIN", "--plan"), "relink")
         self.valid(self.ptpkg_json("relink", tree / "liba.so", "--set-rpath", "$ORIGIN"), "relink")
 

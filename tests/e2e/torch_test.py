@@ -3,13 +3,17 @@
 Prints wall time, the time of every stage, and peak memory.
 """
 
+import collections
 import json
 import pathlib
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import tarfile
 import time
+import zipfile
 
 import harness
 import repack_test
@@ -71,6 +75,34 @@ class Torch(harness.Case):
         libraries = venv / "lib/python3.11/site-packages/torch/lib"
         load = "; ".join(f"ctypes.CDLL('{libraries}/{name}')" for name in ("libc10.so", "libgomp.so.1", "libgfortran.so.5"))
         self.run_clean(venv / "bin/python", "-c", f"import ctypes; {load}")
+
+    def test_gpu_code_is_what_cuobjdump_lists(self):
+        wheel = repack_test.real_wheel("torch")
+        folder = self.scratch / "lib"
+        folder.mkdir()
+        with zipfile.ZipFile(wheel) as archive, open(folder / "libtorch_cuda.so", "wb") as out:
+            with archive.open("torch/lib/libtorch_cuda.so") as member:
+                shutil.copyfileobj(member, out, 1 << 20)
+        cuobjdump = next(harness.peers_python().parent.parent.glob("lib/python3.*/site-packages/nvidia/cu13/bin/cuobjdump"), None)
+        if cuobjdump is None:
+            self.skipTest("peer 'cuobjdump' is missing")
+        listed = {}
+        for kind, option, prefix in (("sass", "--list-elf", "sm"), ("ptx", "--list-ptx", "compute")):
+            text = self.run_clean(cuobjdump, option, folder / "libtorch_cuda.so")
+            numbers = re.findall(r"\.sm_(\w+)\.\w+\s*$", text, re.MULTILINE)
+            listed[kind] = dict(collections.Counter(f"{prefix}_{number}" for number in numbers))
+        start = time.monotonic()
+        done = subprocess.run([harness.Settings.ptpkg, "check", "--profile", "tree", "--json", "--quiet", folder], text=True,
+                              env=self.environment(), capture_output=True, check=False)
+        told, = json.loads(done.stdout)[0]["device_code"]
+        print(f"{told['embedded']} in {time.monotonic() - start:.2f} s", file=sys.stderr)
+        for kind, elements in listed.items():
+            ours = collections.Counter()
+            for name, amount in told["embedded"][kind].items():
+                # Its lists name machine code by the cubin, which does not tell sm_100f from sm_100.
+                ours[name.removesuffix("f") if kind == "sass" else name] += amount["elements"]
+            self.assertEqual(dict(ours), elements)
+            self.assertEqual(set(told[kind]), set(told["embedded"][kind]))
 
 
 if __name__ == "__main__":
