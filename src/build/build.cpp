@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "build/environment.h"
+#include "build/jobs.h"
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
 #include "build/script.h"
@@ -89,16 +90,24 @@ class Builder {
                                        .tools = host.tools(),
                                        .mentioned = input_.mentioned};
     const bool shell = recipe_.script.interpreter == "bash";
+    const std::uint64_t per_job = MemoryPerJob(recipe_, input_.memory_per_job);
+    const JobChoice jobs = ChooseJobs(env_, per_job);
+    if (!jobs.warning.empty()) env_.reporter.Warn(fmt::format("'{}': {}", input_.subject, jobs.warning));
+    Env env = env_;
+    env.jobs = jobs.jobs;
     // A copy below the root: an edit of the recipe during the build has no part in it.
-    return RunBuildScript(env_, {.stage = "build",
-                                 .subject = input_.subject,
-                                 .title = "",
-                                 .interpreter = recipe_.script.interpreter,
-                                 .text = (shell ? host.preamble() : std::string()) + text,
-                                 .file = input_.layout.root / "script/build_script",
-                                 .cwd = input_.source_root,
-                                 .log_file = input_.log_file,
-                                 .variables = ScriptEnvironment(env_, environment)});
+    return RunBuildScript(env, {.stage = "build",
+                                .subject = input_.subject,
+                                .title = "",
+                                .interpreter = recipe_.script.interpreter,
+                                .text = (shell ? host.preamble() : std::string()) + text,
+                                .file = input_.layout.root / "script/build_script",
+                                .cwd = input_.source_root,
+                                .log_file = input_.log_file,
+                                .variables = ScriptEnvironment(env, environment),
+                                .how = jobs.told,
+                                .bytes_per_job = per_job,
+                                .free_bytes = jobs.free_bytes});
   }
 
   Result<void> CheckEmpty(bool has_script, std::size_t added) {

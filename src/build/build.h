@@ -30,7 +30,8 @@ struct BuildInput {
   ToolOptions options = {};
   std::set<std::string> mentioned = {};  ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
-      {};  ///< As it was hashed; nullopt: read now, without exceptions.
+      {};                            ///< As it was hashed; nullopt: read now, without exceptions.
+  std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
 };
 
 struct StagedBuild {

@@ -133,7 +133,10 @@ std::map<std::string, std::string> ScriptEnvironment(const Env& env, const Envir
   AddReproducibility(out, env);
   AddCompilation(out, input);
   AddPython(out, input);
-  out["CPU_COUNT"] = std::to_string(env.jobs);
+  // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
+  // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
+  for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"})
+    out[name] = std::to_string(env.jobs);
   for (const auto& [key, value] : input.recipe.variant) {
     // A key such as "prefix-map" is no name, and one such as "PATH" must not break the build.
     if (IsVariableName(key)) out.try_emplace(key, value);

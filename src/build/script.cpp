@@ -1,10 +1,8 @@
 #include "build/script.h"
 
-#include <algorithm>
-#include <array>
 #include <fmt/core.h>
-#include <functional>
 
+#include "build/script_watch.h"
 #include "support/display_text.h"
 #include "support/reporter.h"
 #include "support/text.h"
@@ -44,52 +42,6 @@ Result<AbsPath> FindInterpreter(const ScriptRun& run) {
   return Error(ErrorCode::kNotFound,
                fmt::format("the interpreter '{}' of the {} script is missing", run.interpreter, run.stage))
       .WithHint("install it, or add what provides it to the requirements");
-}
-
-/// Picks the lines that tell why a build fails: other jobs go on and push them out of the last lines.
-class ErrorLines {
- public:
-  void Look(std::string_view line) {
-    constexpr std::array<std::string_view, 8> kSigns = {"error:",
-                                                        "Error:",
-                                                        "FAILED: ",
-                                                        "Killed",
-                                                        "undefined reference to",
-                                                        "No space left on device",
-                                                        "Cannot allocate memory",
-                                                        "Segmentation fault"};
-    const bool tells = std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
-      return line.find(sign) != std::string_view::npos;
-    });
-    if (tells && lines_.size() < kMost) lines_.push_back("\n  " + DisplayLine(line.substr(0, kLongest)));
-  }
-  /// Those that `tail`, of LastLines, does not show.
-  [[nodiscard]] std::string Before(const std::string& tail) const {
-    std::string text;
-    for (const std::string& line : lines_) {
-      if (tail.find(line) == std::string::npos) text += line;
-    }
-    return text.empty() ? "" : text + "\n  ...";
-  }
-
- private:
-  static constexpr std::size_t kMost = 10;
-  static constexpr std::size_t kLongest = 400;
-  std::vector<std::string> lines_;
-};
-
-Error ScriptError(const ScriptRun& run, const ExitStatus& status, const ErrorLines& errors) {
-  const std::string& log = run.log_file.str();
-  const std::string end = LastLines(status.output);
-  const std::string tail = errors.Before(end) + end;
-  return Error(ErrorCode::kCommandFailed,
-               fmt::format("the {} script of '{}' {}", run.stage, run.subject, HowItEnded(status)))
-      .WithContext(
-          tail.empty()
-              ? fmt::format("while running the {} script, which printed nothing; log: '{}'", run.stage, log)
-              : fmt::format("while running the {} script; the last lines of its log '{}':{}", run.stage, log,
-                            tail))
-      .WithHint(fmt::format("the whole output is in '{}'", log));
 }
 
 /// The file behind `name` in `folder`, if there is one.
@@ -137,10 +89,11 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
 
 namespace {
 
-using OnLine = std::function<void(std::string_view)>;
-
-Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, const OnLine& on_line) {
-  Task task(env.reporter, TaskInfo{.stage = run.stage, .subject = run.subject});
+Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, ScriptWatch* watch) {
+  Task task(env.reporter, TaskInfo{.stage = run.stage,
+                                   .subject = run.subject,
+                                   .how = run.how,
+                                   .log_file = watch == nullptr ? std::string() : run.log_file.str()});
   PTPKG_TRY(const AbsPath interpreter, FindInterpreter(run));
   PTPKG_CHECK(env.fs.MakeDirs(run.file.Parent()));
   PTPKG_CHECK(WriteFile(env.fs, run.file, run.text));
@@ -154,11 +107,12 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, const OnLine& on_
   command.log_file = run.log_file;
   command.on_line = [&](std::string_view line) {
     task.ChildOutput(line);
-    on_line(line);
+    if (watch != nullptr) watch->Look(task, line);
   };
   command.cancel = &env.cancel;
 
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
+  if (watch != nullptr) watch->Start(task);
   PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
   if (status.ok()) task.Done(run.title);
@@ -167,15 +121,18 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, const OnLine& on_
 
 }  // namespace
 
-Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) {
-  return RunAndWatch(env, run, [](std::string_view) {});
-}
+Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) { return RunAndWatch(env, run, nullptr); }
 
 Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
-  ErrorLines errors;
-  PTPKG_TRY(const ExitStatus status,
-            RunAndWatch(env, run, [&errors](std::string_view line) { errors.Look(line); }));
-  if (!status.ok()) return ScriptError(run, status, errors);
+  ScriptWatch watch(env, {.stage = run.stage,
+                          .subject = run.subject,
+                          .log = run.log_file.str(),
+                          .jobs = env.jobs,
+                          .bytes_per_job = run.bytes_per_job,
+                          .free_bytes = run.free_bytes});
+  PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watch));
+  if (!status.ok()) return watch.Failed(status);
+  watch.Succeeded();
   return Ok();
 }
 

@@ -28,6 +28,9 @@ struct ScriptRun {
   AbsPath cwd = AbsPath::Literal("/nonexistent");       ///< Where it runs.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Appended to; its folder is made.
   std::map<std::string, std::string> variables;         ///< The whole environment.
+  std::string how = {};                                 ///< With how many jobs, and why, for progress.
+  std::uint64_t bytes_per_job = 0;  ///< What one of env.jobs needs, as far as is known; 0 = not at all.
+  std::uint64_t free_bytes = 0;     ///< What they all have; 0 = not known.
 };
 
 /// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
@@ -36,8 +39,10 @@ struct ScriptRun {
 /// path, after the whole process group has ended.
 Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 
-/// As RunScript; a script that fails is kCommandFailed with the last 40 lines and the log's path as context,
-/// before them up to 10 earlier lines that look like the cause ("error:", "Killed", …).
+/// As RunScript, and tells the reporter the steps that the script's tools count, with the time that is left.
+/// A script that fails is kCommandFailed: as context the block of the first command that failed, else up to
+/// 10 errors and the last 40 lines, and the log's path; the hint names what such failures are known to mean.
+/// A compiler that was killed for lack of memory is named in the message (memory_shortage.h).
 Result<void> RunBuildScript(Env& env, const ScriptRun& run);
 
 /// "ended with status 3", "was ended by signal 9".

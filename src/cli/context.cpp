@@ -5,13 +5,13 @@
 #include <charconv>
 #include <climits>
 #include <fmt/core.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "cli/json_log.h"
 #include "cli/safe_reporter.h"
 #include "cli/text_layout.h"
 #include "support/json.h"
+#include "support/machine.h"
 
 namespace ptpkg::cli {
 
@@ -62,12 +62,6 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   return folder / ".cache/ptpkg";
 }
 
-int UsableCpus() {
-  cpu_set_t cpus;
-  if (::sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cpus));
-}
-
 Result<AbsPath> WorkingDirectory() {
   std::array<char, PATH_MAX> buffer{};
   if (::getcwd(buffer.data(), buffer.size()) == nullptr)
@@ -104,18 +98,22 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                     .verbose = flags.verbose,
                     .color = flags.color == "always" ||
                              (flags.color == "auto" && StderrSink().Width().has_value() && !no_color),
-                    .in_ci = !ci.empty() && ci != "0" && ci != "false"});
+                    .in_ci = !ci.empty() && ci != "0" && ci != "false",
+                    .cwd = cwd.str()});
   context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
   // A program that says nothing needs no clock; patchelf is started thousands of times.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
+  const int jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : ReadUsableCores(*context->fs_);
   context->env_.emplace(Env{.fs = *context->fs_,
                             .process = *context->process_,
                             .http = *context->http_,
                             .clock = *context->clock_,
                             .reporter = *context->safe_reporter_,
                             .cancel = cancel,
-                            .jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : UsableCpus(),
+                            .jobs = jobs,
+                            .jobs_of_run = jobs,
+                            .jobs_given = flags.jobs > 0,
                             .source_date_epoch = epoch,
                             .cache_dir = cache,
                             .cwd = cwd,

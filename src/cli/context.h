@@ -20,7 +20,7 @@ struct CommonFlags {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  std::uint64_t jobs = 0;  ///< 0: all CPUs that this process may use.
+  std::uint64_t jobs = 0;  ///< 0: as many as the cores and control groups allow (CoresOf).
   std::string color = "auto";
   std::string log_format = "auto";
   std::string cache_dir;

@@ -26,6 +26,17 @@ constexpr std::string_view OutcomeName(TaskOutcome outcome) {
   return "";
 }
 
+void AddSteps(const StepProgress& steps, double age, Json& event) {
+  if (steps.done > 0 || steps.total > 0) {
+    event["done"] = steps.done;
+    if (steps.total > 0) event["total"] = steps.total;
+    event["unit"] = steps.percent ? "percent" : "steps";
+    event["part"] = steps.part;
+  }
+  if (steps.steps_per_minute > 0) event["per_minute"] = steps.steps_per_minute;
+  if (const auto left = SecondsLeft(steps, age)) event["seconds_left"] = *left;
+}
+
 class JsonReporter final : public ProgressReporter {
  public:
   JsonReporter(Clock& clock, LogSink& sink, const ReporterOptions& options)
@@ -34,11 +45,14 @@ class JsonReporter final : public ProgressReporter {
   TaskId TaskStarted(const TaskInfo& info) override {
     const std::lock_guard lock(mutex_);
     const TaskId id = tasks_.Start(info);
-    Emit({{"event", "started"},
-          {"task", id},
-          {"stage", info.stage},
-          {"subject", info.subject},
-          {"total_bytes", info.total_bytes}});
+    Json event = {{"event", "started"},
+                  {"task", id},
+                  {"stage", info.stage},
+                  {"subject", info.subject},
+                  {"total_bytes", info.total_bytes}};
+    if (!info.how.empty()) event["how"] = info.how;
+    if (!info.log_file.empty()) event["log"] = info.log_file;
+    Emit(event);
     return id;
   }
   void TaskAdvanced(TaskId id, std::uint64_t bytes) override {
@@ -46,6 +60,14 @@ class JsonReporter final : public ProgressReporter {
     RunningTask* task = tasks_.Find(id);
     if (task == nullptr) return;
     task->done_bytes += bytes;
+    if (tasks_.SecondsSince(task->last_line) >= kSecondsBetweenLines) EmitProgress(id, *task);
+  }
+  void TaskSteps(TaskId id, const StepProgress& steps) override {
+    const std::lock_guard lock(mutex_);
+    RunningTask* task = tasks_.Find(id);
+    if (task == nullptr) return;
+    task->steps = steps;
+    task->steps_at = clock_.Now();
     if (tasks_.SecondsSince(task->last_line) >= kSecondsBetweenLines) EmitProgress(id, *task);
   }
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) override {
@@ -85,10 +107,12 @@ class JsonReporter final : public ProgressReporter {
  private:
   void EmitProgress(TaskId id, RunningTask& task) {
     task.last_line = clock_.Now();
-    Emit({{"event", "progress"},
-          {"task", id},
-          {"done_bytes", task.done_bytes},
-          {"seconds", tasks_.SecondsSince(task.start)}});
+    Json event = {{"event", "progress"},
+                  {"task", id},
+                  {"done_bytes", task.done_bytes},
+                  {"seconds", tasks_.SecondsSince(task.start)}};
+    if (task.steps) AddSteps(*task.steps, tasks_.SecondsSince(task.steps_at), event);
+    Emit(event);
   }
   void Emit(const Json& event) {
     const bool is_task_event = event.contains("task");

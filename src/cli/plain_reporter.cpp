@@ -27,8 +27,10 @@ class PlainReporter final : public TextReporter {
       const double pause = first ? kSecondsToFirstLine : kSecondsBetweenPlainLines;
       if (tasks_.SecondsSince(task.last_line) < pause) continue;
       task.last_line = clock_.Now();
-      WriteRunning(
-          {.task = &task, .seconds = tasks_.SecondsSince(task.start), .child_line = task.child_line});
+      RunningText text = TextOf(task);
+      // Counted steps say more than the one that ended last.
+      if (task.steps && task.steps->done > 0) text.child_line = {};
+      WriteRunning(text);
     }
     const double idle = tasks_.SecondsSince(last_line_);
     if (!tasks_.running().empty() || idle < kSecondsBetweenPlainLines) return;

@@ -14,7 +14,9 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
       {.names = "-v,--verbose", .help = "Print the output of build scripts too", .target = &flags.verbose},
       {.names = "-j,--jobs",
        .value = "NUMBER",
-       .help = "Threads to use, and CPU_COUNT of build scripts (default: all CPUs)",
+       .help =
+           "Threads to use, and CPU_COUNT of build scripts (default: all CPUs that control groups allow; for "
+           "a script no more than fit the memory)",
        .target = Number{.value = &flags.jobs, .least = 1, .most = kMostJobs}},
       {.names = "--color",
        .help = "Colours on stderr (default: auto; NO_COLOR is honoured)",

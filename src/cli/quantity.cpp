@@ -5,30 +5,14 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "support/text.h"
+
 namespace ptpkg::cli {
 
 namespace {
 
-template <class Number>
-using Unit = std::pair<std::string_view, Number>;
-
-constexpr std::array<Unit<std::int64_t>, 5> kTimeUnits = {
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> kTimeUnits = {
     {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}}};
-
-constexpr std::array<Unit<double>, 14> kSizeUnits = {{{"", 1},
-                                                      {"B", 1},
-                                                      {"K", 1e3},
-                                                      {"KB", 1e3},
-                                                      {"KiB", 0x1p10},
-                                                      {"M", 1e6},
-                                                      {"MB", 1e6},
-                                                      {"MiB", 0x1p20},
-                                                      {"G", 1e9},
-                                                      {"GB", 1e9},
-                                                      {"GiB", 0x1p30},
-                                                      {"T", 1e12},
-                                                      {"TB", 1e12},
-                                                      {"TiB", 0x1p40}}};
 
 Error NotA(std::string_view flag, std::string_view what, std::string_view text, std::string_view example) {
   return Error(ErrorCode::kUsage, fmt::format("{} '{}' is not a {}", flag, text, what))
@@ -50,15 +34,7 @@ Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_vi
 }
 
 Result<std::uint64_t> ParseSize(std::string_view flag, std::string_view text) {
-  constexpr double kMost = 0x1p63;
-  double number = 0;
-  const auto [end, status] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const auto& [unit, bytes] : kSizeUnits) {
-    const bool fits = status == std::errc() && number >= 0 && number * bytes < kMost;
-    if (fits && rest == unit) return static_cast<std::uint64_t>(number * bytes);
-  }
+  if (const auto bytes = ParseBytes(text)) return *bytes;
   return NotA(flag, "size in bytes", text, "20G");
 }
 

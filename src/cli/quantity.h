@@ -14,9 +14,7 @@ namespace ptpkg::cli {
 /// than a thousand years.
 Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text);
 
-/// "500M", "20G", "1.5T", "100000": bytes; K, M, G, T are powers of 1000, as HumanBytes prints them, KiB,
-/// MiB, GiB, TiB powers of 1024; a B behind the unit is allowed. Errors: kUsage naming `flag`; also above
-/// 2^63.
+/// As ParseBytes of support/text.h. Errors: kUsage naming `flag`.
 Result<std::uint64_t> ParseSize(std::string_view flag, std::string_view text);
 
 /// "just now", "5 min ago", "3 h ago", "12 d ago"; a time in the future is "just now".

@@ -3,6 +3,7 @@
 // Layer: cli. All write to the sink, one call a line, under a lock of their own.
 
 #include <memory>
+#include <string>
 
 #include "cli/log_sink.h"
 #include "support/clock.h"
@@ -18,6 +19,7 @@ struct ReporterOptions {
   bool verbose = false;  ///< The output of child processes too, and every stage that had nothing to do.
   bool color = false;
   bool in_ci = false;
+  std::string cwd = {};  ///< Paths below it are shown relative to it, but not in JSON; "" = none.
 };
 
 /// A reporter that also speaks while nobody calls it.

@@ -13,9 +13,12 @@ class SafeReporter final : public Reporter {
   TaskId TaskStarted(const TaskInfo& info) override {
     TaskInfo shown = info;
     shown.subject = DisplayLine(info.subject);
+    shown.how = DisplayLine(info.how);
+    shown.log_file = DisplayLine(info.log_file);
     return inner_.TaskStarted(shown);
   }
   void TaskAdvanced(TaskId id, std::uint64_t bytes) override { inner_.TaskAdvanced(id, bytes); }
+  void TaskSteps(TaskId id, const StepProgress& steps) override { inner_.TaskSteps(id, steps); }
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) override {
     inner_.TaskFinished(id, outcome, DisplayLine(detail));
   }

@@ -1,5 +1,6 @@
 #include "cli/task_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
 
@@ -27,6 +28,11 @@ std::optional<RunningTask> TaskTable::Finish(TaskId id) {
 
 double TaskTable::SecondsSince(std::chrono::steady_clock::time_point start) const {
   return std::chrono::duration<double>(clock_.Now() - start).count();
+}
+
+std::optional<double> SecondsLeft(const StepProgress& steps, double age) {
+  if (!steps.seconds_left) return std::nullopt;
+  return std::max(0.0, *steps.seconds_left - age);
 }
 
 std::string FormatSeconds(double seconds) {

@@ -16,8 +16,10 @@ struct RunningTask {
   TaskInfo info;
   std::uint64_t done_bytes = 0;
   std::chrono::steady_clock::time_point start;
-  std::chrono::steady_clock::time_point last_line;  ///< When a reporter last wrote of it; set by that.
-  std::string child_line = {};                      ///< What its child process printed last.
+  std::chrono::steady_clock::time_point last_line;      ///< When a reporter last wrote of it; set by that.
+  std::string child_line = {};                          ///< What its child process printed last.
+  std::optional<StepProgress> steps = {};               ///< The last that was told.
+  std::chrono::steady_clock::time_point steps_at = {};  ///< When.
 };
 
 class TaskTable {
@@ -37,6 +39,9 @@ class TaskTable {
   TaskId next_ = 1;
   std::map<TaskId, RunningTask> running_;
 };
+
+/// What is left of `steps.seconds_left` when that was told `age` seconds ago; nullopt when nobody knows.
+std::optional<double> SecondsLeft(const StepProgress& steps, double age);
 
 /// "0.4 s", "12 s", "3 m 05 s".
 std::string FormatSeconds(double seconds);

@@ -46,10 +46,9 @@ class TerminalReporter final : public TextReporter {
     if (!tasks_.running().empty()) {
       // The last one started: unpacking within a check, and not the check.
       const RunningTask& task = tasks_.running().rbegin()->second;
-      text = {.task = &task,
-              .seconds = tasks_.SecondsSince(task.start),
-              .others = tasks_.running().size() - 1,
-              .child_line = task.child_line};
+      text = TextOf(task);
+      text.others = tasks_.running().size() - 1;
+      text.bar = true;
     } else if (text.seconds = tasks_.SecondsSince(last_line_); text.seconds < kSecondsBeforeIdle) {
       return Erase();
     }

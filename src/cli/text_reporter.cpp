@@ -21,6 +21,9 @@ TaskId TextReporter::TaskStarted(const TaskInfo& info) {
   const TaskId id = tasks_.Start(info);
   last_line_ = clock_.Now();
   settled_ = false;
+  if (!options_.quiet) {
+    for (const std::string& line : StartedLines(CurrentStyle(), info, Shown(info.log_file))) WriteLine(line);
+  }
   AfterLines();
   return id;
 }
@@ -30,6 +33,15 @@ void TextReporter::TaskAdvanced(TaskId id, std::uint64_t bytes) {
   RunningTask* task = tasks_.Find(id);
   if (task == nullptr) return;
   task->done_bytes += bytes;
+  OnProgress();
+}
+
+void TextReporter::TaskSteps(TaskId id, const StepProgress& steps) {
+  const std::lock_guard lock(mutex_);
+  RunningTask* task = tasks_.Find(id);
+  if (task == nullptr) return;
+  task->steps = steps;
+  task->steps_at = clock_.Now();
   OnProgress();
 }
 
@@ -111,6 +123,18 @@ void TextReporter::Settle() {
   BeforeLines();
   WriteHeldBack();
   settled_ = true;
+}
+
+std::string TextReporter::Shown(const std::string& path) const {
+  const std::string below = options_.cwd + "/";
+  return !options_.cwd.empty() && path.starts_with(below) ? path.substr(below.size()) : path;
+}
+
+RunningText TextReporter::TextOf(const RunningTask& task) const {
+  return {.task = &task,
+          .seconds = tasks_.SecondsSince(task.start),
+          .child_line = task.child_line,
+          .steps_age = task.steps ? tasks_.SecondsSince(task.steps_at) : 0};
 }
 
 Style TextReporter::CurrentStyle() { return {.color = options_.color, .width = sink_.Width()}; }

@@ -17,6 +17,7 @@ class TextReporter : public ProgressReporter {
  public:
   TaskId TaskStarted(const TaskInfo& info) final;
   void TaskAdvanced(TaskId id, std::uint64_t bytes) final;
+  void TaskSteps(TaskId id, const StepProgress& steps) final;
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) final;
   void ChildOutput(TaskId id, std::string_view line) final;
   void Note(std::string_view message) final;
@@ -35,6 +36,7 @@ class TextReporter : public ProgressReporter {
   virtual void OnProgress() {}  ///< Bytes or child output came.
 
   [[nodiscard]] Style CurrentStyle();
+  [[nodiscard]] RunningText TextOf(const RunningTask& task) const;
   /// One line, what was held back before it.
   void WriteLine(std::string_view line);
   void WriteHeldBack();
@@ -46,6 +48,8 @@ class TextReporter : public ProgressReporter {
   std::chrono::steady_clock::time_point last_line_;  ///< When a line was written or a task started or ended.
 
  private:
+  [[nodiscard]] std::string Shown(const std::string& path) const;
+
   std::mutex mutex_;
   bool settled_ = false;  ///< Nothing moves until the next task.
   std::optional<FinishedTask> held_;

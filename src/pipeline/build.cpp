@@ -230,6 +230,8 @@ class BuildPlanner {
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
+    if (recipe.ptpkg.memory_per_job > 0)
+      node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
     return Add(std::move(node));
   }
 

@@ -9,6 +9,7 @@
 #include "pipeline/work_folder.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
+#include "support/text.h"
 
 namespace ptpkg::pipeline {
 
@@ -44,7 +45,8 @@ class BuildRun {
                         .host_env = request.host_env,
                         .options = request.options,
                         .mentioned = native.mentioned,
-                        .recipe_folder = folder});
+                        .recipe_folder = folder,
+                        .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});
     const Result<void> finished = std::move(work).Finish();
     if (made) PTPKG_CHECK(finished);  // else why it failed counts
     return made;

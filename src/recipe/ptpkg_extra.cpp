@@ -104,6 +104,18 @@ Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node
   return lists;
 }
 
+/// 0 without the key, or where the variant leaves it empty.
+Result<std::uint64_t> ReadMemoryPerJob(Reader& reader, const Node* node) {
+  if (node == nullptr) return std::uint64_t{0};
+  PTPKG_TRY(const std::string text, reader.ReadText(*node));
+  if (text.empty()) return std::uint64_t{0};
+  constexpr std::uint64_t kLeast = 1'000'000;  // less is a number without its unit
+  const auto bytes = ParseBytes(text);
+  if (bytes && *bytes >= kLeast) return *bytes;
+  return InvalidExtra(fmt::format("'{}' is not the memory that a compiler needs", text), node->span)
+      .WithHint("give a size of at least 1 MB with its unit, such as 1.5 GB or 3 GiB");
+}
+
 }  // namespace
 
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement) {
@@ -133,6 +145,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
     PTPKG_TRY(extra.device_code, ReadDeviceCode(reader, *device_code));
   }
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
+  PTPKG_TRY(extra.memory_per_job, ReadMemoryPerJob(reader, section->Find("memory_per_job")));
   return extra;
 }
 

@@ -127,6 +127,9 @@ struct PtpkgExtra {
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
   std::vector<std::string> device_code;       ///< As of spec::DeviceCodeRequest, which takes it.
   bool allow_empty = false;                   ///< A script may add nothing to the prefix.
+  /// What one compiler needs at its worst, in bytes; 0: as its language says. It decides how many jobs run,
+  /// and nothing that is made: no key holds it, and so no codec.
+  std::uint64_t memory_per_job = 0;
 };
 
 struct Recipe {

@@ -98,6 +98,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
   for (const auto& [family, layout] : extra.layouts) layouts.Add(family.c_str(), LayoutToJson(layout));
   Members members;
   if (extra.formats_given) members.Add("formats", extra.formats);
+  if (extra.memory_per_job > 0) members.Add("memory_per_job", extra.memory_per_job);
   return members.Add("layouts", layouts.Take())
       .Add("wheel", Members()
                         .Add("name", extra.wheel_name)

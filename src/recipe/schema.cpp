@@ -194,9 +194,13 @@ constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
                              {"wheel", Shape::kMappingList, kLayoutRule}};
 constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
 constexpr Rule kPtpkg[] = {
-    {"formats", Shape::kTexts},          {"layouts", Shape::kMapping, kLayouts},
-    {"wheel", Shape::kMapping, kWheel},  {"system_packages", Shape::kTexts},
-    {"allow_unresolved", Shape::kTexts}, {"allow_empty"},
+    {"formats", Shape::kTexts},
+    {"layouts", Shape::kMapping, kLayouts},
+    {"wheel", Shape::kMapping, kWheel},
+    {"system_packages", Shape::kTexts},
+    {"allow_unresolved", Shape::kTexts},
+    {"allow_empty"},
+    {"memory_per_job"},
     {"device_code", Shape::kTexts},
 };
 

@@ -23,7 +23,9 @@ struct Env {
   Clock& clock;
   Reporter& reporter;
   const CancelToken& cancel;
-  int jobs = 1;  ///< Threads for our own work and the CPU count told to build scripts; at least 1.
+  int jobs = 1;  ///< Threads for our own work, and the most that a build script is told to use; at least 1.
+  int jobs_of_run = 0;      ///< Those of the whole run, of which `jobs` is this node's part; 0: the same.
+  bool jobs_given = false;  ///< The user named the number: builds keep to it whatever the memory.
   /// Unix time in seconds of every time stamp that enters an artifact. 1980-01-01 or later (zip).
   std::int64_t source_date_epoch = 315532800;
   AbsPath cache_dir = AbsPath::Literal("/nonexistent");  ///< Downloads and stage results across runs.

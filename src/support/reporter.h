@@ -16,6 +16,20 @@ struct TaskInfo {
   std::string stage;              ///< "source", "build", "relink", "conda", ...
   std::string subject;            ///< What it works on: an artifact or package name.
   std::uint64_t total_bytes = 0;  ///< 0 when unknown.
+  std::string how = {};       ///< With what it runs: "6 jobs: 8 cores, memory for 6"; "" = nothing to say.
+  std::string log_file = {};  ///< Where its output goes: an absolute path; "" = nowhere.
+};
+
+/// Where a task stands whose steps are counted by the tool that it runs.
+struct StepProgress {
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;  ///< At least `done`; 0 when unknown.
+  bool percent = false;     ///< `done` is percent and `total` 100: the tool tells no more.
+  int part = 0;  ///< Of a script that counts several times: which count it is, from 1; 0 = none yet.
+  double steps_per_minute = 0;  ///< Of the last minute; 0 = not known.
+  /// 0 to 1, of the task's time, by the last run; it never falls. nullopt: no run is remembered.
+  std::optional<double> share = {};
+  std::optional<double> seconds_left = {};  ///< Of the whole task, from now; nullopt: nobody can tell.
 };
 
 enum class TaskOutcome : std::uint8_t { kDone, kSkipped, kFailed };
@@ -27,6 +41,8 @@ class Reporter {
   virtual TaskId TaskStarted(const TaskInfo& info) = 0;
   /// Adds to the bytes done of the task.
   virtual void TaskAdvanced(TaskId id, std::uint64_t bytes) = 0;
+  /// Replaces what was told before.
+  virtual void TaskSteps(TaskId id, const StepProgress& steps) = 0;
   /// `detail`: one short phrase for people, "3 files changed", "inputs unchanged", or "".
   virtual void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) = 0;
   /// One line of a child process.
@@ -44,6 +60,7 @@ class Task {
   ~Task() { Finish(TaskOutcome::kFailed, ""); }
 
   void Advance(std::uint64_t bytes) { reporter_->TaskAdvanced(id_, bytes); }
+  void Steps(const StepProgress& steps) { reporter_->TaskSteps(id_, steps); }
   void ChildOutput(std::string_view line) { reporter_->ChildOutput(id_, line); }
   void Done(std::string_view detail = "") { Finish(TaskOutcome::kDone, detail); }
   void Skipped(std::string_view detail) { Finish(TaskOutcome::kSkipped, detail); }
@@ -64,6 +81,7 @@ class NullReporter final : public Reporter {
  public:
   TaskId TaskStarted(const TaskInfo&) override { return 0; }
   void TaskAdvanced(TaskId, std::uint64_t) override {}
+  void TaskSteps(TaskId, const StepProgress&) override {}
   void TaskFinished(TaskId, TaskOutcome, std::string_view) override {}
   void ChildOutput(TaskId, std::string_view) override {}
   void Note(std::string_view) override {}

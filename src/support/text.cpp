@@ -1,6 +1,8 @@
 #include "support/text.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fmt/format.h>
 #include <numeric>
 #include <utility>
@@ -224,6 +226,35 @@ std::string HumanBytes(std::uint64_t bytes) {
   std::size_t unit = 0;
   for (value /= 1000; value >= 999.95 && unit + 1 < kUnits.size(); value /= 1000) ++unit;
   return fmt::format("{:.1f} {}B", value, kUnits[unit]);
+}
+
+std::optional<std::uint64_t> ParseBytes(std::string_view text) {
+  using Unit = std::pair<std::string_view, double>;
+  constexpr std::array<Unit, 14> kUnits = {{{"", 1},
+                                            {"B", 1},
+                                            {"K", 1e3},
+                                            {"KB", 1e3},
+                                            {"KiB", 0x1p10},
+                                            {"M", 1e6},
+                                            {"MB", 1e6},
+                                            {"MiB", 0x1p20},
+                                            {"G", 1e9},
+                                            {"GB", 1e9},
+                                            {"GiB", 0x1p30},
+                                            {"T", 1e12},
+                                            {"TB", 1e12},
+                                            {"TiB", 0x1p40}}};
+  constexpr double kMost = 0x1p63;
+  double number = 0;
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (status != std::errc() || !(number >= 0)) return std::nullopt;
+  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (rest.size() > 1 && rest.front() == ' ') rest.remove_prefix(1);
+  for (const auto& [unit, bytes] : kUnits) {
+    if (rest == unit && number * bytes < kMost) return static_cast<std::uint64_t>(number * bytes);
+  }
+  return std::nullopt;
 }
 
 }  // namespace ptpkg

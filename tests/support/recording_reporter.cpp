@@ -15,6 +15,11 @@ void RecordingReporter::TaskAdvanced(TaskId id, std::uint64_t bytes) {
   tasks_.at(id).done_bytes += bytes;
 }
 
+void RecordingReporter::TaskSteps(TaskId id, const StepProgress& steps) {
+  const std::lock_guard lock(mutex_);
+  tasks_.at(id).steps.push_back(steps);
+}
+
 void RecordingReporter::TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) {
   const std::lock_guard lock(mutex_);
   TaskRecord& task = tasks_.at(id);

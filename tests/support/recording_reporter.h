@@ -13,6 +13,7 @@ class RecordingReporter final : public Reporter {
   struct TaskRecord {
     TaskInfo info;
     std::uint64_t done_bytes = 0;
+    std::vector<StepProgress> steps = {};
     std::optional<TaskOutcome> outcome;  ///< nullopt while it runs.
     std::string detail;
     std::vector<std::string> child_output;
@@ -20,6 +21,7 @@ class RecordingReporter final : public Reporter {
 
   TaskId TaskStarted(const TaskInfo& info) override;
   void TaskAdvanced(TaskId id, std::uint64_t bytes) override;
+  void TaskSteps(TaskId id, const StepProgress& steps) override;
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) override;
   void ChildOutput(TaskId id, std::string_view line) override;
   void Note(std::string_view message) override;

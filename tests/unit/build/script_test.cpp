@@ -90,6 +90,56 @@ TEST_F(ScriptTest, LinesThatTellTheCauseAreShownThoughOtherJobsWentOn) {
       << "once is enough";
 }
 
+TEST_F(ScriptTest, AFailureShowsTheBlockOfTheFirstCommandThatFailed) {
+  const auto result = Run(
+      "echo '[1/300] a'\necho 'FAILED: a.o'\necho 'c++ -c a.cpp'\necho 'nvml.c:1:10: fatal error: nvml.h: No "
+      "such file or directory'\nfor i in $(seq 2 100); do echo \"[$i/300] b\"; echo \"b.cpp:$i: warning: "
+      "x\"; done\nfalse\n");
+  const std::string& context = result.error().context()[0];
+  EXPECT_EQ(context,
+            "while running the build script; the first command that failed, from its log '" +
+                (env_.dir() / "logs/toy.log").str() +
+                "':\n  FAILED: a.o\n  c++ -c a.cpp\n  nvml.c:1:10: fatal error: nvml.h: No such file or "
+                "directory");
+  EXPECT_THAT(result, HasHint(HasSubstr("nvidia-nvml-dev"))) << "the table knows it";
+  EXPECT_THAT(result, HasHint(HasSubstr("logs/toy.log")));
+}
+
+TEST_F(ScriptTest, ACompilerThatWasKilledIsNamed) {
+  const auto result =
+      Run("echo '[1/3] a'\necho 'FAILED: a.o'\necho 'c++: fatal error: Killed signal terminated program "
+          "cc1plus'\nfalse\n");
+  EXPECT_THAT(result, FailsWith(ErrorCode::kCommandFailed, HasSubstr("status 1: 'cc1plus' was killed")));
+  EXPECT_THAT(result, HasHint(HasSubstr("logs/toy.log")));
+}
+
+TEST_F(ScriptTest, StepsAreTold) {
+  ASSERT_OK(Run("echo '[1/4] Re-running CMake...'\nfor i in 1 2 3; do echo \"[$i/3] step\"; done\n"));
+  const auto steps = env_.reporter.tasks()[0].steps;
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[0].total, 0U) << "a regeneration";
+  EXPECT_EQ(steps[3].done, 3U);
+  EXPECT_EQ(steps[3].total, 3U);
+  EXPECT_EQ(steps[3].part, 1);
+  EXPECT_EQ(env_.reporter.tasks()[0].info.log_file, (env_.dir() / "logs/toy.log").str());
+}
+
+TEST_F(ScriptTest, ASecondRunKnowsHowLongItTakes) {
+  const std::string script = "for i in 1 2 3; do echo \"[$i/3] step\"; done\n";
+  ASSERT_OK(Run(script));
+  ASSERT_OK(Run(script));
+  const auto told = env_.reporter.tasks()[1].steps;
+  ASSERT_EQ(told.size(), 4U);
+  EXPECT_EQ(told[0].done, 0U) << "before the first step";
+  EXPECT_TRUE(told[0].seconds_left.has_value());
+}
+
+TEST_F(ScriptTest, AFailedRunIsNoMeasure) {
+  EXPECT_THAT(Run("echo '[1/3] step'\nfalse\n"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("status 1")));
+  EXPECT_THAT(Exists(env_->fs, env_->cache_dir / "stages/records/toy-1.0-0/build-steps.json"),
+              IsOkAndHolds(false));
+}
+
 TEST_F(ScriptTest, AFailureWithoutOutputSaysSo) {
   const auto result = Run("exit 3\n");
   ASSERT_THAT(result, FailsWith(ErrorCode::kCommandFailed, HasSubstr("status 3")));

@@ -9,6 +9,7 @@ namespace ptpkg::cli {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -212,6 +213,75 @@ TEST_F(Reporters, EveryJsonLineIsAnObject) {
   EXPECT_THAT(events, ElementsAre("started", "progress", "progress", "progress", "finished"));
   EXPECT_THAT(lines[1], HasSubstr("\"seconds\":30.0"));
   EXPECT_THAT(lines[0], Not(HasSubstr("\xff")));
+}
+
+TEST_F(Reporters, TheLogIsNamedAtTheStart) {
+  const TaskInfo info{
+      .stage = "build", .subject = "toy", .how = "2 jobs: 2 cores", .log_file = "/w/dist/logs/toy.log"};
+  Make({.cwd = "/w"})->TaskStarted(info);
+  EXPECT_THAT(sink_.Take(), ElementsAre("   build  toy: 2 jobs: 2 cores; log: dist/logs/toy.log\n"));
+  Make({.cwd = "/other"})->TaskStarted(info);
+  EXPECT_THAT(sink_.Take(), ElementsAre("   build  toy: 2 jobs: 2 cores; log: /w/dist/logs/toy.log\n"));
+  Make({.quiet = true})->TaskStarted(info);
+  EXPECT_THAT(sink_.Take(), IsEmpty());
+  Make({.format = LogFormat::kJson, .cwd = "/w"})->TaskStarted(info);
+  EXPECT_THAT(sink_.Take(), ElementsAre(AllOf(HasSubstr("\"log\":\"/w/dist/logs/toy.log\""),
+                                              HasSubstr("\"how\":\"2 jobs: 2 cores\""))));
+}
+
+TEST_F(Reporters, PlainTellsStepsEvery30Seconds) {
+  const auto reporter = Make({});
+  const TaskId id = reporter->TaskStarted({.stage = "build", .subject = "libc10"});
+  for (int second = 1; second <= 65; ++second) {
+    clock_.Advance(milliseconds(1000));
+    reporter->ChildOutput(id, "[45/90] Building a.o");
+    if (second == 60) {
+      reporter->TaskSteps(id,
+                          {.done = 45, .total = 90, .part = 1, .steps_per_minute = 12, .seconds_left = 182});
+    }
+    reporter->Tick();
+  }
+  EXPECT_THAT(sink_.Take(), ElementsAre("   build  libc10  2.0 s  [45/90] Building a.o\n",
+                                        "   build  libc10  32 s  [45/90] Building a.o\n",
+                                        "   build  libc10  62 s  45/90 steps, 12/min, about 3 min left\n"));
+}
+
+TEST_F(Reporters, TheTerminalDrawsSteps) {
+  sink_.width = 100;
+  const auto reporter = Make({});
+  const TaskId id = reporter->TaskStarted({.stage = "build", .subject = "toy"});
+  sink_.Take();
+  clock_.Advance(milliseconds(1000));
+  reporter->TaskSteps(id, {.done = 1, .total = 2, .part = 1, .seconds_left = 40});
+  EXPECT_THAT(
+      sink_.Take(),
+      ElementsAre("\r\x1b[J   build  toy  1.0 s  [##########----------] 1/2 steps, about 40 s left\r"));
+}
+
+TEST_F(Reporters, JsonHasStepsAtMostOnceASecond) {
+  const auto reporter = Make({.format = LogFormat::kJson});
+  const TaskId id = reporter->TaskStarted({.stage = "build", .subject = "toy"});
+  const StepProgress steps{.done = 45, .total = 90, .part = 1, .steps_per_minute = 12, .seconds_left = 180};
+  reporter->TaskSteps(id, steps);
+  reporter->TaskSteps(id, steps);
+  EXPECT_EQ(sink_.Take().size(), 1U) << "no second has passed";
+  clock_.Advance(milliseconds(1000));
+  reporter->TaskSteps(id, steps);
+  reporter->TaskSteps(99, steps);
+  const std::vector<std::string> lines = sink_.Take();
+  ASSERT_EQ(lines.size(), 1U);
+  const Json event = Json::parse(lines[0]);
+  EXPECT_EQ(event["done"], 45);
+  EXPECT_EQ(event["total"], 90);
+  EXPECT_EQ(event["unit"], "steps");
+  EXPECT_EQ(event["part"], 1);
+  EXPECT_EQ(event["per_minute"], 12.0);
+  EXPECT_EQ(event["seconds_left"], 180.0);
+  clock_.Advance(milliseconds(1000));
+  reporter->TaskSteps(id, {.done = 3, .part = 1});
+  const Json counted = Json::parse(sink_.Take().at(0));
+  EXPECT_FALSE(counted.contains("total"));
+  EXPECT_FALSE(counted.contains("seconds_left"));
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.device_code", "extra: {ptpkg: {device_code: \"8.0\"}}\n",
      "check/conda check/wheel conda wheel"},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
+    {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
 };
 
 class RecipeKeysTest : public BuildFixture {

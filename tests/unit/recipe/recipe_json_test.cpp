@@ -34,7 +34,7 @@ tests:
     requirements: {run: [pytest]}
   - package_contents: {lib: [toy]}
 about: {license: MIT, summary: "yes"}
-extra: {ptpkg: {formats: [wheel], allow_empty: true, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
+extra: {ptpkg: {formats: [wheel], allow_empty: true, memory_per_job: 2 GB, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
 )";
 
 class RecipeJsonTest : public ::testing::Test {

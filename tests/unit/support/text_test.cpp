@@ -104,6 +104,15 @@ TEST(NearestMatch, FindsSlipsOnly) {
   EXPECT_EQ(NearestMatch("version", {}), std::nullopt);
 }
 
+TEST(ParseBytes, ReadsWhatPeopleWrite) {
+  EXPECT_EQ(ParseBytes("100000"), 100'000U);
+  EXPECT_EQ(ParseBytes("500M"), 500'000'000U);
+  EXPECT_EQ(ParseBytes("1.5 GiB"), 1'610'612'736U);
+  EXPECT_EQ(ParseBytes("3 GB"), 3'000'000'000U);
+  for (const char* bad : {"", "G", "-1G", "1 ", "1  GB", "1 gb", "1e3", "1GBs", "9999999T", "nan", "inf"})
+    EXPECT_EQ(ParseBytes(bad), std::nullopt) << bad;
+}
+
 TEST(HumanBytes, PowersOfThousand) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(999), "999 B");
