@@ -216,10 +216,13 @@ class RecipeEvaluator {
       auto context = scope_.Defined();  // often has a build_number too
       scope_.Define("hash", Value(input_.hash));
       scope_.Define("build_number", Value(static_cast<std::int64_t>(recipe.build_number)));
+      scope_.KnowDetected(&input_.detected);
       Result<std::string> text = reader_.ReadText(*node);
+      scope_.KnowDetected(nullptr);
       scope_.Restore(std::move(context));
       PTPKG_CHECK(text ? Ok() : Result<void>(text.error()));
       recipe.build_string = *text;
+      recipe.detects = scope_.detects();
     }
     if (const Result<void> checked = spec::CheckBuildString(recipe.build_string); !checked) {
       return Error(checked.error())

@@ -28,6 +28,7 @@ struct EvaluationInput {
   /// Whether a text is a requirement as a wheel states it, asked of extra.ptpkg.wheel.requires: wheel/ knows,
   /// which recipe/ may not include. None: whatever it is.
   TextCheck check_wheel_requirement = {};
+  DetectedVersions detected = {};  ///< For the build string.
 };
 
 struct Evaluation {

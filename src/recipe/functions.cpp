@@ -109,6 +109,13 @@ Result<Value> Cdt(const CallArguments& arguments, Scope& scope) {
       fmt::format("{}-{}-{}{}", package.substr(0, space), distribution, arch, package.substr(space)));
 }
 
+/// detected('cuda_toolkit') → "13.0.88", in build.string alone.
+Result<Value> Detected(const CallArguments& arguments, Scope& scope) {
+  PTPKG_CHECK(CheckArguments("detected", arguments, 1, 1, {}));
+  PTPKG_TRY(const std::string name, TextArgument("detected", arguments.positional[0]));
+  return scope.Detected(name);
+}
+
 /// match(python, '>=3.9'): the version is what a variant holds, so "3.11.* *_cpython" counts as 3.11.
 Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
   PTPKG_CHECK(CheckArguments("match", arguments, 2, 2, {}));
@@ -247,9 +254,10 @@ struct Function {
   Result<Value> (*call)(const CallArguments&, Scope&);
 };
 
-constexpr std::array<Function, 13> kFunctions = {{
+constexpr std::array<Function, 14> kFunctions = {{
     {"cdt", Cdt},
     {"compiler", Compiler},
+    {"detected", Detected},
     {"env.exists", EnvExists},
     {"env.get", EnvGet},
     {"is_linux", IsLinux},

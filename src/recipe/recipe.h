@@ -143,6 +143,9 @@ struct Recipe {
   /// Keys that are read by what makes the files: context, package, source, build but `skip`, and the
   /// requirements of build and host. The build script gets those of `variant` (recipe/native_build.h).
   std::set<std::string> build_keys;
+  /// What detected() of the build string asks for. While the tools are not looked up yet, build_string holds
+  /// recipe::kNotDetected in their place.
+  std::set<std::string> detects;
   bool noarch_python = false;
   bool skip = false;
   std::vector<Source> sources;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kFamilies = {"linux", "osx", "win", "emscripten"};
 constexpr std::array<std::string_view, 6> kArchitectures = {"x86_64",  "aarch64", "arm64",
                                                             "ppc64le", "s390x",   "riscv64"};
+constexpr std::array<std::string_view, 3> kDetected = {"cuda_toolkit", "cudnn", "nccl"};
 constexpr std::array<std::string_view, 3> kPlatforms = {"target_platform", "build_platform", "host_platform"};
 
 template <std::size_t kCount>
@@ -56,6 +57,24 @@ Result<void> Scope::Spend(const Value& value) {
                  fmt::format("the values of this recipe grow above {} MiB", limits::kEvaluation >> 20U));
   }
   return Ok();
+}
+
+Result<Value> Scope::Detected(const std::string& name) {
+  if (!Contains(kDetected, name)) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a version that is detected", name))
+        .WithHint(fmt::format("these are: {}", fmt::join(kDetected, ", ")));
+  }
+  if (detected_ == nullptr) {
+    return Error(ErrorCode::kInvalidInput, "detected() is used outside of 'build.string'")
+        .WithHint(
+            "tools are looked up after the recipe is read, so only the build string can hold what they say");
+  }
+  detects_.insert(name);
+  if (!*detected_) return Value(std::string(kNotDetected));
+  const auto found = (*detected_)->find(name);
+  if (found != (*detected_)->end()) return Value(found->second);
+  return Error(ErrorCode::kInvalidInput, fmt::format("no tool of this build tells the version of '{}'", name))
+      .WithHint("require it in 'requirements.build' or 'requirements.host'");
 }
 
 std::optional<Value> Scope::FindPlatformName(const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct PinFacts {
   bool host_known = false;                  ///< `requirements.host` is evaluated.
 };
 
+/// Versions that tools of a build tell of themselves, by the names of detected(); nullopt: not looked up yet.
+using DetectedVersions = std::optional<std::map<std::string, std::string>>;
+/// What detected() gives then.
+inline constexpr const char* kNotDetected = "0.0.0";
+
 /// Looks names up: the names of `context`, then the variant, then the platform, then, where they are known,
 /// those of the build environment.
 class Scope {
@@ -53,6 +59,14 @@ class Scope {
   /// Whether the names of the build environment are known: "PREFIX" has the value "${PREFIX}", which a shell
   /// expands. No name is at first.
   void KnowScriptVariables(bool known) { script_variables_ = known; }
+
+  /// Whether detected() may be called, and what it tells; null: it may not. Borrowed.
+  void KnowDetected(const DetectedVersions* versions) { detected_ = versions; }
+  /// Errors (without span): kInvalidInput for a name that is none of detected()'s, where it may not be
+  /// called, and for a tool that the build does not have.
+  [[nodiscard]] Result<Value> Detected(const std::string& name);
+  /// The names that Detected was asked for.
+  [[nodiscard]] const std::set<std::string>& detects() const { return detects_; }
 
   /// Counts a value that an expression made, so that a short recipe cannot fill the memory. Errors (without
   /// span): kInvalidInput for one above limits::kValue, and once all of this scope are above
@@ -77,6 +91,8 @@ class Scope {
   std::map<std::string, Value> defined_;
   bool script_variables_ = false;
   std::size_t spent_bytes_ = 0;
+  const DetectedVersions* detected_ = nullptr;
+  std::set<std::string> detects_;
   PinFacts pins_;
 };
 

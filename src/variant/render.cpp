@@ -135,9 +135,14 @@ class Renderer {
 
   Result<recipe::Evaluation> Evaluate(ChosenValues& values, const std::string& hash,
                                       const std::string& prefix) {
-    const recipe::EvaluationInput input{
-        options_.target_platform,        values, options_.variables, hash, prefix, config_.run_pins,
-        options_.check_wheel_requirement};
+    const recipe::EvaluationInput input{options_.target_platform,
+                                        values,
+                                        options_.variables,
+                                        hash,
+                                        prefix,
+                                        config_.run_pins,
+                                        options_.check_wheel_requirement,
+                                        options_.detected};
     return recipe::Evaluate(document_, input);
   }
 
@@ -201,7 +206,8 @@ class Renderer {
   [[nodiscard]] Result<void> CheckNames(const std::vector<recipe::Recipe>& recipes) const {
     std::map<std::string, const recipe::Recipe*> names;
     for (const recipe::Recipe& recipe : recipes) {
-      if (recipe.skip) continue;
+      // Names with what tools say are compared when every variant has met its own tools.
+      if (recipe.skip || !recipe.detects.empty()) continue;
       const auto [at, added] = names.emplace(recipe.subdir + "/" + recipe.FileStem(), &recipe);
       if (added) continue;
       const recipe::Node* build = document_.root.Find("build");

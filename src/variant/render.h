@@ -22,6 +22,8 @@ struct RenderOptions {
   std::string target_platform = "linux-64";
   std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
   recipe::TextCheck check_wheel_requirement = {};  ///< Of recipe::EvaluationInput.
+  /// The same, for every variant; so names of packages that hold it are not compared here.
+  recipe::DetectedVersions detected = {};
 };
 
 /// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;

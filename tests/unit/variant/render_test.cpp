@@ -63,6 +63,34 @@ TEST_F(RenderTest, AVariantFileOfTheOldFormatIsNotOverlooked) {
   EXPECT_OK(RenderBody("", "python: [\"3.11\"]\n"));
 }
 
+TEST_F(RenderTest, DetectedVersionsComeWhenTheToolsAreKnown) {
+  const std::string body =
+      "build: {string: \"cuda${{ detected('cuda_toolkit') | replace('.', '') }}_0\"}\n"
+      "requirements: {build: [\"${{ compiler('cuda') }}\"]}\n";
+  const std::string variants = "cuda_compiler_version: [\"13.0\", \"13.5\"]\n";
+  ASSERT_OK_AND_ASSIGN(const auto first, RenderBody(body, variants));
+  ASSERT_EQ(first.size(), 2U) << "both are named 0.0.0 for now";
+  EXPECT_EQ(first[0].build_string, "cuda000_0");
+  EXPECT_THAT(first[0].detects, ElementsAre("cuda_toolkit"));
+  options_.detected = std::map<std::string, std::string>{{"cuda_toolkit", "13.0.88"}};
+  ASSERT_OK_AND_ASSIGN(const auto second, RenderBody(body, variants));
+  EXPECT_EQ(second[0].build_string, "cuda13088_0");
+  EXPECT_EQ(second[0].hash, first[0].hash);
+}
+
+TEST_F(RenderTest, DetectedIsRefusedWhereNothingIsKnown) {
+  const auto in_script = RenderBody("build: {script: \"${{ detected('cudnn') }}\"}\n");
+  EXPECT_THAT(in_script, FailsWith(ErrorCode::kInvalidInput, HasSubstr("outside of 'build.string'")));
+  EXPECT_THAT(RenderBody("build: {string: \"${{ detected('gcc') }}\"}\n"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'gcc' is not a version that is detected")));
+  EXPECT_THAT(RenderBody("build: {string: \"${{ detected() }}\"}\n"),
+              FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+  options_.detected.emplace();
+  EXPECT_THAT(
+      RenderBody("build: {string: \"${{ detected('nccl') }}\"}\n"),
+      FailsWith(ErrorCode::kInvalidInput, HasSubstr("no tool of this build tells the version of 'nccl'")));
+}
+
 TEST_F(RenderTest, OnlyUsedKeysUnfold) {
   const std::string variants = "python: [\"3.11\", \"3.12\"]\nunused: [1, 2, 3]\n";
   EXPECT_THAT(Values(RenderBody("", variants), "python"), ElementsAre("-"));
