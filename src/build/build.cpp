@@ -25,9 +25,12 @@ class Builder {
 
   Result<StagedBuild> Run() {
     PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
-    PTPKG_TRY(const HostPlan plan,
-              CheckTools(env_, recipe_,
-                         {.host_env = input_.host_env, .options = input_.options, .provided = own_}));
+    PTPKG_TRY(const HostPlan plan, CheckTools(env_, recipe_,
+                                              {.host_env = input_.host_env,
+                                               .options = input_.options,
+                                               .provided = own_,
+                                               .given = input_.wheels,
+                                               .offline = input_.offline}));
     PTPKG_TRY(const std::optional<std::string> script, ReadScript());
     PTPKG_TRY(const HostPrefix host, MakeHost(plan));
     PTPKG_TRY(const PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host.helpers()));

@@ -28,7 +28,9 @@ struct BuildInput {
   WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   ToolOptions options = {};
-  std::set<std::string> mentioned = {};  ///< recipe::NativeBuild's.
+  std::optional<GivenWheels> wheels = {};  ///< kWheels: what the plan chose; nullopt: chosen now.
+  bool offline = false;                    ///< The Python index is not asked.
+  std::set<std::string> mentioned = {};    ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
       {};                            ///< As it was hashed; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).

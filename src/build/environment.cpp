@@ -28,6 +28,10 @@ std::string ScriptPath(const EnvironmentInput& input) {
   PathList path;
   path.Add(input.layout.build_prefix / "bin");
   path.Add(input.layout.prefix / "bin");
+  // Tools that were laid for this build hide others of the machine.
+  for (const Tool& tool : input.tools.tools) {
+    if (tool.path.IsWithin(input.layout.build_prefix)) path.Add(tool.path.Parent());
+  }
   if (input.tools.python) path.Add(input.tools.python->program_folder);
   path.Add(AbsPath::Literal("/usr/bin"));
   path.Add(AbsPath::Literal("/bin"));
@@ -84,11 +88,43 @@ void AddReproducibility(Variables& out, const Env& env) {
   out["PIP_ROOT_USER_ACTION"] = "ignore";
 }
 
+/// Folders of the build, and what they are called in files.
+std::vector<std::string> PrefixMaps(const EnvironmentInput& input) {
+  std::vector<std::string> maps = {
+      fmt::format("-ffile-prefix-map={}=/usr/local/src/{}-{}", input.source_root.str(), input.recipe.name,
+                  input.recipe.version),
+      fmt::format("-ffile-prefix-map={}=/usr/local/src/prefix", input.layout.prefix.str())};
+  const bool laid = std::any_of(input.tools.tools.begin(), input.tools.tools.end(), [&](const Tool& tool) {
+    return tool.path.IsWithin(input.layout.build_prefix);
+  });
+  // Headers of such tools carry the names of their files into messages.
+  if (laid) {
+    maps.push_back(
+        fmt::format("-ffile-prefix-map={}=/usr/local/src/build_prefix", input.layout.build_prefix.str()));
+  }
+  return maps;
+}
+
+/// Without these an object of device code holds the path of its source and, in the names of static
+/// variables, "tmpxft_<process id>", and no two builds are equal.
+void AddDeviceCode(Variables& out, const EnvironmentInput& input) {
+  const std::vector<std::string> maps = PrefixMaps(input);
+  for (const Tool& tool : input.tools.tools) {
+    if (tool.path.Name() == "hipcc") out["HIPCC_COMPILE_FLAGS_APPEND"] = Join(maps, " ");
+    if (tool.path.Name() != "nvcc") continue;
+    std::string flags = "--objdir-as-tempdir";
+    for (const std::string& map : maps) flags += " -Xcompiler=" + map;
+    out["NVCC_PREPEND_FLAGS"] = flags;
+    if (!tool.path.IsWithin(input.layout.build_prefix)) continue;
+    // Where projects look for the libraries that go with it.
+    const std::string toolkit = tool.path.Parent().Parent().str();
+    for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"}) out[name] = toolkit;
+  }
+}
+
 void AddCompilation(Variables& out, const EnvironmentInput& input) {
   const std::string prefix = input.layout.prefix.str();
-  const std::string maps =
-      fmt::format("-ffile-prefix-map={}=/usr/local/src/{}-{} -ffile-prefix-map={}=/usr/local/src/prefix",
-                  input.source_root.str(), input.recipe.name, input.recipe.version, prefix);
+  const std::string maps = Join(PrefixMaps(input), " ");
   const std::string include = fmt::format("-I{}/include", prefix);
   out["CPPFLAGS"] = include;
   out["CFLAGS"] = maps + " " + include;
@@ -132,6 +168,7 @@ std::map<std::string, std::string> ScriptEnvironment(const Env& env, const Envir
   AddPackage(out, input);
   AddReproducibility(out, env);
   AddCompilation(out, input);
+  AddDeviceCode(out, input);
   AddPython(out, input);
   // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
   // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.

@@ -4,6 +4,7 @@
 
 #include "build/conda_client.h"
 #include "build/python_prefix.h"
+#include "build/wheel_prefix.h"
 #include "support/assert.h"
 
 namespace ptpkg::build {
@@ -11,6 +12,7 @@ namespace ptpkg::build {
 Result<HostPrefix> HostPrefix::Create(Env& env, const HostPrefixInput& input) {
   HostPrefix host(env, input);
   if (input.plan.host_env == HostEnv::kConda) PTPKG_CHECK(host.CreateConda());
+  if (input.plan.wheels) PTPKG_CHECK(host.LayWheels());
   return host;
 }
 
@@ -35,6 +37,18 @@ Result<void> HostPrefix::CreateConda() {
   return Ok();
 }
 
+Result<void> HostPrefix::LayWheels() {
+  const WheelPlan& plan = *input_->plan.wheels;
+  PTPKG_CHECK(LayBuildWheels(*env_, {.plan = plan, .layout = input_->layout, .log_file = input_->log_file}),
+              "while laying the wheels of the Python index");
+  for (const WheelProgram& program : plan.programs) {
+    const AbsPath& prefix = program.in_host ? input_->layout.prefix : input_->layout.build_prefix;
+    tools_.tools.push_back(
+        {.requirement = program.requirement, .path = prefix / program.path, .variable = program.variable});
+  }
+  return Ok();
+}
+
 Result<bool> HostPrefix::TakePythonOfPrefix() {
   const AbsPath python = input_->layout.prefix / "bin/python";
   PTPKG_TRY(const bool there, Exists(env_->fs, python));
@@ -54,9 +68,24 @@ Result<void> HostPrefix::Unpack(const LocalPackage& package) {
 }
 
 Result<void> HostPrefix::FinishPython() {
+  PTPKG_CHECK(MakePython());
+  if (!input_->plan.wheels) return Ok();
+  const bool own = tools_.python && tools_.python->is_virtual;
+  return LayHostWheels(*env_,
+                       {.plan = *input_->plan.wheels, .layout = input_->layout, .log_file = input_->log_file},
+                       own ? std::optional<AbsPath>(tools_.python->executable) : std::nullopt);
+}
+
+Result<void> HostPrefix::MakePython() {
   PTPKG_TRY(const bool brought, TakePythonOfPrefix());
   if (brought || !tools_.python) return Ok();
-  PTPKG_TRY(PythonPrefix made, MakePythonPrefix(*env_, *tools_.python, input_->layout.prefix));
+  Python base = *tools_.python;
+  if (input_->plan.wheels) {
+    const auto folder = BuildPackagesFolder(
+        {.plan = *input_->plan.wheels, .layout = input_->layout, .log_file = input_->log_file});
+    if (folder) base.package_folders.insert(base.package_folders.begin(), folder->str());
+  }
+  PTPKG_TRY(PythonPrefix made, MakePythonPrefix(*env_, base, input_->layout.prefix));
   tools_.python = std::move(made.python);
   helpers_ = std::move(made.helpers);
   return Ok();

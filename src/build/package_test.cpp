@@ -69,10 +69,12 @@ class Tester {
 
   Result<Report> Run() {
     PTPKG_CHECK(Prepare());
-    PTPKG_TRY(
-        const HostPlan plan,
-        CheckTestTools(env_, recipe_,
-                       {.host_env = request_.host_env, .options = request_.options, .provided = Own()}));
+    PTPKG_TRY(const HostPlan plan, CheckTestTools(env_, recipe_,
+                                                  {.host_env = request_.host_env,
+                                                   .options = request_.options,
+                                                   .provided = Own(),
+                                                   .given = request_.wheels,
+                                                   .offline = request_.offline}));
     const UnpackFunction& unpack = request_.unpack;
     const HostPrefixInput input{
         .plan = plan, .layout = layout_, .unpack = unpack, .log_file = request_.log_file};
@@ -243,7 +245,7 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
   HostRequest own = request;
   own.provided.insert(recipe.name);
   PTPKG_TRY(HostPlan plan, CheckTools(env, needs, own));
-  if (plan.host_env == HostEnv::kSystem) return plan;
+  if (plan.host_env != HostEnv::kConda) return plan;
   plan.host.clear();
   for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
     if (!own.provided.contains(spec.name)) plan.host.push_back(spec);

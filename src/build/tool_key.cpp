@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "build/conda_client.h"
+#include "build/wheel_prefix.h"
 #include "support/assert.h"
 #include "support/hash.h"
 #include "support/text.h"
@@ -73,7 +74,51 @@ Result<std::string> CondaKey(Env& env, const HostPlan& plan) {
   return hasher.Finish().Hex();
 }
 
+void AddWheels(const WheelPlan& plan, KeyHasher& hasher) {
+  hasher.Add("wheel layout", kWheelLayout);
+  for (const WheelPin& pin : plan.wheels.pins) {
+    hasher.Add("use", std::to_string(static_cast<int>(pin.use)))
+        .Add("wheel", pin.name)
+        .Add("version", pin.version)
+        .Add("content", pin.sha256.Hex());
+  }
+}
+
+/// Of the wheel that answers a requirement.
+std::string WheelVersion(const WheelPlan& plan, const std::string& requirement) {
+  const auto row = FindWheelRow(BuiltInWheelTable(), requirement);
+  const std::string major = plan.toolkit.substr(0, plan.toolkit.find('.'));
+  const std::string package = row ? ReplaceAll(row->package, "{major}", major) : "";
+  for (const WheelPin& pin : plan.wheels.pins) {
+    if (pin.name == package) return pin.version;
+  }
+  return "";
+}
+
 }  // namespace
+
+Result<std::string> ToolOrigins(Env& env, const HostPlan& plan) {
+  std::vector<std::string> parts;
+  if (plan.host_env == HostEnv::kConda) {
+    return fmt::format("everything from conda ('{}')", plan.client ? plan.client->Name() : "");
+  }
+  for (const Tool& tool : plan.tools.tools) {
+    PTPKG_TRY(const std::string version, ProgramVersion(env, tool.path));
+    parts.push_back(fmt::format("{} {} from system", tool.requirement, version));
+  }
+  if (plan.tools.python) {
+    parts.push_back(fmt::format("python {} from system", plan.tools.python->version));
+    for (const auto& [name, version] : plan.tools.python->packages) {
+      parts.push_back(fmt::format("{} {} from system", name, version));
+    }
+  }
+  if (plan.wheels) {
+    for (const std::string& name : plan.wheels->wheels.names) {
+      parts.push_back(fmt::format("{} {} from wheels", name, WheelVersion(*plan.wheels, name)));
+    }
+  }
+  return Join(parts, ", ");
+}
 
 Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
   if (plan.host_env == HostEnv::kConda) return CondaKey(env, plan);
@@ -90,6 +135,7 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
     hasher.Add("python", python.version).Add("content", digest);
     for (const auto& [name, version] : python.packages) hasher.Add("package", name).Add("version", version);
   }
+  if (plan.wheels) AddWheels(*plan.wheels, hasher);
   for (const AbsPath& header : plan.tools.headers) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, header));
     hasher.Add("header", header.Name()).Add("content", digests.sha256.Hex());

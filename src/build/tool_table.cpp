@@ -20,8 +20,12 @@ constexpr auto kTable = std::to_array<Provider>({
     {kProgram, "c-compiler", "gcc cc", "gcc", "CC"},
     {kProgram, "cxx-compiler", "g++ c++", "g++", "CXX"},
     {kProgram, "fortran-compiler", "gfortran", "gfortran", "FC"},
+    {kProgram, "cuda", "nvcc", "", "CUDACXX"},  // what compiler('cuda') gives without 'cuda_compiler'
     {kProgram, "cuda-nvcc", "nvcc", "", "CUDACXX"},
     {kProgram, "cuda-compiler", "nvcc", "", "CUDACXX"},
+    {kProgram, "cuda-version", "nvcc", "", ""},
+    {kProgram, "hip", "hipcc", "hipcc", ""},
+    {kProgram, "hipcc", "hipcc", "hipcc", ""},
     {kProgram, "binutils", "ld", "binutils", ""},
     {kAlways, "sysroot", "", "", ""},
     {kAlways, "libgcc", "", "", ""},
@@ -101,13 +105,16 @@ constexpr auto kTable = std::to_array<Provider>({
 
 }  // namespace
 
+std::string_view WithoutPlatform(std::string_view requirement) {
+  for (const std::string_view platform : {"_linux-64", "_linux-aarch64"}) {
+    if (requirement.ends_with(platform)) requirement.remove_suffix(platform.size());
+  }
+  return requirement;
+}
+
 std::optional<Provider> FindProvider(std::string_view requirement) {
   if (requirement.starts_with("__")) return Provider{};
-  // "gxx_linux-64" and "sysroot_linux-64": the platform says nothing that this machine does not.
-  std::string_view name = requirement;
-  for (const std::string_view platform : {"_linux-64", "_linux-aarch64"}) {
-    if (name.ends_with(platform)) name.remove_suffix(platform.size());
-  }
+  const std::string_view name = WithoutPlatform(requirement);
   // As conda-forge and the Python index spell one name: "setuptools_scm" and "setuptools-scm".
   std::string dashes(name);
   std::replace(dashes.begin(), dashes.end(), '_', '-');

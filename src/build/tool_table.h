@@ -24,6 +24,9 @@ struct Provider {
   std::string_view variable;  ///< Environment variable that names the program to build scripts; "" = none.
 };
 
+/// "gxx" of "gxx_linux-64" and "gxx": the platform says nothing that this machine does not.
+std::string_view WithoutPlatform(std::string_view requirement);
+
 /// The row for a requirement. A compiler's platform is left out: "gxx_linux-64" is found as "gxx". Names
 /// that begin with "__" are virtual packages, always there. nullopt for an unknown name.
 std::optional<Provider> FindProvider(std::string_view requirement);

@@ -4,7 +4,6 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "build/conda_client.h"
 #include "build/debian_packages.h"
 #include "build/tool_table.h"
 #include "spec/version_spec.h"
@@ -34,14 +33,6 @@ std::string VersionFrom(std::string_view output, std::size_t at) {
     at = end;
   }
   return "";
-}
-
-/// The version in the output of "--version": every tool of the table prints its own before any other, but
-/// nvcc says "release 13.0, V13.0.88".
-std::string ToolVersion(std::string_view output) {
-  const std::size_t whole = output.find(", V");
-  std::string version = whole == std::string_view::npos ? "" : VersionFrom(output, whole);
-  return version.empty() ? VersionFrom(output, 0) : version;
 }
 
 /// One requirement and what it means here; no provider for a name that the table does not have.
@@ -101,6 +92,10 @@ class Finder {
       Wanted wanted{.spec = spec, .provider = FindProvider(spec.name), .in_build = in_build};
       needs_python_ =
           needs_python_ || wanted.Is(ProviderKind::kPython) || wanted.Is(ProviderKind::kPythonPackage);
+      if (request_.from_index.contains(spec.name)) {
+        if (wanted.provider) not_debians_.insert(std::string(wanted.provider->debian));
+        continue;
+      }
       wanted_.push_back(std::move(wanted));
     }
   }
@@ -139,20 +134,19 @@ class Finder {
 
   Result<void> Take(const Wanted& wanted, const AbsPath& path) {
     if (HasConstraint(wanted.spec)) PTPKG_CHECK(CheckProgramVersion(wanted, path));
-    const bool known = std::any_of(set_.tools.begin(), set_.tools.end(),
-                                   [&](const Tool& tool) { return tool.path == path; });
+    const auto known = std::find_if(set_.tools.begin(), set_.tools.end(),
+                                    [&](const Tool& tool) { return tool.path == path; });
     const std::string variable(wanted.provider ? wanted.provider->variable : std::string_view());
-    if (!known) set_.tools.push_back({.requirement = wanted.spec.name, .path = path, .variable = variable});
+    if (known == set_.tools.end()) {
+      set_.tools.push_back({.requirement = wanted.spec.name, .path = path, .variable = variable});
+    } else if (known->variable.empty()) {
+      known->variable = variable;  // cuda-version is answered by nvcc too, but only the compiler names it
+    }
     return Ok();
   }
 
   Result<void> CheckProgramVersion(const Wanted& wanted, const AbsPath& path) {
-    Command command;
-    command.argv = {path.str(), "--version"};
-    command.env = {{"PATH", search_}, {"LC_ALL", "C"}};
-    command.cancel = &env_.cancel;
-    PTPKG_TRY(const ExitStatus status, env_.process.Run(command));
-    const std::string version = ToolVersion(status.output);
+    PTPKG_TRY(const std::string version, ProgramVersion(env_, path));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
       Miss(wanted, fmt::format("'{}' is version {}", path.str(), version.empty() ? "unknown" : version));
@@ -286,7 +280,8 @@ class Finder {
     // A Debian release has one or two Pythons.
     PTPKG_TRY(const bool offered, AptKnows(env_, package));
     if (!offered) package.clear();
-    set_.missing.push_back({.requirement = spec.str(),
+    set_.missing.push_back({.name = spec.name,
+                            .requirement = spec.str(),
                             .reason = reason + ": name one that fits with --python-exe or PTPKG_PYTHON",
                             .debian_package = package,
                             .pip_requirement = ""});
@@ -303,8 +298,9 @@ class Finder {
       const bool reported =
           std::any_of(set_.missing.begin(), set_.missing.end(),
                       [&](const MissingTool& missing) { return missing.debian_package == package; });
-      if (installed->contains(package) || reported) continue;
-      set_.missing.push_back({.requirement = package,
+      if (installed->contains(package) || reported || not_debians_.contains(package)) continue;
+      set_.missing.push_back({.name = "",
+                              .requirement = package,
                               .reason = "the Debian package is not installed",
                               .debian_package = package,
                               .pip_requirement = ""});
@@ -314,7 +310,8 @@ class Finder {
   }
 
   void Miss(const Wanted& wanted, std::string reason) {
-    MissingTool missing{.requirement = wanted.spec.str(),
+    MissingTool missing{.name = wanted.spec.name,
+                        .requirement = wanted.spec.str(),
                         .reason = std::move(reason),
                         .debian_package = "",
                         .pip_requirement = ""};
@@ -329,12 +326,29 @@ class Finder {
   const HostRequest& request_;
   std::string search_;
   std::vector<Wanted> wanted_;
+  std::set<std::string> not_debians_;         ///< Packages that would bring what the index brings.
   std::vector<std::string> header_packages_;  ///< Debian packages that may own set_.headers.
   bool needs_python_ = false;  ///< The recipe requires Python, or a package that the interpreter has.
   ToolSet set_;
 };
 
 }  // namespace
+
+std::string ToolVersion(std::string_view output) {
+  const std::size_t whole = output.find(", V");
+  std::string version = whole == std::string_view::npos ? "" : VersionFrom(output, whole);
+  return version.empty() ? VersionFrom(output, 0) : version;
+}
+
+Result<std::string> ProgramVersion(Env& env, const AbsPath& path) {
+  const auto search = env.variables.find("PATH");
+  Command command;
+  command.argv = {path.str(), "--version"};
+  command.env = {{"PATH", search == env.variables.end() ? "/usr/bin:/bin" : search->second}, {"LC_ALL", "C"}};
+  command.cancel = &env.cancel;
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command));
+  return ToolVersion(status.output);
+}
 
 std::string WantedPython(const recipe::Recipe& recipe) {
   const auto variant = recipe.variant.find("python");
@@ -349,31 +363,6 @@ std::string WantedPython(const recipe::Recipe& recipe) {
 
 Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
   return Finder(env, recipe, request).Run();
-}
-
-Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
-  const std::optional<AbsPath> client = request.host_env == HostEnv::kSystem
-                                            ? std::optional<AbsPath>()
-                                            : FindCondaClient(env, request.options.conda_exe);
-  const auto from_client = [&] {
-    const auto foreign = [&](std::vector<recipe::MatchSpec> specs) {
-      std::erase_if(specs, [&](const auto& spec) { return request.provided.contains(spec.name); });
-      return specs;
-    };
-    return HostPlan{.host_env = HostEnv::kConda,
-                    .client = client,
-                    .build = foreign(recipe.requirements.build),
-                    .host = foreign(recipe.requirements.host)};
-  };
-  if (request.host_env == HostEnv::kConda) {
-    if (client) return from_client();
-    return Error(ErrorCode::kNotFound, "no conda client: neither micromamba, mamba nor conda is on PATH")
-        .WithHint("install one, name it with PTPKG_CONDA_EXE, or use --env system");
-  }
-  PTPKG_TRY(ToolSet tools, FindTools(env, recipe, request));
-  if (tools.missing.empty()) return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools)};
-  if (client) return from_client();
-  return MissingToolsError(recipe, tools);
 }
 
 }  // namespace ptpkg::build

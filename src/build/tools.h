@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "build/python.h"
+#include "build/wheel_resolve.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
 
@@ -15,9 +16,14 @@ namespace ptpkg::build {
 
 /// Where the tools and libraries that a recipe requires come from.
 enum class HostEnv : std::uint8_t {
-  kAuto,    ///< kSystem if the machine has everything, else kConda if there is a client.
+  /// Each requirement from the machine if that has it, else from the Python index; all of them from a conda
+  /// client if these two together lack one.
+  kAuto,
   kSystem,  ///< The machine's own programs, plus packages of our output channel.
   kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
+  /// What data/wheels.yaml has and Python packages from the Python index, the rest from the machine, plus
+  /// packages of our output channel.
+  kWheels,
 };
 
 /// What the user chose instead of what PATH offers.
@@ -35,6 +41,7 @@ struct Tool {
 
 /// One requirement that the machine does not meet.
 struct MissingTool {
+  std::string name;                ///< Of the requirement; "" for a Debian package of the recipe.
   std::string requirement;         ///< "ninja", "setuptools >=77"
   std::string reason;              ///< "program 'ninja' is not on PATH"
   std::string debian_package;      ///< "" if none is known.
@@ -57,12 +64,18 @@ struct HostRequest {
   ToolOptions options = {};
   std::set<std::string> provided =
       {};  ///< Names of packages of our own channel: nobody else has to have them.
+  /// Names of requirements that the Python index meets: FindTools does not look for them. A Python package
+  /// among them still needs the interpreter.
+  std::set<std::string> from_index = {};
+  std::optional<GivenWheels> given = {};  ///< kWheels in a node: what its plan chose.
+  bool offline = false;                   ///< The Python index is not asked.
 };
 
 /// Where the tools of one recipe come from.
 struct HostPlan {
-  HostEnv host_env = HostEnv::kSystem;        ///< kSystem or kConda.
-  ToolSet tools = {};                         ///< kSystem; nothing is missing.
+  HostEnv host_env = HostEnv::kSystem;        ///< Never kAuto; kWheels if any of them is used.
+  ToolSet tools = {};                         ///< kSystem and kWheels: of the machine; nothing is missing.
+  std::optional<WheelPlan> wheels = {};       ///< kWheels.
   std::optional<AbsPath> client = {};         ///< kConda.
   std::vector<recipe::MatchSpec> build = {};  ///< kConda: what the client puts into the build prefix,
   std::vector<recipe::MatchSpec> host = {};   ///< and what into the host prefix.
@@ -75,12 +88,20 @@ struct HostPlan {
 /// is no error here.
 Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
-/// Decides where the tools come from, before any source is fetched.
-/// Errors: kNotFound with all that is missing and the commands that install it; FindTools's.
+/// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine
+/// lacks something that the index has, fetches wheels into the cache, unless an answer is kept there
+/// (AskIndex). Errors: kNotFound with all that is missing and the commands that install it; FindTools's;
+/// kWheels: ResolveWheels's. kAuto tells those as the reason why something is missing.
 Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
 Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
+
+/// The version in the output of "--version": every tool of the table prints its own before any other, but
+/// nvcc says "release 13.0, V13.0.88". "" if there is none.
+std::string ToolVersion(std::string_view output);
+/// What `path` --version says. Errors: kNotFound, kIo, kCancelled.
+Result<std::string> ProgramVersion(Env& env, const AbsPath& path);
 
 /// "3.11" when the recipe is for that Python: from the variant, else from its host or build
 /// requirement; "" when it does not say.

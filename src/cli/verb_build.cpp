@@ -93,6 +93,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const Bu
   PTPKG_TRY(request.output, context.Path(flags.output));
   if (flags.host_env == "system") request.host_env = build::HostEnv::kSystem;
   if (flags.host_env == "conda") request.host_env = build::HostEnv::kConda;
+  if (flags.host_env == "wheels") request.host_env = build::HostEnv::kWheels;
   PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
   request.force = flags.force;
   request.keep_work = flags.keep_work;
@@ -120,6 +121,7 @@ Json SummaryToJson(const pipeline::BuildSummary& summary, const AbsPath& output)
 void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const AbsPath& output,
                   const BuildFlags& flags) {
   if (flags.explain) {
+    for (const std::string& line : summary.tools) context.Log(line);
     for (const std::string& line : ExplainLines(summary, {.dry_run = flags.dry_run})) context.Log(line);
   }
   for (const std::string& skipped : summary.skipped) {
@@ -162,6 +164,9 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));
+    if (!context.json()) {
+      for (const std::string& line : planned.tools) context.Log(line);
+    }
     return PrintPlan(context, planned.plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
@@ -277,7 +282,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
       {.names = "--env",
        .help = "Where build tools and libraries come from (default: auto)",
        .target = &flags.host_env,
-       .choices = {"auto", "system", "conda"}},
+       .choices = {"auto", "system", "wheels", "conda"}},
       {.names = "--python-exe",
        .value = "FILE",
        .help = "Interpreter for builds, or several separated by ':' (default: PTPKG_PYTHON, else "

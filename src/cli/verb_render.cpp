@@ -23,6 +23,12 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
+  for (const recipe::Recipe& recipe : recipes) {
+    if (recipe.detects.empty()) continue;
+    context.env().reporter.Note(fmt::format(
+        "'{}': its build string asks for versions that 'ptpkg build' detects; 0.0.0 stands for them",
+        recipe.FileStem()));
+  }
   if (context.json()) {
     context.PrintJson(pipeline::RecipesToJson(recipes));
     return kDone;

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "build/script.h"
+#include "build/tool_key.h"
 #include "convert/package_metadata.h"
+#include "pipeline/detect.h"
 #include "pipeline/order.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
@@ -115,6 +117,7 @@ class BuildPlanner {
     }
     if (!publications_.empty()) AddIndex(stages_, request_.output, publications_, plan_);
     result.plan = std::move(plan_);
+    result.tools = std::move(tools_);
     return result;
   }
 
@@ -227,12 +230,19 @@ class BuildPlanner {
         build::CheckTools(env_, recipe,
                           {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
+    PTPKG_CHECK(TellTools(recipe, host));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
     if (recipe.ptpkg.memory_per_job > 0)
       node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
     return Add(std::move(node));
+  }
+
+  Result<void> TellTools(const recipe::Recipe& recipe, const build::HostPlan& host) {
+    PTPKG_TRY(const std::string origins, build::ToolOrigins(env_, host));
+    if (!origins.empty()) tools_.push_back(fmt::format("tools of {}: {}", recipe.FileStem(), origins));
+    return Ok();
   }
 
   Result<std::string> AddConda(const recipe::Recipe& recipe, const Wanted& wanted,
@@ -290,8 +300,9 @@ class BuildPlanner {
     }
     UsePackages(node, others, passed);
     // What the build found missing and took from a client comes from there for the tests too.
-    tools.host_env =
-        plan_.Find(built)->inputs["env"] == "conda" ? build::HostEnv::kConda : build::HostEnv::kSystem;
+    const Json& build_env = plan_.Find(built)->inputs["env"];
+    tools.host_env = build_env == "conda" ? build::HostEnv::kConda : build::HostEnv::kSystem;
+    if (build_env == "wheels") tools.host_env = request_.host_env;
     PTPKG_TRY(const build::HostPlan host, build::CheckTestTools(env_, recipe, tools),
               "while looking for what the tests need");
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
@@ -339,6 +350,7 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
+  std::vector<std::string> tools_;  // for people
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
 
@@ -355,6 +367,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));
+  PTPKG_CHECK(DetectInBuildStrings(env, request, rendered));
   std::vector<Buildable> items;
   for (const recipe::Recipe& recipe : rendered)
     items.push_back({.name = recipe.name, .needs = HostNames(recipe)});
@@ -375,6 +388,7 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
     PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
   }
   summary.skipped = planned.skipped;
+  summary.tools = planned.tools;
   return summary;
 }
 

@@ -34,6 +34,7 @@ struct BuildRequest {
 struct BuildPlan {
   graph::Plan plan;
   std::vector<std::string> skipped;  ///< Variants whose recipe says `skip`.
+  std::vector<std::string> tools;    ///< For each build: where each of its tools comes from.
 };
 
 /// The plan for every variant of every recipe, recipes that others need first. Everything that can be known

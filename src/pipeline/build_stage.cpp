@@ -19,7 +19,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give another staged tree.
-constexpr int kBuildVersion = 2;
+constexpr int kBuildVersion = 3;
 
 class BuildRun {
  public:
@@ -44,6 +44,8 @@ class BuildRun {
                         .unpack = UnpackInto,
                         .host_env = request.host_env,
                         .options = request.options,
+                        .wheels = request.given,
+                        .offline = request.offline,
                         .mentioned = native.mentioned,
                         .recipe_folder = folder,
                         .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});

@@ -47,6 +47,7 @@ class CacheLister {
     PTPKG_CHECK(ReadSubjects());
     PTPKG_CHECK(AddResults());
     PTPKG_CHECK(AddDownloads());
+    PTPKG_CHECK(AddAnswers());
     for (const char* name : {"kept", "work"}) PTPKG_CHECK(AddKept(root_ / name));
     for (const AbsPath& parent : scratch_parents_) PTPKG_CHECK(AddScratch(parent));
     PTPKG_CHECK(AddOthers());
@@ -111,6 +112,16 @@ class CacheLister {
     return Ok();
   }
 
+  Result<void> AddAnswers() {
+    const AbsPath answers = root_ / "wheels";
+    scratch_parents_.insert(answers);
+    PTPKG_TRY(const std::vector<std::string> keys, NamesIn(env_.fs, answers));
+    for (const std::string& key : keys) {
+      PTPKG_CHECK(AddFolder(CacheItem{.kind = CacheKind::kAnswer, .path = answers / key, .key = key}));
+    }
+    return Ok();
+  }
+
   Result<void> AddKept(const AbsPath& parent) {
     scratch_parents_.insert(parent);
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, parent));
@@ -137,7 +148,7 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"downloads", "kept", "stages", "work"};
+    static const std::set<std::string> kOurs = {"downloads", "kept", "stages", "wheels", "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);
@@ -189,9 +200,7 @@ class CacheLister {
   std::vector<CacheItem> items_;
 };
 
-bool IsRemovable(CacheKind kind) {
-  return kind == CacheKind::kResult || kind == CacheKind::kDownload || kind == CacheKind::kKept;
-}
+bool IsRemovable(CacheKind kind) { return kind != CacheKind::kScratch && kind != CacheKind::kOther; }
 
 /// The items of `all` that `request` wants removed, in the order of removal.
 std::vector<CacheItem> Chosen(Env& env, const std::vector<CacheItem>& all, const CacheCleanRequest& request) {
@@ -246,6 +255,8 @@ std::string_view CacheKindName(CacheKind kind) {
       return "result";
     case CacheKind::kDownload:
       return "download";
+    case CacheKind::kAnswer:
+      return "answer";
     case CacheKind::kKept:
       return "kept";
     case CacheKind::kScratch:

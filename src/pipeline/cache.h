@@ -3,7 +3,8 @@
 //
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
-//   downloads/<sha256>/<name>       sources
+//   downloads/<sha256>/<name>       sources, and wheels of the Python index
+//   wheels/<key>/pins.json          answers of the Python index (build/wheel_index.h): a few kB each
 //   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
 //                                   work/ without a scratch name
 //   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
@@ -21,6 +22,7 @@ namespace ptpkg::pipeline {
 enum class CacheKind : std::uint8_t {
   kResult,
   kDownload,
+  kAnswer,
   kKept,
   kScratch,
   kOther,  ///< Not ptpkg's, or records: listed, and never removed.
@@ -38,7 +40,7 @@ struct CacheItem {
   CacheState state = CacheState::kForeign;
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string stage = {};  ///< Of results.
-  std::string key = {};    ///< Of results: 64 hex digits. Of downloads: the sha256.
+  std::string key = {};    ///< Of results and answers: 64 hex digits. Of downloads: the sha256.
   std::string subject =
       {};  ///< Of results: what it was last made for, "" if no record says. Of downloads: the file.
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
@@ -52,7 +54,8 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, downloads and kept folders together fit this size.
+  /// Removes the least recently used until results, downloads, answers and kept folders together fit this
+  /// size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
 };
@@ -65,12 +68,13 @@ struct CacheCleanOutcome {
   std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
 };
 
-/// Removes results, downloads and kept folders that nobody holds: all of them, or those that the request
-/// limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time either has
-/// it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read), kCancelled.
+/// Removes results, downloads, answers and kept folders that nobody holds: all of them, or those that the
+/// request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time
+/// either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
+/// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
-/// "result", "download", "kept", "scratch", "other".
+/// "result", "download", "answer", "kept", "scratch", "other".
 std::string_view CacheKindName(CacheKind kind);
 /// "free", "in_use", "unknown", "foreign".
 std::string_view CacheStateName(CacheState state);

@@ -20,6 +20,7 @@ Error ChangedSince(const std::string& what) {
 }
 
 std::string HostEnvName(build::HostEnv host_env) {
+  if (host_env == build::HostEnv::kWheels) return "wheels";
   return host_env == build::HostEnv::kConda ? "conda" : "system";
 }
 
@@ -159,6 +160,8 @@ Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options) {
   PTPKG_TRY(node.inputs["tools"], build::ToolKey(env, host));
   node.inputs["env"] = HostEnvName(host.host_env);
+  // So a node on another machine takes the same bytes, whatever the index says by then.
+  if (host.wheels) node.inputs["wheels"] = build::GivenWheelsToJson(host.wheels->wheels);
   if (!options.python.empty()) node.options["python"] = options.python;
   if (!options.conda_exe.empty()) node.options["conda"] = options.conda_exe;
   return Ok();
@@ -168,11 +171,16 @@ Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const Pack
   build::HostRequest request{
       .options = {.python = run.Option("python"), .conda_exe = run.Option("conda")},
       .provided = packages.Names(),
+      .offline = run.Has("offline"),
   };
   PTPKG_TRY(const std::string name, run.Text("env"));
-  for (const build::HostEnv host_env : {build::HostEnv::kSystem, build::HostEnv::kConda}) {
+  for (const build::HostEnv host_env :
+       {build::HostEnv::kSystem, build::HostEnv::kConda, build::HostEnv::kWheels}) {
     if (HostEnvName(host_env) != name) continue;
     request.host_env = host_env;
+    if (host_env != build::HostEnv::kWheels) return request;
+    PTPKG_TRY(const Json wheels, run.Input("wheels"));
+    PTPKG_TRY(request.given, build::GivenWheelsFromJson(wheels, "the wheels of a plan"));
     return request;
   }
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a host environment", name));

@@ -86,6 +86,8 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
             .unpack = UnpackInto,
             .host_env = request.host_env,
             .options = request.options,
+            .wheels = request.given,
+            .offline = request.offline,
             .work = work.path(),
             .log_file = log,
             .recipe_folder = folder});

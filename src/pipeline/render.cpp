@@ -43,7 +43,8 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
                               {.variant_files = request.variant_files,
                                .select = request.select,
                                .variables = env.variables,
-                               .check_wheel_requirement = CheckWheelRequirement}));
+                               .check_wheel_requirement = CheckWheelRequirement,
+                               .detected = request.detected}));
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
   }
   return all;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "recipe/scope.h"
 #include "support/env.h"
 #include "support/json_fwd.h"
 
@@ -15,6 +16,7 @@ struct RenderRequest {
   std::vector<AbsPath> recipes;        ///< recipe.yaml files, or folders that hold one.
   std::vector<AbsPath> variant_files;  ///< Empty: variants.yaml beside each recipe.
   std::map<std::string, std::vector<std::string>> select;
+  recipe::DetectedVersions detected = {};  ///< Of variant::RenderOptions.
 };
 
 /// Every variant of every recipe, in the order given. Errors: those of variant::Render.

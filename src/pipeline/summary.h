@@ -19,6 +19,7 @@ struct BuildSummary {
   std::vector<StageTime> stages;                  ///< In the plan's order.
   std::vector<Report> reports;                    ///< Of checks with findings.
   std::vector<std::string> skipped;               ///< Variants whose recipe says `skip`.
+  std::vector<std::string> tools;                 ///< For each build: where each of its tools comes from.
   std::vector<std::string> unknown_requirements;  ///< Repacking: kept under their own names.
   std::vector<std::string> left_out;              ///< Damaged packages of the folder, which the index lacks.
   std::optional<Error> failure;                   ///< Of the first node that failed, in the plan's order.

@@ -152,6 +152,9 @@ TEST_F(EnvironmentTest, IsDocumentedWholeAndAllOfItIsKnownInScripts) {
                             .path = program,
                             .variable = std::string(FindProvider(requirement)->variable)});
   }
+  tools_.tools.push_back({.requirement = "hip", .path = AbsPath::Literal("/usr/bin/hipcc"), .variable = ""});
+  tools_.tools.push_back(
+      {.requirement = "cuda", .path = layout_.build_prefix / "cuda/bin/nvcc", .variable = ""});
   ASSERT_OK_AND_ASSIGN(const std::string page,
                        ReadFile(env_->fs, test::Repository() / "docs/formats/build-environment.md"));
   std::vector<std::string> names;
@@ -160,6 +163,42 @@ TEST_F(EnvironmentTest, IsDocumentedWholeAndAllOfItIsKnownInScripts) {
     names.push_back(name);
   }
   EXPECT_THAT(names, ::testing::ElementsAreArray(recipe::ScriptVariables()));
+}
+
+TEST_F(EnvironmentTest, MakesObjectsOfNvccEqualInAnyFolder) {
+  EXPECT_FALSE(Make().contains("NVCC_PREPEND_FLAGS")) << "nobody asked for a CUDA compiler";
+  tools_.tools = {
+      {.requirement = "cuda-nvcc", .path = AbsPath::Literal("/opt/cuda/bin/nvcc"), .variable = "CUDACXX"}};
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("NVCC_PREPEND_FLAGS"),
+            "--objdir-as-tempdir -Xcompiler=-ffile-prefix-map=/w/r/work=/usr/local/src/toy-1.0 "
+            "-Xcompiler=-ffile-prefix-map=/w/r/h=/usr/local/src/prefix");
+  EXPECT_FALSE(variables.contains("CUDA_HOME")) << "a machine's toolkit is found as it is without us";
+  EXPECT_FALSE(variables.contains("HIPCC_COMPILE_FLAGS_APPEND"));
+}
+
+TEST_F(EnvironmentTest, MakesObjectsOfHipccEqualInAnyFolder) {
+  tools_.tools = {{.requirement = "hip", .path = AbsPath::Literal("/usr/bin/hipcc"), .variable = ""}};
+  EXPECT_EQ(
+      Make().at("HIPCC_COMPILE_FLAGS_APPEND"),
+      "-ffile-prefix-map=/w/r/work=/usr/local/src/toy-1.0 -ffile-prefix-map=/w/r/h=/usr/local/src/prefix");
+}
+
+TEST_F(EnvironmentTest, ToolsLaidForTheBuildHideThoseOfTheMachine) {
+  tools_.tools = {
+      {.requirement = "cuda-nvcc", .path = layout_.build_prefix / "cuda/bin/nvcc", .variable = "CUDACXX"}};
+  const auto variables = Make();
+  EXPECT_EQ(variables.at("PATH"), "/w/r/b/bin:/w/r/h/bin:/w/r/b/cuda/bin:/usr/bin:/bin");
+  EXPECT_EQ(variables.at("CUDA_HOME"), "/w/r/b/cuda");
+  EXPECT_EQ(variables.at("CUDAToolkit_ROOT"), "/w/r/b/cuda");
+  EXPECT_THAT(variables.at("CXXFLAGS"), HasSubstr("-ffile-prefix-map=/w/r/b=/usr/local/src/build_prefix"));
+}
+
+TEST_F(EnvironmentTest, TheRecipesOwnFlagsWin) {
+  tools_.tools = {
+      {.requirement = "cuda-nvcc", .path = AbsPath::Literal("/opt/cuda/bin/nvcc"), .variable = "CUDACXX"}};
+  recipe_.script.env = {{"NVCC_PREPEND_FLAGS", "-Wno-deprecated-gpu-targets"}};
+  EXPECT_EQ(Make().at("NVCC_PREPEND_FLAGS"), "-Wno-deprecated-gpu-targets");
 }
 
 }  // namespace

@@ -118,10 +118,10 @@ TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
 }
 
 TEST_F(FindToolsTest, SaysWhichKeyNamesACompiler) {
-  recipe_.requirements.build = {Spec("cuda_linux-64")};
+  recipe_.requirements.build = {Spec("fpga_linux-64")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing,
-              ElementsAre(Field(&MissingTool::reason, HasSubstr("'cuda_compiler' in variants.yaml"))));
+              ElementsAre(Field(&MissingTool::reason, HasSubstr("'fpga_compiler' in variants.yaml"))));
 }
 
 TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {
@@ -135,6 +135,15 @@ TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {
   EXPECT_EQ(tools.tools.at(0).variable, "CUDACXX");
   recipe_.requirements.build = {Spec("cuda-nvcc", ">=13.0.100")};
   EXPECT_THAT(Find()->missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 13.0.88"))));
+}
+
+TEST_F(FindToolsTest, KnowsWhatCompilerCudaMeansWithoutAVariantThatNamesIt) {
+  Install("nvcc");
+  process_.Answer("nvcc", 0, "Cuda compilation tools, release 13.0, V13.0.88\n");
+  recipe_.requirements.build = {Spec("cuda-version", "13.0.*"), Spec("cuda_linux-64", "13.0.*")};
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing, IsEmpty());
+  EXPECT_THAT(tools.tools, ElementsAre(Field(&Tool::variable, "CUDACXX")));
 }
 
 TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {

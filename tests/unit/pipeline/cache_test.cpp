@@ -214,5 +214,17 @@ TEST_F(CacheTest, EveryFaultIsAnErrorOrAFailureAndLeavesAllOrNothing) {
   }
 }
 
+TEST_F(CacheTest, AnswersOfThePythonIndexAreListedAndCleaned) {
+  fs_.AddFile("/c/wheels/0abc/pins.json", "{}");
+  fs_.AddFile("/c/wheels/ask-0123456789ab.ptpkg-tmp/d/x", "left behind");
+  ASSERT_OK_AND_ASSIGN(const auto items, ListCache(env_));
+  ASSERT_FALSE(items.empty());
+  EXPECT_EQ(items[0].kind, CacheKind::kAnswer);
+  EXPECT_EQ(CacheKindName(items[0].kind), "answer");
+  EXPECT_EQ(items[0].key, "0abc");
+  EXPECT_THAT(Clean({}), Contains("0abc"));
+  EXPECT_FALSE(*Exists(fs_, AbsPath::Literal("/c/wheels/0abc")));
+}
+
 }  // namespace
 }  // namespace ptpkg::pipeline

@@ -1,0 +1,69 @@
+#include "pipeline/detect.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <set>
+
+#include "build/detected.h"
+#include "channel/local_resolver.h"
+#include "pipeline/render.h"
+#include "publish/output_folder.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& request,
+                                             const std::vector<recipe::Recipe>& recipes) {
+  std::set<std::string> names;
+  PTPKG_TRY(const std::vector<channel::Candidate> candidates,
+            channel::ReadChannel(env, publish::OutputFolder::CondaRootOf(request.output), "linux-64"));
+  for (const channel::Candidate& candidate : candidates) names.insert(candidate.name);
+  for (const recipe::Recipe& recipe : recipes) names.insert(recipe.name);
+  return names;
+}
+
+Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
+                       recipe::Recipe& recipe) {
+  PTPKG_TRY(const build::HostPlan host,
+            build::CheckTools(
+                env, recipe, {.host_env = request.host_env, .options = request.tools, .provided = provided}));
+  PTPKG_TRY(const auto versions, build::DetectVersions(env, host));
+  PTPKG_TRY(std::vector<recipe::Recipe> again, Render(env, {.recipes = {recipe.recipe_file},
+                                                            .variant_files = request.variant_files,
+                                                            .select = {},
+                                                            .detected = versions}));
+  const auto same = std::find_if(again.begin(), again.end(), [&](const recipe::Recipe& one) {
+    return one.variant == recipe.variant && one.name == recipe.name;
+  });
+  if (same == again.end()) {
+    return Error(ErrorCode::kInvalidInput, "another variant results from the versions of the tools")
+        .WithHint("use detected() for a part of the build string, and nothing else");
+  }
+  recipe = *std::move(same);
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> DetectInBuildStrings(Env& env, const BuildRequest& request,
+                                  std::vector<recipe::Recipe>& recipes) {
+  const auto waits = [](const recipe::Recipe& recipe) { return !recipe.skip && !recipe.detects.empty(); };
+  if (std::none_of(recipes.begin(), recipes.end(), waits)) return Ok();
+  PTPKG_TRY(const std::set<std::string> provided, PackagesAtHand(env, request, recipes));
+  std::map<std::string, std::string> names;
+  for (recipe::Recipe& recipe : recipes) {
+    if (waits(recipe)) {
+      PTPKG_CHECK(DetectFor(env, request, provided, recipe),
+                  fmt::format("while detecting versions for '{}'", recipe.FileStem()));
+    }
+    if (recipe.skip || names.emplace(recipe.subdir + "/" + recipe.FileStem(), recipe.name).second) continue;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("two variants would both be named '{}'", recipe.FileStem()))
+        .WithHint("put ${{ hash }} into 'build.string'");
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

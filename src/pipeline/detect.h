@@ -1,0 +1,18 @@
+#pragma once
+// Versions of tools in the names of packages. Layer: pipeline.
+
+#include <vector>
+
+#include "pipeline/build.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Renders those of `recipes` again whose build string calls detected(), with what the tools of this build
+/// say; the others stay. Packages of the output channel and of `recipes` themselves count as no tools.
+/// Errors: those of build::CheckTools, build::DetectVersions and Render; kInvalidInput for two variants that
+/// get one name.
+Result<void> DetectInBuildStrings(Env& env, const BuildRequest& request,
+                                  std::vector<recipe::Recipe>& recipes);
+
+}  // namespace ptpkg::pipeline
