@@ -1,6 +1,8 @@
 #include "build/build.h"
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
 
 #include "build/environment.h"
 #include "build/jobs.h"
@@ -24,36 +26,93 @@ class Builder {
       : env_(env), input_(input), recipe_(input.recipe), own_(NamesOf(input.packages)) {}
 
   Result<StagedBuild> Run() {
-    PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
-    PTPKG_TRY(const HostPlan plan, CheckTools(env_, recipe_,
-                                              {.host_env = input_.host_env,
-                                               .options = input_.options,
-                                               .provided = own_,
-                                               .given = input_.wheels,
-                                               .offline = input_.offline}));
-    PTPKG_TRY(const std::optional<std::string> script, ReadScript());
-    PTPKG_TRY(const HostPrefix host, MakeHost(plan));
-    PTPKG_TRY(const PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host.helpers()));
-    if (script) PTPKG_CHECK(RunTheScript(host, *script));
-    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
-    PTPKG_TRY(const std::vector<RelPath> added, before.Added(env_, input_.layout.prefix));
+    PTPKG_TRY(const std::vector<RelPath> added, Make());
     PTPKG_TRY(const std::vector<RelPath> selected, SelectFiles(recipe_, added));
-    if (selected.empty()) PTPKG_CHECK(CheckEmpty(script.has_value(), added.size()));
-    PTPKG_CHECK(RemoveAllBut(env_, input_.layout.prefix, selected));
-    return Stage(plan, host);
+    if (selected.empty()) PTPKG_CHECK(CheckEmpty(added.size()));
+    PTPKG_TRY(std::vector<RelPath> wheel_only, WheelOnly(selected, added));
+    std::vector<RelPath> kept;
+    std::merge(selected.begin(), selected.end(), wheel_only.begin(), wheel_only.end(),
+               std::back_inserter(kept));
+    PTPKG_CHECK(RemoveAllBut(env_, input_.layout.prefix, kept));
+    PTPKG_TRY(StagedBuild staged, Stage());
+    staged.wheel_only = std::move(wheel_only);
+    return staged;
+  }
+
+  Result<StagingBuild> RunStaging(const AbsPath& folder) {
+    PTPKG_TRY(const std::vector<RelPath> added, Make());
+    PTPKG_TRY(StagingArchives archives, SaveStaging(env_, input_.layout, added, folder));
+    return StagingBuild{.archives = std::move(archives),
+                        .forbidden_paths = {input_.layout.home.str(), input_.layout.temp.str()}};
   }
 
  private:
-  Result<StagedBuild> Stage(const HostPlan& plan, const HostPrefix& host) {
-    const std::string python = plan.tools.python ? plan.tools.python->executable.str() : std::string();
+  /// Host prefix and script; what they added.
+  Result<std::vector<RelPath>> Make() {
+    PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
+    PTPKG_TRY(plan_, CheckTools(env_, recipe_,
+                                {.host_env = input_.host_env,
+                                 .options = input_.options,
+                                 .provided = own_,
+                                 .given = input_.wheels,
+                                 .offline = input_.offline}));
+    PTPKG_TRY(const std::optional<std::string> script, ReadScript());
+    has_script_ = script.has_value();
+    PTPKG_TRY(HostPrefix host, MakeHost(*plan_));
+    host_.emplace(std::move(host));
+    PTPKG_TRY(PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host_->helpers()));
+    if (input_.inherited) {
+      PTPKG_TRY(before, Inherit(before));
+    }
+    if (script) PTPKG_CHECK(RunTheScript(*host_, *script));
+    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
+    return before.Added(env_, input_.layout.prefix);
+  }
+
+  /// Puts the inherited files into the prefix. Those that a host package has too stay that package's.
+  Result<PrefixSnapshot> Inherit(const PrefixSnapshot& host_files) {
+    PTPKG_CHECK(RestorePrefix(env_, *input_.inherited, input_.layout));
+    PTPKG_TRY(PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host_->helpers()));
+    for (const RelPath& file : input_.inherited->files) {
+      if (!host_files.Contains(file)) before.Forget(file);
+    }
+    return before;
+  }
+
+  /// Of what was added or inherited, the rest.
+  Result<std::vector<RelPath>> WheelOnly(const std::vector<RelPath>& selected, std::vector<RelPath> added) {
+    const std::vector<std::string>& formats = recipe_.ptpkg.formats;
+    if (!input_.inherited || std::find(formats.begin(), formats.end(), "wheel") == formats.end()) {
+      return std::vector<RelPath>();
+    }
+    const bool distribution = std::any_of(selected.begin(), selected.end(), [](const RelPath& path) {
+      return path.str().find(".dist-info/") != std::string::npos;
+    });
+    if (!distribution && !recipe_.ptpkg.formats_given)
+      return std::vector<RelPath>();  // there will be no wheel
+    for (const RelPath& file : input_.inherited->files) {
+      PTPKG_TRY(const bool there, Exists(env_.fs, input_.layout.prefix / file));
+      if (there) added.push_back(file);
+    }
+    std::sort(added.begin(), added.end());
+    added.erase(std::unique(added.begin(), added.end()), added.end());
+    PTPKG_TRY(const std::vector<RelPath> all, SelectFiles(recipe::Recipe(), added));
+    std::vector<RelPath> rest;
+    std::set_difference(all.begin(), all.end(), selected.begin(), selected.end(), std::back_inserter(rest));
+    return rest;
+  }
+
+  Result<StagedBuild> Stage() {
+    const std::string python = plan_->tools.python ? plan_->tools.python->executable.str() : std::string();
     PTPKG_CHECK(PostProcess(env_, {.recipe = recipe_, .layout = input_.layout, .python = python}),
                 "while post-processing the build");
     PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing what the build made");
-    const std::optional<Python>& used = host.tools().python;
+    const std::optional<Python>& used = host_->tools().python;
     return StagedBuild{.tree = std::move(tree),
                        .prefix = input_.layout.PrefixPlaceholder(),
                        .python_version = used ? used->MinorVersion() : std::string(),
-                       .forbidden_paths = ForbiddenPaths()};
+                       .forbidden_paths = ForbiddenPaths(),
+                       .wheel_only = {}};
   }
 
   [[nodiscard]] std::vector<std::string> ForbiddenPaths() const {
@@ -113,8 +172,9 @@ class Builder {
                                 .free_bytes = jobs.free_bytes});
   }
 
-  Result<void> CheckEmpty(bool has_script, std::size_t added) {
-    const bool wanted = recipe_.ptpkg.allow_empty || (!has_script && recipe_.sources.empty());
+  Result<void> CheckEmpty(std::size_t added) {
+    const bool nothing = !has_script_ && recipe_.sources.empty() && !input_.inherited;
+    const bool wanted = recipe_.ptpkg.allow_empty || nothing;
     if (wanted) return Ok();
     if (added > 0) {
       return Error(ErrorCode::kInvalidInput,
@@ -124,7 +184,7 @@ class Builder {
     }
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the build of '{}' added no file to the prefix", input_.subject))
-        .WithHint(has_script
+        .WithHint(has_script_
                       ? "install into $PREFIX; if the package is meant to be empty, set "
                         "extra.ptpkg.allow_empty: true"
                       : "the recipe has sources but no script: write one, or a build.sh beside the recipe");
@@ -136,10 +196,17 @@ class Builder {
   std::set<std::string> own_;
   RecipeFolder folder_;
   std::optional<HostPrefixInput> host_input_;
+  std::optional<HostPlan> plan_;
+  std::optional<HostPrefix> host_;
+  bool has_script_ = false;
 };
 
 }  // namespace
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }
+
+Result<StagingBuild> RunStaging(Env& env, const BuildInput& input, const AbsPath& folder) {
+  return Builder(env, input).RunStaging(folder);
+}
 
 }  // namespace ptpkg::build

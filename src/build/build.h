@@ -10,6 +10,7 @@
 
 #include "build/host.h"
 #include "build/recipe_folder.h"
+#include "build/staging.h"
 #include "build/tools.h"
 #include "build/work_layout.h"
 #include "model/staged_tree.h"
@@ -34,6 +35,7 @@ struct BuildInput {
   std::optional<RecipeFolder> recipe_folder =
       {};                            ///< As it was hashed; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
+  std::optional<StagingArchives> inherited = {};  ///< Of the staging output that the recipe goes on from.
 };
 
 struct StagedBuild {
@@ -47,6 +49,15 @@ struct StagedBuild {
   /// Folders of the build, as they are called in the files of `tree`, that mean nothing elsewhere: one in an
   /// artifact is a leak. The prefix is none of them, because an installer can replace it.
   std::vector<std::string> forbidden_paths;
+  /// Those of `tree` that only a wheel takes, sorted: of an output that inherits, what build.files leaves
+  /// out, because another conda package holds it. pip installs no such package.
+  std::vector<RelPath> wheel_only;
+};
+
+/// What a staging output made.
+struct StagingBuild {
+  StagingArchives archives;
+  std::vector<std::string> forbidden_paths;  ///< As above; those that have no name of the same length.
 };
 
 /// Makes the host prefix, runs the build script in the sources and returns what it added to the prefix.
@@ -57,6 +68,12 @@ struct StagedBuild {
 /// kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput when the script
 /// added nothing to the prefix, unless the recipe allows it or has neither script nor source. The log stays
 /// in every case.
+/// What the recipe inherits lies in the prefix when the script starts, and counts as added by it, but for
+/// files that a host package has too.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
+
+/// The same for a staging output, up to the end of its script: nothing is selected or post-processed.
+/// The archives are left in the existing `folder`.
+Result<StagingBuild> RunStaging(Env& env, const BuildInput& input, const AbsPath& folder);
 
 }  // namespace ptpkg::build

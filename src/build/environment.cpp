@@ -54,13 +54,15 @@ void AddFolders(Variables& out, const EnvironmentInput& input) {
 
 void AddPackage(Variables& out, const EnvironmentInput& input) {
   const recipe::Recipe& recipe = input.recipe;
-  out["PKG_NAME"] = recipe.name;
-  out["PKG_VERSION"] = recipe.version;
+  if (!recipe.staging) {  // which makes no package that could have a name
+    out["PKG_NAME"] = recipe.name;
+    out["PKG_VERSION"] = recipe.version;
+  }
   const Variables on_mention = {{"PKG_BUILDNUM", std::to_string(recipe.build_number)},
                                 {"PKG_BUILD_STRING", recipe.build_string},
                                 {"PKG_HASH", recipe.hash}};
   for (const auto& [name, value] : on_mention) {
-    if (input.mentioned.contains(name)) out[name] = value;
+    if (input.mentioned.contains(name) && !recipe.staging) out[name] = value;
   }
   out["SUBDIR"] = recipe.subdir;
   out["SHLIB_EXT"] = ".so";

@@ -27,6 +27,10 @@ Result<PrefixSnapshot> PrefixSnapshot::Take(Env& env, const AbsPath& prefix,
   return snapshot;
 }
 
+bool PrefixSnapshot::Contains(const RelPath& path) const {
+  return before_.contains(path) || helpers_.contains(path);
+}
+
 Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& prefix) const {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
   std::vector<RelPath> added;

@@ -16,6 +16,10 @@ class PrefixSnapshot {
   static Result<PrefixSnapshot> Take(Env& env, const AbsPath& prefix,
                                      const std::vector<RelPath>& helpers = {});
 
+  [[nodiscard]] bool Contains(const RelPath& path) const;
+  /// From now on `path` counts as one that was not there.
+  void Forget(const RelPath& path) { before_.erase(path); }
+
   /// Paths of files and links that were not there, sorted; a helper counts from when the script has replaced
   /// it. Files of host packages that the script changed or removed are reported as warnings and are no part
   /// of the result: two packages with one file cannot be installed together.

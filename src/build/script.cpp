@@ -82,6 +82,7 @@ Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const 
 
 Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
                                                    const AbsPath& folder) {
+  if (script.interpreter.empty()) return std::optional<std::string>();
   if (script.lines.empty() && script.file.empty()) return FileText(fs, "build.sh", folder);
   PTPKG_TRY(std::string text, ScriptText(fs, script, folder));
   return std::optional(std::move(text));

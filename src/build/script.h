@@ -14,7 +14,8 @@ namespace ptpkg::build {
 /// Errors: kNotFound at the recipe's file name.
 Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder);
 
-/// The build script: as ScriptText; without one, "build.sh" of `folder` if it is there, else nullopt.
+/// The build script: as ScriptText; without one, "build.sh" of `folder` if it is there, else nullopt. An
+/// empty interpreter gives nullopt.
 Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
                                                    const AbsPath& folder);
 

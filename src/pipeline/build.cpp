@@ -8,6 +8,7 @@
 #include "build/tool_key.h"
 #include "convert/package_metadata.h"
 #include "pipeline/detect.h"
+#include "pipeline/inheritance.h"
 #include "pipeline/order.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
@@ -27,16 +28,23 @@ namespace {
 // Host packages are of the platform that the build runs on, also for a noarch output.
 constexpr const char* kBuildPlatform = "linux-64";
 
+/// Whether --source `name` means the recipe or a staging output that it goes on from.
+bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
+  return source::OverrideApplies(recipe, name) ||
+         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
+}
+
 /// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
 Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
   std::set<std::string> known;
   for (const recipe::Recipe& recipe : recipes)
-    known.insert({recipe.name, std::string(recipe.recipe_dir.Name())});
+    known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
+  known.erase("");
   const std::vector<std::string> names(known.begin(), known.end());
   for (const auto& source : request.sources) {
     const std::string& name = source.first;
     const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
-      return source::OverrideApplies(recipe, name);
+      return OverriddenIn(recipe, name);
     });
     if (applies) continue;
     Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
@@ -83,13 +91,32 @@ Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& reci
       .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
 }
 
-/// Names of the packages that the recipe is built against.
+/// Names of the packages that the recipe, and what it goes on from, is built against.
 std::vector<std::string> HostNames(const recipe::Recipe& recipe) {
   std::vector<std::string> names;
-  for (const auto* specs : {&recipe.requirements.build, &recipe.requirements.host}) {
-    for (const spec::MatchSpec& spec : *specs) names.push_back(spec.name);
+  for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+    for (const auto* specs : {&part->requirements.build, &part->requirements.host}) {
+      for (const spec::MatchSpec& spec : *specs) names.push_back(spec.name);
+    }
   }
   return names;
+}
+
+bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name) {
+  const auto& run = recipe.requirements.run;
+  return std::any_of(run.begin(), run.end(), [&](const spec::MatchSpec& spec) { return spec.name == name; });
+}
+
+/// Two outputs of one recipe.
+bool AreOutputsTogether(const recipe::Recipe& one, const recipe::Recipe& other) {
+  return !one.recipe_name.empty() && one.name != other.name && one.recipe_file == other.recipe_file;
+}
+
+/// Adds `more` without repetitions.
+void AppendNew(const std::vector<std::string>& more, std::vector<std::string>& list) {
+  for (const std::string& text : more) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  }
 }
 
 /// Writes the nodes of one plan, recipe by recipe.
@@ -112,6 +139,7 @@ class BuildPlanner {
       }
       PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
     }
+    AddOutputs();
     for (const auto& [name, publications] : of_package_) {
       if (publications.size() > 1) JoinPublications(publications, plan_);
     }
@@ -127,11 +155,13 @@ class BuildPlanner {
     const std::optional<AbsPath> source = SourceOverride(recipe);
     PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
     PTPKG_TRY(const Wanted wanted, FormatsOf(request_, recipe, IsRequiredByOther(recipe)));
-    PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
+    PTPKG_TRY(channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
+    PTPKG_CHECK(InheritRunExports(recipe, resolution));
     PTPKG_TRY(const build::RecipeFolder folder,
               build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
+    PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, recipes_, folder));
     std::set<std::string> passed;
-    PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, folder, source, passed));
+    PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, own, source, passed));
     PublicationRequest publication{.subject = recipe.FileStem(),
                                    .output = request_.output,
                                    .staged = built,
@@ -150,8 +180,67 @@ class BuildPlanner {
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
     publications_.push_back(AddPublication(stages_, publication, plan_));
+    for (const recipe::Recipe& other : recipes_) {
+      if (!AreOutputsTogether(recipe, other) || !RequiresToRun(recipe, other.name)) continue;
+      // Who installs this one gets the other too, so nobody finds it without.
+      const std::string earlier = "publish/" + other.FileStem();
+      if (plan_.Find(earlier) != nullptr) plan_.nodes.back().after.insert(earlier);
+    }
     of_package_[recipe.name].push_back(publications_.back());
     return Ok();
+  }
+
+  /// Run exports of what staging outputs are built with come along, as if this output required it (CEP 41).
+  Result<void> InheritRunExports(const recipe::Recipe& recipe, channel::Resolution& resolution) const {
+    bool taken = recipe.inherit_run_exports;
+    for (const recipe::Recipe* base = recipe.inherited.get(); base != nullptr && taken;
+         taken = base->inherit_run_exports, base = base->inherited.get()) {
+      channel::Request request = HostRequestOf(*base);
+      const channel::Request own = HostRequestOf(recipe);
+      AppendNew(own.ignore_by_name, request.ignore_by_name);
+      AppendNew(own.ignore_from_package, request.ignore_from_package);
+      request.subdir = recipe.subdir;
+      PTPKG_TRY(const channel::Resolution inherited, channel::Resolve(candidates_, request),
+                fmt::format("while resolving what the staging output '{}' needs", base->name));
+      AppendNew(inherited.run_exports, resolution.run_exports);
+      AppendNew(inherited.run_constrains, resolution.run_constrains);
+    }
+    return Ok();
+  }
+
+  /// The build of a staging output, once for all that inherit from it. Adds to `passed` what those that are
+  /// made of it have to wait for.
+  Result<std::string> AddStaging(const recipe::Recipe& staging, std::set<std::string>& passed) {
+    const std::string id = "build/" + staging.FileStem();
+    const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
+    if (added) {
+      const std::optional<AbsPath> source = SourceOverride(staging);
+      PTPKG_CHECK(CheckPlaces(env_, request_.output, staging, source));
+      PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(staging)),
+                fmt::format("while resolving what the staging output '{}' needs", staging.name));
+      PTPKG_TRY(
+          const build::RecipeFolder whole,
+          build::ReadRecipeFolder(env_, staging, RealPlaces(env_, staging.recipe_dir, request_.output)));
+      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, recipes_, whole));
+      PTPKG_TRY([[maybe_unused]] const std::string built,
+                AddBuild(staging, resolution, folder, source, at->second.passed));
+    }
+    passed.insert(at->second.passed.begin(), at->second.passed.end());
+    return id;
+  }
+
+  /// Compares, for each staging output, what the outputs of this plan make of it.
+  void AddOutputs() {
+    for (const auto& [key, staging] : stagings_) {
+      if (staging.heirs.empty()) continue;
+      graph::Node node = stages_.MakeNode("outputs", plan_.Find(key.second)->subject);
+      node.needs.emplace("staging", key.second);
+      for (const auto& [built, name] : staging.heirs) {
+        node.needs.emplace(built, built);
+        node.inputs["packages"][built] = name;
+      }
+      Add(std::move(node));
+    }
   }
 
   /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
@@ -183,6 +272,7 @@ class BuildPlanner {
   }
 
   [[nodiscard]] std::optional<AbsPath> SourceOverride(const recipe::Recipe& recipe) const {
+    if (recipe.inherited != nullptr && recipe.sources.empty()) return std::nullopt;  // the staging output's
     for (const auto& [name, path] : request_.sources) {
       if (source::OverrideApplies(recipe, name)) return path;
     }
@@ -192,7 +282,10 @@ class BuildPlanner {
   [[nodiscard]] bool IsRequiredByOther(const recipe::Recipe& recipe) const {
     return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
       const std::vector<std::string> names = HostNames(other);
-      return other.name != recipe.name && std::find(names.begin(), names.end(), recipe.name) != names.end();
+      const bool for_tests = request_.test && build::HasTests(other) && AreOutputsTogether(other, recipe) &&
+                             RequiresToRun(other, recipe.name);
+      const bool named = std::find(names.begin(), names.end(), recipe.name) != names.end();
+      return other.name != recipe.name && (named || for_tests);
     });
   }
 
@@ -208,6 +301,11 @@ class BuildPlanner {
                                const build::RecipeFolder& folder, const std::optional<AbsPath>& source,
                                std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
+    if (recipe.inherited != nullptr) {
+      PTPKG_TRY(const std::string staging, AddStaging(*recipe.inherited, passed));
+      if (!recipe.staging) StagingOf(*recipe.inherited).heirs.emplace(node.id, recipe.name);
+      node.needs.emplace("staging", staging);
+    }
     PTPKG_TRY(const std::vector<std::string> texts, build::SearchedTexts(env_, recipe, folder));
     node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
     PTPKG_TRY(const std::optional<std::string> script,
@@ -359,6 +457,15 @@ class BuildPlanner {
     std::set<std::string> unpublished;  ///< Of those and its requirements', what no publication needs yet.
   };
   std::map<std::string, Verdicts> verdicts_;  ///< By the id of the conda node.
+
+  struct Staging {
+    std::set<std::string> passed;              ///< What publications of its outputs have to wait for.
+    std::map<std::string, std::string> heirs;  ///< Id of a build node that inherits → its package's name.
+  };
+  Staging& StagingOf(const recipe::Recipe& staging) {
+    return stagings_[{staging.recipe_file.str(), "build/" + staging.FileStem()}];
+  }
+  std::map<std::pair<std::string, std::string>, Staging> stagings_;  ///< By recipe file and id.
 };
 
 }  // namespace
@@ -369,8 +476,13 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
                                                                .select = request.select}));
   PTPKG_CHECK(DetectInBuildStrings(env, request, rendered));
   std::vector<Buildable> items;
-  for (const recipe::Recipe& recipe : rendered)
+  for (const recipe::Recipe& recipe : rendered) {
     items.push_back({.name = recipe.name, .needs = HostNames(recipe)});
+    for (const recipe::Recipe& other : rendered) {
+      if (AreOutputsTogether(recipe, other) && RequiresToRun(recipe, other.name))
+        AppendNew({other.name}, items.back().wants);
+    }
+  }
   PTPKG_TRY(const std::vector<std::size_t> order, OrderByRequirements(items));
   std::vector<recipe::Recipe> recipes;
   for (const std::size_t index : order) recipes.push_back(rendered[index]);

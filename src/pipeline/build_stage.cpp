@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "build/license_files.h"
+#include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/stages.h"
 #include "pipeline/work_folder.h"
@@ -67,11 +68,14 @@ class BuildRun {
                             const source::SourceOptions& sources, build::BuildInput input) {
     PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work));
     PTPKG_TRY(input.log_file, run_.Place("log"));
-    PTPKG_TRY(const source::SourceTree source, source::Prepare(env_, recipe, sources, input.layout.source));
-    input.source_root = source.root;
+    PTPKG_TRY(Inheritance inheritance, ReadInheritance(run_));
+    PTPKG_CHECK(MakeSources(env_, recipe, sources, {inheritance, input.layout}));
+    input.inherited = inheritance.archives;
+    input.source_root = input.layout.source;
+    if (recipe.staging) return MakeStaging(env_, run_, input, inheritance);
     // Before the script, which may run for hours.
     PTPKG_TRY(const std::vector<build::KeptFile> licenses,
-              build::FindLicenseFiles(env_, recipe, source.root));
+              build::FindLicenseFiles(env_, recipe, input.source_root));
     PTPKG_TRY(const StagedTree kept, KeepLicenses(licenses));
     PTPKG_TRY(const build::StagedBuild staged, build::Run(env_, input));
     PTPKG_CHECK(MoveTree(staged.tree.root, run_.folder() / "tree", staged.tree));
@@ -83,9 +87,11 @@ class BuildRun {
       entry.path = RelPath::Literal("tree") / entry.path;
       result.files.entries.push_back(std::move(entry));
     }
-    result.value = {{"prefix", staged.prefix},
-                    {"python_version", staged.python_version},
-                    {"forbidden", staged.forbidden_paths}};
+    std::vector<std::string> forbidden = staged.forbidden_paths;
+    forbidden.insert(forbidden.end(), inheritance.forbidden.begin(), inheritance.forbidden.end());
+    result.value = {
+        {"prefix", staged.prefix}, {"python_version", staged.python_version}, {"forbidden", forbidden}};
+    if (!staged.wheel_only.empty()) result.value["wheel only"] = PathTexts(staged.wheel_only);
     return result;
   }
 

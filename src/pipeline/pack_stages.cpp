@@ -27,20 +27,24 @@ using graph::NodeRun;
 constexpr int kCondaVersion = 3;
 constexpr int kWheelVersion = 3;
 
-/// What the build stage left: the tree that is packed, and the licence files beside it.
+/// What the build stage left: the tree that is packed, and the licence files beside it. `for_wheel`: with the
+/// files that only a wheel takes.
 struct Staged {
   StagedTree tree;
   std::map<std::string, std::string> license_files;  ///< Name below info/licenses → bytes.
   std::string prefix;
 };
 
-Result<Staged> ReadStaged(Env& env, const NodeRun& run) {
+Result<Staged> ReadStaged(Env& env, const NodeRun& run, bool for_wheel) {
   PTPKG_TRY(const NodeResult result, run.Need("staged tree"));
+  PTPKG_TRY(const std::vector<std::string> wheel_only,
+            JsonStringsOr(result.value, "wheel only", {}, "the staged tree"));
   Staged staged;
   staged.tree.root = result.files.root / "tree";
   for (const TreeEntry& entry : result.files.entries) {
     const std::string& path = entry.path.str();
     if (path.starts_with("tree/")) {
+      if (!for_wheel && std::binary_search(wheel_only.begin(), wheel_only.end(), path.substr(5))) continue;
       TreeEntry inner = entry;
       inner.path = RelPath::Literal(path.substr(5));
       staged.tree.entries.push_back(std::move(inner));
@@ -71,7 +75,7 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
 Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::CondaOutput output, recipe::DecodeCondaOutput(encoded, run.subject()));
-  PTPKG_TRY(const Staged staged, ReadStaged(env, run));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
   PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, output, staged));
   PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));
   const auto wants = [&](const char* name) {
@@ -96,7 +100,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
 Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::WheelOutput output, recipe::DecodeWheelOutput(encoded, run.subject()));
-  PTPKG_TRY(const Staged staged, ReadStaged(env, run));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run, true));
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
   // A recipe that names no formats makes a wheel of what is one, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {

@@ -4,6 +4,11 @@
 //
 //   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
 //                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch
+//                 A staging output leaves prefix.tar and work.tar instead; what inherits needs it as
+//                 "staging"
+//   outputs       warnings: what several outputs of a staging output hold, and what none does. Needs
+//   "staging"
+//                 and the builds that inherit it. Inputs: packages
 //   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
 //                 folder, formats, run exports, source_date_epoch
 //   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted, source_date_epoch
@@ -26,6 +31,7 @@
 namespace ptpkg::pipeline {
 
 void AddBuildStage(graph::StageTable& stages);
+void AddOutputsStage(graph::StageTable& stages);
 void AddPackStages(graph::StageTable& stages);     ///< conda, wheel
 void AddRepackStages(graph::StageTable& stages);   ///< repack-conda, repack-wheel
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index

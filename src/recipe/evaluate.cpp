@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "recipe/outputs.h"
 #include "recipe/reader.h"
 #include "recipe/sections.h"
 #include "spec/build_string.h"
@@ -46,15 +47,31 @@ class RecipeEvaluator {
         input_(input),
         variants_(input.variants),
         scope_(input.target_platform, variants_, input.environment),
-        reader_(scope_) {}
+        reader_(scope_) {
+    scope_.pins().others = input.others;
+  }
 
-  Result<Evaluation> Run() {
+  /// Context, name and version.
+  Result<void> ReadHead() {
     Recipe& recipe = evaluation_.recipe;
     recipe.recipe_dir = path_.Parent();
     recipe.recipe_file = path_;
+    recipe.staging = input_.staging;
     PTPKG_CHECK(CheckSchemaVersion());
     PTPKG_CHECK(ReadContext());
-    PTPKG_CHECK(ReadPackage());
+    return ReadPackage();
+  }
+
+  Result<Recipe> RunHead() {
+    PTPKG_CHECK(ReadHead());
+    PTPKG_CHECK(ReadSkip(FindIn(root_.Find("build"), "skip")));
+    return std::move(evaluation_.recipe);
+  }
+
+  Result<Evaluation> Run() {
+    Recipe& recipe = evaluation_.recipe;
+    PTPKG_CHECK(ReadHead());
+    PTPKG_CHECK(ReadOutput());
     const Node* build = root_.Find("build");
     PTPKG_CHECK(ReadBuild(reader_, build, recipe));
     recipe.subdir = input_.target_platform;
@@ -67,8 +84,7 @@ class RecipeEvaluator {
                                     noarch_ ? RunPins() : input_.run_pins, recipe.requirements));
     PTPKG_TRY(recipe.about, ReadAbout(reader_, root_.Find("about")));
     PTPKG_TRY(recipe.tests, ReadTests(reader_, root_.Find("tests")));
-    PTPKG_TRY(recipe.ptpkg,
-              ReadPtpkgExtra(reader_, FindIn(root_.Find("extra"), "ptpkg"), input_.check_wheel_requirement));
+    PTPKG_CHECK(ReadPtpkg(FindIn(root_.Find("extra"), "ptpkg")));
     PTPKG_TRY(const std::vector<std::string> allowed,
               reader_.TextsOf(FindIn(build, "dynamic_linking"), "missing_dso_allowlist"));
     recipe.ptpkg.allow_unresolved.insert(recipe.ptpkg.allow_unresolved.end(), allowed.begin(), allowed.end());
@@ -77,6 +93,37 @@ class RecipeEvaluator {
 
  private:
   using RunPins = std::map<std::string, spec::PinBounds>;
+
+  /// What only an output has.
+  Result<void> ReadOutput() {
+    if (input_.others == nullptr) return Ok();
+    evaluation_.recipe.recipe_name = path_.Parent().Name();
+    if (const Node* name = FindIn(root_.Find("recipe"), "name")) {
+      PTPKG_TRY(evaluation_.recipe.recipe_name, reader_.ReadText(*name));
+    }
+    const Node* inherit = root_.Find("inherit");
+    if (inherit == nullptr || inherit->kind == Node::Kind::kNull) return Ok();
+    const Node* from = inherit;
+    if (inherit->kind == Node::Kind::kMapping) {
+      from = inherit->Find("from");
+      if (from == nullptr)
+        return Error(ErrorCode::kInvalidInput, "'inherit.from' is missing").At(inherit->span);
+      PTPKG_TRY(evaluation_.recipe.inherit_run_exports, reader_.BoolOf(inherit, "run_exports", true));
+    }
+    PTPKG_TRY(evaluation_.inherit, reader_.ReadText(*from));
+    evaluation_.inherit_span = from->span;
+    return Ok();
+  }
+
+  /// extra.ptpkg, and over it what stands there under the output's name.
+  Result<void> ReadPtpkg(const Node* section) {
+    Recipe& recipe = evaluation_.recipe;
+    const Node* own = FindIn(FindIn(section, "outputs"), recipe.name);
+    const Node merged = own == nullptr ? Node() : MergeNodes(*section, *own);
+    PTPKG_TRY(recipe.ptpkg,
+              ReadPtpkgExtra(reader_, own == nullptr ? section : &merged, input_.check_wheel_requirement));
+    return Ok();
+  }
 
   /// What the files are made of and by; the variant keys that it reads are those of the build script.
   Result<void> ReadWhatIsBuilt(const Node* build) {
@@ -247,6 +294,10 @@ class RecipeEvaluator {
 
 Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& input) {
   return RecipeEvaluator(document, input).Run();
+}
+
+Result<Recipe> EvaluateHead(const Document& document, const EvaluationInput& input) {
+  return RecipeEvaluator(document, input).RunHead();
 }
 
 }  // namespace ptpkg::recipe

@@ -29,12 +29,16 @@ struct EvaluationInput {
   /// which recipe/ may not include. None: whatever it is.
   TextCheck check_wheel_requirement = {};
   DetectedVersions detected = {};  ///< For the build string.
+  OtherOutputs* others = nullptr;  ///< Of an output; null for a recipe of one package.
+  bool staging = false;            ///< The document is that of a staging output.
 };
 
 struct Evaluation {
   Recipe recipe;  ///< All but hash, hash_input and variant. Skipped: name, version, number and skip only.
   std::vector<std::string> ignore_keys;  ///< build.variant.ignore_keys
   bool default_script = false;           ///< The recipe names no script.
+  std::string inherit;                   ///< Name of the staging output that it inherits from; "": none.
+  SourceSpan inherit_span = {};
 };
 
 /// Evaluates `document` with the values of `input.variants`.
@@ -42,5 +46,9 @@ struct Evaluation {
 /// missing required keys, requirements that do not parse, pins that only a solver could resolve;
 /// kUnsupported for what docs/recipe-reference.md lists.
 Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& input);
+
+/// Name, version and `skip` alone: enough for who names this output in a pin without 'exact'. Errors: those
+/// of these keys and of `context`.
+Result<Recipe> EvaluateHead(const Document& document, const EvaluationInput& input);
 
 }  // namespace ptpkg::recipe

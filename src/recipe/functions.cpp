@@ -182,6 +182,10 @@ Result<Value> PinSubpackage(const CallArguments& arguments, Scope& scope) {
     return InvalidCall("pin_subpackage() is used before the package's build string is known")
         .WithHint("use it under 'requirements'");
   }
+  if (pin.package != facts.name && facts.others != nullptr) {
+    PTPKG_TRY(const OtherOutputs::Facts other, facts.others->Find(pin.package, pin.exact));
+    return MakePin(pin, other.version, other.build_string);
+  }
   if (pin.package != facts.name) {
     return InvalidCall(fmt::format("'{}' is not an output of this recipe", pin.package))
         .WithHint(

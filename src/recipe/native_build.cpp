@@ -45,6 +45,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.name = recipe.name;
   part.version = recipe.version;
   part.subdir = recipe.subdir;
+  part.staging = recipe.staging;
   part.noarch_python = recipe.noarch_python;
   part.sources = recipe.sources;
   part.script = recipe.script;
@@ -56,6 +57,10 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.about.license_files = recipe.about.license_files;
   part.ptpkg.system_packages = recipe.ptpkg.system_packages;
   part.ptpkg.allow_empty = recipe.ptpkg.allow_empty;
+  if (recipe.inherited != nullptr) {  // a wheel also takes what build.files leaves out
+    part.ptpkg.formats = recipe.ptpkg.formats;
+    part.ptpkg.formats_given = recipe.ptpkg.formats_given;
+  }
   part.recipe_dir = recipe.recipe_dir;
   part.recipe_file = recipe.recipe_file;
   for (const char* name : {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}) {

@@ -18,8 +18,8 @@ namespace ptpkg::recipe {
 
 struct NativeBuild {
   /// Name, version, sources, script, build and host requirements, file globs, entry points, licence globs,
-  /// system packages, subdir, and of the variant and the numbers what the script gets. All other fields have
-  /// their defaults.
+  /// system packages, subdir, whether it is a staging output, and of the variant and the numbers what the
+  /// script gets; of what inherits also the formats. All other fields have their defaults.
   Recipe recipe;
   /// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no others.
   std::set<std::string> mentioned = {};

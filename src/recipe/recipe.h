@@ -5,6 +5,7 @@
 // needs stands under extra.ptpkg.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,7 +60,7 @@ struct Requirements {
 struct BuildScript {
   std::vector<std::string> lines = {};  ///< Run by `interpreter` as one script.
   std::string file = {};                ///< Relative to the recipe's folder; used when `lines` is empty.
-  std::string interpreter = "bash";
+  std::string interpreter = "bash";     ///< "": there is no script, and no build.sh is looked for.
   std::map<std::string, std::string> env = {};
 };
 
@@ -160,6 +161,13 @@ struct Recipe {
   std::vector<Test> tests;
   PtpkgExtra ptpkg;
   std::string subdir = "linux-64";  ///< "noarch" for noarch packages.
+  /// A staging output (CEP 41): what it builds is inherited, it makes no package. `build_string` is then "h"
+  /// and the hash; sources, script and requirements of build and host are all that it has.
+  bool staging = false;
+  std::string recipe_name;  ///< recipe.name of a recipe with outputs.
+  /// The staging output that this one goes on from, as it evaluates for this variant; null: none.
+  std::shared_ptr<const Recipe> inherited;
+  bool inherit_run_exports = true;  ///< inherit.run_exports
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
   AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 

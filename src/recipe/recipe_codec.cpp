@@ -94,6 +94,7 @@ Json EncodeRecipe(const Recipe& recipe) {
   Json tests = Json::array();
   for (const Test& test : recipe.tests) tests.push_back(EncodeTest(test));
   json["tests"] = std::move(tests);
+  if (recipe.staging) json["staging"] = true;
   return json;
 }
 
@@ -119,6 +120,7 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
     if (!test) return Unreadable(where, "a test of an unknown kind");
     recipe.tests.push_back(*std::move(test));
   }
+  recipe.staging = json.contains("staging") && json.at("staging").get<bool>();
   return Ok();
 }
 

@@ -112,6 +112,11 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
       .Take();
 }
 
+Json InheritToJson(const Recipe& recipe) {
+  if (recipe.inherited == nullptr) return Json();
+  return {{"from", recipe.inherited->name}, {"run_exports", recipe.inherit_run_exports}};
+}
+
 Json TestToJson(const PythonTest& test) {
   Json python = {{"pip_check", test.pip_check}};
   if (!test.imports.empty()) python["imports"] = test.imports;
@@ -174,6 +179,7 @@ Json RecipeToJson(const Recipe& recipe) {
   return Members()
       .Add("schema_version", 1)
       .Add("package", Json{{"name", recipe.name}, {"version", recipe.version}})
+      .Add("inherit", InheritToJson(recipe))
       .Add("source", SourcesToJson(recipe.sources))
       .Add("build", BuildToJson(recipe))
       .Add("requirements", RequirementsToJson(recipe.requirements))

@@ -23,6 +23,9 @@ enum class Shape : std::uint8_t {
   kTextsOrMapping,  ///< A scalar, a list of scalars, or a mapping by `schema`.
   kTextMapping,     ///< Free keys, each a scalar.
   kTextsMapping,    ///< Free keys, each a scalar or a list of scalars.
+  kNamedMappings,   ///< Free keys, each a mapping by `schema`.
+  kInherit,         ///< Nothing, a scalar, or a mapping by `schema`.
+  kOutputs,         ///< A list of mappings by kPackageOutput or kStagingOutput.
   kAny,             ///< Anything; not looked at.
   kUnsupported,     ///< A key of the format that ptpkg refuses; `hint` says what to do.
 };
@@ -193,7 +196,7 @@ constexpr Rule kLayoutRule[] = {{"files"}, {"rpath", Shape::kTexts}, {"tag"}};
 constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
                              {"wheel", Shape::kMappingList, kLayoutRule}};
 constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
-constexpr Rule kPtpkg[] = {
+constexpr Rule kPtpkgOutput[] = {
     {"formats", Shape::kTexts},
     {"layouts", Shape::kMapping, kLayouts},
     {"wheel", Shape::kMapping, kWheel},
@@ -203,9 +206,58 @@ constexpr Rule kPtpkg[] = {
     {"memory_per_job"},
     {"device_code", Shape::kTexts},
 };
+constexpr Rule kPtpkg[] = {
+    {"formats", Shape::kTexts},
+    {"layouts", Shape::kMapping, kLayouts},
+    {"wheel", Shape::kMapping, kWheel},
+    {"system_packages", Shape::kTexts},
+    {"allow_unresolved", Shape::kTexts},
+    {"allow_empty"},
+    {"memory_per_job"},
+    {"device_code", Shape::kTexts},
+    {"outputs", Shape::kNamedMappings, kPtpkgOutput},
+};
 
-constexpr std::string_view kOneOutput =
-    "ptpkg makes one package from a recipe: write one recipe for each output";
+constexpr Rule kRecipe[] = {{"name"}, {"version"}};
+constexpr Rule kInherit[] = {{"from"}, {"run_exports"}};
+constexpr std::string_view kUnderTop =
+    "other tools know it at the top level only: write it under 'extra.ptpkg.outputs.NAME' there";
+constexpr Rule kPackageOutput[] = {
+    {"package", Shape::kMapping, kPackage},
+    {"inherit", Shape::kInherit, kInherit},
+    {"source", Shape::kMappings, kSource},
+    {"build", Shape::kMapping, kBuild},
+    {"requirements", Shape::kMapping, kRequirements},
+    {"tests", Shape::kMappingList, kTest},
+    {"about", Shape::kMapping, kAbout},
+    {"extra", Shape::kUnsupported, {}, kUnderTop},
+};
+
+constexpr std::string_view kNoPackage =
+    "a staging output makes no package: give it to the outputs that inherit from it";
+constexpr Rule kStaging[] = {{"name"}};
+constexpr Rule kStagingBuild[] = {{"script", Shape::kTextsOrMapping, kScript}};
+constexpr Rule kStagingRequirements[] = {
+    {"build", Shape::kTextList},
+    {"host", Shape::kTextList},
+    {"ignore_run_exports", Shape::kMapping, kIgnoreRunExports},
+    {"run", Shape::kUnsupported, {}, kNoPackage},
+    {"run_constraints", Shape::kUnsupported, {}, kNoPackage},
+    {"run_exports", Shape::kUnsupported, {}, kNoPackage},
+};
+constexpr Rule kStagingOutput[] = {
+    {"staging", Shape::kMapping, kStaging},
+    {"inherit", Shape::kInherit, kInherit},
+    {"source", Shape::kMappings, kSource},
+    {"build", Shape::kMapping, kStagingBuild},
+    {"requirements", Shape::kMapping, kStagingRequirements},
+    {"tests", Shape::kUnsupported, {}, kNoPackage},
+    {"about", Shape::kUnsupported, {}, kNoPackage},
+};
+
+constexpr std::string_view kOldCache =
+    "that is the old form of rattler-build: make it an item of 'outputs', '- staging: {name: NAME}', and "
+    "give the packages 'inherit: NAME'";
 constexpr Rule kTop[] = {
     {"$schema"},
     {"schema_version"},
@@ -217,9 +269,9 @@ constexpr Rule kTop[] = {
     {"tests", Shape::kMappingList, kTest},
     {"about", Shape::kMapping, kAbout},
     {"extra", Shape::kAny},
-    {"recipe", Shape::kUnsupported, {}, kOneOutput},
-    {"outputs", Shape::kUnsupported, {}, kOneOutput},
-    {"cache", Shape::kUnsupported, {}, kOneOutput},
+    {"recipe", Shape::kMapping, kRecipe},
+    {"outputs", Shape::kOutputs},
+    {"cache", Shape::kUnsupported, {}, kOldCache},
 };
 
 using NodeKind = YamlNode::Kind;
@@ -243,7 +295,10 @@ std::string_view Expected(Shape shape) {
       return "text or a list";
     case Shape::kTextList:
     case Shape::kMappingList:
+    case Shape::kOutputs:
       return "a list";
+    case Shape::kInherit:
+      return "the name of a staging output or a mapping";
     case Shape::kMappings:
       return "a mapping or a list of mappings";
     case Shape::kTextsOrMapping:
@@ -289,14 +344,17 @@ class Checker {
   Result<void> CheckShape(const YamlNode& node, const std::string& path, const Rule& rule) {
     const Shape shape = rule.shape;
     if (shape == Shape::kAny) return Ok();
-    const bool takes_text =
-        shape == Shape::kText || shape == Shape::kTexts || shape == Shape::kTextsOrMapping;
+    if (shape == Shape::kInherit && node.kind == NodeKind::kNull) return Ok();
+    if (shape == Shape::kOutputs && node.kind == NodeKind::kSequence) return CheckOutputs(node);
+    const bool takes_text = shape == Shape::kText || shape == Shape::kTexts ||
+                            shape == Shape::kTextsOrMapping || shape == Shape::kInherit;
     const bool takes_list = shape == Shape::kTexts || shape == Shape::kTextList ||
                             shape == Shape::kMappings || shape == Shape::kMappingList ||
                             shape == Shape::kTextsOrMapping;
     const bool takes_mapping = shape == Shape::kMapping || shape == Shape::kMappings ||
                                shape == Shape::kTextsOrMapping || shape == Shape::kTextMapping ||
-                               shape == Shape::kTextsMapping;
+                               shape == Shape::kTextsMapping || shape == Shape::kNamedMappings ||
+                               shape == Shape::kInherit;
     if (node.kind == NodeKind::kScalar && takes_text) return Ok();
     if (node.kind == NodeKind::kSequence && takes_list) {
       for (const YamlNode& item : node.items) PTPKG_CHECK(CheckItem(item, path, rule));
@@ -305,7 +363,43 @@ class Checker {
     if (node.kind != NodeKind::kMapping || !takes_mapping) return WrongKind(path, Expected(shape), node);
     if (shape == Shape::kTextMapping || shape == Shape::kTextsMapping)
       return CheckFreeMapping(node, path, shape);
+    if (shape == Shape::kNamedMappings) return CheckNamedMappings(node, path, rule.schema);
     return CheckMapping(node, path, rule.schema);
+  }
+
+  Result<void> CheckNamedMappings(const YamlNode& node, const std::string& path, Schema schema) {
+    for (const YamlEntry& entry : node.entries) {
+      const std::string inner = path + "." + entry.key;
+      if (entry.value.kind != NodeKind::kMapping) return WrongKind(inner, "a mapping", entry.value);
+      PTPKG_CHECK(CheckMapping(entry.value, inner, schema));
+    }
+    return Ok();
+  }
+
+  Result<void> CheckOutputs(const YamlNode& list) {
+    if (list.items.empty()) {
+      return Error(ErrorCode::kInvalidInput, "'outputs' names no output")
+          .At(list.span)
+          .WithHint("write at least one item with 'package', or write the package at the top level");
+    }
+    for (const YamlNode& item : list.items) {
+      if (item.kind != NodeKind::kMapping) {
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("expected a mapping as an item of 'outputs', found {}", item.KindName()))
+            .At(item.span);
+      }
+      if (item.Find("if") != nullptr) {
+        return Error(ErrorCode::kInvalidInput, "an output cannot be conditional")
+            .At(item.span)
+            .WithHint("write the output as it is, and the opposite condition as its 'build.skip'");
+      }
+      const bool staging = item.Find("staging") != nullptr;
+      if (staging == (item.Find("package") != nullptr)) {
+        return Error(ErrorCode::kInvalidInput, "an output has either 'package' or 'staging'").At(item.span);
+      }
+      PTPKG_CHECK(CheckMapping(item, "outputs", staging ? Schema(kStagingOutput) : Schema(kPackageOutput)));
+    }
+    return Ok();
   }
 
   Result<void> CheckItem(const YamlNode& item, const std::string& path, const Rule& rule) {
@@ -351,11 +445,50 @@ void ListKeys(Schema schema, const std::string& path, std::vector<SchemaKey>& ke
     const std::string inner = path.empty() ? std::string(rule.key) : fmt::format("{}.{}", path, rule.key);
     const bool inside = !rule.schema.empty();
     // A mapping is carried out through its keys, a value that may also be text or a list by itself too.
-    if (!inside || rule.shape == Shape::kTextsOrMapping) {
+    if (!inside || rule.shape == Shape::kTextsOrMapping || rule.shape == Shape::kNamedMappings ||
+        rule.shape == Shape::kInherit) {
       keys.push_back({.path = inner, .carried_out = rule.shape != Shape::kUnsupported});
     }
-    ListKeys(rule.schema, inner, keys);
+    if (rule.shape != Shape::kNamedMappings) ListKeys(rule.schema, inner, keys);
   }
+}
+
+/// Keys that only outputs have; the others of an output are those of the top level.
+void ListOutputKeys(std::vector<SchemaKey>& keys) {
+  std::vector<std::string_view> done;
+  for (const Schema schema : {Schema(kPackageOutput), Schema(kStagingOutput)}) {
+    for (const Rule& rule : schema) {
+      const bool top = std::any_of(std::begin(kTop), std::end(kTop),
+                                   [&](const Rule& at_top) { return at_top.key == rule.key; });
+      if (top || std::find(done.begin(), done.end(), rule.key) != done.end()) continue;
+      done.push_back(rule.key);
+      ListKeys(Schema(&rule, 1), "outputs", keys);
+    }
+  }
+}
+
+Error MisplacedKey(std::string message, const SourceSpan& span, std::string hint) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span).WithHint(std::move(hint));
+}
+
+/// Which top-level keys go together (CEP 14).
+Result<void> CheckTopLevel(const YamlNode& root) {
+  const bool outputs = root.Find("outputs") != nullptr;
+  for (const YamlEntry& entry : root.entries) {
+    if (outputs && entry.key == "package") {
+      return MisplacedKey("a recipe has either 'package' or 'outputs'", entry.key_span,
+                          "with 'outputs', the name and version of the whole stand under 'recipe'");
+    }
+    if (outputs && entry.key == "requirements") {
+      return MisplacedKey("'requirements' beside 'outputs' would be those of no package", entry.key_span,
+                          "give each output the requirements of its own");
+    }
+    if (!outputs && entry.key == "recipe") {
+      return MisplacedKey("'recipe' without 'outputs'", entry.key_span,
+                          "the name and version of a single package stand under 'package'");
+    }
+  }
+  return Ok();
 }
 
 }  // namespace
@@ -364,19 +497,25 @@ std::vector<SchemaKey> SchemaKeys() {
   std::vector<SchemaKey> keys;
   ListKeys(kTop, "", keys);
   ListKeys(kPtpkg, "extra.ptpkg", keys);
+  ListOutputKeys(keys);
   return keys;
 }
 
 Result<void> CheckKeys(const YamlNode& root) {
   Checker checker;
   PTPKG_CHECK(checker.CheckMapping(root, "", kTop));
+  PTPKG_CHECK(CheckTopLevel(root));
   const YamlNode* extra = root.Find("extra");
   if (extra == nullptr) return Ok();
   if (extra->kind != NodeKind::kMapping) return WrongKind("extra", "a mapping", *extra);
   const YamlNode* ptpkg = extra->Find("ptpkg");
   if (ptpkg == nullptr) return Ok();
   if (ptpkg->kind != NodeKind::kMapping) return WrongKind("extra.ptpkg", "a mapping", *ptpkg);
-  return checker.CheckMapping(*ptpkg, "extra.ptpkg", kPtpkg);
+  PTPKG_CHECK(checker.CheckMapping(*ptpkg, "extra.ptpkg", kPtpkg));
+  const YamlNode* outputs = ptpkg->Find("outputs");
+  if (outputs == nullptr || root.Find("outputs") != nullptr) return Ok();
+  return MisplacedKey("'extra.ptpkg.outputs' in a recipe without 'outputs'", outputs->span,
+                      "write its keys under 'extra.ptpkg'");
 }
 
 }  // namespace ptpkg::recipe

@@ -27,6 +27,20 @@ class VariantValues {
   [[nodiscard]] virtual std::vector<std::string> Keys() const = 0;
 };
 
+/// The other outputs of a recipe, for pin_subpackage(). Implemented by variant/.
+class OtherOutputs {
+ public:
+  struct Facts {
+    std::string version;
+    std::string build_string;  ///< Only of an exact pin.
+  };
+  virtual ~OtherOutputs() = default;
+  /// The output `name` in the variant at hand. `exact`: which one of its builds counts, and the hash of who
+  /// asks covers it. Errors: kInvalidInput: no such output, or one that is skipped; outputs that pin each
+  /// other exactly.
+  virtual Result<Facts> Find(const std::string& name, bool exact) = 0;
+};
+
 /// What pin_subpackage() and pin_compatible() need to know. Filled in as the recipe is evaluated.
 struct PinFacts {
   std::string name;  ///< "" until `package` is evaluated.
@@ -34,6 +48,7 @@ struct PinFacts {
   std::string build_string;                 ///< "" until known.
   std::map<std::string, std::string> host;  ///< Version of each host requirement that names one.
   bool host_known = false;                  ///< `requirements.host` is evaluated.
+  OtherOutputs* others = nullptr;           ///< Borrowed; null for a recipe of one package.
 };
 
 /// Versions that tools of a build tell of themselves, by the names of detected(); nullopt: not looked up yet.

@@ -295,7 +295,8 @@ class Preparer {
 }  // namespace
 
 bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name) {
-  return name == recipe.name || name == recipe.recipe_dir.Name();
+  return name == recipe.name || name == recipe.recipe_dir.Name() ||
+         (!recipe.recipe_name.empty() && name == recipe.recipe_name);
 }
 
 Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options) {

@@ -13,7 +13,8 @@ namespace ptpkg::source {
 
 struct SourceOptions {
   /// "--source NAME=PATH": replaces the first source of a package by a local folder or archive. NAME is
-  /// the package's name or that of the recipe's folder. The recipe's patches still apply to it.
+  /// the package's name, `recipe.name` of a recipe with outputs, or that of the recipe's folder. The recipe's
+  /// patches still apply to it.
   std::map<std::string, AbsPath> overrides = {};
   /// SourceKey at an earlier time: Prepare refuses sources that have another one now.
   std::optional<Sha256> planned = {};

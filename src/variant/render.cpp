@@ -1,17 +1,23 @@
 // The matrix, walked lazily: an axis is unfolded only when the evaluation of the recipe reads one of its
-// keys, so the keys that a recipe uses need no analysis of their own. Layer: variant.
+// keys, so the keys that a recipe uses need no analysis of their own. Each output of a recipe has a matrix of
+// its own: what it takes from another output, which is then rendered for the same choice, unfolds the axes of
+// that one too. Layer: variant.
 
 #include "variant/render.h"
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
 #include <set>
 
 #include "recipe/evaluate.h"
+#include "recipe/outputs.h"
+#include "recipe/recipe_codec.h"
 #include "support/json.h"
 #include "support/text.h"
 #include "variant/build_hash.h"
 #include "variant/config.h"
+#include "variant/rendered_checks.h"
 
 namespace ptpkg::variant {
 namespace {
@@ -60,94 +66,315 @@ class ChosenValues final : public recipe::VariantValues {
 
   /// Axes that were read without a choice on them: the evaluation says nothing yet.
   [[nodiscard]] const std::set<std::size_t>& open() const { return open_; }
+  /// Another output was read, for which these axes are open.
+  void Open(const std::set<std::size_t>& axes) { open_.insert(axes.begin(), axes.end()); }
   [[nodiscard]] std::map<std::string, Value>& used() { return used_; }
+  /// Outputs that are pinned exactly, which counts as a variant key (CEP 14).
+  [[nodiscard]] std::map<std::string, Value>& pins() { return pins_; }
 
  private:
   const std::vector<Axis>& axes_;
   const Choice& choice_;
   std::set<std::size_t> open_;
   std::map<std::string, Value> used_;
+  std::map<std::string, Value> pins_;
 };
 
-std::string DescribeVariant(const std::map<std::string, std::string>& variant) {
-  std::vector<std::string> parts;
-  for (const auto& [key, value] : variant) {
-    if (key != "target_platform") parts.push_back(fmt::format("{}={}", key, value));
-  }
-  return Join(parts, ", ");
-}
+/// An output as it evaluates for a choice.
+struct Rendered {
+  std::set<std::size_t> open;         ///< Axes that it needs a choice on; then nothing else is filled.
+  recipe::Recipe recipe = {};         ///< With hash and variant.
+  std::map<std::string, Value> used;  ///< Keys that enter the hash.
+  bool ignores_keys = false;          ///< build.variant.ignore_keys says something.
+};
 
 class Renderer {
  public:
   Renderer(Fs& fs, const recipe::Document& document, const VariantConfig& config,
            const RenderOptions& options)
-      : fs_(fs), document_(document), config_(config), options_(options) {}
+      : fs_(fs),
+        document_(document),
+        outputs_(recipe::OutputDocuments(document)),
+        config_(config),
+        options_(options) {}
 
   Result<std::vector<recipe::Recipe>> Run() {
-    PTPKG_CHECK(Visit({}));
-    // Axes open up in the order in which the recipe reads them; the matrix order is that of the files.
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Found& a, const Found& b) { return a.order < b.order; });
-    std::vector<recipe::Recipe> recipes;
-    std::set<std::map<std::string, std::string>> seen;
-    for (Found& found : found_) {
-      if (seen.insert(found.recipe.variant).second) recipes.push_back(std::move(found.recipe));
+    std::vector<recipe::Recipe> all;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i].staging) continue;
+      found_.clear();
+      PTPKG_CHECK(Visit(i, {}));
+      PTPKG_TRY(std::vector<recipe::Recipe> recipes, TakeFound(outputs_[i]));
+      std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
     }
-    PTPKG_CHECK(CheckNames(recipes));
-    return recipes;
+    PTPKG_CHECK(CheckRendered(document_, outputs_, all));
+    return all;
   }
 
  private:
   struct Found {
     std::vector<std::size_t> order;
     recipe::Recipe recipe;
+    bool ignores_keys = false;
   };
 
-  Result<void> Visit(const Choice& choice) {
+  /// The other outputs, as one of them sees them for its choice.
+  class Others final : public recipe::OtherOutputs {
+   public:
+    Others(Renderer& renderer, std::size_t self, const Choice& choice, ChosenValues& values)
+        : renderer_(renderer), self_(self), choice_(choice), values_(values) {}
+
+    Result<Facts> Find(const std::string& name, bool exact) override {
+      PTPKG_TRY(const std::size_t index, renderer_.IndexOf(name, self_, choice_, values_));
+      if (!exact) {
+        PTPKG_TRY(const recipe::Recipe head, renderer_.Head(index, choice_, values_));
+        return Facts{.version = head.version, .build_string = ""};
+      }
+      PTPKG_TRY(const Rendered* other, renderer_.Render(index, choice_));
+      values_.Open(other->open);
+      if (!other->open.empty()) return Facts{.version = "0", .build_string = "0"};  // nothing counts yet
+      const recipe::Recipe& recipe = other->recipe;
+      if (!recipe.detects.empty()) return NotYetKnown(name);
+      values_.pins().insert_or_assign(NormalizedKey(name), Value(recipe.version + " " + recipe.build_string));
+      return Facts{.version = recipe.version, .build_string = recipe.build_string};
+    }
+
+   private:
+    /// Outputs are rendered before anybody asks their tools.
+    static Error NotYetKnown(const std::string& name) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("the build string of '{}' uses detected(), so no pin can name it exactly", name))
+          .WithHint("pin its version with bounds, or leave detected() out of that build string");
+    }
+
+    Renderer& renderer_;
+    std::size_t self_;
+    const Choice& choice_;
+    ChosenValues& values_;
+  };
+
+  /// In matrix order; equal variants count once.
+  Result<std::vector<recipe::Recipe>> TakeFound(const recipe::OutputDocument& output) {
+    // Axes open up in the order in which the recipe reads them; the matrix order is that of the files.
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Found& a, const Found& b) { return a.order < b.order; });
+    std::vector<recipe::Recipe> recipes;
+    std::map<std::map<std::string, std::string>, std::size_t> seen;
+    for (Found& found : found_) {
+      const auto [at, added] = seen.emplace(found.recipe.variant, recipes.size());
+      if (added) {
+        recipes.push_back(std::move(found.recipe));
+        continue;
+      }
+      // An axis that another output alone reads must not change this one.
+      const recipe::Recipe& first = recipes[at->second];
+      if (!HasOutputs() || found.ignores_keys || found.recipe.skip) continue;
+      if (recipe::EncodeRecipe(first) == recipe::EncodeRecipe(found.recipe)) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("the output '{}' depends on a variant key through another output's version",
+                               first.name))
+          .At(output.span)
+          .WithHint("name the key under 'build.variant.use_keys', or pin with exact=true");
+    }
+    return recipes;
+  }
+
+  Result<void> Visit(std::size_t index, const Choice& choice) {
+    PTPKG_TRY(const Rendered* rendered, Render(index, choice));
+    if (!rendered->open.empty()) return Unfold(index, choice, rendered->open);
+    found_.push_back({Order(choice), rendered->recipe, rendered->ignores_keys});
+    return Ok();
+  }
+
+  /// The output for this choice. Errors: kInvalidInput for outputs that need each other to be rendered.
+  Result<const Rendered*> Render(std::size_t index, const Choice& choice) {
+    const auto key = std::pair(index, choice);
+    if (const auto there = rendered_.find(key); there != rendered_.end()) return &there->second;
+    if (std::find(active_.begin(), active_.end(), index) != active_.end()) return Cycle(index);
+    active_.push_back(index);
+    Result<Rendered> made = Make(index, choice);
+    active_.pop_back();
+    PTPKG_TRY(Rendered rendered, std::move(made));
+    return &rendered_.emplace(key, std::move(rendered)).first->second;
+  }
+
+  Result<Rendered> Make(std::size_t index, const Choice& choice) {
     ChosenValues values(config_.axes, choice);
     for (const char* key : kAlwaysRead) static_cast<void>(values.Read(key));
-    Result<recipe::Evaluation> first = Evaluate(values, "0000000", "");
-    if (!values.open().empty()) return Unfold(choice, values.open());
+    Others others(*this, index, choice, values);
+    Result<recipe::Evaluation> first = Evaluate(index, values, others, {"0000000", ""});
+    const Rendered* inherited = nullptr;
+    if (first && !first->inherit.empty() && !first->recipe.skip) {
+      PTPKG_TRY(inherited, Inherited(*first, choice, values));
+    }
+    if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
     if (!first) return Failure(std::move(first).error(), values);
 
-    recipe::Recipe recipe = std::move(first->recipe);
-    NoteImplicit(recipe, first->ignore_keys, values.used());
+    Rendered result{.open = {},
+                    .recipe = std::move(first->recipe),
+                    .used = values.used(),
+                    .ignores_keys = !first->ignore_keys.empty()};
+    NoteImplicit(result.recipe, first->ignore_keys, inherited, result.used);
+    result.used.insert(values.pins().begin(), values.pins().end());
     Json hash_input = Json::object();
     std::map<std::string, std::string> variant;
-    for (const auto& [key, value] : values.used()) {
+    for (const auto& [key, value] : result.used) {
       hash_input[key] = value.ToJson();
       PTPKG_TRY(variant[key], value.ToText());
     }
+    recipe::Recipe& recipe = result.recipe;
     if (!recipe.skip) {
       const std::string hash = BuildHash(hash_input);
       Result<recipe::Evaluation> second =
-          Evaluate(values, hash, BuildStringPrefix(values.used(), recipe.noarch_python));
+          Evaluate(index, values, others, {hash, BuildStringPrefix(result.used, recipe.noarch_python)});
       if (!second) return Failure(std::move(second).error(), values);
       recipe = std::move(second->recipe);
       recipe.hash = hash;
+      if (recipe.staging) recipe.build_string = "h" + hash;
+      // Shared by the variants of all outputs that inherit from it, which only read it.
+      if (inherited != nullptr) recipe.inherited = std::make_shared<recipe::Recipe>(inherited->recipe);
       PTPKG_CHECK(ChooseScript(second->default_script, recipe));
     }
     recipe.hash_input = std::move(hash_input);
     recipe.variant = std::move(variant);
-    found_.push_back({Order(choice), std::move(recipe)});
+    return result;
+  }
+
+  struct HashTexts {
+    std::string hash;
+    std::string prefix;  ///< Of the build string.
+  };
+
+  recipe::EvaluationInput InputOf(std::size_t index, ChosenValues& values, const HashTexts& texts) const {
+    return {.target_platform = options_.target_platform,
+            .variants = values,
+            .environment = options_.variables,
+            .hash = texts.hash,
+            .string_prefix = texts.prefix,
+            .run_pins = config_.run_pins,
+            .check_wheel_requirement = options_.check_wheel_requirement,
+            .detected = options_.detected,
+            .staging = outputs_[index].staging};
+  }
+
+  Result<recipe::Evaluation> Evaluate(std::size_t index, ChosenValues& values, Others& others,
+                                      const HashTexts& texts) {
+    recipe::EvaluationInput input = InputOf(index, values, texts);
+    if (HasOutputs()) input.others = &others;
+    return recipe::Evaluate(outputs_[index].document, input);
+  }
+
+  [[nodiscard]] bool HasOutputs() const { return document_.root.Find("outputs") != nullptr; }
+
+  /// Name, version and skip of another output. What they read is no key of who asks, but opens its axes.
+  Result<recipe::Recipe> Head(std::size_t index, const Choice& choice, ChosenValues& asking) {
+    ChosenValues values(config_.axes, choice);
+    Result<recipe::Recipe> head =
+        recipe::EvaluateHead(outputs_[index].document, InputOf(index, values, {"0000000", ""}));
+    asking.Open(values.open());
+    return head;
+  }
+
+  /// The output that a pin in `self` names. A name may stand at several outputs of which all but one skip.
+  Result<std::size_t> IndexOf(const std::string& name, std::size_t self, const Choice& choice,
+                              ChosenValues& values) {
+    std::vector<std::string> names;
+    bool skipped = false;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (i == self || outputs_[i].staging) continue;
+      PTPKG_TRY(const recipe::Recipe head, Head(i, choice, values));
+      names.push_back(head.name);
+      if (head.name != name) continue;
+      if (!head.skip) return i;
+      skipped = true;
+    }
+    if (skipped) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is skipped in this variant", name))
+          .WithHint("skip what pins it too, or pin it under the opposite condition");
+    }
+    Error error(ErrorCode::kInvalidInput, fmt::format("'{}' is not an output of this recipe", name));
+    const std::optional<std::string> nearest = NearestMatch(name, names);
+    return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest))
+                   : std::move(error).WithHint(fmt::format("the outputs are {}", Join(names, ", ")));
+  }
+
+  /// The staging output that `heir` names.
+  Result<const Rendered*> Inherited(const recipe::Evaluation& heir, const Choice& choice,
+                                    ChosenValues& values) {
+    std::vector<std::string> names;
+    std::optional<std::size_t> found;
+    bool package = false;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      PTPKG_TRY(const recipe::Recipe head, Head(i, choice, values));
+      package = package || (head.name == heir.inherit && !outputs_[i].staging);
+      if (!outputs_[i].staging) continue;
+      names.push_back(head.name);
+      if (head.name != heir.inherit) continue;
+      if (found) return NotUnique(heir);
+      found = i;
+    }
+    if (found && package) return NotUnique(heir);
+    if (!found) return NoStaging(heir, names, package);
+    PTPKG_TRY(const Rendered* staging, Render(*found, choice));
+    values.Open(staging->open);
+    if (staging->open.empty()) PTPKG_CHECK(CheckNotItself(heir, *found, staging->recipe));
+    return staging;
+  }
+
+  static Error NotUnique(const recipe::Evaluation& heir) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("two outputs are called '{}'", heir.inherit))
+        .At(heir.inherit_span)
+        .WithHint("a staging output has a name of its own: call it '…-build'");
+  }
+
+  static Error NoStaging(const recipe::Evaluation& heir, const std::vector<std::string>& names,
+                         bool package) {
+    if (package) {
+      return Error(
+                 ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a package output: only staging outputs can be inherited", heir.inherit))
+          .At(heir.inherit_span)
+          .WithHint("move its script into a staging output, and let both packages inherit from that");
+    }
+    Error error =
+        Error(ErrorCode::kInvalidInput, fmt::format("no staging output is called '{}'", heir.inherit))
+            .At(heir.inherit_span);
+    const std::optional<std::string> nearest = NearestMatch(heir.inherit, names);
+    if (nearest) return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
+    return std::move(error).WithHint(names.empty()
+                                         ? "add one to 'outputs': '- staging: {name: NAME}'"
+                                         : fmt::format("the staging outputs are {}", Join(names, ", ")));
+  }
+
+  /// What a staging output is built with cannot be made from it.
+  [[nodiscard]] Result<void> CheckNotItself(const recipe::Evaluation& heir, std::size_t index,
+                                            const recipe::Recipe& staging) const {
+    for (const auto* specs : {&staging.requirements.build, &staging.requirements.host}) {
+      for (const recipe::MatchSpec& spec : *specs) {
+        if (spec.name != heir.recipe.name) continue;
+        const recipe::Node* section = outputs_[index].document.root.Find("requirements");
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("the outputs require each other: '{}' is built with '{}', which inherits it",
+                                 staging.name, spec.name))
+            .At(section == nullptr ? heir.inherit_span : section->span);
+      }
+    }
     return Ok();
   }
 
-  Result<recipe::Evaluation> Evaluate(ChosenValues& values, const std::string& hash,
-                                      const std::string& prefix) {
-    const recipe::EvaluationInput input{options_.target_platform,
-                                        values,
-                                        options_.variables,
-                                        hash,
-                                        prefix,
-                                        config_.run_pins,
-                                        options_.check_wheel_requirement,
-                                        options_.detected};
-    return recipe::Evaluate(document_, input);
+  [[nodiscard]] Error Cycle(std::size_t index) const {
+    std::vector<std::string> names;
+    for (auto i = std::find(active_.begin(), active_.end(), index); i != active_.end(); ++i) {
+      names.push_back(WrittenName(outputs_[*i]));
+    }
+    names.push_back(WrittenName(outputs_[index]));
+    Error error(ErrorCode::kInvalidInput,
+                fmt::format("the outputs need each other to be rendered: {}", Join(names, " → ")));
+    return outputs_[index].staging ? std::move(error).At(outputs_[index].span) : error;
   }
 
   /// Visits each combination of values of the axes in `open`.
-  Result<void> Unfold(const Choice& choice, const std::set<std::size_t>& open) {
+  Result<void> Unfold(std::size_t index, const Choice& choice, const std::set<std::size_t>& open) {
     std::vector<Choice> choices = {choice};
     for (const std::size_t axis : open) {
       std::vector<Choice> longer;
@@ -164,14 +391,15 @@ class Renderer {
             .WithHint("pair keys with 'zip_keys', or give a smaller variant file");
       }
     }
-    for (const Choice& next : choices) PTPKG_CHECK(Visit(next));
+    for (const Choice& next : choices) PTPKG_CHECK(Visit(index, next));
     return Ok();
   }
 
   /// What enters the hash without being read in an expression, and what never does.
-  void NoteImplicit(const recipe::Recipe& recipe, const std::vector<std::string>& ignore_keys,
-                    std::map<std::string, Value>& used) const {
+  static void NoteImplicit(const recipe::Recipe& recipe, const std::vector<std::string>& ignore_keys,
+                           const Rendered* inherited, std::map<std::string, Value>& used) {
     if (recipe.noarch_python) used.erase("python");
+    if (inherited != nullptr) used.insert(inherited->used.begin(), inherited->used.end());
     used.insert_or_assign("target_platform", Value(recipe.subdir));
     for (const recipe::MatchSpec& spec : recipe.requirements.run) {
       if (spec.name.starts_with("__")) used.insert_or_assign(NormalizedKey(spec.name), Value(spec.str()));
@@ -180,6 +408,14 @@ class Renderer {
   }
 
   Result<void> ChooseScript(bool by_default, recipe::Recipe& recipe) {
+    if (HasOutputs()) {
+      // A build.sh cannot be meant for each of them. An output without script packs what it inherits, or is
+      // empty, like a package that only requires others.
+      const bool none = recipe.script.lines.empty() && recipe.script.file.empty();
+      if (none) recipe.script.interpreter.clear();
+      if (none && recipe.inherited == nullptr) recipe.ptpkg.allow_empty = true;
+      return Ok();
+    }
     if (!by_default) return Ok();
     PTPKG_TRY(const bool exists, Exists(fs_, recipe.recipe_dir / "build.sh"));
     if (exists) recipe.script.file = "build.sh";
@@ -202,36 +438,20 @@ class Renderer {
     return std::move(error).WithContext(fmt::format("while rendering the variant {}", description));
   }
 
-  /// Two variants with one file name would overwrite each other.
-  [[nodiscard]] Result<void> CheckNames(const std::vector<recipe::Recipe>& recipes) const {
-    std::map<std::string, const recipe::Recipe*> names;
-    for (const recipe::Recipe& recipe : recipes) {
-      // Names with what tools say are compared when every variant has met its own tools.
-      if (recipe.skip || !recipe.detects.empty()) continue;
-      const auto [at, added] = names.emplace(recipe.subdir + "/" + recipe.FileStem(), &recipe);
-      if (added) continue;
-      const recipe::Node* build = document_.root.Find("build");
-      const recipe::Node* string = build == nullptr ? nullptr : build->Find("string");
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the variants '{}' and '{}' would both be named '{}'",
-                               DescribeVariant(at->second->variant), DescribeVariant(recipe.variant),
-                               recipe.FileStem()))
-          .At(string != nullptr ? string->span : document_.root.span)
-          .WithHint("put ${{ hash }} into 'build.string'");
-    }
-    return Ok();
-  }
-
   Fs& fs_;
   const recipe::Document& document_;
+  const std::vector<recipe::OutputDocument> outputs_;
   const VariantConfig& config_;
   const RenderOptions& options_;
-  std::vector<Found> found_;
+  std::vector<Found> found_;         ///< Of the output at hand.
+  std::vector<std::size_t> active_;  ///< Outputs that are being rendered, each for the one before it.
+  std::map<std::pair<std::size_t, Choice>, Rendered> rendered_;
 };
 
 /// Keeps the recipes that `select` asks for.
 Result<std::vector<recipe::Recipe>> Select(std::vector<recipe::Recipe> recipes,
-                                           const std::map<std::string, std::vector<std::string>>& select) {
+                                           const std::map<std::string, std::vector<std::string>>& select,
+                                           bool has_outputs) {
   for (const auto& [key, wanted] : select) {
     const std::string normal = NormalizedKey(key);
     std::set<std::string> keys;
@@ -255,8 +475,14 @@ Result<std::vector<recipe::Recipe>> Select(std::vector<recipe::Recipe> recipes,
       return Error(ErrorCode::kInvalidInput, fmt::format("no variant has the value '{}' of '{}'", value, key))
           .WithHint(fmt::format("the values are {}", Join(known, ", ")));
     }
+    // An output that never reads the key is the same for all its values, and the others may need it.
+    std::set<std::string> readers;
+    for (const recipe::Recipe& recipe : recipes) {
+      if (recipe.variant.contains(normal)) readers.insert(recipe.name);
+    }
     std::erase_if(recipes, [&, &allowed = wanted](const recipe::Recipe& recipe) {
       const auto found = recipe.variant.find(normal);
+      if (has_outputs && !readers.contains(recipe.name)) return false;
       return found == recipe.variant.end() ||
              std::find(allowed.begin(), allowed.end(), found->second) == allowed.end();
     });
@@ -284,7 +510,7 @@ Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, c
   }
   PTPKG_TRY(const VariantConfig config, LoadVariantConfig(fs, files, options.target_platform));
   PTPKG_TRY(std::vector<recipe::Recipe> recipes, Renderer(fs, document, config, options).Run());
-  return Select(std::move(recipes), options.select);
+  return Select(std::move(recipes), options.select, document.root.Find("outputs") != nullptr);
 }
 
 }  // namespace ptpkg::variant

@@ -28,6 +28,13 @@ Json RenderedToJson(const recipe::Recipe& recipe) {
                           {"run_constraints", recipe::SpecsToJson(recipe.requirements.run_constraints)},
                           {"run_exports", recipe::RunExportsToJson(recipe.requirements.run_exports)}};
   json["sources"] = recipe::SourcesToJson(recipe.sources);
+  json["inherits"] = nullptr;
+  if (recipe.inherited != nullptr) {
+    json["inherits"] = {{"name", recipe.inherited->name},
+                        {"file_stem", recipe.inherited->FileStem()},
+                        {"variant", recipe.inherited->variant},
+                        {"run_exports", recipe.inherit_run_exports}};
+  }
   json["license"] = recipe.about.license;
   // Without a list the build decides: only it knows whether there is something to make a wheel of.
   json["formats"] = recipe.ptpkg.formats_given ? Json(recipe.ptpkg.formats) : Json(nullptr);

@@ -56,18 +56,18 @@ os._exit(0)
 """
 
 
-def python_channel(case: harness.Case) -> pathlib.Path:
-    """A channel with one package: this machine's /usr/bin/python3."""
-    executable = pathlib.Path("/usr/bin/python3").resolve()
+def python_channel(case: harness.Case, program: str = "/usr/bin/python3", name: str = "python") -> pathlib.Path:
+    """A channel with one package: an interpreter of this machine."""
+    executable = pathlib.Path(program).resolve()
     version = subprocess.run([executable, "-c", "import platform; print(platform.python_version())"], text=True,
                              capture_output=True, check=True).stdout.strip()
-    folder = case.scratch / "python-recipe"
+    folder = case.scratch / f"{name}-recipe"
     folder.mkdir()
     values = {"version": version, "minor": ".".join(version.split(".")[:2]), "executable": executable,
               "home": executable.parent}
     (folder / "recipe.yaml").write_text(PYTHON_RECIPE % values)
     (folder / "build.sh").write_text(PYTHON_SCRIPT % values)
-    output = case.scratch / "python-dist"
+    output = case.scratch / f"{name}-dist"
     case.ptpkg("build", folder, "--output", output)
     return output / "conda"
 

@@ -16,6 +16,15 @@ TEST(OrderByRequirements, PutsWhatIsNeededFirst) {
   EXPECT_THAT(OrderByRequirements(items), IsOkAndHolds(ElementsAre(2, 1, 3, 0)));
 }
 
+TEST(OrderByRequirements, WhatIsWantedComesFirstIfItCan) {
+  const std::vector<Buildable> items = {{"python", {}, {"lib"}},
+                                        {"lib", {}, {"tools"}},
+                                        {"tools", {"lib"}, {}},
+                                        {"a", {}, {"b"}},
+                                        {"b", {}, {"a"}}};
+  EXPECT_THAT(OrderByRequirements(items), IsOkAndHolds(ElementsAre(1, 0, 2, 4, 3)));
+}
+
 TEST(OrderByRequirements, NamesACycle) {
   const std::vector<Buildable> items = {{"a", {"b"}}, {"b", {"a"}}};
   EXPECT_THAT(OrderByRequirements(items), FailsWith(ErrorCode::kInvalidInput, HasSubstr("a → b → a")));

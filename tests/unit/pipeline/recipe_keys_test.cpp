@@ -17,6 +17,12 @@ struct Row {
   const char* without = "";  ///< The recipe that it is compared with.
 };
 
+constexpr const char* kOne = "recipe: {name: r, version: \"1\"}\noutputs: [{package: {name: toy}}]\n";
+constexpr const char* kHeir =
+    "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
+    "[dep]}},"
+    " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: one}}]\n";
+
 const std::vector<Row> kRows = {
     {"$schema", "$schema: x\n", ""},  // for editors
     {"schema_version", "schema_version: 2\n", "refused"},
@@ -128,6 +134,36 @@ const std::vector<Row> kRows = {
      "check/conda check/wheel conda wheel"},
     {"extra.ptpkg.device_code", "extra: {ptpkg: {device_code: \"8.0\"}}\n",
      "check/conda check/wheel conda wheel"},
+    // recipe.name is for --source.
+    {"recipe.name", "recipe: {name: s, version: \"1\"}\noutputs: [{package: {name: toy}}]\n", "", kOne},
+    {"recipe.version", "recipe: {name: r, version: \"2\"}\noutputs: [{package: {name: toy}}]\n",
+     "build conda wheel", kOne},
+    {"outputs", "recipe: {version: \"1\"}\noutputs: [{package: {name: toy}, build: {number: 1}}]\n", "conda",
+     kOne},
+    {"outputs.inherit",
+     "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}},"
+     " {package: {name: toy}, inherit: one}]\n",
+     "build outputs staging", kOne},
+    {"outputs.inherit.from",
+     "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
+     "[dep]}},"
+     " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: two}}]\n",
+     "conda staging", kHeir},
+    {"outputs.inherit.run_exports",
+     "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
+     "[dep]}},"
+     " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: one, run_exports: "
+     "false}}]\n",
+     "conda", kHeir},
+    {"outputs.staging.name",
+     "recipe: {version: \"1\"}\noutputs: [{staging: {name: six}, build: {script: f}, requirements: {host: "
+     "[dep]}},"
+     " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: six}}]\n",
+     "staging", kHeir},
+    {"extra.ptpkg.outputs",
+     "recipe: {name: r, version: \"1\"}\noutputs: [{package: {name: toy}}]\n"
+     "extra: {ptpkg: {outputs: {toy: {formats: wheel}}}}\n",
+     "wheel no check/conda no conda", kOne},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
     {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
 };
@@ -147,7 +183,8 @@ class RecipeKeysTest : public BuildFixture {
   /// The inputs of each node of "toy", by stage, or the error. What info/recipe shows of any change is left
   /// out.
   Json PlanOf(const std::string& body) {
-    std::string text = body.starts_with("package:") ? body : "package: {name: toy, version: \"1\"}\n" + body;
+    const bool whole = body.starts_with("package:") || body.starts_with("recipe:");
+    std::string text = whole ? body : "package: {name: toy, version: \"1\"}\n" + body;
     text = ReplaceAll(ReplaceAll(text, "&", std::string(64, 'a')), "%", std::string(64, 'b'));
     Put("toy/recipe.yaml", text);
     BuildRequest request = Request({"dep", "toy"});
@@ -162,7 +199,8 @@ class RecipeKeysTest : public BuildFixture {
       Json inputs = node.inputs;
       inputs.erase("recipe file");
       if (inputs.contains("output")) inputs["output"].erase("rendered_recipe_yaml");
-      nodes[node.stage + (node.stage == "check" ? node.id.substr(5, 6) : "")] = inputs;
+      const bool staging = node.stage == "build" && inputs["recipe"].contains("staging");
+      nodes[staging ? "staging" : node.stage + (node.stage == "check" ? node.id.substr(5, 6) : "")] = inputs;
     }
     return nodes;
   }

@@ -1,0 +1,108 @@
+#include "pipeline/inheritance.h"
+
+#include <set>
+
+#include "build/script.h"
+#include "support/json.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+constexpr const char* kWhere = "the result of a staging output";
+
+Result<TreeEntry> EntryOf(Env& env, const AbsPath& file) {
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+  return TreeEntry{.path = RelPath::Literal(std::string(file.Name())),
+                   .size_bytes = digests.size_bytes,
+                   .sha256 = digests.sha256};
+}
+
+/// Adds the script files of the recipe and of what it goes on from; a name may lack its ".sh".
+void AddScripts(const recipe::Recipe& recipe, std::set<std::string>& files) {
+  for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+    if (!part->script.file.empty()) files.insert({part->script.file, part->script.file + ".sh"});
+  }
+}
+
+}  // namespace
+
+Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
+                                      const std::vector<recipe::Recipe>& recipes,
+                                      const build::RecipeFolder& folder) {
+  if (recipe.recipe_name.empty()) return folder;  // no output
+  std::set<std::string> others;
+  for (const recipe::Recipe& other : recipes) {
+    if (other.recipe_file == recipe.recipe_file) AddScripts(other, others);
+  }
+  others.erase(recipe.script.file);
+  others.erase(recipe.script.file + ".sh");
+  PTPKG_TRY(const std::optional<std::string> text,
+            build::BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
+  build::RecipeFolder own = folder;
+  std::erase_if(own.tree.entries, [&](const TreeEntry& entry) {
+    const bool named = text && text->find(entry.path.Name()) != std::string::npos;
+    return others.contains(entry.path.str()) && !named;
+  });
+  return own;
+}
+
+std::vector<std::string> PathTexts(const std::vector<RelPath>& paths) {
+  std::vector<std::string> texts;
+  texts.reserve(paths.size());
+  for (const RelPath& path : paths) texts.push_back(path.str());
+  return texts;
+}
+
+Result<Inheritance> ReadInheritance(const graph::NodeRun& run) {
+  Inheritance inheritance;
+  const auto need = run.needs().find("staging");
+  if (need == run.needs().end()) return inheritance;
+  const graph::NodeResult& result = need->second;
+  build::StagingArchives archives{.prefix = result.files.root / "prefix.tar",
+                                  .work = result.files.root / "work.tar",
+                                  .root = {},
+                                  .files = {}};
+  PTPKG_TRY(archives.root, JsonString(result.value, "root", kWhere));
+  PTPKG_TRY(const std::vector<std::string> files, JsonStringsOr(result.value, "files", {}, kWhere));
+  for (const std::string& file : files) {
+    PTPKG_TRY(RelPath path, RelPath::Parse(file), kWhere);
+    archives.files.push_back(std::move(path));
+  }
+  PTPKG_TRY(inheritance.forbidden, JsonStringsOr(result.value, "forbidden", {}, kWhere));
+  inheritance.archives = std::move(archives);
+  return inheritance;
+}
+
+Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                         const SourceOrigin& origin) {
+  const AbsPath& place = origin.layout.source;
+  const auto& archives = origin.inheritance.archives;
+  const bool script = !recipe.script.interpreter.empty();
+  const bool work = archives && (script || !recipe.about.license_files.empty());
+  if (work) PTPKG_CHECK(build::RestoreWork(env, *archives, origin.layout));
+  if (work && recipe.sources.empty() && sources.overrides.empty()) return Ok();
+  const AbsPath own = work ? origin.layout.root / "own_sources" : place;
+  PTPKG_TRY([[maybe_unused]] const source::SourceTree tree, source::Prepare(env, recipe, sources, own));
+  return work ? build::AddSources(env, own, place) : Ok();
+}
+
+Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const build::BuildInput& input,
+                                      const Inheritance& inheritance) {
+  PTPKG_TRY(const build::StagingBuild made, build::RunStaging(env, input, run.folder()));
+  graph::NodeResult result;
+  result.files.root = run.folder();
+  for (const AbsPath& file : {made.archives.prefix, made.archives.work}) {
+    PTPKG_TRY(TreeEntry entry, EntryOf(env, file));
+    result.files.entries.push_back(std::move(entry));
+  }
+  std::vector<std::string> forbidden = made.forbidden_paths;
+  forbidden.insert(forbidden.end(), inheritance.forbidden.begin(), inheritance.forbidden.end());
+  result.value = {{"root", made.archives.root},
+                  {"files", PathTexts(made.archives.files)},
+                  {"prefix", input.layout.PrefixPlaceholder()},
+                  {"forbidden", forbidden}};
+  return result;
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,48 @@
+#pragma once
+// Staging outputs in a plan: their results, and how builds take them up. Layer: pipeline.
+//
+// The build node of a staging output keeps prefix.tar and work.tar (build/staging.h), with the value
+// {"files": members of prefix.tar, "root": …, "prefix": …, "forbidden": […]}. The build node of an output
+// that inherits needs it as "staging".
+
+#include <string>
+#include <vector>
+
+#include "build/build.h"
+#include "graph/stage.h"
+#include "source/prepare.h"
+
+namespace ptpkg::pipeline {
+
+struct Inheritance {
+  std::optional<build::StagingArchives> archives = {};  ///< nullopt: the node inherits nothing.
+  std::vector<std::string> forbidden = {};  ///< What must be in no artifact made of the inherited files.
+};
+
+/// Of the need "staging". Errors: kInvalidInput for a result of another kind.
+Result<Inheritance> ReadInheritance(const graph::NodeRun& run);
+
+/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`), as far as its own
+/// script does not name them: an edit of one output's script builds no other again.
+Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
+                                      const std::vector<recipe::Recipe>& recipes,
+                                      const build::RecipeFolder& folder);
+
+/// What a source folder is made of.
+struct SourceOrigin {
+  const Inheritance& inheritance;
+  const build::WorkLayout& layout;
+};
+
+/// Leaves in layout.source the inherited work folder, as far as the recipe has a use for it (a script,
+/// licence files), and the sources of the recipe. Errors: those of source::Prepare and build::RestoreWork.
+Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                         const SourceOrigin& origin);
+
+/// Runs the build of a staging output; the result of its node.
+Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const build::BuildInput& input,
+                                      const Inheritance& inheritance);
+
+std::vector<std::string> PathTexts(const std::vector<RelPath>& paths);
+
+}  // namespace ptpkg::pipeline

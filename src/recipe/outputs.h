@@ -1,0 +1,31 @@
+#pragma once
+// The outputs of a recipe as recipes of their own. Layer: recipe.
+// Source: CEP 14 (outputs, what they take from the top level) and CEP 41 (staging outputs); where these leave
+// it open, as rattler-build merges.
+
+#include <vector>
+
+#include "recipe/document.h"
+
+namespace ptpkg::recipe {
+
+struct OutputDocument {
+  /// What Evaluate reads: the output's keys, and those of the top level that it takes. A staging output has
+  /// its name under `package` too.
+  Document document;
+  bool staging = false;
+  SourceSpan span = {};  ///< Of the item of `outputs`.
+};
+
+/// One for each item of `outputs`, in its order; of a recipe without `outputs`, the recipe itself.
+/// An output takes `context`, `recipe.version` and `extra`; of `about` and `build` each key that it does not
+/// have itself, mappings below them alike; `skip` holds when either holds. The script, the sources and the
+/// tests of the top level are not for one that inherits from a staging output; sources and tests come before
+/// its own. A staging output takes `context`, `recipe.version`, `extra` and the sources.
+std::vector<OutputDocument> OutputDocuments(const Document& document);
+
+/// `over` on top of `base`, both mappings: its keys win; where both have a mapping these are merged alike,
+/// but for `script` and `files`, whose keys belong together.
+Node MergeNodes(const Node& base, const Node& over);
+
+}  // namespace ptpkg::recipe
