@@ -316,13 +316,24 @@ class Executor {
           needs.emplace(role, need.result);
       }
     }
+    std::unique_ptr<Claim> claim;
     const auto run = [&](const AbsPath& folder) {
-      return stage.run(env, NodeRun(node, keys_[i], needs, folder));
+      return stage.run(env, NodeRun(node, keys_[i], needs, folder, claim.get()));
     };
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
+    if (stage.claim) {
+      PTPKG_TRY(claim, stage.claim(env, node, keys_[i]));
+      PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
+      if (made) {
+        claim->Kept();
+        made->idle = "another run has made it meanwhile";
+        return *std::move(made);
+      }
+    }
     PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run));
     stores_.history.Remember(node, keys_[i]);
+    if (claim) claim->Kept();
     return result;
   }
 

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "graph/plan.h"
 #include "model/staged_tree.h"
+#include "support/assert.h"
 #include "support/env.h"
 
 namespace ptpkg::graph {
@@ -18,15 +20,28 @@ struct NodeResult {
   Json value = Json::object();
   StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
   std::string key = {};   ///< Of the node.
-  std::string idle =
-      {};  ///< Why a node that runs each time had nothing to do, "no package changed"; else "".
+  std::string idle = {};  ///< Why a node that was started had nothing to do, "no package changed"; else "".
+};
+
+/// What one process alone holds while it makes a result: the folder in which a long build goes on where an
+/// earlier one was stopped.
+class Claim {
+ public:
+  Claim() = default;
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  virtual ~Claim() = default;  ///< Lets go; what it holds stays for the next run.
+  /// The result is in the store: what served to make it may go. Warns when it cannot.
+  virtual void Kept() = 0;
 };
 
 /// All that a running stage can see of its plan.
 class NodeRun {
  public:
-  NodeRun(const Node& node, const NodeKey& key, std::map<std::string, NodeResult> needs, AbsPath folder)
-      : node_(node), key_(key), needs_(std::move(needs)), folder_(std::move(folder)) {}
+  /// `claim`: of a stage that has one; borrowed.
+  NodeRun(const Node& node, const NodeKey& key, std::map<std::string, NodeResult> needs, AbsPath folder,
+          Claim* claim = nullptr)
+      : node_(node), key_(key), needs_(std::move(needs)), folder_(std::move(folder)), claim_(claim) {}
 
   [[nodiscard]] const std::string& subject() const { return node_.subject; }
   [[nodiscard]] const std::string& key() const { return key_.key; }
@@ -47,6 +62,11 @@ class NodeRun {
   [[nodiscard]] const std::map<std::string, NodeResult>& needs() const { return needs_; }
   /// Existing, empty and this run's own: the files of the result go here. "/nonexistent" for Keep::kNothing.
   [[nodiscard]] const AbsPath& folder() const { return folder_; }
+  /// What Stage::claim gave. REQUIRES: the stage has one.
+  [[nodiscard]] Claim& claim() const {
+    PTPKG_ASSERT(claim_ != nullptr);
+    return *claim_;
+  }
 
  private:
   [[nodiscard]] Error Lacks(std::string_view what, const std::string& name) const;
@@ -55,6 +75,7 @@ class NodeRun {
   const NodeKey& key_;
   std::map<std::string, NodeResult> needs_;
   AbsPath folder_;
+  Claim* claim_;
 };
 
 enum class Keep : std::uint8_t {
@@ -76,6 +97,10 @@ struct Stage {
   std::function<Result<NodeResult>(Env&, const NodeRun&)> run;
   /// Looks for a result of this key elsewhere than in the store (the output folder); empty: nowhere.
   std::function<Result<std::optional<NodeResult>>(Env&, const Node&, const std::string& key)> find = {};
+  /// Of a stage whose results are kept: called before `run`, and waits while another process holds the same
+  /// claim. The store is looked at again after it, so that a result is made once. The claim ends when the
+  /// result is in the store, or with the failure. Empty: two runs at once both make the result.
+  std::function<Result<std::unique_ptr<Claim>>(Env&, const Node&, const NodeKey&)> claim = {};
 };
 
 /// The stages of this program, by name.

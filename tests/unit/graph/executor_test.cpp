@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -131,6 +132,68 @@ TEST_F(ExecutorTest, AChangedInputRunsTheNodeAndWhatIsMadeOfIt) {
   EXPECT_EQ(outcomes[0].reason, "'text' changed");
   EXPECT_EQ(outcomes[1].reason, "'first' changed");
   EXPECT_EQ(outcomes[1].result.value["text"], "b+A");
+}
+
+/// Writes what happens to it into a list.
+class NotedClaim final : public Claim {
+ public:
+  explicit NotedClaim(std::vector<std::string>& events) : events_(events) { events_.emplace_back("claimed"); }
+  NotedClaim(const NotedClaim&) = delete;
+  NotedClaim& operator=(const NotedClaim&) = delete;
+  ~NotedClaim() override { events_.emplace_back("let go"); }
+  void Kept() override { events_.emplace_back("kept"); }
+
+ private:
+  std::vector<std::string>& events_;
+};
+
+TEST_F(ExecutorTest, AClaimEndsAfterItsResultIsKeptOrWithTheFailure) {
+  std::vector<std::string> events;
+  stages_.Add({.name = "hold",
+               .keep = Keep::kStore,
+               .run = [&](Env& env, const NodeRun& run) -> Result<NodeResult> {
+                 static_cast<void>(dynamic_cast<NotedClaim&>(run.claim()));
+                 events.emplace_back("ran");
+                 return RunMake(env, run);
+               },
+               .claim = [&](Env&, const Node&, const NodeKey& key) -> Result<std::unique_ptr<Claim>> {
+                 EXPECT_TRUE(key.digests.contains("text"));
+                 return std::unique_ptr<Claim>(std::make_unique<NotedClaim>(events));
+               }});
+  Node node = stages_.MakeNode("hold", "a");
+  node.inputs = {{"text", "a"}};
+  ASSERT_OK(Run({{node}}));
+  EXPECT_THAT(events, ElementsAre("claimed", "ran", "kept", "let go"));
+  events.clear();
+  ASSERT_OK(Run({{node}}));
+  EXPECT_THAT(events, ElementsAre());
+  node.inputs = {{"text", "fail"}};
+  ASSERT_OK_AND_ASSIGN(const auto failed, Run({{node}}));
+  EXPECT_EQ(failed[0].state, kFailed);
+  EXPECT_THAT(events, ElementsAre("claimed", "ran", "let go"));
+}
+
+TEST_F(ExecutorTest, WhatAnotherMadeWhileOneWaitedForTheClaimIsTaken) {
+  std::vector<std::string> events;
+  bool waits = false;
+  Node node;
+  stages_.Add({.name = "hold",
+               .keep = Keep::kStore,
+               .run = [&](Env& env, const NodeRun& run) { return RunMake(env, run); },
+               .claim = [&](Env&, const Node&, const NodeKey&) -> Result<std::unique_ptr<Claim>> {
+                 if (!std::exchange(waits, false))
+                   return std::unique_ptr<Claim>(std::make_unique<NotedClaim>(events));
+                 EXPECT_THAT(Run({{node}}), IsOk());  // another process, which had the claim
+                 return std::unique_ptr<Claim>(std::make_unique<NotedClaim>(events));
+               }});
+  node = stages_.MakeNode("hold", "a");
+  node.inputs = {{"text", "a"}};
+  waits = true;
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run({{node}}));
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(outcomes[0].reason, "another run has made it meanwhile");
+  EXPECT_EQ(outcomes[0].result.value["text"], "a");
+  EXPECT_THAT(events, ElementsAre("claimed", "kept", "let go", "claimed", "kept", "let go"));
 }
 
 TEST_F(ExecutorTest, ADamagedResultIsMadeAgain) {
