@@ -9,6 +9,8 @@
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
 #include "build/script.h"
+#include "build/stable_times.h"
+#include "build/work_state.h"
 
 namespace ptpkg::build {
 
@@ -137,11 +139,15 @@ class Builder {
   }
 
   Result<HostPrefix> MakeHost(const HostPlan& plan) {
+    // Times of files lag behind the clock: by a tick of the kernel, on some file systems by a second.
+    constexpr std::int64_t kLagNs = 1'000'000'000;
+    const std::int64_t began_ns = NowNs(env_) - kLagNs;
     host_input_.emplace(HostPrefixInput{
         .plan = plan, .layout = input_.layout, .unpack = input_.unpack, .log_file = input_.log_file});
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, *host_input_));
     for (const LocalPackage& package : input_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_CHECK(host.FinishPython());
+    PTPKG_CHECK(SetStableTimes(env_, input_.layout, began_ns), "while making the host prefix");
     return host;
   }
 

@@ -60,14 +60,14 @@ struct StagingBuild {
   std::vector<std::string> forbidden_paths;  ///< As above; those that have no name of the same length.
 };
 
-/// Makes the host prefix, runs the build script in the sources and returns what it added to the prefix.
-/// Where the path of the work folder has entered a file, it is replaced by a text of the same length
-/// that is the same for every folder, so that equal sources give equal bytes wherever they are built.
-/// Errors: kNotFound (all requirements that neither the packages nor the machine provide, with the command
-/// that installs them), kInvalidInput (an interpreter of another version than the variant's),
-/// kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput when the script
-/// added nothing to the prefix, unless the recipe allows it or has neither script nor source. The log stays
-/// in every case.
+/// `input.layout` but for the sources holds nothing yet. Makes the host prefix, runs the build script in the
+/// sources and returns what it added to the prefix. Where the path of the work folder has entered a file, it
+/// is replaced by a text of the same length that is the same for every folder, so that equal sources give
+/// equal bytes wherever they are built. Errors: kNotFound (all requirements that neither the packages nor the
+/// machine provide, with the command that installs them), kInvalidInput (an interpreter of another version
+/// than the variant's), kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput
+/// when the script added nothing to the prefix, unless the recipe allows it or has neither script nor source.
+/// The log stays in every case.
 /// What the recipe inherits lies in the prefix when the script starts, and counts as added by it, but for
 /// files that a host package has too.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);

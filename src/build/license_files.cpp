@@ -27,9 +27,12 @@ class LicenseFinder {
  public:
   explicit LicenseFinder(Env& env) : env_(env) {}
 
-  /// Lists the files below `root`, once.
-  Result<void> List(const AbsPath& root) {
+  /// Lists the files below `root`, once: those that `record` holds, if it is not null.
+  Result<void> List(const AbsPath& root, const SourceRecord* record = nullptr) {
     PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, root, {.skip_git = true}));
+    if (record != nullptr) {
+      std::erase_if(entries, [&](const source::WalkEntry& entry) { return !record->Holds(entry.path); });
+    }
     places_.push_back({root, std::move(entries)});
     return Ok();
   }
@@ -104,10 +107,10 @@ class LicenseFinder {
 }  // namespace
 
 Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
-                                               const AbsPath& source_root) {
+                                               const AbsPath& source_root, const SourceRecord* record) {
   if (recipe.about.license_files.empty()) return std::vector<KeptFile>();
   LicenseFinder finder(env);
-  PTPKG_CHECK(finder.List(source_root), "while looking for licence files");
+  PTPKG_CHECK(finder.List(source_root, record), "while looking for licence files");
   PTPKG_CHECK(finder.List(recipe.recipe_dir), "while looking for licence files");
   for (const std::string& glob : recipe.about.license_files) PTPKG_CHECK(finder.Take(glob));
   return std::move(finder).Finish();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "build/source_record.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
 #include "support/hash.h"
@@ -22,7 +23,9 @@ struct KeptFile {
 /// the name of a folder means all below it. Sorted by name, without repetitions. To be called as soon as the
 /// sources are there: it takes no build to see that a file is missing. Errors: kNotFound for a glob without a
 /// match (hint: files that look like licences), kInvalidInput for a file above 16 MiB, kIo, kCancelled.
+/// `record`: below `source_root` only what it holds counts, not what an earlier script has made there.
 Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
-                                               const AbsPath& source_root);
+                                               const AbsPath& source_root,
+                                               const SourceRecord* record = nullptr);
 
 }  // namespace ptpkg::build

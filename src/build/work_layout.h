@@ -31,9 +31,9 @@ struct WorkLayout {
 /// copied. Errors: kInvalidInput naming the character.
 Result<void> CheckWorkFolder(const AbsPath& work_dir);
 
-/// Makes the folders (all but `source` and `recipe_copy`) below the existing, empty folder `work_dir`.
-/// A work folder with a path so long that the lengths cannot be kept is allowed, with a warning that its
-/// results differ from those made elsewhere. Errors: CheckWorkFolder's, kIo.
+/// Makes the folders (all but `source` and `recipe_copy`) below the existing folder `work_dir`, where they
+/// are missing. A work folder with a path so long that the lengths cannot be kept is allowed, with a warning
+/// that its results differ from those made elsewhere. Errors: CheckWorkFolder's, kIo.
 Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir);
 
 /// Path of conda's placeholder prefix: 255 characters (conda-build config.py DEFAULT_PREFIX_LENGTH).

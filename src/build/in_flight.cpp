@@ -1,0 +1,97 @@
+#include "build/in_flight.h"
+
+#include <algorithm>
+#include <set>
+
+#include "build/cut_object.h"
+#include "build/work_state.h"
+
+namespace ptpkg::build {
+
+namespace {
+
+constexpr std::string_view kNinjaLog = ".ninja_log";
+
+bool IsNinjasOwn(std::string_view name) { return name == kNinjaLog || name == ".ninja_deps"; }
+bool IsMakefile(std::string_view name) {
+  return name == "Makefile" || name == "makefile" || name == "GNUmakefile";
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+class InFlightFinder {
+ public:
+  InFlightFinder(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                 const SourceRecord& sources)
+      : env_(env), root_(root), files_(files), sources_(sources) {
+    for (const source::WalkEntry& file : files) {
+      if (file.path.Name() == kNinjaLog) ninja_.insert(file.path.ParentText());
+      if (IsMakefile(file.path.Name())) make_.insert(file.path.ParentText());
+    }
+  }
+
+  Result<InFlight> Run(EndKind end) {
+    const std::chrono::nanoseconds window = end == EndKind::kMachine ? kMachineWindow : kProcessesWindow;
+    const std::int64_t begin = LastWrite() - window.count();
+    InFlight found;
+    for (const source::WalkEntry& file : files_) {
+      PTPKG_CHECK(env_.cancel.Check());
+      if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
+      const bool late = file.stat.mtime_ns >= begin;
+      if (sources_.Holds(file.path)) {
+        if (late && sources_.IsChanged(file)) found.sources.push_back(file.path);
+        continue;
+      }
+      bool in_flight = late && (end == EndKind::kMachine || !IsNinjas(file.path.ParentText()));
+      if (!in_flight) {
+        PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, (file.stat.mode & 0100U) != 0));
+      }
+      if (in_flight) found.outputs.push_back(file.path);
+    }
+    return found;
+  }
+
+ private:
+  /// A time in the future says nothing about the last write, and such a file counts as in flight.
+  [[nodiscard]] std::int64_t LastWrite() const {
+    const std::int64_t now = NowNs(env_);
+    std::int64_t last = 0;
+    for (const source::WalkEntry& file : files_) {
+      const bool own =
+          file.stat.kind == FileKind::kRegular && (!sources_.Holds(file.path) || sources_.IsChanged(file));
+      if (own && file.stat.mtime_ns <= now) last = std::max(last, file.stat.mtime_ns);
+    }
+    return last;
+  }
+
+  /// Whether files of `folder` are ninja's business. A make that ninja started (ExternalProject) trusts
+  /// whatever is newer than its sources.
+  [[nodiscard]] bool IsNinjas(std::string folder) const {
+    if (ninja_.empty()) return false;
+    while (true) {
+      if (make_.contains(folder)) return false;
+      if (ninja_.contains(folder)) return true;
+      if (folder.empty()) return false;
+      folder = FolderOf(folder);
+    }
+  }
+
+  Env& env_;
+  const AbsPath& root_;
+  const std::vector<source::WalkEntry>& files_;
+  const SourceRecord& sources_;
+  std::set<std::string> ninja_;  // folders with a log of ninja
+  std::set<std::string> make_;   // with a Makefile
+};
+
+}  // namespace
+
+Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                              const SourceRecord& sources, EndKind end) {
+  return InFlightFinder(env, root, files, sources).Run(end);
+}
+
+}  // namespace ptpkg::build

@@ -1,0 +1,36 @@
+#pragma once
+// Files that a build was writing when it was stopped. Layer: build.
+// docs/decisions/0012-resuming-a-build.md derives the rule; Ninja's manual, "The Ninja log"; GNU make's
+// manual, "Interrupting or Killing make".
+
+#include <chrono>
+#include <vector>
+
+#include "build/source_record.h"
+
+namespace ptpkg::build {
+
+/// The script and what it had started ended one way or another, or the machine went down.
+enum class EndKind : std::uint8_t { kProcesses, kMachine };
+
+/// How far before the last write a file may have been in the hands of a command that did not end. A second
+/// command on an output (objcopy, strip, mv) takes less than 10 s, and at most that much work is done again.
+inline constexpr std::chrono::seconds kProcessesWindow{10};
+/// What was written before a power loss may be empty or zero: the kernel writes it out after 30 s at the
+/// latest (dirty_expire_centisecs) and looks each 5 s; some disks take longer.
+inline constexpr std::chrono::seconds kMachineWindow{60};
+
+struct InFlight {
+  std::vector<RelPath> outputs;  ///< Files that the build made: to be removed.
+  std::vector<RelPath> sources;  ///< Files of the sources: the folder cannot be gone on in.
+};
+
+/// `files`: what lies below `root`, where `sources` were prepared. An output is in flight if it was written
+/// within the window before the last write of all, or if IsCutObject. A source is in flight if the build has
+/// changed it within the window. With kProcesses, outputs below a ".ninja_log" with no Makefile in between
+/// are judged by IsCutObject alone: ninja knows which of its commands ended, and does the others again.
+/// Ninja's own logs are never in flight: it repairs them.
+Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                              const SourceRecord& sources, EndKind end);
+
+}  // namespace ptpkg::build

@@ -1,0 +1,39 @@
+#pragma once
+// Which files source::Prepare made, and what a build has changed of them since. Layer: build.
+
+#include <map>
+#include <string>
+
+#include "source/walk.h"
+#include "support/env.h"
+
+namespace ptpkg::build {
+
+class SourceRecord {
+ public:
+  /// What lies below `root` now.
+  static Result<SourceRecord> Take(Env& env, const AbsPath& root);
+  /// Errors: kNotFound, kCorrupt, kIo.
+  static Result<SourceRecord> Read(Env& env, const AbsPath& file);
+  Result<void> Write(Fs& fs, const AbsPath& file) const;
+
+  [[nodiscard]] bool Holds(const RelPath& path) const { return files_.contains(path); }
+  /// True if `now` is not as it was when it was recorded, by kind, size and time. REQUIRES: Holds(its path).
+  [[nodiscard]] bool IsChanged(const source::WalkEntry& now) const;
+
+  /// Every recorded file that is not as it was, with the digest of what it holds now: of a file its bytes,
+  /// of a link its target; "" of one that is missing. `now`: what lies below `root`.
+  Result<std::map<RelPath, std::string>> Changes(Env& env, const AbsPath& root,
+                                                 const std::vector<source::WalkEntry>& now) const;
+
+ private:
+  struct File {
+    FileKind kind = FileKind::kRegular;
+    std::uint64_t size_bytes = 0;
+    std::int64_t mtime_ns = 0;
+  };
+
+  std::map<RelPath, File> files_;
+};
+
+}  // namespace ptpkg::build
