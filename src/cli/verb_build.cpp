@@ -39,6 +39,7 @@ struct BuildFlags {
   bool explain = false;
   bool keep_work = false;
   bool force = false;
+  bool fresh = false;
   bool dry_run = false;
   bool plan = false;
   std::string test = "run";
@@ -97,6 +98,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const Bu
   PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
   request.force = flags.force;
   request.keep_work = flags.keep_work;
+  request.fresh = flags.fresh;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
   return request;
@@ -204,8 +206,8 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 7> kOfRecipes = {"--variants",   "--select",    "--source", "--env",
-                                                        "--python-exe", "--conda-exe", "--test"};
+constexpr std::array<std::string_view, 8> kOfRecipes = {"--variants",   "--select",    "--source", "--env",
+                                                        "--python-exe", "--conda-exe", "--test",   "--fresh"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -295,6 +297,9 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
        .target = &flags.conda_exe},
       {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
       {.names = "--keep-work", .help = "Keep the work folders", .target = &flags.keep_work},
+      {.names = "--fresh",
+       .help = "Build from the beginning, also where an interrupted run could be gone on with",
+       .target = &flags.fresh},
       {.names = "--force",
        .help = "Replace artifacts in the output folder that ptpkg did not make",
        .target = &flags.force},

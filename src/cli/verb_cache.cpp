@@ -70,6 +70,7 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
                        item.key.substr(0, kShortKey));
   }
   if (item.kind == CacheKind::kDownload && !item.subject.empty()) return item.subject;
+  if (item.kind == CacheKind::kWork) return fmt::format("{} {}", item.subject, item.path.Name());
   const auto below = item.path.RelativeTo(cache);
   return below ? below->str() : item.path.str();
 }
@@ -77,6 +78,7 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
 std::string_view Remark(const CacheItem& item) {
   if (item.state == pipeline::CacheState::kInUse) return "in use";
   if (item.state == pipeline::CacheState::kUnknown) return "no locks here";
+  if (item.kind == CacheKind::kWork) return "to be gone on with";
   return item.kind == CacheKind::kScratch ? "left behind" : "";
 }
 

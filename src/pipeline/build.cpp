@@ -334,6 +334,8 @@ class BuildPlanner {
     if (request_.keep_work) node.options.emplace("keep-work", "");
     if (recipe.ptpkg.memory_per_job > 0)
       node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
+    if (request_.fresh) node.options.emplace("fresh", "");
+    if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
     return Add(std::move(node));
   }
 

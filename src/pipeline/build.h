@@ -27,6 +27,7 @@ struct BuildRequest {
   build::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;             ///< Replace artifacts that ptpkg did not make.
   bool keep_work = false;         ///< Leave the work folder of each node that has one, and say where it is.
+  bool fresh = false;             ///< Builds start anew, though an interrupted run has left something.
   bool dry_run = false;           ///< Report which stages would run; write nothing.
   bool test = true;               ///< Run the recipes' tests; false is told loudly.
 };

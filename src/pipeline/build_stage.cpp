@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 
 #include "build/license_files.h"
+#include "build/resume.h"
+#include "pipeline/build_folder.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/stages.h"
-#include "pipeline/work_folder.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
+#include "support/plural.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
@@ -24,7 +26,8 @@ constexpr int kBuildVersion = 3;
 
 class BuildRun {
  public:
-  BuildRun(Env& env, const NodeRun& run) : env_(env), run_(run) {}
+  BuildRun(Env& env, const NodeRun& run)
+      : env_(env), run_(run), work_(dynamic_cast<BuildFolder&>(run.claim())) {}
 
   Result<NodeResult> Run() {
     PTPKG_TRY(const Json encoded, run_.Input("recipe"));
@@ -37,21 +40,19 @@ class BuildRun {
     PTPKG_CHECK(CompareHost(env_, run_, host));
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
 
-    PTPKG_TRY(WorkFolder work, WorkFolder::Create(env_, run_));
-    auto made = MakeIn(work.path(), native.recipe, sources,
-                       {.recipe = native.recipe,
-                        .subject = run_.subject(),
-                        .packages = packages.packages,
-                        .unpack = UnpackInto,
-                        .host_env = request.host_env,
-                        .options = request.options,
-                        .wheels = request.given,
-                        .offline = request.offline,
-                        .mentioned = native.mentioned,
-                        .recipe_folder = folder,
-                        .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});
-    const Result<void> finished = std::move(work).Finish();
-    if (made) PTPKG_CHECK(finished);  // else why it failed counts
+    auto made = MakeOrStartAnew(native.recipe, sources,
+                                {.recipe = native.recipe,
+                                 .subject = run_.subject(),
+                                 .packages = packages.packages,
+                                 .unpack = UnpackInto,
+                                 .host_env = request.host_env,
+                                 .options = request.options,
+                                 .wheels = request.given,
+                                 .offline = request.offline,
+                                 .mentioned = native.mentioned,
+                                 .recipe_folder = folder,
+                                 .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});
+    if (!made) work_.Failed();
     return made;
   }
 
@@ -64,25 +65,79 @@ class BuildRun {
     return options;
   }
 
-  Result<NodeResult> MakeIn(const AbsPath& work, const recipe::Recipe& recipe,
-                            const source::SourceOptions& sources, build::BuildInput input) {
-    PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work));
+  Result<NodeResult> MakeOrStartAnew(const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                                     const build::BuildInput& input) {
+    PTPKG_TRY(std::optional<NodeResult> made, MakeOnce(recipe, sources, input));
+    if (!made) {
+      PTPKG_CHECK(work_.StartAnew());
+      PTPKG_CHECK(RemoveTree(env_.fs, run_.folder() / "licenses"));
+      PTPKG_TRY(made, MakeOnce(recipe, sources, input));
+    }
+    PTPKG_ASSERT(made.has_value());  // what starts anew has nothing to disagree with
+    return *std::move(made);
+  }
+
+  /// nullopt: the run went on in what another had left, and cannot trust what came of it.
+  Result<std::optional<NodeResult>> MakeOnce(const recipe::Recipe& recipe,
+                                             const source::SourceOptions& sources, build::BuildInput input) {
+    PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work_.path()));
+    PTPKG_CHECK(build::AwaitEarlierScript(env_, input.layout));
+    PTPKG_CHECK(build::EmptyAllButSource(env_, input.layout));
     PTPKG_TRY(input.log_file, run_.Place("log"));
-    PTPKG_TRY(Inheritance inheritance, ReadInheritance(run_));
-    PTPKG_CHECK(MakeSources(env_, recipe, sources, {inheritance, input.layout}));
+    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run_));
+    PTPKG_TRY(const build::LeftSources left,
+              PrepareOrTakeSources(recipe, sources, {inheritance, input.layout}));
     input.inherited = inheritance.archives;
     input.source_root = input.layout.source;
-    if (recipe.staging) return MakeStaging(env_, run_, input, inheritance);
-    // Before the script, which may run for hours.
-    PTPKG_TRY(const std::vector<build::KeptFile> licenses,
-              build::FindLicenseFiles(env_, recipe, input.source_root));
-    PTPKG_TRY(const StagedTree kept, KeepLicenses(licenses));
-    PTPKG_TRY(const build::StagedBuild staged, build::Run(env_, input));
-    PTPKG_CHECK(MoveTree(staged.tree.root, run_.folder() / "tree", staged.tree));
+    StagedTree kept{.root = run_.folder()};
+    if (!recipe.staging) {
+      // Before the script, which may run for hours.
+      PTPKG_TRY(const std::vector<build::KeptFile> licenses,
+                build::FindLicenseFiles(env_, recipe, input.source_root, &left.record));
+      PTPKG_TRY(kept, KeepLicenses(licenses));
+    }
+    PTPKG_CHECK(work_.Reach(build::WorkPhase::kScript));
+    Result<Made> made = RunScript(input, inheritance);
+    // The script ended well, or has not begun: nothing is half-written, and the mistake costs no compilation.
+    if (!made && made.error().code() == ErrorCode::kInvalidInput) {
+      PTPKG_CHECK(work_.Reach(build::WorkPhase::kInstalled));
+    }
+    if (!made) return left.script_ran ? WentOn(std::move(made).error()) : std::move(made).error();
+    PTPKG_TRY(const auto other, build::FirstOtherChange(env_, input.source_root, left));
+    if (other) {
+      env_.reporter.Warn(
+          fmt::format("the script of '{}' changes '{}' of its sources in another way when it runs again: the "
+                      "build starts anew; with extra.ptpkg.resume: false it always does",
+                      run_.subject(), other->str()));
+      return std::optional<NodeResult>();
+    }
+    // Should the result not fit on the disk, nothing is compiled again.
+    PTPKG_CHECK(work_.Reach(build::WorkPhase::kInstalled));
+    if (!made->staged) return std::optional(std::move(made->staging));
+    PTPKG_CHECK(MoveTree(made->staged->tree.root, run_.folder() / "tree", made->staged->tree));
+    return std::optional(ResultOf(*made->staged, kept, inheritance));
+  }
 
+  /// What a script has made.
+  struct Made {
+    NodeResult staging = {};                          ///< Of a staging output;
+    std::optional<build::StagedBuild> staged = {};  ///< of a package.
+  };
+  Result<Made> RunScript(const build::BuildInput& input, const Inheritance& inheritance) {
+    Made made;
+    if (input.recipe.staging) {
+      PTPKG_TRY(made.staging, MakeStaging(env_, run_, input, inheritance));
+    } else {
+      PTPKG_TRY(made.staged, build::Run(env_, input));
+    }
+    return made;
+  }
+
+  NodeResult ResultOf(const build::StagedBuild& staged, const StagedTree& licenses,
+                      const Inheritance& inheritance) {
     NodeResult result;
     result.files.root = run_.folder();
-    result.files.entries = kept.entries;
+    result.files.entries = licenses.entries;
     for (TreeEntry entry : staged.tree.entries) {
       entry.path = RelPath::Literal("tree") / entry.path;
       result.files.entries.push_back(std::move(entry));
@@ -93,6 +148,48 @@ class BuildRun {
         {"prefix", staged.prefix}, {"python_version", staged.python_version}, {"forbidden", forbidden}};
     if (!staged.wheel_only.empty()) result.value["wheel only"] = PathTexts(staged.wheel_only);
     return result;
+  }
+
+  /// The sources as an earlier run has left them, or else new ones.
+  Result<build::LeftSources> PrepareOrTakeSources(const recipe::Recipe& recipe,
+                                                  const source::SourceOptions& sources,
+                                                  const SourceOrigin& origin) {
+    const build::WorkLayout& layout = origin.layout;
+    PTPKG_TRY(build::LeftFolder left, build::TakeLeftSources(env_, layout, work_.record(), work_.left()));
+    if (left.sources) {
+      if (left.sources->script_ran) TellOfGoingOn(*left.sources);
+      return *std::move(left.sources);
+    }
+    if (!left.why_not.empty()) {
+      env_.reporter.Warn(
+          fmt::format("'{}' starts anew: the work folder of an interrupted run cannot be used: {}",
+                      run_.subject(), left.why_not));
+      PTPKG_CHECK(work_.Reach(build::WorkPhase::kStarted));
+    }
+    PTPKG_CHECK(RemoveTree(env_.fs, layout.source));
+    PTPKG_CHECK(MakeSources(env_, recipe, sources, origin));
+    PTPKG_TRY(build::SourceRecord record, build::SourceRecord::Take(env_, layout.source));
+    PTPKG_CHECK(record.Write(env_.fs, work_.record()));
+    PTPKG_CHECK(work_.Reach(build::WorkPhase::kPrepared));
+    return build::LeftSources{.record = std::move(record)};
+  }
+
+  void TellOfGoingOn(const build::LeftSources& left) {
+    const std::string removed = left.removed_outputs == 0
+                                    ? ""
+                                    : fmt::format("; what may be half-written is made again ({})",
+                                                  Plural(left.removed_outputs, "file"));
+    env_.reporter.Note(
+        fmt::format("'{}' goes on where an interrupted run was ended{}", run_.subject(), removed));
+  }
+
+  /// `error` of a script that ran in what another run had left: that may be the reason.
+  static Error WentOn(Error error) {
+    if (error.code() != ErrorCode::kCommandFailed && error.code() != ErrorCode::kInvalidInput) return error;
+    const std::string hint = fmt::format(
+        "{}{}this run went on where an interrupted one was ended; --fresh starts from the beginning",
+        error.hint(), error.hint().empty() ? "" : "; ");
+    return std::move(error).WithHint(hint);
   }
 
   /// Copies them into the result as files: a licence text need not be UTF-8.
@@ -130,6 +227,7 @@ class BuildRun {
 
   Env& env_;
   const NodeRun& run_;
+  BuildFolder& work_;
 };
 
 }  // namespace
@@ -139,7 +237,8 @@ void AddBuildStage(graph::StageTable& stages) {
               .version = kBuildVersion,
               .keep = graph::Keep::kStore,
               .parallel = true,
-              .run = [](Env& env, const NodeRun& run) { return BuildRun(env, run).Run(); }});
+              .run = [](Env& env, const NodeRun& run) { return BuildRun(env, run).Run(); },
+              .claim = BuildFolder::Take});
 }
 
 }  // namespace ptpkg::pipeline

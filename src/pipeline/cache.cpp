@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "build/work_state.h"
 #include "support/held_file.h"
 #include "support/json.h"
 #include "support/lease.h"
@@ -126,7 +127,12 @@ class CacheLister {
     scratch_parents_.insert(parent);
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, parent));
     for (const std::string& name : names) {
-      PTPKG_CHECK(AddFolder(CacheItem{.kind = CacheKind::kKept, .path = parent / name}));
+      CacheItem item{.kind = CacheKind::kKept, .path = parent / name};
+      if (const auto state = build::ReadWorkState(env_.fs, item.path)) {
+        item.kind = CacheKind::kWork;
+        item.subject = state->subject;
+      }
+      PTPKG_CHECK(AddFolder(std::move(item)));
     }
     return Ok();
   }
@@ -163,8 +169,11 @@ class CacheLister {
   Result<void> Measure(CacheItem item) {
     PTPKG_CHECK(env_.cancel.Check());
     const bool leased = item.kind == CacheKind::kResult || item.kind == CacheKind::kDownload;
-    auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName) : env_.fs.Lstat(item.path);
-    if (!stat && leased && IsGone(stat.error())) stat = env_.fs.Lstat(item.path);
+    const bool work = item.kind == CacheKind::kWork;
+    auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
+                : work ? env_.fs.Lstat(item.path / "state.json")
+                       : env_.fs.Lstat(item.path);
+    if (!stat && (leased || work) && IsGone(stat.error())) stat = env_.fs.Lstat(item.path);
     if (!stat) return IsGone(stat.error()) ? Ok() : Result<void>(stat.error());
     item.last_use_ns = stat->mtime_ns;
     PTPKG_TRY(item.size_bytes, SizeOf(item));
@@ -257,6 +266,8 @@ std::string_view CacheKindName(CacheKind kind) {
       return "download";
     case CacheKind::kAnswer:
       return "answer";
+    case CacheKind::kWork:
+      return "work";
     case CacheKind::kKept:
       return "kept";
     case CacheKind::kScratch:

@@ -5,8 +5,9 @@
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
 //   downloads/<sha256>/<name>       sources, and wheels of the Python index
 //   wheels/<key>/pins.json          answers of the Python index (build/wheel_index.h): a few kB each
+//   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
 //   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
-//                                   work/ without a scratch name
+//                                   work/ under another name
 //   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
 
 #include <chrono>
@@ -23,6 +24,7 @@ enum class CacheKind : std::uint8_t {
   kResult,
   kDownload,
   kAnswer,
+  kWork,
   kKept,
   kScratch,
   kOther,  ///< Not ptpkg's, or records: listed, and never removed.
@@ -41,10 +43,12 @@ struct CacheItem {
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string stage = {};  ///< Of results.
   std::string key = {};    ///< Of results and answers: 64 hex digits. Of downloads: the sha256.
-  std::string subject =
-      {};  ///< Of results: what it was last made for, "" if no record says. Of downloads: the file.
+  /// Of results: what it was last made for, "" if no record says. Of work: what is built. Of downloads: the
+  /// file.
+  std::string subject = {};
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
-  /// Unix time. A result or a download: when a run last took it; else the last change.
+  /// Unix time. A result or a download: when a run last took it. Work: when it was last gone on with. Else
+  /// the last change.
   std::int64_t last_use_ns = 0;
 };
 
@@ -54,8 +58,8 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, downloads, answers and kept folders together fit this
-  /// size.
+  /// Removes the least recently used until results, downloads, answers, work and kept folders together fit
+  /// this size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
 };
@@ -68,13 +72,13 @@ struct CacheCleanOutcome {
   std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
 };
 
-/// Removes results, downloads, answers and kept folders that nobody holds: all of them, or those that the
+/// Removes results, downloads, answers, work and kept folders that nobody holds: all of them, or those that the
 /// request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time
 /// either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
 /// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
-/// "result", "download", "answer", "kept", "scratch", "other".
+/// "result", "download", "answer", "work", "kept", "scratch", "other".
 std::string_view CacheKindName(CacheKind kind);
 /// "free", "in_use", "unknown", "foreign".
 std::string_view CacheStateName(CacheState state);

@@ -83,6 +83,7 @@ Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::S
   if (work) PTPKG_CHECK(build::RestoreWork(env, *archives, origin.layout));
   if (work && recipe.sources.empty() && sources.overrides.empty()) return Ok();
   const AbsPath own = work ? origin.layout.root / "own_sources" : place;
+  PTPKG_CHECK(RemoveTree(env.fs, own));  // of an interrupted run
   PTPKG_TRY([[maybe_unused]] const source::SourceTree tree, source::Prepare(env, recipe, sources, own));
   return work ? build::AddSources(env, own, place) : Ok();
 }

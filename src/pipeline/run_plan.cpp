@@ -5,6 +5,7 @@
 
 #include "graph/executor.h"
 #include "model/finding_json.h"
+#include "pipeline/build_folder.h"
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
 #include "publish/output_folder.h"
@@ -36,6 +37,8 @@ class Kept {
     PTPKG_CHECK(staging_.RemoveAbandoned());
     PTPKG_CHECK(history_.RemoveAbandoned());
     PTPKG_CHECK(ptpkg::RemoveAbandoned(env_, env_.cache_dir / "work"));
+    PTPKG_CHECK(
+        SweepBuildFolders(env_, [this](const std::string& key) { return cache_.Holds("build", key); }));
     return ptpkg::RemoveAbandoned(env_, env_.cache_dir);
   }
 

@@ -36,16 +36,19 @@ Result<void> SplitLinks(Env& env, const AbsPath& folder) {
 
 }  // namespace
 
+Result<void> KeepFolder(Env& env, const AbsPath& folder, const std::string& subject, const std::string& key) {
+  const AbsPath kept = env.cache_dir / "kept" / fmt::format("{}-{}", subject, key.substr(0, 12));
+  PTPKG_CHECK(env.fs.MakeDirs(kept.Parent()));
+  PTPKG_CHECK(RemoveTree(env.fs, kept));
+  PTPKG_CHECK(SplitLinks(env, folder), "while keeping the work folder");
+  PTPKG_CHECK(env.fs.Rename(folder, kept), "while keeping the work folder");
+  env.reporter.Note(fmt::format("work folder kept: '{}'", kept.str()));
+  return Ok();
+}
+
 Result<void> WorkFolder::Finish() && {
   if (!run_->Has("keep-work")) return Ok();
-  const AbsPath kept =
-      env_->cache_dir / "kept" / fmt::format("{}-{}", run_->subject(), run_->key().substr(0, 12));
-  PTPKG_CHECK(env_->fs.MakeDirs(kept.Parent()));
-  PTPKG_CHECK(RemoveTree(env_->fs, kept));
-  PTPKG_CHECK(SplitLinks(*env_, path()), "while keeping the work folder");
-  PTPKG_CHECK(std::move(folder_).MoveTo(kept), "while keeping the work folder");
-  env_->reporter.Note(fmt::format("work folder kept: '{}'", kept.str()));
-  return Ok();
+  return KeepFolder(*env_, path(), run_->subject(), run_->key());
 }
 
 }  // namespace ptpkg::pipeline

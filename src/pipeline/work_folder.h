@@ -1,5 +1,5 @@
 #pragma once
-// Scratch folders of running nodes, below the cache. Layer: pipeline.
+// Scratch folders of running nodes, below the cache; those of builds are in build_folder.h. Layer: pipeline.
 
 #include "graph/stage.h"
 #include "support/atomic_file.h"
@@ -26,5 +26,9 @@ class WorkFolder {
   const graph::NodeRun* run_;
   TempDir folder_;
 };
+
+/// Moves `folder` to <cache>/kept/<subject>-<first 12 digits of the key>, in place of one of an earlier run;
+/// a note says so. Files that have another name elsewhere get bytes of their own first.
+Result<void> KeepFolder(Env& env, const AbsPath& folder, const std::string& subject, const std::string& key);
 
 }  // namespace ptpkg::pipeline

@@ -146,6 +146,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   }
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
   PTPKG_TRY(extra.memory_per_job, ReadMemoryPerJob(reader, section->Find("memory_per_job")));
+  PTPKG_TRY(extra.resume, reader.BoolOf(section, "resume", true));
   return extra;
 }
 

@@ -39,7 +39,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, bui
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
                                    wheel_requires, wheel_exclude, allow_unresolved, device_code, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
-                                   wheel_exclude, system_packages, allow_unresolved, device_code, allow_empty)
+                                   wheel_exclude, system_packages, allow_unresolved, device_code, allow_empty,
+                                   resume)
 
 namespace {
 

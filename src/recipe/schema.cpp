@@ -203,7 +203,9 @@ constexpr Rule kPtpkgOutput[] = {
     {"system_packages", Shape::kTexts},
     {"allow_unresolved", Shape::kTexts},
     {"allow_empty"},
+    {"resume"},
     {"memory_per_job"},
+    {"resume"},
     {"device_code", Shape::kTexts},
 };
 constexpr Rule kPtpkg[] = {
@@ -213,6 +215,7 @@ constexpr Rule kPtpkg[] = {
     {"system_packages", Shape::kTexts},
     {"allow_unresolved", Shape::kTexts},
     {"allow_empty"},
+    {"resume"},
     {"memory_per_job"},
     {"device_code", Shape::kTexts},
     {"outputs", Shape::kNamedMappings, kPtpkgOutput},

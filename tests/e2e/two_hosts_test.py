@@ -94,7 +94,7 @@ class TwoHosts(harness.Case):
         return first, second
 
     def scratch_items(self):
-        return [item for item in self.ptpkg_json("cache")["items"] if item["kind"] == "scratch"]
+        return [item for item in self.ptpkg_json("cache")["items"] if item["kind"] in ("scratch", "work")]
 
     def logs(self):
         return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in sorted(self.scratch.glob("log-*")))
@@ -115,6 +115,8 @@ class TwoHosts(harness.Case):
         self.finish(*first)
         self.finish(*second)
         self.assertEqual(harness.artifacts(first[1]), harness.artifacts(second[1]))
+        self.assertEqual(self.await_scripts(1), 1, "one build serves both")
+        self.assertIn("is being built by another run; waiting for it", (self.scratch / "log-b").read_text())
         self.assert_one_cleaning_leaves_nothing()
 
     def test_one_is_killed_the_other_finishes_and_one_cleaning_leaves_nothing(self):
@@ -135,6 +137,7 @@ class TwoHosts(harness.Case):
             self.assertLess(time.monotonic(), deadline, self.scratch_items())
             time.sleep(0.05)
         self.finish(*self.start("c"))
+        self.assertIn("goes on where an interrupted run was ended", (self.scratch / "log-c").read_text())
         self.assert_one_cleaning_leaves_nothing()
 
 

@@ -164,6 +164,7 @@ const std::vector<Row> kRows = {
      "recipe: {name: r, version: \"1\"}\noutputs: [{package: {name: toy}}]\n"
      "extra: {ptpkg: {outputs: {toy: {formats: wheel}}}}\n",
      "wheel no check/conda no conda", kOne},
+    {"extra.ptpkg.resume", "extra: {ptpkg: {resume: false}}\n", ""},  // how it is built, not what
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
     {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
 };

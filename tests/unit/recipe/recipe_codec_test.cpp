@@ -41,7 +41,7 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 10);
+static_assert(CountFields<PtpkgExtra>() == 12);
 static_assert(CountFields<CondaOutput>() == 20);
 static_assert(CountFields<WheelOutput>() == 9);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
@@ -114,6 +114,7 @@ Recipe Filled() {
   recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
   recipe.ptpkg.device_code = {"9.0"};
   recipe.ptpkg.allow_empty = true;
+  recipe.ptpkg.resume = false;
   recipe.subdir = "noarch";
   recipe.staging = true;
   return recipe;

@@ -1,0 +1,246 @@
+#include "pipeline/build_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "pipeline/work_folder.h"
+#include "support/hash.h"
+#include "support/held_file.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using build::WorkPhase;
+
+// Short: TMPDIR lies below it, and a socket's path has 107 characters.
+constexpr std::size_t kNameLength = 16;
+constexpr std::chrono::milliseconds kTurn{100};
+// `ptpkg cache` and a sweep hold a lease for a few system calls.
+constexpr int kTurnsBeforeTold = 5;
+// Each is lost only to a run that has just removed the folder.
+constexpr int kFolderAttempts = 100;
+
+/// What a build reads after its script alone.
+bool IsLate(std::string_view input) {
+  constexpr std::array<std::string_view, 5> kLate = {"recipe.files_include", "recipe.files_exclude",
+                                                     "recipe.python_entry_points", "recipe.about",
+                                                     "recipe.ptpkg"};
+  return std::find(kLate.begin(), kLate.end(), input) != kLate.end();
+}
+
+std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
+  KeyHasher hasher;
+  hasher.Add("stage", node.stage);
+  for (const auto& [input, digest] : key.digests) {
+    if (!IsLate(input)) hasher.Add(input, digest);
+  }
+  return hasher.Finish().Hex().substr(0, kNameLength);
+}
+
+AbsPath WorkRoot(const Env& env) { return env.cache_dir / "work"; }
+
+/// Names in <cache>/work that are those of build folders.
+Result<std::vector<std::string>> FolderNames(Env& env) {
+  auto names = env.fs.ListDir(WorkRoot(env));
+  if (!names && names.error().code() == ErrorCode::kNotFound) return std::vector<std::string>();
+  if (!names) return names;
+  std::erase_if(*names, [](const std::string& name) {
+    return name.size() != kNameLength || name.find_first_not_of("0123456789abcdef") != std::string::npos;
+  });
+  return names;
+}
+
+/// Unless somebody holds it, or nobody can tell.
+Result<bool> RemoveIfFree(Env& env, const AbsPath& folder) {
+  PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
+  if (!lease || !lease->is_locked()) return false;
+  PTPKG_CHECK(std::move(*lease).Remove());
+  return true;
+}
+
+/// Waits for the lease of `folder`, which is made where it is missing.
+Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject) {
+  int gone = 0;
+  for (int turn = 0;;) {
+    PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
+    PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
+    if (lease) return *std::move(lease);
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const HeldFile held, TryHold(env.fs, folder / kLeaseName, LockKind::kExclusive));
+    if (held.state != HoldState::kBusy) {
+      if (++gone < kFolderAttempts) continue;
+      return Error(ErrorCode::kIo, fmt::format("cannot hold the work folder '{}'", folder.str()))
+          .WithHint("is it another user's? Name a cache folder of your own with --cache-dir");
+    }
+    if (++turn == kTurnsBeforeTold) {
+      env.reporter.Note(fmt::format("'{}' is being built by another run; waiting for it", subject));
+    }
+    env.clock.SleepFor(kTurn);
+  }
+}
+
+}  // namespace
+
+BuildFolder::BuildFolder(Env& env, const graph::Node& node, std::string key, const AbsPath& root)
+    : env_(env),
+      subject_(node.subject),
+      keep_(node.options.contains("keep-work")),
+      never_resumed_(node.options.contains("fresh") && !node.options.at("fresh").empty()),
+      state_{.key = std::move(key), .subject = node.subject, .place = root.str()},
+      root_(root),
+      path_(root / "d") {
+  const auto recipe = node.places.find("recipe");
+  if (recipe != node.places.end()) state_.recipe = recipe->second.str();
+}
+
+Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::Node& node,
+                                                        const graph::NodeKey& key) {
+  const AbsPath root = WorkRoot(env) / FolderNameOf(node, key);
+  // Not make_unique: the constructor is private.
+  std::unique_ptr<BuildFolder> folder(new BuildFolder(env, node, key.key, root));
+  PTPKG_TRY(Lease lease, WaitForLease(env, root, node.subject));
+  folder->lease_.emplace(std::move(lease));
+  PTPKG_CHECK(folder->Open(node.options.contains("fresh")));
+  const Result<void> swept = folder->RemoveSuperseded();
+  if (!swept) {
+    env.reporter.Warn(fmt::format("a useless work folder could not be removed: {}", swept.error().message()));
+  }
+  return std::unique_ptr<graph::Claim>(std::move(folder));
+}
+
+Result<void> BuildFolder::Open(bool fresh) {
+  if (!lease_->is_locked()) {
+    env_.reporter.Warn(fmt::format(
+        "'{}' is on a file system without locks: a build there cannot go on where one was interrupted",
+        root_.str()));
+    PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, WorkRoot(env_), "node"));
+    path_ = scratch.path();
+    root_ = path_.Parent();
+    scratch_.emplace(std::move(scratch));
+    return Ok();
+  }
+  PTPKG_CHECK(ReadLeft());
+  if (fresh && left_.phase != WorkPhase::kStarted) {
+    env_.reporter.Note(
+        fmt::format("'{}' starts anew; what an interrupted run left of it is removed", subject_));
+    left_ = {};
+  }
+  if (left_.phase == WorkPhase::kStarted) return StartAnew();
+  state_.prepared_ns = left_.prepared_ns;
+  state_.phase = left_.phase;
+  return env_.fs.MakeDirs(path_);
+}
+
+Result<void> BuildFolder::ReadLeft() {
+  Result<build::WorkState> read = build::ReadWorkState(env_.fs, root_);
+  if (read && read->place == root_.str()) {
+    left_ = *std::move(read);
+    return Ok();
+  }
+  if (!read && read.error().code() == ErrorCode::kNotFound) return Ok();
+  if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
+  const std::string why = read ? fmt::format("it was made as '{}', and its files hold that name", read->place)
+                               : read.error().message();
+  env_.reporter.Warn(fmt::format("'{}' starts anew: the work folder of an interrupted run cannot be used: {}",
+                                 subject_, why));
+  return Ok();
+}
+
+Result<void> BuildFolder::RemoveSuperseded() {
+  PTPKG_TRY(const std::vector<std::string> names, FolderNames(env_));
+  for (const std::string& name : names) {
+    const AbsPath folder = WorkRoot(env_) / name;
+    if (folder == root_) continue;
+    const auto other = build::ReadWorkState(env_.fs, folder);
+    if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
+    PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));
+    if (!removed) continue;
+    env_.reporter.Note(fmt::format(
+        "what an interrupted build of '{}' left is removed: its inputs have changed since", subject_));
+  }
+  return Ok();
+}
+
+Result<void> BuildFolder::Reach(WorkPhase phase) {
+  state_.phase = phase;
+  if (scratch_) return Ok();
+  state_.boot_id = build::BootId(env_.fs);
+  if (phase == WorkPhase::kPrepared) state_.prepared_ns = build::NowNs(env_);
+  return build::WriteWorkState(env_.fs, root_, state_);
+}
+
+Result<void> BuildFolder::StartAnew() {
+  left_ = {};
+  PTPKG_CHECK(Reach(WorkPhase::kStarted));
+  PTPKG_CHECK(RemoveTree(env_.fs, path_));
+  PTPKG_CHECK(RemoveTree(env_.fs, record()));
+  return env_.fs.MakeDirs(path_);
+}
+
+BuildFolder::~BuildFolder() {
+  // The next run's sweep is the second net.
+  if (lease_ && !scratch_ && IsEmpty()) static_cast<void>(std::move(*lease_).Remove());
+}
+
+bool BuildFolder::IsEmpty() const { return state_.phase == WorkPhase::kStarted && !keep_; }
+
+void BuildFolder::Failed() {
+  if (scratch_) {
+    if (keep_) static_cast<void>(Finish());  // why the build failed counts
+  } else if (!IsEmpty()) {
+    env_.reporter.Note(fmt::format("the work folder stays{}: '{}'",
+                                   never_resumed_ ? "" : ", and the same command goes on there",
+                                   path_.str()));
+  }
+}
+
+void BuildFolder::Kept() {
+  const Result<void> finished = Finish();
+  if (!finished) {
+    env_.reporter.Warn(fmt::format("the work folder of '{}' could not be put away: {}", subject_,
+                                   finished.error().message()));
+  }
+}
+
+Result<void> BuildFolder::Finish() {
+  if (keep_ && (scratch_ || state_.phase == WorkPhase::kInstalled)) {
+    PTPKG_CHECK(KeepFolder(env_, path_, subject_, state_.key));
+  }
+  if (!lease_ || scratch_) return Ok();
+  const Result<void> removed = std::move(*lease_).Remove();
+  lease_.reset();
+  return removed;
+}
+
+Result<void> SweepBuildFolders(Env& env,
+                               const std::function<Result<bool>(const std::string& key)>& has_result) {
+  PTPKG_TRY(const std::vector<std::string> names, FolderNames(env));
+  for (const std::string& name : names) {
+    const AbsPath folder = WorkRoot(env) / name;
+    const auto state = build::ReadWorkState(env.fs, folder);
+    const auto stat = env.fs.Lstat(folder / "state.json");
+    // A run that has just made the folder holds it, or makes it again.
+    bool useless = state ? state->phase == WorkPhase::kStarted : state.error().code() == ErrorCode::kNotFound;
+    bool forgotten = false;
+    if (state && !useless) {
+      PTPKG_TRY(useless, has_result(state->key));
+    }
+    if (stat) {
+      const std::int64_t age = build::NowNs(env) - stat->mtime_ns;
+      forgotten = age > std::chrono::nanoseconds(kForgottenAfter).count();
+    }
+    if (!useless && !forgotten) continue;
+    PTPKG_TRY(const bool removed, RemoveIfFree(env, folder),
+              "while removing a work folder that nobody needs");
+    if (!removed || useless) continue;
+    env.reporter.Note(
+        fmt::format("what an interrupted build of '{}' left is removed: nobody went on with it for {} "
+                    "days",
+                    state ? state->subject : name, kForgottenAfter.count() / 24));
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

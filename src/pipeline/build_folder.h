@@ -1,0 +1,77 @@
+#pragma once
+// The work folders of builds, in which an interrupted build goes on. Layer: pipeline.
+// docs/decisions/0012-resuming-a-build.md. What lies where: build/work_state.h.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "build/work_state.h"
+#include "graph/stage.h"
+#include "support/lease.h"
+#include "support/scratch.h"
+
+namespace ptpkg::pipeline {
+
+/// What an interrupted build left is removed when nobody has gone on with it for so long.
+inline constexpr std::chrono::hours kForgottenAfter{24 * 14};
+
+class BuildFolder final : public graph::Claim {
+ public:
+  /// The folder <cache>/work/<16 digits> of a build node: the same for equal inputs, but for those that only
+  /// matter after the script (build.files, entry points, licence files): mending one of these compiles
+  /// nothing again. Waits, with a note, while another process holds it. With the option "fresh" of the node,
+  /// what an earlier run left goes first; a value that is not empty says that the next run will not go on in
+  /// it either. Folders of the same subject and recipe that have become useless (other inputs, held by
+  /// nobody) are removed, with a note. On a file system without locks, where nobody could tell whether
+  /// another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
+  static Result<std::unique_ptr<graph::Claim>> Take(Env& env, const graph::Node& node,
+                                                    const graph::NodeKey& key);
+
+  BuildFolder(const BuildFolder&) = delete;
+  BuildFolder& operator=(const BuildFolder&) = delete;
+  ~BuildFolder() override;
+
+  /// Where the build works; exists. The same path in each run.
+  [[nodiscard]] const AbsPath& path() const { return path_; }
+  [[nodiscard]] AbsPath record() const { return root_ / "sources"; }
+  /// What an earlier run left; kStarted: nothing that could be used.
+  [[nodiscard]] const build::WorkState& left() const { return left_; }
+
+  /// Says on disk how far this run is. Errors: kIo.
+  Result<void> Reach(build::WorkPhase phase);
+  /// Empties path().
+  Result<void> StartAnew();
+  /// The build failed: says where it stands, if a later run can go on there.
+  void Failed();
+
+  /// Removes the folder; with the option "keep-work" it is moved to <cache>/kept instead (work_folder.h).
+  void Kept() override;
+
+ private:
+  BuildFolder(Env& env, const graph::Node& node, std::string key, const AbsPath& root);
+  Result<void> Open(bool fresh);
+  Result<void> ReadLeft();
+  Result<void> RemoveSuperseded();
+  Result<void> Finish();
+  [[nodiscard]] bool IsEmpty() const;
+
+  Env& env_;
+  std::string subject_;
+  bool keep_;
+  bool never_resumed_;      // the recipe says so
+  build::WorkState state_;  // of this run
+  build::WorkState left_;
+  AbsPath root_;
+  AbsPath path_;
+  std::optional<Lease> lease_;
+  std::optional<TempDir> scratch_;  // in its place, where there are no locks
+};
+
+/// Removes from <cache>/work what nobody holds and nobody will go on with: folders without a readable state,
+/// those whose result is there (`has_result`, by key: their run was killed just before the end), and
+/// forgotten ones (kForgottenAfter). Errors: kIo, those of `has_result`.
+Result<void> SweepBuildFolders(Env& env,
+                               const std::function<Result<bool>(const std::string& key)>& has_result);
+
+}  // namespace ptpkg::pipeline

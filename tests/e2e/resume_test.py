@@ -1,0 +1,256 @@
+"""A build that was ended in the midst goes on where it was: only what was not finished is compiled, to the same bytes.
+
+The project has 40 objects and is built by make and by ninja, two at a time. The compiler is a script beside the
+recipe that writes each compilation down; while the file "hold" is there, it stops in two of the objects with half
+of their bytes written, and the run is ended there, in each way in which runs end.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import harness
+
+OBJECTS = 40
+HELD = (20, 21)
+
+RECIPE = """\
+schema_version: 1
+package: {{name: many, version: "1"}}
+source: {{path: src}}
+build: {{number: 0, string: "0", script: {{file: build.sh, env: {{TOOL: {tool}}}}}}}
+about: {{license: MIT}}
+extra: {{ptpkg: {{formats: [conda]}}}}
+"""
+
+SCRIPT = """\
+export CC="$RECIPE_DIR/compiler"
+chmod +x "$CC"
+# Only once: a newer header would compile everything again. As if it had been a minute ago: a source that was being
+# changed when the run ended starts the build anew.
+if grep -q @VERSION@ version.h; then
+  sed -i 's/@VERSION@/1/' version.h
+  touch -d '1 minute ago' version.h
+fi
+if [ "$TOOL" = make ]; then make -j2; else ninja -j2; fi
+mkdir -p "$PREFIX/lib"
+cp libmany.so "$PREFIX/lib/"
+"""
+
+# A half of an object is what is left of one whose compiler was killed while it wrote. Whoever holds goes on writing
+# to the tree, so that what was finished before lies more than the 10 s back for which make is not trusted.
+COMPILER = """\
+#!/bin/sh
+out=
+for word; do
+  if [ "$out" = next ]; then out=$word; fi
+  if [ "$word" = -o ]; then out=next; fi
+done
+case "$out" in *.o) echo "$out" >> "{scratch}/compiled" ;; esac
+case "$out" in
+  f020.o|f021.o)
+    if [ -e "{scratch}/small" ]; then ulimit -v 10000; fi
+    if [ -e "{scratch}/hold" ]; then
+      gcc "$@" -o "$out.whole"
+      head -c 300 "$out.whole" > "$out"
+      rm "$out.whole"
+      echo "$out" >> "{scratch}/held"
+      while :; do echo tick >> progress.txt; sleep 0.5; done
+    fi ;;
+esac
+exec gcc "$@"
+"""
+
+
+def descendants(pid):
+    """All processes below `pid`, by /proc."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat[stat.rindex(")") + 2:].split()[1])
+    found = [pid]
+    for one in found:
+        found.extend(child for child, parent in parents.items() if parent == one)
+    return found[1:]
+
+
+class Resume(harness.Case):
+    def project(self, tool):
+        harness.tool(tool)
+        harness.tool("gcc")
+        recipe = self.scratch / "many"
+        source = recipe / "src"
+        source.mkdir(parents=True)
+        (recipe / "recipe.yaml").write_text(RECIPE.format(tool=tool))
+        (recipe / "build.sh").write_text(SCRIPT)
+        (recipe / "compiler").write_text(COMPILER.format(scratch=self.scratch))
+        (source / "version.h").write_text("#define VERSION @VERSION@\n")
+        names = [f"f{number:03}" for number in range(OBJECTS)]
+        for number, name in enumerate(names):
+            (source / f"{name}.c").write_text(f'#include "version.h"\nint {name}(void) {{ return VERSION + {number}; }}\n')
+        objects = " ".join(f"{name}.o" for name in names)
+        (source / "Makefile").write_text(
+            f"libmany.so: {objects}\n\t$(CC) -shared $(LDFLAGS) $^ -o $@\n"
+            "%.o: %.c version.h\n\t$(CC) $(CFLAGS) -fPIC -c $< -o $@\n")
+        (source / "build.ninja").write_text(
+            "rule cc\n  command = $$CC $$CFLAGS -fPIC -c $in -o $out\n"
+            "rule link\n  command = $$CC -shared $$LDFLAGS $in -o $out\n" +
+            "".join(f"build {name}.o: cc {name}.c | version.h\n" for name in names) +
+            f"build libmany.so: link {objects}\n")
+        if tool == "ninja":  # else its log would be make's business: the nearest Makefile decides
+            (source / "Makefile").unlink()
+        for path in source.iterdir():
+            os.utime(path, (time.time() - 3600,) * 2)
+        return recipe
+
+    def lines(self, name):
+        path = self.scratch / name
+        return path.read_text().split() if path.exists() else []
+
+    def compiled(self):
+        """What was compiled since the last call."""
+        found = self.lines("compiled")
+        (self.scratch / "compiled").unlink(missing_ok=True)
+        return found
+
+    def start_and_hold(self, recipe, tool):
+        """A run that stands in two compilations, with all objects before them finished."""
+        (self.scratch / "hold").touch()
+        (self.scratch / "held").unlink(missing_ok=True)
+        process = subprocess.Popen([harness.Settings.ptpkg, "build", recipe, "--output", self.scratch / "dist", "--jobs",
+                                    "2"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 120
+        while len(self.lines("held")) < len(HELD):
+            self.assertIsNone(process.poll(), process.returncode)
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        if tool == "make":
+            time.sleep(11)
+        self.assertEqual(len(self.compiled()), HELD[-1] + 1)
+        (self.scratch / "hold").unlink()
+        return process
+
+    def finish_and_compare(self, recipe, most):
+        """The rerun compiles at most so many objects; a run in another cache gives the same bytes."""
+        done = self.ptpkg("build", recipe, "--output", self.scratch / "dist")
+        self.assertIn("goes on where an interrupted run was ended", done.stderr)
+        again = self.compiled()
+        self.assertLessEqual(len(again), most, again)
+        self.assertLessEqual({f"f{number:03}.o" for number in HELD}, set(again))
+        self.assertEqual(list((self.cache / "work").iterdir()), [])
+        resumed = harness.artifacts(self.scratch / "dist")
+        self.cache = self.scratch / "clean-cache"
+        self.ptpkg("build", recipe, "--output", self.scratch / "clean")
+        self.assertEqual(len(self.compiled()), OBJECTS)
+        self.assertEqual(resumed, harness.artifacts(self.scratch / "clean"))
+
+    def each_tool(self, end):
+        for tool in ("make", "ninja"):
+            with self.subTest(tool=tool):
+                shutil.rmtree(self.scratch)
+                self.scratch.mkdir()
+                self.cache = self.scratch / "cache"
+                recipe = self.project(tool)
+                process = self.start_and_hold(recipe, tool)
+                end(process)
+                process.wait(timeout=60)
+                self.await_free()
+                self.finish_and_compare(recipe, OBJECTS - HELD[0])
+
+    def await_free(self):
+        """The lock goes with the last process of the run, a moment after it."""
+        deadline = time.monotonic() + 30
+        while [item for item in self.ptpkg_json("cache")["items"] if item["state"] == "in_use"]:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+
+    def test_kill_9(self):
+        self.each_tool(lambda process: process.kill())
+
+    def test_kill_9_of_everything_at_once(self):
+        def end(process):
+            for pid in [process.pid, *descendants(process.pid)]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        self.each_tool(end)
+
+    def test_interrupt(self):
+        def end(process):
+            process.send_signal(signal.SIGINT)
+            stderr = process.stderr.read()
+            self.assertEqual(process.wait(timeout=60), 130, stderr)
+            self.assertIn("the work folder stays", stderr)
+        self.each_tool(end)
+
+    def test_a_compiler_without_memory(self):
+        for tool in ("make", "ninja"):
+            with self.subTest(tool=tool):
+                shutil.rmtree(self.scratch)
+                self.scratch.mkdir()
+                self.cache = self.scratch / "cache"
+                recipe = self.project(tool)
+                (self.scratch / "small").touch()
+                self.ptpkg("build", recipe, "--output", self.scratch / "dist", "--jobs", "2", exit_code=5)
+                (self.scratch / "small").unlink()
+                if tool == "make":  # what was written in the 10 s before the last write is compiled again
+                    for path in (self.cache / "work").rglob("*.o"):
+                        os.utime(path, (time.time() - 30,) * 2)
+                    (path.parent / "progress.txt").touch()
+                finished = len(list((self.cache / "work").rglob("*.o")))
+                self.assertGreaterEqual(finished, HELD[0])
+                self.compiled()
+                self.finish_and_compare(recipe, OBJECTS - finished)
+
+    def test_a_script_that_cannot_run_again_says_how_to_start_anew(self):
+        recipe = self.project("make")
+        (recipe / "build.sh").write_text("mkdir build\n" + SCRIPT)
+        (self.scratch / "small").touch()
+        self.ptpkg("build", recipe, "--output", self.scratch / "dist", exit_code=5)
+        (self.scratch / "small").unlink()
+        done = self.ptpkg("build", recipe, "--output", self.scratch / "dist", exit_code=5)
+        self.assertIn("--fresh starts from the beginning", done.stderr)
+        self.ptpkg("build", recipe, "--output", self.scratch / "dist", "--fresh")
+
+    def test_a_full_disk_and_a_larger_one(self):
+        """The cache on a file system of a few MB of its own, in a mount namespace; it grows between the runs."""
+        recipe = self.project("ninja")
+        (recipe / "src" / "f030.c").write_text("const char f030[9000000] = {1};\n")
+        self.cache.mkdir()
+        command = (f"mount -t tmpfs -o size=6m tmpfs {self.cache} || exit 77\n"
+                   'first=0; "$@" || first=$?\n'
+                   f"cp {self.scratch}/compiled {self.scratch}/first; rm {self.scratch}/compiled\n"
+                   f"mount -o remount,size=300m {self.cache} || exit 78\n"
+                   'second=0; "$@" || second=$?\n'
+                   f"ls {self.cache}/work >&2\n"
+                   'echo "exits $first $second"\n')
+        done = None
+        for prefix in (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"]):
+            done = subprocess.run([*prefix, "sh", "-c", command, "sh", harness.Settings.ptpkg, "build", recipe, "--output",
+                                   self.scratch / "dist", "--jobs", "2"], env=self.environment(), text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            if "exits" in done.stdout or done.returncode == 78:
+                break
+        if "exits" not in done.stdout:
+            self.skipTest(f"a tmpfs cannot be mounted: {done.stderr}")
+        self.assertIn("exits 5 0", done.stdout, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        first, second = self.lines("first"), self.lines("compiled")
+        self.assertIn("f030.o", second)
+        self.assertLessEqual(len(second), OBJECTS - len(set(first)) + 2, (first, second))
+
+
+if __name__ == "__main__":
+    harness.main()
