@@ -23,6 +23,7 @@ constexpr int kMostAttempts = 20;  // a server that gives a byte each time ends 
 constexpr long kMaxRedirects = 10;
 constexpr long kFileStatus = 200;  // file: has no status of its own
 constexpr long kPartialStatus = 206;
+constexpr long kNoSuchRangeStatus = 416;
 
 /// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
 /// Blocks the signal in this thread and swallows the one that may have come.
@@ -89,12 +90,27 @@ class Checksum {
   std::uint64_t value_ = 14695981039346656037U;
 };
 
-/// What all attempts of one Get have brought to the sink.
+/// What the sink has: of all attempts of one Get, and of an earlier request.
 class Delivery {
  public:
-  explicit Delivery(ByteSink& sink) : sink_(sink) {}
+  Delivery(ByteSink& sink, std::uint64_t resume_at)
+      : sink_(sink), bytes_(resume_at), resumed_(resume_at > 0) {}
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// The first bytes are of an earlier request: nothing can be compared with them.
+  [[nodiscard]] bool resumed() const { return resumed_; }
+
+  /// The sink heard where its next byte belongs.
+  bool told = false;
+
+  /// The body begins at 0 after all.
+  void Restart() {
+    bytes_ = 0;
+    resumed_ = false;
+    told = false;
+    checksum_ = Checksum();
+    parts_.clear();
+  }
 
   Result<void> Write(std::string_view bytes) {
     PTPKG_CHECK(sink_.Write(AsBytes(bytes)));
@@ -137,7 +153,8 @@ class Delivery {
   };
 
   ByteSink& sink_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_;
+  bool resumed_;
   Checksum checksum_;
   std::vector<Part> parts_;
   Checksum again_;
@@ -196,14 +213,30 @@ std::optional<std::uint64_t> RangeBegin(const HttpResponse& response) {
   return begin;
 }
 
-/// The body goes on where the sink is, or begins at 0 and repeats what the sink has.
+/// An ETag that promises equal bytes, else the time of the last change; "" if the server names neither.
+std::string VersionOf(const HttpResponse& response) {
+  const auto tag = response.headers.find("etag");
+  if (tag != response.headers.end() && !tag->second.starts_with("W/")) return tag->second;
+  const auto time = response.headers.find("last-modified");
+  return time == response.headers.end() ? "" : time->second;
+}
+
+/// The body goes on where the sink is, or begins at 0: then it repeats what the sink has of this request, or
+/// takes the place of what it has of an earlier one.
 Result<void> BeginBody(Transfer& transfer) {
   transfer.has_begun = true;
-  if (transfer.Status() != kPartialStatus) return Ok();
-  const auto begin = RangeBegin(transfer.response);
-  if (begin != transfer.delivery->bytes()) return Changed(transfer.request->url);
-  transfer.position = *begin;
-  return Ok();
+  Delivery& delivery = *transfer.delivery;
+  if (transfer.Status() == kPartialStatus) {
+    const auto begin = RangeBegin(transfer.response);
+    if (begin != delivery.bytes()) return Changed(transfer.request->url);
+    transfer.position = *begin;
+  } else if (delivery.resumed()) {
+    delivery.Restart();
+  }
+  if (delivery.told) return Ok();
+  delivery.told = true;
+  if (!transfer.request->on_begin) return Ok();
+  return transfer.request->on_begin({.offset = delivery.bytes(), .version = VersionOf(transfer.response)});
 }
 
 Result<void> TakeBody(Transfer& transfer, std::string_view bytes) {
@@ -354,6 +387,7 @@ struct Attempt {
   Result<HttpResponse> result;
   bool retry = false;
   std::string version = {};  ///< Of the file whose body was cut.
+  long status = 0;           ///< Of an answer that is an error.
 };
 
 class CurlHttp final : public Http {
@@ -363,8 +397,8 @@ class CurlHttp final : public Http {
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
     PTPKG_CHECK(LoadCurl());
     const SigpipeGuard guard;
-    Delivery delivery(sink);
-    std::string version;  // of the server's file, as If-Range takes it
+    Delivery delivery(sink, request.resume_at);
+    std::string version = request.resume_version;  // of the server's file, as If-Range takes it
     auto pause = limits_.retry_pause;
     int fruitless = 0;
     for (int number = 1;; ++number) {
@@ -377,6 +411,10 @@ class CurlHttp final : public Http {
       PTPKG_TRY(const HeaderList headers, BuildHeaders(all));
       const std::uint64_t before = delivery.bytes();
       Attempt attempt = TryOnce(request, delivery, headers.get());
+      if (attempt.status == kNoSuchRangeStatus && delivery.resumed()) {
+        delivery.Restart();
+        continue;
+      }
       if (delivery.bytes() > before) {
         fruitless = 0;
         pause = limits_.retry_pause;
@@ -390,14 +428,6 @@ class CurlHttp final : public Http {
   }
 
  private:
-  /// An ETag that promises equal bytes, else the time of the last change; "" if the server names neither.
-  static std::string VersionOf(const HttpResponse& response) {
-    const auto tag = response.headers.find("etag");
-    if (tag != response.headers.end() && !tag->second.starts_with("W/")) return tag->second;
-    const auto time = response.headers.find("last-modified");
-    return time == response.headers.end() ? "" : time->second;
-  }
-
   Attempt TryOnce(const HttpRequest& request, Delivery& delivery, curl_slist* headers) const {
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
     const EasyHandle easy(Curl().easy_init());
@@ -419,7 +449,11 @@ class CurlHttp final : public Http {
     const bool retry = IsWorthRetrying(code, status);
     const std::string version = transfer.has_begun ? VersionOf(transfer.response) : "";
     if (code != CURLE_OK) return {TransferError(transfer, code, detail.data()), retry, version};
-    if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry};
+    if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry, "", status};
+    if (!transfer.has_begun) {  // an empty body
+      Result<void> begun = BeginBody(transfer);
+      if (!begun) return {std::move(begun).error()};
+    }
     if (transfer.position < delivery.bytes()) return {Changed(request.url)};
     transfer.response.status = status;
     return {std::move(transfer.response)};

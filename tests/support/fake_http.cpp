@@ -37,6 +37,7 @@ Result<HttpResponse> FakeHttp::Get(const HttpRequest& request, ByteSink& sink) {
     response.headers = page->second.headers;
   }
   response.status = 200;
+  if (request.on_begin) PTPKG_CHECK(request.on_begin({}));
   constexpr std::size_t kPieceBytes = 1000;
   for (std::size_t done = 0; done < body.size();) {
     const std::string_view piece = std::string_view(body).substr(done, kPieceBytes);

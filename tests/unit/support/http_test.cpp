@@ -216,6 +216,53 @@ TEST_F(HttpTest, AttemptsThatBringNothingNewAreCounted) {
   EXPECT_THAT(stub_.requests(), SizeIs(23));
 }
 
+/// Asks for the rest of a body whose first four bytes an earlier request brought. "offset" of each begin that
+/// the sink heard of.
+std::string BeginsOfRest(Http& http, const std::string& url, StringSink& sink) {
+  std::string begins;
+  HttpRequest request{.url = url, .resume_at = 4, .resume_version = "\"1\""};
+  request.on_begin = [&](const HttpBegin& begin) {
+    begins += std::to_string(begin.offset) + begin.version + " ";
+    return Ok();
+  };
+  const auto response = http.Get(request, sink);
+  return response ? begins : begins + FormatError(response.error());
+}
+
+TEST_F(HttpTest, GoesOnWithWhatAnEarlierRequestBrought) {
+  stub_.Serve(
+      "/f", {.status = 206, .headers = {{"Content-Range", "bytes 4-6/7"}, {"ETag", "\"1\""}}, .body = "ent"});
+  EXPECT_EQ(BeginsOfRest(*http_, stub_.Url("/f"), sink_), "4\"1\" ");
+  EXPECT_EQ(sink_.str(), "ent");
+  EXPECT_EQ(stub_.requests()[0].headers.at("range"), "bytes=4-");
+  EXPECT_EQ(stub_.requests()[0].headers.at("if-range"), "\"1\"");
+}
+
+TEST_F(HttpTest, TellsThatABodyBeginsAnew) {
+  stub_.Serve("/f", {.headers = {{"ETag", "\"2\""}}, .body = "content"});
+  EXPECT_EQ(BeginsOfRest(*http_, stub_.Url("/f"), sink_), "0\"2\" ");
+  stub_.ServeInTurn("/g", {{.status = 416}, {.body = "content"}});
+  EXPECT_EQ(BeginsOfRest(*http_, stub_.Url("/g"), sink_), "0 ");
+  stub_.Serve("/empty", StubReply{});
+  EXPECT_EQ(BeginsOfRest(*http_, stub_.Url("/empty"), sink_), "0 ");
+  EXPECT_EQ(sink_.str(), "contentcontent");
+}
+
+TEST_F(HttpTest, TellsOnceMoreWhenTheServerForgetsTheRange) {
+  stub_.ServeInTurn("/f", {{.status = 206,
+                            .headers = {{"Content-Range", "bytes 4-6/7"}, {"ETag", "\"1\""}},
+                            .body = "ent",
+                            .truncate_after = 1},
+                           {.headers = {{"ETag", "\"1\""}}, .body = "content"}});
+  EXPECT_EQ(BeginsOfRest(*http_, stub_.Url("/f"), sink_), "4\"1\" 0\"1\" ");
+  EXPECT_EQ(sink_.str(), "econtent");
+}
+
+TEST_F(HttpTest, ARangeThatBeginsElsewhereIsRefused) {
+  stub_.Serve("/f", {.status = 206, .headers = {{"Content-Range", "bytes 3-6/7"}}, .body = "tent"});
+  EXPECT_THAT(BeginsOfRest(*http_, stub_.Url("/f"), sink_), HasSubstr("changed on the server"));
+}
+
 TEST_F(HttpTest, TruncationBeforeTheFirstByteIsTriedAgain) {
   stub_.ServeInTurn("/cut", {{.body = "lost", .truncate_after = 0}, {.body = "fine"}});
   EXPECT_OK(GetPath("/cut"));
