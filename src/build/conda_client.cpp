@@ -63,6 +63,7 @@ Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const A
   command.argv = {client.str(), "create", "--yes", "--prefix", (env.cache_dir / "no-prefix").str()};
   for (const recipe::MatchSpec& spec : specs) command.argv.push_back(spec.str());
   command.argv.insert(command.argv.end(), {"--dry-run", "--json"});
+  if (env.offline) command.argv.emplace_back("--offline");
   command.env = env.variables;
   command.cancel = &env.cancel;
   std::string answer;
@@ -100,6 +101,7 @@ Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefi
   Command command;
   command.argv = {client.str(), "create", "--yes", "--prefix", wanted.prefix.str()};
   for (const recipe::MatchSpec& spec : wanted.specs) command.argv.push_back(spec.str());
+  if (env.offline) command.argv.emplace_back("--offline");
   command.env = env.variables;
   command.log_file = log_file;
   command.cancel = &env.cancel;

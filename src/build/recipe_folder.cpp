@@ -6,6 +6,7 @@
 #include <set>
 
 #include "build/script.h"
+#include "source/patch_list.h"
 #include "source/walk.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -17,14 +18,11 @@ namespace {
 // Scripts and patches are smaller; a larger file would live in memory, and in every package.
 constexpr std::uint64_t kLargestRecipeFile = 1U << 20U;
 
-/// Files that the recipe names, relative to its folder. Only some of them need exist.
+/// Files that the recipe names, relative to its folder, but patches. Only some of them need exist.
 std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
   std::vector<std::string> names;
   const auto add_script = [&](const std::string& name) { names.insert(names.end(), {name, name + ".sh"}); };
   add_script(recipe.script.file.empty() ? "build.sh" : recipe.script.file);
-  for (const recipe::Source& source : recipe.sources) {
-    names.insert(names.end(), source.patches.begin(), source.patches.end());
-  }
   for (const recipe::Test& test : recipe.tests) {
     const auto* script = std::get_if<recipe::ScriptTest>(&test);
     if (script != nullptr && !script->script.file.empty()) add_script(script->script.file);
@@ -124,10 +122,32 @@ class FolderReader {
     return Ok();
   }
 
+  Result<void> AddPatches() {
+    for (const recipe::Source& source : recipe_.sources) {
+      for (const std::string& name : source.patches) {
+        PTPKG_CHECK(AddIfBelow(name));
+        PTPKG_CHECK(AddIfBelow(name + "/series"));
+      }
+      // What is wrong with them is told where the sources are looked at.
+      const auto patches = source::ListPatches(env_, recipe_, source);
+      if (!patches) continue;
+      for (const source::PatchFile& patch : *patches) PTPKG_CHECK(AddIfBelow(patch.file.str()));
+    }
+    return Ok();
+  }
+
+  /// A patch may lie elsewhere; the source stage hashes it.
+  Result<void> AddIfBelow(const std::string& name) {
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(root_, name));
+    const Result<RelPath> below = path.RelativeTo(root_);
+    const auto stat = env_.fs.Stat(path);
+    return below && stat && stat->kind != FileKind::kDirectory ? Add(*below) : Ok();
+  }
+
   Result<void> AddNamed() {
+    PTPKG_CHECK(AddPatches());
     for (const std::string& name : NamedFiles(recipe_)) {
       PTPKG_TRY(const AbsPath path, AbsPath::Resolve(root_, name));
-      // A patch may lie elsewhere; the source stage hashes it.
       const Result<RelPath> below = path.RelativeTo(root_);
       if (!below) continue;
       PTPKG_TRY(const bool there, Exists(env_.fs, path));

@@ -90,6 +90,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
   const std::string ci = Variable(variables, "CI");
+  const std::string offline = Variable(variables, "PTPKG_OFFLINE");
   const bool no_color = !Variable(variables, "NO_COLOR").empty();
   context->reporter_ =
       MakeReporter(*context->clock_, StderrSink(),
@@ -117,7 +118,8 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                             .source_date_epoch = epoch,
                             .cache_dir = cache,
                             .cwd = cwd,
-                            .variables = std::move(variables)});
+                            .variables = std::move(variables),
+                            .offline = !offline.empty() && offline != "0" && offline != "false"});
   return context;
 }
 

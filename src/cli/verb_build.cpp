@@ -42,6 +42,7 @@ struct BuildFlags {
   bool fresh = false;
   bool dry_run = false;
   bool plan = false;
+  bool offline = false;
   std::string test = "run";
   std::set<std::string> given;  ///< Long names of the options that the line has.
 };
@@ -80,15 +81,14 @@ Result<build::ToolOptions> ToolOptionsOf(const Context& context, const BuildFlag
   return options;
 }
 
-Result<pipeline::BuildRequest> MakeBuildRequest(const Context& context, const BuildFlags& flags) {
+Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   pipeline::BuildRequest request;
   PTPKG_TRY(request.recipes, ResolvePaths(context, flags.inputs));
   PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   for (const std::string& text : flags.sources) {
     PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
-    PTPKG_TRY(AbsPath path, context.Path(assignment.second));
-    request.sources.insert_or_assign(assignment.first, std::move(path));
+    PTPKG_CHECK(pipeline::AddSource(context.env(), assignment.first, assignment.second, request));
   }
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
   PTPKG_TRY(request.output, context.Path(flags.output));
@@ -163,6 +163,7 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
+  if (flags.offline) context.env().offline = true;
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));
@@ -206,8 +207,8 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 8> kOfRecipes = {"--variants",   "--select",    "--source", "--env",
-                                                        "--python-exe", "--conda-exe", "--test",   "--fresh"};
+constexpr std::array<std::string_view, 9> kOfRecipes = {
+    "--variants", "--select", "--source", "--env", "--python-exe", "--conda-exe", "--test", "--fresh", "--offline"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -279,8 +280,13 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
        .target = &flags.output},
       {.names = "--source",
        .value = "NAME=PATH",
-       .help = "Take the source of package NAME from a folder or archive; may be repeated",
+       .help =
+           "Take the source of package NAME from a folder, an archive, or a git repository (REPOSITORY@TAG, "
+           "git+URL@TAG); may be repeated",
        .target = &flags.sources},
+      {.names = "--offline",
+       .help = "Ask no server: what the cache lacks is an error (default: PTPKG_OFFLINE)",
+       .target = &flags.offline},
       {.names = "--env",
        .help = "Where build tools and libraries come from (default: auto)",
        .target = &flags.host_env,
@@ -393,6 +399,7 @@ Verb RunNodeVerb() {
   struct Flags {
     std::string plan;
     std::string node;
+    bool offline = false;
   };
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<Flags>();
@@ -402,11 +409,15 @@ Verb RunNodeVerb() {
                        .help = "What 'ptpkg build … --plan --json' printed",
                        .target = &flags->plan,
                        .words = 1},
-                      {.names = "ID", .help = "The node: an 'id' of the plan", .target = &flags->node}},
+                      {.names = "ID", .help = "The node: an 'id' of the plan", .target = &flags->node},
+                      {.names = "--offline",
+                       .help = "Ask no server: what the cache lacks is an error (default: PTPKG_OFFLINE)",
+                       .target = &flags->offline}},
           .examples = {"ptpkg build fixtures/toymagma --plan --json > plan.json",
                        "ptpkg run-node plan.json build/toymagma-cpu-2.9.0-1"},
           .run = [flags](Context& context) -> Result<ExitCode> {
             PTPKG_TRY(const AbsPath file, context.Path(flags->plan));
+            if (flags->offline) context.env().offline = true;
             PTPKG_TRY(const pipeline::BuildSummary summary,
                       pipeline::RunNode(context.env(), file, flags->node));
             Json stages = Json::array();

@@ -69,7 +69,8 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
     return fmt::format("{} {}{}{}", item.stage, item.subject, item.subject.empty() ? "" : " ",
                        item.key.substr(0, kShortKey));
   }
-  if (item.kind == CacheKind::kDownload && !item.subject.empty()) return item.subject;
+  const bool named = item.kind == CacheKind::kDownload || item.kind == CacheKind::kGit;
+  if (named && !item.subject.empty()) return item.subject;
   if (item.kind == CacheKind::kWork) return fmt::format("{} {}", item.subject, item.path.Name());
   const auto below = item.path.RelativeTo(cache);
   return below ? below->str() : item.path.str();

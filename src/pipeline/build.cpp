@@ -18,6 +18,8 @@
 #include "pipeline/stages.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
+#include "source/git_resolve.h"
+#include "source/override.h"
 #include "source/prepare.h"
 #include "support/text.h"
 
@@ -41,8 +43,10 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
     known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
   known.erase("");
   const std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& source : request.sources) {
-    const std::string& name = source.first;
+  std::set<std::string> given;
+  for (const auto& source : request.sources) given.insert(source.first);
+  for (const auto& source : request.git_sources) given.insert(source.first);
+  for (const std::string& name : given) {
     const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
       return OverriddenIn(recipe, name);
     });
@@ -54,6 +58,25 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
     return std::move(error).WithHint(fmt::format("the recipes are: {}", Join(names, ", ")));
   }
   return Ok();
+}
+
+/// Puts the repositories of --source into the recipes, so that keys and packages tell of them.
+void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
+  for (const auto& [name, git] : request.git_sources) {
+    for (recipe::Recipe& recipe : recipes) {
+      if (!source::OverrideApplies(recipe, name)) continue;
+      if (recipe.sources.empty()) recipe.sources.emplace_back();
+      recipe::Source& first = recipe.sources.front();
+      recipe::GitSource taken = first.git;  // lfs and submodules stay
+      taken.url = git.url;
+      taken.rev = git.rev;
+      for (std::string* old : {&taken.tag, &taken.branch, &taken.expected_commit}) old->clear();
+      first = {.target_directory = first.target_directory,
+               .patches = first.patches,
+               .git = std::move(taken),
+               .span = first.span};
+    }
+  }
 }
 
 /// Which packages one recipe makes in this plan.
@@ -472,6 +495,18 @@ class BuildPlanner {
 
 }  // namespace
 
+Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
+  PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
+  request.sources.erase(name);
+  request.git_sources.erase(name);
+  if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
+    request.git_sources.emplace(name, *git);
+  } else {
+    request.sources.emplace(name, std::get<AbsPath>(taken));
+  }
+  return Ok();
+}
+
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
@@ -489,6 +524,8 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   std::vector<recipe::Recipe> recipes;
   for (const std::size_t index : order) recipes.push_back(rendered[index]);
   PTPKG_CHECK(CheckSources(request, recipes));
+  TakeGitSources(request, recipes);
+  PTPKG_CHECK(source::ResolveGit(env, request.sources, recipes));
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;

@@ -12,6 +12,7 @@
 #include "graph/plan.h"
 #include "model/artifact.h"
 #include "pipeline/summary.h"
+#include "recipe/recipe.h"
 #include "support/env.h"
 
 namespace ptpkg::pipeline {
@@ -23,6 +24,8 @@ struct BuildRequest {
   std::set<ArtifactFormat> formats = {};  ///< Empty: what each recipe names.
   AbsPath output = AbsPath::Literal("/nonexistent");
   std::map<std::string, AbsPath> sources = {};  ///< "--source NAME=PATH".
+  /// "--source NAME=REPOSITORY@REF": takes the place of the first source, whose patches still apply.
+  std::map<std::string, recipe::GitSource> git_sources = {};
   build::HostEnv host_env = build::HostEnv::kAuto;
   build::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;             ///< Replace artifacts that ptpkg did not make.
@@ -32,6 +35,10 @@ struct BuildRequest {
   bool test = true;               ///< Run the recipes' tests; false is told loudly.
 };
 
+/// "--source NAME=VALUE": into `request.sources` or `.git_sources`; a later one of a name wins. Errors: those
+/// of source::ParseOverride.
+Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request);
+
 struct BuildPlan {
   graph::Plan plan;
   std::vector<std::string> skipped;  ///< Variants whose recipe says `skip`.
@@ -39,9 +46,10 @@ struct BuildPlan {
 };
 
 /// The plan for every variant of every recipe, recipes that others need first. Everything that can be known
-/// is looked at: sources, tools, packages of the output channel. Nothing is written. Errors: those of recipe,
-/// variant, source, build::CheckTools and channel::Resolve; kUsage for a --source that fits no recipe, a
-/// format that a recipe does not offer, or an output or cache folder inside a source.
+/// is looked at: sources, tools, packages of the output channel; servers of git sources are asked what tags
+/// and branches are. Nothing is written. Errors: those of recipe, variant, source, build::CheckTools and
+/// channel::Resolve; kUsage for a --source that fits no recipe, a format that a recipe does not offer, or an
+/// output or cache folder inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
 /// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed

@@ -7,11 +7,13 @@
 #include <tuple>
 
 #include "build/work_state.h"
+#include "source/partial_file.h"
 #include "support/held_file.h"
 #include "support/json.h"
 #include "support/lease.h"
 #include "support/plural.h"
 #include "support/scratch.h"
+#include "support/text.h"
 
 namespace ptpkg::pipeline {
 
@@ -39,6 +41,10 @@ CacheState StateOf(ScratchState state) {
   return state == ScratchState::kUnknown ? CacheState::kUnknown : CacheState::kFree;
 }
 
+bool IsSource(CacheKind kind) {
+  return kind == CacheKind::kDownload || kind == CacheKind::kPartial || kind == CacheKind::kGit;
+}
+
 class CacheLister {
  public:
   explicit CacheLister(Env& env) : env_(env), root_(env.cache_dir) {}
@@ -49,6 +55,7 @@ class CacheLister {
     PTPKG_CHECK(AddResults());
     PTPKG_CHECK(AddDownloads());
     PTPKG_CHECK(AddAnswers());
+    PTPKG_CHECK(AddMirrors());
     for (const char* name : {"kept", "work"}) PTPKG_CHECK(AddKept(root_ / name));
     for (const AbsPath& parent : scratch_parents_) PTPKG_CHECK(AddScratch(parent));
     PTPKG_CHECK(AddOthers());
@@ -107,7 +114,24 @@ class CacheLister {
       PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, item.path));
       for (const std::string& name : names) {
         if (!name.starts_with('.')) item.subject = name;
+        if (source::IsPartialFileName(name) && item.subject.empty()) item.kind = CacheKind::kPartial;
       }
+      if (!item.subject.empty()) item.kind = CacheKind::kDownload;
+      PTPKG_CHECK(AddFolder(std::move(item)));
+    }
+    return Ok();
+  }
+
+  Result<void> AddMirrors() {
+    const AbsPath mirrors = root_ / "git";
+    scratch_parents_.insert(mirrors);
+    PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, mirrors));
+    for (const std::string& name : names) {
+      scratch_parents_.insert(mirrors / name);
+      CacheItem item{.kind = CacheKind::kGit, .path = mirrors / name};
+      constexpr std::uint64_t kLongestUrl = 64U << 10U;
+      const auto url = ReadFile(env_.fs, mirrors / name / "url", kLongestUrl);
+      if (url) item.subject = Trim(*url);
       PTPKG_CHECK(AddFolder(std::move(item)));
     }
     return Ok();
@@ -154,7 +178,7 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"downloads", "kept", "stages", "wheels", "work"};
+    static const std::set<std::string> kOurs = {"downloads", "git", "kept", "stages", "wheels", "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);
@@ -168,7 +192,7 @@ class CacheLister {
   /// Adds `item` with its size and time, unless it is gone.
   Result<void> Measure(CacheItem item) {
     PTPKG_CHECK(env_.cancel.Check());
-    const bool leased = item.kind == CacheKind::kResult || item.kind == CacheKind::kDownload;
+    const bool leased = item.kind == CacheKind::kResult || IsSource(item.kind);
     const bool work = item.kind == CacheKind::kWork;
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
@@ -268,6 +292,10 @@ std::string_view CacheKindName(CacheKind kind) {
       return "answer";
     case CacheKind::kWork:
       return "work";
+    case CacheKind::kPartial:
+      return "partial";
+    case CacheKind::kGit:
+      return "git";
     case CacheKind::kKept:
       return "kept";
     case CacheKind::kScratch:

@@ -3,7 +3,9 @@
 //
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
-//   downloads/<sha256>/<name>       sources, and wheels of the Python index
+//   downloads/<sha256>/<name>       sources, and wheels of the Python index; .partial-…: what a cut download
+//                                   brought
+//   git/<sha256 of the URL>/        mirrors of git repositories
 //   wheels/<key>/pins.json          answers of the Python index (build/wheel_index.h): a few kB each
 //   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
 //   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
@@ -25,6 +27,8 @@ enum class CacheKind : std::uint8_t {
   kDownload,
   kAnswer,
   kWork,
+  kPartial,  ///< A download that is not whole: the next run goes on with it.
+  kGit,
   kKept,
   kScratch,
   kOther,  ///< Not ptpkg's, or records: listed, and never removed.
@@ -42,13 +46,14 @@ struct CacheItem {
   CacheState state = CacheState::kForeign;
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string stage = {};  ///< Of results.
-  std::string key = {};    ///< Of results and answers: 64 hex digits. Of downloads: the sha256.
+  /// Of results and answers: 64 hex digits. Of downloads, whole or not: the sha256.
+  std::string key = {};
   /// Of results: what it was last made for, "" if no record says. Of work: what is built. Of downloads: the
-  /// file.
+  /// file. Of mirrors: the URL.
   std::string subject = {};
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
-  /// Unix time. A result or a download: when a run last took it. Work: when it was last gone on with. Else
-  /// the last change.
+  /// Unix time. A result or a source: when a run last took it. Work: when it was last gone on with. Else the
+  /// last change.
   std::int64_t last_use_ns = 0;
 };
 
@@ -58,7 +63,7 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, downloads, answers, work and kept folders together fit
+  /// Removes the least recently used until results, sources, answers, work and kept folders together fit
   /// this size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
@@ -72,13 +77,13 @@ struct CacheCleanOutcome {
   std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
 };
 
-/// Removes results, downloads, answers, work and kept folders that nobody holds: all of them, or those that the
+/// Removes results, sources, answers, work and kept folders that nobody holds: all of them, or those that the
 /// request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time
 /// either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
 /// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
-/// "result", "download", "answer", "work", "kept", "scratch", "other".
+/// "result", "download", "partial", "git", "answer", "work", "kept", "scratch", "other".
 std::string_view CacheKindName(CacheKind kind);
 /// "free", "in_use", "unknown", "foreign".
 std::string_view CacheStateName(CacheState state);

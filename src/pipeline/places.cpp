@@ -25,7 +25,7 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
   std::vector<AbsPath> folders;
   if (source_override) folders.push_back(*source_override);
   for (const recipe::Source& source : recipe.sources) {
-    if (!source.urls.empty() || (source_override && &source == &recipe.sources.front())) continue;
+    if (source.path.empty() || (source_override && &source == &recipe.sources.front())) continue;
     PTPKG_TRY(AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
     folders.push_back(std::move(path));
   }

@@ -19,14 +19,31 @@
 
 namespace ptpkg::recipe {
 
-/// One item of `source:`. Exactly one of `urls` and `path` is given.
+/// `git:` of a source: a repository, and what of it. At most one of `tag`, `branch` and `rev` is given; none:
+/// what the repository's HEAD is.
+struct GitSource {
+  std::string url = {};  ///< As in git_url.h; a path is relative to the recipe's folder. "": no git source.
+  std::string tag = {};
+  std::string branch = {};
+  std::string rev = {};              ///< A full commit id, or the name of a tag or branch.
+  std::uint64_t depth = 0;           ///< Commits of history to fetch; 0: not given.
+  bool lfs = false;                  ///< Fetch what git-lfs keeps elsewhere.
+  bool submodules = true;            ///< With all submodules, theirs included.
+  std::string expected_commit = {};  ///< Full id that `tag` and so on must be; "": any.
+  std::string commit = {};           ///< Full id, found when the plan is made; "" before.
+
+  bool operator==(const GitSource&) const = default;
+};
+
+/// One item of `source:`. Exactly one of `urls`, `path` and `git.url` is given.
 struct Source {
   std::vector<std::string> urls = {};     ///< Mirrors, tried in order.
   std::string path = {};                  ///< File or folder; absolute, or relative to the recipe's folder.
   std::optional<Sha256> sha256 = {};      ///< Required for `urls`.
   std::string file_name = {};             ///< Name to save a non-archive under; "" = last part of the URL.
   std::string target_directory = {};      ///< Below the source root; "" = the root itself.
-  std::vector<std::string> patches = {};  ///< Relative to the recipe's folder; applied in order with -p1.
+  std::vector<std::string> patches = {};  ///< Relative to the recipe's folder, in order: source/patch_list.h.
+  GitSource git = {};
   SourceSpan span = {};
 };
 

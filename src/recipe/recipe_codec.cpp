@@ -17,8 +17,10 @@ namespace ptpkg::recipe {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::kRunpath, "runpath"}})
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory,
-                                   patches)  // and its digest, below
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GitSource, url, tag, branch, rev, depth, lfs, submodules, expected_commit,
+                                   commit)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches,
+                                   git)  // and its digest, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports,

@@ -30,6 +30,16 @@ Json SourceToJson(const Source& source) {
   members.Add("url", source.urls).Add("path", source.path).Add("file_name", source.file_name);
   members.Add("target_directory", source.target_directory).Add("patches", source.patches);
   if (source.sha256) members.Add("sha256", source.sha256->Hex());
+  if (source.git.url.empty()) return members.Take();
+  const GitSource& git = source.git;
+  // What moves is written down as the commit that it was.
+  const bool keeps_name = git.commit.empty() || !git.tag.empty();
+  members.Add("git", git.url).Add("tag", git.tag).Add("branch", keeps_name ? git.branch : "");
+  members.Add("rev", keeps_name ? git.rev : git.commit);
+  members.Add("expected_commit", git.commit.empty() ? git.expected_commit : git.commit);
+  if (git.depth != 0) members.Add("depth", git.depth);
+  members.AddIf(git.lfs, "lfs");
+  if (!git.submodules) members.Add("submodules", false);
   return members.Take();
 }
 

@@ -51,10 +51,14 @@ constexpr Rule kSource[] = {
     {"patches", Shape::kTexts},
     {"path"},
     {"use_gitignore", Shape::kUnsupported, {}, "a 'path' source is taken as it is; remove the key"},
-    {"git",
-     Shape::kUnsupported,
-     {},
-     "name a release archive by 'url' and 'sha256', or pass a checkout with --source NAME=PATH"},
+    {"git"},
+    {"tag"},
+    {"branch"},
+    {"rev"},
+    {"depth"},
+    {"lfs"},
+    {"submodules"},
+    {"expected_commit"},
 };
 
 constexpr Rule kScript[] = {

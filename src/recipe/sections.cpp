@@ -48,13 +48,14 @@ Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
 Result<Source> ReadSource(Reader& reader, const Node& item) {
   Source source;
   source.span = item.span;
-  const bool by_url = item.Find("url") != nullptr;
-  if (by_url == (item.Find("path") != nullptr)) {
-    return At(ErrorCode::kInvalidInput, "a source has either 'url' or 'path'", item.span);
+  const auto given = [&](std::string_view key) { return item.Find(key) != nullptr ? 1 : 0; };
+  if (given("url") + given("path") + given("git") != 1) {
+    return At(ErrorCode::kInvalidInput, "a source has exactly one of 'url', 'path' and 'git'", item.span);
   }
-  if (by_url) {
+  PTPKG_TRY(source.git, ReadGitSource(reader, item));
+  if (given("url") != 0) {
     PTPKG_CHECK(ReadUrls(reader, item, source));
-  } else {
+  } else if (given("path") != 0) {
     PTPKG_TRY(source.path, reader.TextOf(&item, "path"));
     if (source.path.empty())
       return At(ErrorCode::kInvalidInput, "'source.path' is empty", item.Find("path")->span);

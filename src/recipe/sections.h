@@ -14,9 +14,12 @@
 
 namespace ptpkg::recipe {
 
-/// Errors: kInvalidInput with a span: neither or both of url and path, no sha256, names that leave the
-/// source tree.
+/// Errors: kInvalidInput with a span: not exactly one of url, path and git, no sha256, a key of another kind
+/// of source, names that leave the source tree.
 Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section);
+
+/// `git` of the source `item` and the keys that belong to it; nothing without `git`. Errors: kInvalidInput.
+Result<GitSource> ReadGitSource(Reader& reader, const Node& item);
 
 /// Fills number, noarch, script, entry points, files, prefix detection and track_features of `recipe`,
 /// whose name is known. `build.skip` and `build.string` are read by evaluate.cpp.

@@ -1,24 +1,32 @@
 #include "source/download.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
-#include "support/atomic_file.h"
+#include "source/partial_file.h"
 #include "support/hash.h"
+#include "support/lock_file.h"
 #include "support/reporter.h"
+#include "support/scratch.h"
+#include "support/text.h"
 
 namespace ptpkg::source {
 
 namespace {
 
-/// Takes one mirror's body into the cache folder.
-Result<void> FetchFrom(Env& env, const std::string& url, const Sha256& expected, const AbsPath& target) {
-  Task task(env.reporter, TaskInfo{.stage = "source", .subject = std::string(target.Name())});
-  PTPKG_TRY(AtomicFile file, AtomicFile::Create(env.fs, target));
-  FileSink file_sink(file.file());
-  HashingSink sink(&file_sink);
+struct Wanted {
+  const std::string& name;
+  const Sha256& sha256;
+  const AbsPath& target;
+};
+
+/// The rest of `url`'s body, or all of it.
+Result<void> FetchRest(Env& env, const std::string& url, PartialFile& partial, Task& task) {
   std::uint64_t reported = 0;
   const HttpRequest request{.url = url,
-                            .headers = {},
+                            .resume_at = partial.size_bytes(),
+                            .resume_version = partial.version(),
+                            .on_begin = [&](const HttpBegin& begin) { return partial.Begin(begin); },
                             .on_progress =
                                 [&](std::uint64_t done, std::uint64_t) {
                                   if (done <= reported) return;
@@ -26,18 +34,39 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Sha256& expected,
                                   reported = done;
                                 },
                             .cancel = &env.cancel};
-  PTPKG_TRY(const HttpResponse response, env.http.Get(request, sink),
+  PTPKG_TRY(const HttpResponse response, env.http.Get(request, partial),
             fmt::format("while fetching '{}'", url));
-  const Digests digests = sink.Finish();
-  if (digests.sha256 != expected) {
+  task.Done(fmt::format("status {}", response.status));
+  return Ok();
+}
+
+/// Takes one mirror's body into the cache folder. What is there of it stays for the next run, unless it is of
+/// no use for that.
+Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
+  PTPKG_TRY(PartialFile partial, PartialFile::Open(env, wanted.target.Parent(), url));
+  while (true) {
+    const bool resumed = partial.size_bytes() > 0;
+    if (resumed) {  // killed between the last byte and the name?
+      PTPKG_TRY(const Sha256 digest, partial.Digest());
+      if (digest == wanted.sha256) return std::move(partial).MoveTo(wanted.target);
+    }
+    Task task(env.reporter, TaskInfo{.stage = "source", .subject = wanted.name});
+    Result<void> fetched = FetchRest(env, url, partial, task);
+    if (!fetched) {
+      // A full disk is not to stay full.
+      const bool useless = partial.version().empty() || fetched.error().code() == ErrorCode::kIo;
+      if (useless) PTPKG_CHECK(partial.Drop());
+      return fetched;
+    }
+    PTPKG_TRY(const Sha256 digest, partial.Digest());
+    if (digest == wanted.sha256) return std::move(partial).MoveTo(wanted.target);
+    PTPKG_CHECK(partial.Drop());
+    if (resumed) continue;  // the old part may be what is wrong
     return Error(ErrorCode::kHashMismatch, fmt::format("'{}' has sha256 {}, but the recipe declares {}", url,
-                                                       digests.sha256.Hex(), expected.Hex()))
+                                                       digest.Hex(), wanted.sha256.Hex()))
         .WithHint(
             "if the release was replaced on purpose, check the new file and change the digest in the recipe");
   }
-  PTPKG_CHECK(std::move(file).Commit(OnExisting::kReplace));
-  task.Done(fmt::format("status {}", response.status));
-  return Ok();
 }
 
 /// Makes `folder` and takes its lease; again, when somebody is just cleaning it away.
@@ -50,6 +79,55 @@ Result<Lease> LeaseFolder(Env& env, const AbsPath& folder) {
   }
   return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
       .WithHint("try again");
+}
+
+/// Whether the cache has the file. A damaged one is removed.
+Result<bool> IsCached(Env& env, const Wanted& wanted) {
+  PTPKG_TRY(const bool cached, Exists(env.fs, wanted.target));
+  if (!cached) return false;
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, wanted.target));
+  if (digests.sha256 == wanted.sha256) return true;
+  env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", wanted.name));
+  PTPKG_CHECK(env.fs.Remove(wanted.target));
+  return false;
+}
+
+Error NotCached(const Wanted& wanted) {
+  return Error(ErrorCode::kNotFound, fmt::format("the source '{}' (sha256 {}) is not in the cache, and no "
+                                                 "server is asked for it",
+                                                 wanted.name, wanted.sha256.Hex()))
+      .WithHint(fmt::format("build once without --offline, or put the file at '{}'", wanted.target.str()));
+}
+
+/// One error for all mirrors: what can be tried again counts most, then a file that is not the declared one.
+Error NoMirror(const Wanted& wanted, const std::vector<Error>& causes) {
+  if (causes.size() == 1) return causes.front();
+  ErrorCode code = causes.back().code();
+  for (const ErrorCode heavy : {ErrorCode::kHashMismatch, ErrorCode::kNetwork}) {
+    const bool has =
+        std::any_of(causes.begin(), causes.end(), [&](const Error& cause) { return cause.code() == heavy; });
+    if (has) code = heavy;
+  }
+  std::vector<std::string> texts;
+  for (const Error& cause : causes) texts.push_back(cause.message());
+  return Error(code, fmt::format("none of the {} mirrors of '{}' gave the file: {}", causes.size(),
+                                 wanted.name, Join(texts, "; ")))
+      .WithHint("correct 'url' or 'sha256' in the recipe, or try again if the network was at fault");
+}
+
+Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const Wanted& wanted) {
+  std::vector<Error> causes;
+  for (const std::string& url : urls) {
+    PTPKG_CHECK(env.cancel.Check());
+    const Result<void> fetched = FetchFrom(env, url, wanted);
+    if (fetched) return RemovePartialFiles(env.fs, wanted.target.Parent());
+    if (fetched.error().code() == ErrorCode::kCancelled) return fetched;
+    causes.push_back(fetched.error());
+    if (&url != &urls.back()) {
+      env.reporter.Warn(fmt::format("{}; trying the next mirror", fetched.error().message()));
+    }
+  }
+  return NoMirror(wanted, causes);
 }
 
 }  // namespace
@@ -79,26 +157,19 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   }
   const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
   const AbsPath target = folder / name;
+  const Wanted wanted{.name = name, .sha256 = *source.sha256, .target = target};
   PTPKG_TRY(Lease lease, LeaseFolder(env, folder));
-  PTPKG_TRY(const bool cached, Exists(env.fs, target));
-  if (cached) {
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, target));
-    if (digests.sha256 == *source.sha256) return Downloaded{.file = target, .lease = std::move(lease)};
-    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", name));
-    PTPKG_CHECK(env.fs.Remove(target));
+  PTPKG_TRY(bool cached, IsCached(env, wanted));
+  if (!cached) {
+    PTPKG_TRY(const std::unique_ptr<File> lock, WaitForLock(env, folder / kFetchLockName, name));
+    PTPKG_TRY(cached, IsCached(env, wanted));  // another run may just have fetched it
+    std::vector<std::string> urls = source.urls;
+    if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });
+    if (!cached && urls.empty()) return NotCached(wanted).At(source.span);
+    PTPKG_CHECK(RemoveAbandoned(env, folder));
+    if (!cached) PTPKG_CHECK(FetchFromAny(env, urls, wanted));
   }
-  PTPKG_CHECK(RemoveAbandoned(env, folder));
-  Result<void> fetched = Error(ErrorCode::kInternal, "a source without mirrors");
-  for (const std::string& url : source.urls) {
-    PTPKG_CHECK(env.cancel.Check());
-    fetched = FetchFrom(env, url, *source.sha256, target);
-    if (fetched) return Downloaded{.file = target, .lease = std::move(lease)};
-    if (fetched.error().code() == ErrorCode::kCancelled) break;
-    if (&url != &source.urls.back()) {
-      env.reporter.Warn(fmt::format("{}; trying the next mirror", fetched.error().message()));
-    }
-  }
-  return std::move(fetched).error();
+  return Downloaded{.file = target, .lease = std::move(lease)};
 }
 
 }  // namespace ptpkg::source

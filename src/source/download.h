@@ -18,9 +18,15 @@ struct Downloaded {
 
 /// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>: fetched from the first
 /// mirror that has it with the declared digest, or found there from an earlier run (and digested again;
-/// a damaged file is fetched anew). Appears whole or not at all.
-/// Errors: kInvalidInput (no sha256 declared), kHashMismatch naming both digests and the URL; else the
-/// error of the last mirror.
+/// a damaged file is fetched anew). Appears whole or not at all; what a killed or cut transfer has brought
+/// stays (partial_file.h), and the next one goes on there. One process fetches, others wait for it. A mirror
+/// that fails or lies is warned of, and the next one is asked.
+/// Errors: kInvalidInput (no sha256 declared), kHashMismatch naming both digests and the URL, kNotFound
+/// (`env.offline`: names file and digest), those of Http; of several mirrors one error with each one's cause:
+/// kNetwork if any of them failed so, else kHashMismatch if any lied, else the last one's.
 Result<Downloaded> Download(Env& env, const recipe::Source& source);
+
+/// The file in a folder of the cache that is locked by the one who fetches into it; empty.
+inline constexpr std::string_view kFetchLockName = ".fetch-lock";
 
 }  // namespace ptpkg::source

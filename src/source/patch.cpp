@@ -1,7 +1,11 @@
 #include "source/patch.h"
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
+#include "source/git.h"
+#include "source/local_tree.h"
 #include "source/patch_text.h"
 #include "support/text.h"
 
@@ -9,15 +13,17 @@ namespace ptpkg::source {
 
 namespace {
 
-/// patch would follow a symlink that an earlier source or patch has put in its way.
-Result<void> RefuseSymlinks(Fs& fs, const AbsPath& tree, const RelPath& file, std::string_view patch) {
+/// patch would follow a symlink that an earlier source or patch has put in its way. `may_be_one`: the file
+/// itself, which the patch makes or changes as a symlink; patch leaves it alone otherwise.
+Result<void> RefuseSymlinks(Fs& fs, const AbsPath& tree, const RelPath& file, std::string_view patch,
+                            bool may_be_one) {
   AbsPath path = tree;
   for (const std::string& component : file.Components()) {
     path = path / component;
     PTPKG_TRY(const bool there, Exists(fs, path));
     if (!there) return Ok();
     PTPKG_TRY(const FileStat stat, fs.Lstat(path));
-    if (stat.kind == FileKind::kSymlink) {
+    if (stat.kind == FileKind::kSymlink && !(may_be_one && path == tree / file)) {
       return Error(
           ErrorCode::kInvalidInput,
           fmt::format("patch '{}' is refused: it reaches '{}' through a symlink", patch, file.str()));
@@ -39,7 +45,8 @@ std::string FirstFailure(const std::string& output) {
           at == std::string::npos ? "" : line.substr(at + 4, line.find_last_not_of('.') - at - 3);
       return fmt::format("hunk {} of '{}' does not fit at line {}", number, file, place);
     }
-    if (line.starts_with("Reversed (or previously applied) patch detected")) {
+    if (line.starts_with("Reversed (or previously applied) patch detected") ||
+        line.starts_with("Unreversed patch detected")) {
       return fmt::format("'{}' has this change already", file);
     }
     if (line.starts_with("can't find file to patch")) return "a file that it changes is not in the source";
@@ -47,17 +54,88 @@ std::string FirstFailure(const std::string& output) {
       return fmt::format("'{}', which it creates, already exists", file);
     }
   }
-  return std::string(Trim(output));
+  std::string rest;
+  for (const std::string& line : SplitLines(output)) {
+    if (!line.starts_with("patching ")) rest += line + "\n";
+  }
+  return std::string(Trim(rest));
 }
 
-}  // namespace
+/// Whether every file that the patch changes is in `tree`, without `strip` folders of its name.
+Result<bool> Fits(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
+  std::set<std::string> made;  // by changes further up
+  for (const PatchChange& change : text.changes) {
+    const std::string before = Stripped(reverse ? change.after : change.before, strip, change.bare_names);
+    const std::string after = Stripped(reverse ? change.before : change.after, strip, change.bare_names);
+    const bool makes = (reverse ? change.after : change.before).empty();
+    const bool removes = (reverse ? change.before : change.after).empty();
+    if ((!makes && before.empty()) || (!removes && after.empty())) return false;  // too few folders
+    bool there = makes;
+    for (const std::string& path : {before, change.from_git ? std::string() : after}) {
+      if (there || path.empty()) continue;
+      const auto stat = fs.Lstat(tree / path);
+      there = made.contains(path) || (stat && stat->kind != FileKind::kDirectory);
+    }
+    if (!there) return false;
+    if (!removes) made.insert(after);
+  }
+  return true;
+}
 
-Result<void> ApplyPatch(Env& env, const AbsPath& patch, const AbsPath& tree) {
-  const std::string name(patch.Name());
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, patch), fmt::format("while reading patch '{}'", name));
-  PTPKG_TRY(const std::vector<RelPath> files, PatchedFiles(text, name));
-  for (const RelPath& file : files) PTPKG_CHECK(RefuseSymlinks(env.fs, tree, file, name));
+/// How many folders to take away from the names in the patch.
+Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text, const PatchFile& patch) {
+  if (patch.strip) return *patch.strip;
+  std::size_t most = 0;
+  for (const PatchChange& change : text.changes) {
+    for (const std::string& path : {change.before, change.after}) {
+      most = std::max(most, static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')));
+    }
+  }
+  const bool no_prefixes = !text.has_prefixes && text.changes.front().from_git;
+  std::vector<std::size_t> levels =
+      no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
+  for (std::size_t level = 2; level <= most; ++level) levels.push_back(level);
+  for (const std::size_t level : levels) {
+    PTPKG_TRY(const bool fits, Fits(fs, tree, text, level, patch.reverse));
+    if (fits) return level;
+  }
+  const PatchChange& first = text.changes.front();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format(
+                   "patch '{}' does not apply: a file that it changes is not in the source, however many "
+                   "folders of its name are left out (the first one is '{}')",
+                   patch.shown, first.before.empty() ? first.after : first.before))
+      .WithHint("refresh the patch against this source; patches apply in the order of the recipe");
+}
 
+/// The files that the patch would read, write, create or remove.
+Result<std::vector<RelPath>> FilesOf(const PatchText& text, std::size_t strip) {
+  std::vector<RelPath> files;
+  for (const PatchChange& change : text.changes) {
+    for (const std::string& path : {change.before, change.after}) {
+      const std::string stripped = Stripped(path, strip, change.bare_names);
+      if (stripped.empty()) continue;
+      PTPKG_TRY(RelPath file, RelPath::Parse(stripped));
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+/// One patch may make a symlink, and write through it further down.
+Result<void> RefuseFilesBelowFiles(const std::vector<RelPath>& files, std::string_view patch) {
+  for (const RelPath& file : files) {
+    for (const RelPath& other : files) {
+      if (file == other || !file.IsWithin(other)) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("patch '{}' is refused: it changes both '{}' and '{}'", patch, other.str(),
+                               file.str()));
+    }
+  }
+  return Ok();
+}
+
+Result<ExitStatus> RunPatch(Env& env, const PatchFile& patch, const AbsPath& tree, std::size_t strip) {
   const auto path_variable = env.variables.find("PATH");
   const std::string search = path_variable == env.variables.end() ? "/usr/bin:/bin" : path_variable->second;
   const std::optional<AbsPath> program = FindProgram("patch", search);
@@ -68,19 +146,59 @@ Result<void> ApplyPatch(Env& env, const AbsPath& patch, const AbsPath& tree) {
   Command command;
   // -u: never read the input as an ed script, which could run commands. -N before -t: a patch that is
   // already there is an error, not a question and not a reversal.
-  command.argv = {
-      program->str(),    "-p1", "-u",        "-N", "-t",      "--fuzz=0", "--no-backup-if-mismatch",
-      "--reject-file=-", "-i",  patch.str(), "-d", tree.str()};
+  command.argv = {program->str(),
+                  fmt::format("-p{}", strip),
+                  "-u",
+                  "-N",
+                  "-t",
+                  "--fuzz=0",
+                  "--no-backup-if-mismatch",
+                  "--reject-file=-",
+                  "-i",
+                  patch.file.str(),
+                  "-d",
+                  tree.str()};
+  if (patch.reverse) command.argv.emplace_back("-R");
   command.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
   command.cwd = tree;
   command.cancel = &env.cancel;
-  PTPKG_TRY(const ExitStatus status, env.process.Run(command),
+  return env.process.Run(command);
+}
+
+/// All or nothing, and no context may differ.
+Result<ExitStatus> RunGitApply(Env& env, const PatchFile& patch, const AbsPath& tree, std::size_t strip) {
+  PTPKG_TRY(const Git git, Git::Find(env), "while applying a patch that only git can apply");
+  GitCall call{.args = {"apply", fmt::format("-p{}", strip), "--whitespace=nowarn"},
+               .repository = tree / ".git-of-nobody",  // not one that happens to lie above
+               .work_tree = tree};
+  if (patch.reverse) call.args.emplace_back("-R");
+  call.args.insert(call.args.end(), {"--", patch.file.str()});
+  return git.Run(call);
+}
+
+}  // namespace
+
+Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
+  const std::string& name = patch.shown;
+  PTPKG_TRY(const std::string content, ReadFile(env.fs, patch.file),
+            fmt::format("while reading patch '{}'", name));
+  PTPKG_TRY(const PatchText text, ReadPatch(content, name));
+  PTPKG_TRY(const std::size_t strip, FindStrip(env.fs, tree, text, patch));
+  PTPKG_TRY(const std::vector<RelPath> files, FilesOf(text, strip));
+  for (const RelPath& file : files) PTPKG_CHECK(RefuseSymlinks(env.fs, tree, file, name, text.has_symlinks));
+  if (text.has_symlinks) PTPKG_CHECK(RefuseFilesBelowFiles(files, name));
+  const auto run = text.needs_git ? RunGitApply : RunPatch;
+  PTPKG_TRY(const ExitStatus status, run(env, patch, tree, strip),
             fmt::format("while applying patch '{}'", name));
-  if (status.ok()) return Ok();
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("patch '{}' does not apply: {}", name, FirstFailure(status.output)))
-      .WithHint(
-          "patches apply with -p1 and no fuzz, in the order of the recipe: refresh it against this source");
+  if (!status.ok()) {
+    const std::string reason = text.needs_git ? GitReason(status.output) : FirstFailure(status.output);
+    return Error(ErrorCode::kInvalidInput, fmt::format("patch '{}' does not apply: {}", name, reason))
+        .WithHint("patches apply with no fuzz, in the order of the recipe: refresh it against this source");
+  }
+  if (!text.has_symlinks) return Ok();
+  PTPKG_TRY(const std::vector<TreeEntry> all, ListFolder(env, tree), fmt::format("after patch '{}'", name));
+  static_cast<void>(all);
+  return Ok();
 }
 
 }  // namespace ptpkg::source

@@ -49,14 +49,36 @@ std::optional<HunkSize> ParseHunkHeader(std::string_view line) {
   return size;
 }
 
+/// The names of "diff --git a/NAME b/NAME", which has one name where no other line tells it.
+std::optional<PatchChange> GitHeaderNames(std::string_view line) {
+  constexpr std::string_view kMark = "diff --git ";
+  line.remove_prefix(kMark.size());
+  for (std::size_t at = line.find(' '); at != std::string_view::npos; at = line.find(' ', at + 1)) {
+    const std::string_view left = line.substr(0, at);
+    const std::string_view right = line.substr(at + 1);
+    const bool prefixed =
+        left.starts_with("a/") && right.starts_with("b/") && left.substr(2) == right.substr(2);
+    if (prefixed || left == right) {
+      return PatchChange{.before = std::string(left), .after = std::string(right), .from_git = true};
+    }
+  }
+  return std::nullopt;
+}
+
 class Reader {
  public:
   Reader(std::string_view text, std::string_view name) : lines_(SplitLines(text)), name_(name) {}
 
-  Result<std::vector<RelPath>> Run() {
+  Result<PatchText> Run() {
     while (at_ < lines_.size()) PTPKG_CHECK(Line());
-    if (files_.empty()) return Fail(ErrorCode::kInvalidInput, "it changes no file");
-    return std::move(files_);
+    PTPKG_CHECK(EndGitHeader());
+    if (patch_.changes.empty()) return Fail(ErrorCode::kInvalidInput, "it changes no file");
+    patch_.has_prefixes =
+        std::all_of(patch_.changes.begin(), patch_.changes.end(), [](const PatchChange& change) {
+          const bool before = change.before.empty() || change.before.starts_with("a/");
+          return change.bare_names || (before && (change.after.empty() || change.after.starts_with("b/")));
+        });
+    return std::move(patch_);
   }
 
  private:
@@ -67,27 +89,87 @@ class Reader {
     if (line.starts_with("*** ") && next.starts_with("--- ")) {
       return Fail(ErrorCode::kUnsupported, "it is a context diff, not a unified one");
     }
-    if (line == "GIT binary patch" || (line.starts_with("Binary files ") && line.ends_with(" differ"))) {
-      return Fail(ErrorCode::kUnsupported, "it holds a binary change, which patch cannot apply");
+    if (line.starts_with("Binary files ") && line.ends_with(" differ")) {
+      return Fail(ErrorCode::kUnsupported,
+                  "it holds a binary change without its data (git diff --binary writes it)");
     }
     // Only what git itself writes after "diff --git" counts; prose above a patch may begin with anything.
-    if (line.starts_with("diff --git ")) in_git_header_ = true;
-    for (const std::string_view word : {"rename from ", "rename to ", "copy from ", "copy to "}) {
-      if (in_git_header_ && line.starts_with(word)) PTPKG_CHECK(AddPath(line.substr(word.size()), false));
+    if (line.starts_with("diff --git ")) {
+      PTPKG_CHECK(EndGitHeader());
+      in_git_header_ = true;
+      header_ = GitHeaderNames(line).value_or(PatchChange{.before = "", .after = "", .from_git = true});
+    } else if (in_git_header_) {
+      PTPKG_CHECK(GitLine(line));
     }
-    if (line.starts_with("--- ") && next.starts_with("+++ ")) {
-      PTPKG_CHECK(AddPath(line.substr(4), true));
-      ++at_;
-      PTPKG_CHECK(AddPath(next.substr(4), true));
-      ++at_;
-      return Hunks();
-    }
+    if (line.starts_with("--- ") && next.starts_with("+++ "))
+      return FileHeader(line.substr(4), next.substr(4));
     ++at_;
     return Ok();
   }
 
-  Result<void> Hunks() {
+  /// One line of git's extended header.
+  Result<void> GitLine(std::string_view line) {
+    const auto rest = [&](std::string_view word) { return std::string(line.substr(word.size())); };
+    if (line == "GIT binary patch") {
+      patch_.needs_git = true;
+      says_something_ = true;
+    }
+    for (const std::string_view word : {"rename from ", "copy from "}) {
+      if (line.starts_with(word)) bare_.before = rest(word);
+    }
+    for (const std::string_view word : {"rename to ", "copy to "}) {
+      if (line.starts_with(word)) bare_.after = rest(word);
+    }
+    for (const std::string_view word : {"new file mode ", "deleted file mode ", "old mode ", "new mode "}) {
+      if (!line.starts_with(word)) continue;
+      says_something_ = true;
+      if (word == "new file mode ") header_.before.clear();
+      if (word == "deleted file mode ") header_.after.clear();
+      if (rest(word) == "120000") patch_.has_symlinks = true;
+    }
+    if (line.starts_with("index ") && line.ends_with(" 120000")) patch_.has_symlinks = true;
+    return Ok();
+  }
+
+  /// A header that no hunks follow may be a change by itself.
+  Result<void> EndGitHeader() {
+    if (in_git_header_ && !bare_.after.empty()) {
+      bare_.bare_names = true;
+      bare_.from_git = true;
+      PTPKG_CHECK(Add(bare_));
+    } else if (in_git_header_ && says_something_) {
+      if (header_.before.empty() && header_.after.empty()) {
+        return Fail(ErrorCode::kUnsupported, "the line 'diff --git' cannot be taken apart");
+      }
+      PTPKG_CHECK(Add(header_));
+    }
     in_git_header_ = false;
+    says_something_ = false;
+    bare_ = {};
+    return Ok();
+  }
+
+  Result<void> FileHeader(std::string_view before, std::string_view after) {
+    const auto path = [](std::string_view text) {
+      text = text.substr(0, text.find('\t'));
+      return std::string(text == "/dev/null" ? "" : text);
+    };
+    PatchChange change{.before = path(before), .after = path(after), .from_git = in_git_header_};
+    in_git_header_ = in_git_header_ && !bare_.after.empty();  // a rename counts, too
+    PTPKG_CHECK(EndGitHeader());
+    if (change.before.empty() && change.after.empty())
+      return Fail(ErrorCode::kInvalidInput, "it changes no file");
+    at_ += 2;
+    // Where there is no line before, there was no file, whatever its name says.
+    const auto size = at_ < lines_.size() ? ParseHunkHeader(lines_[at_]) : std::nullopt;
+    if (size && size->old_lines == 0 && lines_[at_].starts_with("@@ -0,")) change.before.clear();
+    at_ -= 2;
+    PTPKG_CHECK(Add(change));
+    at_ += 2;
+    return Hunks();
+  }
+
+  Result<void> Hunks() {
     int count = 0;
     while (at_ < lines_.size()) {
       const auto size = ParseHunkHeader(lines_[at_]);
@@ -120,32 +202,21 @@ class Reader {
     return Ok();
   }
 
-  /// `has_prefix`: the path begins with a folder that -p1 strips ("a/", "b/").
-  Result<void> AddPath(std::string_view text, bool has_prefix) {
-    std::string path(text.substr(0, text.find('\t')));
-    if (path == "/dev/null") return Ok();
-    if (path.starts_with("\"")) {
-      return Fail(ErrorCode::kUnsupported, fmt::format("the path {} is quoted", path));
-    }
-    const std::string shown = path;
-    if (path.starts_with("/")) {
-      return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' is absolute", shown));
-    }
-    if (has_prefix) {
-      const std::size_t slash = path.find('/');
-      if (slash == std::string::npos) {
-        return Fail(ErrorCode::kInvalidInput,
-                    fmt::format("the path '{}' has no leading folder to strip, as -p1 asks for", shown));
+  Result<void> Add(const PatchChange& change) {
+    for (const std::string& path : {change.before, change.after}) {
+      if (path.empty()) continue;
+      if (path.starts_with('"'))
+        return Fail(ErrorCode::kUnsupported, fmt::format("the path {} is quoted", path));
+      if (path.starts_with('/')) {
+        return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' is absolute", path));
       }
-      path = path.substr(slash + 1);
-    }
-    auto parsed = RelPath::Parse(path);
-    if (!parsed) {
+      if (RelPath::Parse(path)) continue;
       return Fail(ErrorCode::kInvalidInput,
-                  fmt::format("the path '{}' does not stay inside the source tree", shown));
+                  fmt::format("the path '{}' does not stay inside the source tree", path));
     }
-    if (std::find(files_.begin(), files_.end(), *parsed) == files_.end())
-      files_.push_back(*std::move(parsed));
+    const bool blank = (change.before + change.after).find(' ') != std::string::npos;
+    if (change.from_git && blank) patch_.needs_git = true;
+    patch_.changes.push_back(change);
     return Ok();
   }
 
@@ -164,13 +235,24 @@ class Reader {
   std::string_view name_;
   std::size_t at_ = 0;
   bool in_git_header_ = false;
-  std::vector<RelPath> files_;
+  bool says_something_ = false;  // of the header: a change even without hunks
+  PatchChange header_;           // by the line "diff --git"
+  PatchChange bare_;             // by lines "rename from" and so on
+  PatchText patch_;
 };
 
 }  // namespace
 
-Result<std::vector<RelPath>> PatchedFiles(std::string_view text, std::string_view name) {
-  return Reader(text, name).Run();
+Result<PatchText> ReadPatch(std::string_view text, std::string_view name) { return Reader(text, name).Run(); }
+
+std::string Stripped(std::string_view path, std::size_t strip, bool bare_name) {
+  if (bare_name && strip > 0) --strip;
+  for (; strip > 0; --strip) {
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos) return "";
+    path.remove_prefix(slash + 1);
+  }
+  return std::string(path);
 }
 
 }  // namespace ptpkg::source

@@ -1,5 +1,5 @@
 #pragma once
-// Which files a unified diff touches, read before anything is applied. Layer: source.
+// What a unified diff touches, read before anything is applied. Layer: source.
 
 #include <string>
 #include <string_view>
@@ -9,12 +9,29 @@
 
 namespace ptpkg::source {
 
-/// The files that `patch -p1` would read, write, create or remove, in order, without repetitions.
+/// One file that a patch changes, by the names that stand in it: relative, without "..".
+struct PatchChange {
+  std::string before = {};  ///< "" if the patch makes the file.
+  std::string after = {};   ///< "" if it removes the file.
+  bool bare_names = false;  ///< Of git's rename lines: they lack the "a/" and "b/" of the other names.
+  bool from_git = false;    ///< Then `before` exists; other tools write there what they like ("x.c.orig").
+};
+
+struct PatchText {
+  std::vector<PatchChange> changes;
+  bool needs_git = false;     ///< Binary changes, or git's names with blanks: patch takes neither.
+  bool has_symlinks = false;  ///< Makes or changes symlinks.
+  bool has_prefixes = false;  ///< All names begin with "a/" and "b/".
+};
+
 /// `name` is the patch's file name, for messages.
-/// Errors: kInvalidInput with the line: a path that is absolute, climbs out of the tree or has no folder to
-/// strip; a hunk that is cut short; no change at all. kUnsupported: context diffs, ed scripts and binary
-/// patches.
+/// Errors: kInvalidInput with the line: a path that is absolute or climbs out of the tree; a hunk that is cut
+/// short; no change at all. kUnsupported: context diffs, ed scripts, names in quotes, binary changes without
+/// their data.
 /// Source: POSIX diff -u output; git's extended headers (git-diff(1)).
-Result<std::vector<RelPath>> PatchedFiles(std::string_view text, std::string_view name);
+Result<PatchText> ReadPatch(std::string_view text, std::string_view name);
+
+/// `path` without its first `strip` folders, one less if `bare_name`; "" if it has no more than those.
+std::string Stripped(std::string_view path, std::size_t strip, bool bare_name);
 
 }  // namespace ptpkg::source

@@ -5,9 +5,14 @@
 #include <fmt/core.h>
 
 #include "archive/extract.h"
+#include "recipe/git_url.h"
 #include "source/download.h"
+#include "source/git_checkout.h"
+#include "source/git_resolve.h"
 #include "source/local_tree.h"
+#include "source/override.h"
 #include "source/patch.h"
+#include "source/patch_list.h"
 #include "support/atomic_file.h"
 #include "support/text.h"
 
@@ -35,7 +40,7 @@ Result<std::vector<Origin>> Origins(const recipe::Recipe& recipe, const SourceOp
   std::vector<Origin> origins;
   for (const recipe::Source& source : recipe.sources) {
     Origin origin{.source = source, .local = std::nullopt};
-    if (source.urls.empty()) {
+    if (!source.path.empty()) {
       PTPKG_TRY(AbsPath local, AbsPath::Resolve(recipe.recipe_dir, source.path));
       origin.local = std::move(local);
     }
@@ -46,9 +51,10 @@ Result<std::vector<Origin>> Origins(const recipe::Recipe& recipe, const SourceOp
     if (origins.empty()) origins.emplace_back();
     origins.front().local = path;
     origins.front().overridden = true;
-    // The declared name and digest belong to the declared file.
+    // The declared name, digest and commit belong to the declared source.
     origins.front().source.file_name.clear();
     origins.front().source.sha256.reset();
+    origins.front().source.git = {};
   }
   return origins;
 }
@@ -65,18 +71,20 @@ Error MissingLocal(const recipe::Recipe& recipe, const Origin& origin) {
 
 /// A bare repository would be copied as it is, and the script would find no sources in it.
 Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Origin& origin) {
-  const AbsPath& root = *origin.local;
-  for (const char* folder : {"objects", "refs"}) {
-    const auto stat = fs.Lstat(root / folder);
-    if (!stat || stat->kind != FileKind::kDirectory) return Ok();
-  }
-  const auto head = ReadFile(fs, root / "HEAD");
-  if (!head || !head->starts_with("ref: ")) return Ok();
-  return Error(
-             ErrorCode::kInvalidInput,
-             fmt::format("the source '{}' of package '{}' is a bare git repository", root.str(), recipe.name))
-      .WithHint(fmt::format("check its files out first: git clone {} DIR, then --source {}=DIR", root.str(),
-                            recipe.recipe_dir.Name()));
+  PTPKG_TRY(const bool bare, IsBareRepository(fs, *origin.local));
+  if (!bare) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the source '{}' of package '{}' is a bare git repository", origin.local->str(),
+                           recipe.name))
+      .WithHint("it holds no files to copy: name it by 'git' instead of 'path', with a tag, branch or rev")
+      .At(origin.source.span);
+}
+
+/// What can only be copied when nobody writes to it.
+Error ChangedMeanwhile(const recipe::Recipe& recipe) {
+  return Error(ErrorCode::kRefused,
+               fmt::format("the sources of '{}' changed after the plan was made", recipe.name))
+      .WithHint("run the command again; do not edit sources while they are built");
 }
 
 class Preparer {
@@ -88,9 +96,8 @@ class Preparer {
     PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
     return KeyOf(
         origins, [&](std::size_t i) { return ContentKey(origins[i]); },
-        [&](std::size_t i, std::size_t j) -> Result<Sha256> {
-          PTPKG_TRY(const AbsPath patch, PatchOf(origins[i], j));
-          PTPKG_TRY(const Digests digests, HashFile(env_.fs, patch));
+        [&](const PatchFile& patch, std::size_t, std::size_t) -> Result<Sha256> {
+          PTPKG_TRY(const Digests digests, HashFile(env_.fs, patch.file));
           return digests.sha256;
         });
   }
@@ -105,15 +112,12 @@ class Preparer {
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, destination.Parent(), ".sources"));
     scratch_ = scratch.path();
     // Everything is copied and then hashed, once: an edit of the original cannot come between.
-    PTPKG_TRY(const Sha256 key,
-              KeyOf(
-                  origins, [&](std::size_t i) { return TakeContent(origins[i], i); },
-                  [&](std::size_t i, std::size_t j) { return TakePatch(origins[i], i, j); }));
-    if (options_.planned && key != *options_.planned) {
-      return Error(ErrorCode::kRefused,
-                   fmt::format("the sources of '{}' changed after the plan was made", recipe_.name))
-          .WithHint("run the command again; do not edit sources while they are built");
-    }
+    PTPKG_TRY(const Sha256 key, KeyOf(
+                                    origins, [&](std::size_t i) { return TakeContent(origins[i], i); },
+                                    [&](const PatchFile& patch, std::size_t i, std::size_t j) {
+                                      return TakePatch(patch, i, j);
+                                    }));
+    if (options_.planned && key != *options_.planned) return ChangedMeanwhile(recipe_);
     const AbsPath tree = scratch_ / "tree";
     PTPKG_CHECK(env_.fs.MakeDirs(tree));
     for (std::size_t i = 0; i < origins.size(); ++i) {
@@ -136,22 +140,29 @@ class Preparer {
       hasher.Add("content", held);
       hasher.Add("file_name", source.file_name);
       hasher.Add("target_directory", source.target_directory);
-      for (std::size_t j = 0; j < source.patches.size(); ++j) {
-        PTPKG_TRY(const Sha256 digest, patch(i, j),
-                  fmt::format("while reading patch '{}'", source.patches[j]));
+      PTPKG_TRY(const std::vector<PatchFile> patches, ListPatches(env_, recipe_, source));
+      for (std::size_t j = 0; j < patches.size(); ++j) {
+        const PatchFile& one = patches[j];
+        PTPKG_TRY(const Sha256 digest, patch(one, i, j), fmt::format("while reading patch '{}'", one.shown));
         hasher.Add("patch", digest.Hex());
+        if (one.strip) hasher.Add("strip", std::to_string(*one.strip));
+        if (one.reverse) hasher.Add("reverse", "");
       }
     }
     return hasher.Finish();
   }
 
   [[nodiscard]] AbsPath PartOf(std::size_t i) const { return scratch_ / fmt::format("part-{}", i); }
-  [[nodiscard]] AbsPath PatchFolder(std::size_t i, std::size_t j) const {
-    return scratch_ / fmt::format("patch-{}-{}", i, j);
-  }
 
-  [[nodiscard]] Result<AbsPath> PatchOf(const Origin& origin, std::size_t j) const {
-    return AbsPath::Resolve(recipe_.recipe_dir, origin.source.patches[j]);
+  /// What a commit gives: its files, and what may be missing of them.
+  static Result<std::string> GitKey(const recipe::Source& source) {
+    if (!recipe::IsCommitId(source.git.commit)) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("the commit of '{}' is not known", recipe::ShownGitUrl(source.git.url)))
+          .At(source.span);
+    }
+    return fmt::format("git {}{}{}", source.git.commit, source.git.submodules ? " submodules" : "",
+                       source.git.lfs ? " lfs" : "");
   }
 
   static std::string FileKey(const Digests& digests, const AbsPath& file) {
@@ -159,6 +170,7 @@ class Preparer {
   }
 
   Result<std::string> ContentKey(const Origin& origin) {
+    if (!origin.source.git.url.empty()) return GitKey(origin.source);
     if (!origin.local) {
       if (origin.source.sha256) return origin.source.sha256->Hex();
       return Error(ErrorCode::kInvalidInput,
@@ -187,6 +199,7 @@ class Preparer {
   Result<std::string> TakeContent(const Origin& origin, std::size_t i) {
     const AbsPath part = PartOf(i);
     PTPKG_CHECK(env_.fs.MakeDirs(part));
+    if (!origin.source.git.url.empty()) return TakeCommit(origin.source, part);
     if (!origin.local) {
       PTPKG_TRY(std::string key, ContentKey(origin));
       PTPKG_TRY(const Downloaded download, Download(env_, origin.source));
@@ -206,22 +219,38 @@ class Preparer {
     return FileKey(digests, *origin.local);
   }
 
-  Result<Sha256> TakePatch(const Origin& origin, std::size_t i, std::size_t j) {
-    PTPKG_TRY(const AbsPath patch, PatchOf(origin, j));
-    PTPKG_CHECK(env_.fs.MakeDirs(PatchFolder(i, j)));
-    const AbsPath copy = PatchFolder(i, j) / patch.Name();
-    PTPKG_CHECK(env_.fs.CopyFile(patch, copy));
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
+  Result<std::string> TakeCommit(const recipe::Source& source, const AbsPath& part) {
+    const recipe::GitSource& git = source.git;
+    PTPKG_TRY(std::string key, GitKey(source));
+    PTPKG_TRY(const recipe::GitUrl url, recipe::ParseGitUrl(git.url, recipe_.recipe_dir));
+    const GitCheckout checkout{.wish = {.url = url,
+                                        .commit = git.commit,
+                                        .name = GitNameOf(git),
+                                        .depth = std::max<std::uint64_t>(git.depth, 1),
+                                        .lfs = git.lfs},
+                               .submodules = git.submodules};
+    const Result<void> done = CheckOut(env_, checkout, part);
+    if (done) return key;
+    return done.error().span() ? done.error() : Error(done.error()).At(source.span);
+  }
+
+  Result<Sha256> TakePatch(const PatchFile& patch, std::size_t i, std::size_t j) {
+    const AbsPath folder = scratch_ / fmt::format("patch-{}-{}", i, j);
+    PTPKG_CHECK(env_.fs.MakeDirs(folder));
+    PatchFile copy = patch;
+    copy.file = folder / patch.file.Name();
+    PTPKG_CHECK(env_.fs.CopyFile(patch.file, copy.file));
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy.file));
+    patches_[i].push_back(std::move(copy));
     return digests.sha256;
   }
 
   /// Patches the origin's part and moves it into `tree`.
   Result<void> PlaceOne(const Origin& origin, std::size_t i, const AbsPath& tree) {
     const AbsPath part = PartOf(i);
-    for (std::size_t j = 0; j < origin.source.patches.size(); ++j) {
+    for (const PatchFile& patch : patches_[i]) {
       PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_TRY(const AbsPath patch, PatchOf(origin, j));
-      PTPKG_CHECK(ApplyPatch(env_, PatchFolder(i, j) / patch.Name(), part));
+      PTPKG_CHECK(ApplyPatch(env_, patch, part));
     }
     AbsPath target = tree;
     if (!origin.source.target_directory.empty()) {
@@ -261,9 +290,14 @@ class Preparer {
 
   Result<std::string> TakeFolder(const AbsPath& folder, const AbsPath& part) {
     Task task(env_.reporter, TaskInfo{.stage = "source", .subject = recipe_.name});
-    PTPKG_TRY(const Sha256 digest, CopyFolder(env_, folder, part, task), "while copying a source folder");
+    const Result<Sha256> digest = CopyFolder(env_, folder, part, task);
+    // It was there when it was listed.
+    const bool gone = !digest && digest.error().code() == ErrorCode::kNotFound;
+    if (gone && options_.planned)
+      return ChangedMeanwhile(recipe_).WithContext("while copying a source folder");
+    if (!digest) return Error(digest.error()).WithContext("while copying a source folder");
     task.Done("copied");
-    return digest.Hex();
+    return digest->Hex();
   }
 
   Result<void> UnpackFile(const AbsPath& file, const std::string& name, const AbsPath& part) {
@@ -290,6 +324,7 @@ class Preparer {
   const recipe::Recipe& recipe_;
   const SourceOptions& options_;
   AbsPath scratch_ = AbsPath::Literal("/nonexistent");
+  std::map<std::size_t, std::vector<PatchFile>> patches_;  // copies, by the number of the source
 };
 
 }  // namespace

@@ -28,17 +28,17 @@ struct SourceTree {
 /// True if `--source name=…` means `recipe`.
 bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name);
 
-/// Content key of what Prepare would make: declared digests for URLs, digests over names, modes and
-/// contents for local paths, patch contents. Reads local sources, fetches nothing.
-/// Errors: those of Prepare for local paths.
+/// Content key of what Prepare would make: declared digests for URLs, commits for git sources (whatever their
+/// URL), digests over names, modes and contents for local paths, patch contents. Reads local sources, fetches
+/// nothing. REQUIRES: ResolveGit has set the commits. Errors: those of Prepare for local paths.
 Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
 
 /// Leaves the sources of `recipe` below `destination`, which must not exist and appears only when all
 /// is done; its parent exists. A recipe without sources gives an empty folder. Folders are copied without
 /// their ".git"; archives (by name: .tar[.gz|.bz2|.xz|.zst], .tgz, .tbz2, .txz, .zip, .whl) are unpacked
 /// without a single top folder; any other file is placed under its name.
-/// Downloads are kept in `env.cache_dir`/downloads/<sha256>/ and never fetched twice.
-/// Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named),
+/// Downloads are kept in `env.cache_dir`/downloads/<sha256>/, repositories in its git/, and never fetched
+/// twice. Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named),
 /// kRefused (not the sources that were planned), kNetwork, kCorrupt (archive), kAlreadyExists
 /// (`destination`), kInvalidInput (a patch that does not apply: names the patch, the file and the hunk; a
 /// patch or a symlink that leaves the tree; two sources with one file), kCancelled.

@@ -31,6 +31,7 @@ struct Env {
   AbsPath cache_dir = AbsPath::Literal("/nonexistent");  ///< Downloads and stage results across runs.
   AbsPath cwd = AbsPath::Literal("/");                   ///< Base of the user's relative paths.
   std::map<std::string, std::string> variables;          ///< The caller's environment, read once in cli/.
+  bool offline = false;  ///< Ask no server for anything: what is missing is an error that names it.
 };
 
 }  // namespace ptpkg

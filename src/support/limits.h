@@ -38,6 +38,10 @@ inline constexpr std::size_t kExpressionHeight = 201;   ///< One more than the o
 inline constexpr std::size_t kValue = 1U << 20U;        ///< Bytes of one value; 40 for an item of a list.
 inline constexpr std::size_t kEvaluation = 64U << 20U;  ///< Bytes of all values of one evaluation.
 
+// Sources.
+inline constexpr std::size_t kSubmoduleLevels = 32;  ///< Submodules of submodules of one git source.
+inline constexpr std::size_t kPatchSeries = 10'000;  ///< Lines of one series file.
+
 // What is shown.
 inline constexpr std::size_t kFindingsOfAKind = 200;  ///< Of one id and severity; the rest is counted.
 inline constexpr std::size_t kShownLine = 2000;       ///< Bytes of one line of a child, error or finding.

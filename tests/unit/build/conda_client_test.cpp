@@ -53,6 +53,16 @@ TEST_F(CreateCondaPrefixTest, HandsTheRequirementsToTheClient) {
   EXPECT_THAT(Exists(env_->fs, wanted_.prefix), test::IsOkAndHolds(true));
 }
 
+TEST_F(CreateCondaPrefixTest, TellsTheClientToAskNoServer) {
+  const AbsPath client = Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\nmkdir \"$4\"\n");
+  ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  env_->offline = true;
+  ASSERT_OK(CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log"));
+  EXPECT_THAT(env_.dir().ReadFile("home/argv"), ::testing::EndsWith("\n--offline\n"));
+  EXPECT_THAT(SolvedPackages(env_, client, wanted_.specs), test::IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(env_.dir().ReadFile("home/argv"), ::testing::EndsWith("--json\n--offline\n"));
+}
+
 TEST_F(CreateCondaPrefixTest, ShowsWhyTheClientFailed) {
   const AbsPath client = Client("echo 'nothing provides cmake'; exit 1\n");
   const auto result = CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log");

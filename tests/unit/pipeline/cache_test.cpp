@@ -86,6 +86,26 @@ TEST_F(CacheTest, ListsEveryKindWithItsSizeUseAndState) {
   EXPECT_THAT(fs_.List("/c/kept"), Not(Contains(HasSubstr(".lease"))));
 }
 
+TEST_F(CacheTest, PartialDownloadsAndMirrorsAreShownAndCleaned) {
+  for (const char* name : {".lease", ".fetch-lock", ".partial-0011", ".partial-0011.version"})
+    fs_.AddFile(std::string("/c/downloads/aa/") + name, "x");
+  for (const char* name : {".lease", ".partial-0011", "whole.tar"})
+    fs_.AddFile(std::string("/c/downloads/bb/") + name, "");
+  fs_.AddFile("/c/git/cc/.lease", "");
+  fs_.AddFile("/c/git/cc/url", "https://h/a.git\n");
+  fs_.AddFile("/c/git/cc/repo.git/HEAD", "ref: x");
+  ASSERT_OK_AND_ASSIGN(const auto items, ListCache(env_));
+  std::vector<std::string> shown;
+  for (const CacheItem& item : items) {
+    shown.push_back(fmt::format("{} {} {} {}", CacheKindName(item.kind), CacheStateName(item.state),
+                                item.path.Name(), item.subject));
+  }
+  EXPECT_THAT(shown,
+              ElementsAre("download free bb whole.tar", "partial free aa ", "git free cc https://h/a.git"));
+  EXPECT_THAT(Clean({}), ::testing::UnorderedElementsAre("aa", "bb", "cc"));
+  EXPECT_THAT(ListCache(env_), IsOkAndHolds(IsEmpty()));
+}
+
 TEST_F(CacheTest, CleanWithoutLimitsTakesAllThatNobodyHolds) {
   AddResult("aaa", 100, 3);
   AddResult("bbb", 100, 1);

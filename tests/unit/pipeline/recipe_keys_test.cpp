@@ -36,6 +36,21 @@ const std::vector<Row> kRows = {
     {"source.target_directory", "source: {path: f, target_directory: b}\n", "build", "source: {path: f}\n"},
     {"source.patches", "source: {path: f, patches: [p]}\n", "build", "source: {path: f}\n"},
     {"source.path", "source: {path: f}\n", "build conda"},
+    {"source.git", "source: {git: https://h/x, rev: @}\n", "build"},
+    {"source.tag", "source: {git: https://h/x, expected_commit: @, tag: a}\n", "build",
+     "source: {git: https://h/x, expected_commit: @, tag: b}\n"},
+    {"source.branch", "source: {git: https://h/x, expected_commit: @, branch: a}\n", "build",
+     "source: {git: https://h/x, expected_commit: @, branch: b}\n"},
+    {"source.rev", "source: {git: https://h/x, expected_commit: @, rev: a}\n", "build",
+     "source: {git: https://h/x, expected_commit: @, rev: b}\n"},
+    {"source.depth", "source: {git: https://h/x, rev: @, depth: 2}\n", "build",
+     "source: {git: https://h/x, rev: @}\n"},
+    {"source.lfs", "source: {git: https://h/x, rev: @, lfs: true}\n", "build",
+     "source: {git: https://h/x, rev: @}\n"},
+    {"source.submodules", "source: {git: https://h/x, rev: @, submodules: false}\n", "build",
+     "source: {git: https://h/x, rev: @}\n"},
+    {"source.expected_commit", "source: {git: https://h/x, rev: @, expected_commit: @}\n", "build",
+     "source: {git: https://h/x, rev: @}\n"},
     {"build.number", "build: {number: 7}\n", "conda"},
     {"build.string", "build: {string: x}\n", "conda"},
     {"build.skip", "build: {skip: true}\n",
@@ -173,6 +188,12 @@ class RecipeKeysTest : public BuildFixture {
  protected:
   RecipeKeysTest() {
     for (const char* file : {"toy/f", "toy/p"}) Put(file, "");
+    // Names of git sources are then what the recipe expects, and no server is asked.
+    env_->offline = true;
+    // git, and a git that has git-lfs.
+    Put("bin/git", "#!/bin/sh\n");
+    EXPECT_THAT(env_->fs.SetMode(env_.dir() / "bin/git", 0755), test::IsOk());
+    env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
     Put("micromamba", "#!/bin/sh\necho 2.0.0\n");
     EXPECT_THAT(env_->fs.SetMode(env_.dir() / "micromamba", 0755), test::IsOk());
     Put("toy/variants.yaml", "key: [\"1\"]\ndep: [\"1\"]\n");
@@ -187,6 +208,7 @@ class RecipeKeysTest : public BuildFixture {
     const bool whole = body.starts_with("package:") || body.starts_with("recipe:");
     std::string text = whole ? body : "package: {name: toy, version: \"1\"}\n" + body;
     text = ReplaceAll(ReplaceAll(text, "&", std::string(64, 'a')), "%", std::string(64, 'b'));
+    text = ReplaceAll(text, "@", std::string(40, 'c'));
     Put("toy/recipe.yaml", text);
     BuildRequest request = Request({"dep", "toy"});
     // A plan only looks for the client: what a variant needs comes from it when it is built.

@@ -105,6 +105,24 @@ TEST_F(EvaluateTest, Sources) {
   EXPECT_FALSE(evaluation.recipe.sources[1].sha256.has_value());
 }
 
+TEST_F(EvaluateTest, GitSources) {
+  const std::string commit(40, 'a');
+  ASSERT_OK_AND_ASSIGN(
+      const Evaluation evaluation,
+      EvaluateBody(
+          "source:\n  - {git: https://h/x.git, tag: \"v${{ 1 + 1 }}\", depth: 3, lfs: true, submodules: "
+          "false, expected_commit: " +
+          std::string(40, 'A') + "}\n  - {git: ../x, rev: " + commit + "}\n"));
+  ASSERT_EQ(evaluation.recipe.sources.size(), 2U);
+  EXPECT_EQ(evaluation.recipe.sources[0].git, (GitSource{.url = "https://h/x.git",
+                                                         .tag = "v2",
+                                                         .depth = 3,
+                                                         .lfs = true,
+                                                         .submodules = false,
+                                                         .expected_commit = commit}));
+  EXPECT_EQ(evaluation.recipe.sources[1].git, (GitSource{.url = "../x", .rev = commit}));
+}
+
 TEST_F(EvaluateTest, ASingleSourceNeedsNoList) {
   ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
                        EvaluateBody("source:\n  path: src\n  sha256: " + std::string(64, 'B')));

@@ -31,7 +31,8 @@ consteval std::size_t CountFields() {
 }
 
 // A new member has to be added to recipe_codec.cpp, to Filled() below, and then here.
-static_assert(CountFields<Source>() == 7);  // all but the span travel
+static_assert(CountFields<Source>() == 8);  // all but the span travel
+static_assert(CountFields<GitSource>() == 9);
 static_assert(CountFields<RunExports>() == 5);
 static_assert(CountFields<IgnoreRunExports>() == 2);
 static_assert(CountFields<Requirements>() == 6);
@@ -66,7 +67,16 @@ Recipe Filled() {
                      .sha256 = HashText("a"),
                      .file_name = "a.tgz",
                      .target_directory = "deep",
-                     .patches = {"0001.patch"}},
+                     .patches = {"0001.patch"},
+                     .git = {.url = "https://example.org/a.git",
+                             .tag = "v1",
+                             .branch = "main",
+                             .rev = "x",
+                             .depth = 3,
+                             .lfs = true,
+                             .submodules = false,
+                             .expected_commit = "e",
+                             .commit = "c"}},
                     {.path = "other"}};
   recipe.script = {.lines = {"make"}, .file = "build.sh", .interpreter = "python", .env = {{"A", "b"}}};
   recipe.python_entry_points = {"toy = toy:main"};

@@ -70,6 +70,19 @@ Json Texts(const YamlNode& node) {
   return json;
 }
 
+TEST(SourcesToJson, WritesDownTheCommitOfWhatMoves) {
+  const auto shown = [](GitSource git) {
+    git.url = "u";
+    return SourcesToJson({{.git = std::move(git)}})[0].dump();
+  };
+  EXPECT_EQ(shown({.branch = "main"}), R"({"branch":"main","git":"u"})");
+  EXPECT_EQ(shown({.branch = "main", .commit = "c"}), R"({"expected_commit":"c","git":"u","rev":"c"})");
+  EXPECT_EQ(shown({.commit = "c"}), R"({"expected_commit":"c","git":"u","rev":"c"})");
+  EXPECT_EQ(shown({.tag = "v1", .commit = "c"}), R"({"expected_commit":"c","git":"u","tag":"v1"})");
+  EXPECT_EQ(shown({.rev = "r", .depth = 2, .lfs = true, .submodules = false}),
+            R"({"depth":2,"git":"u","lfs":true,"rev":"r","submodules":false})");
+}
+
 TEST(YamlText, IsReadBackAsItWas) {
   const Json value = {
       {"a",

@@ -8,17 +8,21 @@ namespace ptpkg::source {
 namespace {
 
 using test::FailsWith;
-using test::IsOkAndHolds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<RelPath> Paths(std::initializer_list<const char*> names) {
-  std::vector<RelPath> paths;
-  for (const char* name : names) paths.push_back(RelPath::Literal(name));
-  return paths;
+/// "before>after" of each change, behind '*' where the names are bare.
+std::vector<std::string> Changes(std::string_view text) {
+  const auto patch = ReadPatch(text, "p");
+  if (!patch) return {patch.error().message()};
+  std::vector<std::string> names;
+  for (const PatchChange& change : patch->changes) {
+    names.push_back((change.bare_names ? "*" : "") + change.before + ">" + change.after);
+  }
+  return names;
 }
 
-TEST(PatchedFiles, ReadsHeadersBetweenProse) {
+TEST(ReadPatch, ReadsHeadersBetweenProse) {
   const std::string text =
       "Why: --- not a header\n"
       "--- neither is this one\n"
@@ -34,20 +38,53 @@ TEST(PatchedFiles, ReadsHeadersBetweenProse) {
       "+++ b/two.c\n"
       "@@ -0,0 +1 @@\n"
       "+x\n";
-  EXPECT_THAT(PatchedFiles(text, "p"), IsOkAndHolds(Paths({"src/one.c", "two.c"})));
+  EXPECT_THAT(Changes(text), ElementsAre("a/src/one.c>b/src/one.c", ">b/two.c"));
 }
 
-TEST(PatchedFiles, TakesHunkLinesForWhatTheyAre) {
+TEST(ReadPatch, TakesHunkLinesForWhatTheyAre) {
   // A removed line "-- /etc/x" beside an added "++ /etc/y" looks like a header, but lies inside a hunk.
   const std::string text = "--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1,2 @@\n--- /etc/x\n+++ /etc/y\n \n";
-  EXPECT_THAT(PatchedFiles(text, "p"), IsOkAndHolds(Paths({"q.sql"})));
+  EXPECT_THAT(Changes(text), ElementsAre("a/q.sql>b/q.sql"));
 }
 
-TEST(PatchedFiles, KnowsGitRenames) {
+TEST(ReadPatch, KnowsGitRenames) {
   const std::string text =
       "diff --git a/old.c b/new.c\nsimilarity index 90%\nrename from old.c\nrename to new.c\n"
       "--- a/old.c\n+++ b/new.c\n@@ -1 +1 @@\n-a\n+b\n";
-  EXPECT_THAT(PatchedFiles(text, "p"), IsOkAndHolds(Paths({"old.c", "new.c"})));
+  EXPECT_THAT(Changes(text), ElementsAre("*old.c>new.c", "a/old.c>b/new.c"));
+}
+
+TEST(ReadPatch, KnowsGitChangesWithoutHunks) {
+  EXPECT_THAT(Changes("diff --git a/x y b/x y\nold mode 100644\nnew mode 100755\n"),
+              ElementsAre("a/x y>b/x y"));
+  EXPECT_THAT(Changes("diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n"),
+              ElementsAre(">b/e"));
+  EXPECT_THAT(Changes("diff --git e e\ndeleted file mode 100644\nindex e69de29..0000000\n"),
+              ElementsAre("e>"));
+  EXPECT_THAT(Changes("diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n"),
+              ElementsAre("*o>n"));
+  const auto binary = ReadPatch("diff --git a/x b/x\nindex 1..2 100644\nGIT binary patch\nliteral 3\n", "p");
+  ASSERT_THAT(binary, test::IsOk());
+  EXPECT_TRUE(binary->needs_git);
+  const auto link = ReadPatch(
+      "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n"
+      "\\ No newline at end of file\n",
+      "p");
+  ASSERT_THAT(link, test::IsOk());
+  EXPECT_TRUE(link->has_symlinks);
+  EXPECT_TRUE(link->has_prefixes);
+}
+
+TEST(ReadPatch, KnowsANewFileByItsHunk) {
+  EXPECT_THAT(Changes("--- a/x\t1970-01-01\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"), ElementsAre(">b/x"));
+}
+
+TEST(Stripped, TakesFoldersAway) {
+  EXPECT_EQ(Stripped("a/b/c", 0, false), "a/b/c");
+  EXPECT_EQ(Stripped("a/b/c", 1, false), "b/c");
+  EXPECT_EQ(Stripped("a/b/c", 1, true), "a/b/c");
+  EXPECT_EQ(Stripped("a/b/c", 2, false), "c");
+  EXPECT_EQ(Stripped("a/b/c", 3, false), "");
 }
 
 struct BadPatch {
@@ -57,17 +94,17 @@ struct BadPatch {
   const char* message;
 };
 
-class PatchedFilesRefuses : public ::testing::TestWithParam<BadPatch> {};
+class ReadPatchRefuses : public ::testing::TestWithParam<BadPatch> {};
 
-TEST_P(PatchedFilesRefuses, WithAReason) {
-  const auto result = PatchedFiles(GetParam().text, "0001-bad.patch");
+TEST_P(ReadPatchRefuses, WithAReason) {
+  const auto result = ReadPatch(GetParam().text, "0001-bad.patch");
   EXPECT_THAT(result, FailsWith(GetParam().code, HasSubstr(GetParam().message)));
   EXPECT_THAT(result, FailsWith(GetParam().code, HasSubstr("0001-bad.patch")));
   EXPECT_TRUE(result.error().span().has_value());
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, PatchedFilesRefuses,
+    All, ReadPatchRefuses,
     ::testing::Values(BadPatch{"Climbs", "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n",
                                ErrorCode::kInvalidInput, "does not stay inside"},
                       BadPatch{"Absolute", "--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n",
@@ -76,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
                                ErrorCode::kInvalidInput, "is absolute"},
                       BadPatch{"RenameClimbs", "diff --git a/x b/y\nrename from x\nrename to ../y\n",
                                ErrorCode::kInvalidInput, "does not stay inside"},
-                      BadPatch{"NoFolderToStrip", "--- x.c\n+++ x.c\n@@ -1 +1 @@\n-a\n+b\n",
-                               ErrorCode::kInvalidInput, "no leading folder"},
+                      BadPatch{"ModeOfUnknown", "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n",
+                               ErrorCode::kUnsupported, "cannot be taken apart"},
                       BadPatch{"CutShort", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n",
                                ErrorCode::kInvalidInput, "cut short"},
                       BadPatch{"ShorterThanItSays", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--\n2.39\n",
@@ -88,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadPatch{"EdScript", "1d\nw\nq\n", ErrorCode::kInvalidInput, "changes no file"},
                       BadPatch{"Context", "*** a/x\n--- b/x\n***************\n*** 1 ****\n",
                                ErrorCode::kUnsupported, "context diff"},
-                      BadPatch{"Binary", "diff --git a/x b/x\nGIT binary patch\nliteral 3\n",
+                      BadPatch{"Binary", "diff --git a/x b/x\nBinary files a/x and b/x differ\n",
                                ErrorCode::kUnsupported, "binary"},
                       BadPatch{"Quoted", "--- \"a/x\\303\"\n+++ \"b/x\"\n@@ -1 +1 @@\n-a\n+b\n",
                                ErrorCode::kUnsupported, "quoted"}),

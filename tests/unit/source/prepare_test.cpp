@@ -5,6 +5,7 @@
 #include "support/fault_fs.h"
 #include "support/hash.h"
 #include "support/matchers.h"
+#include "support/mem_fs.h"
 #include "support/test_env.h"
 
 namespace ptpkg::source {
@@ -195,7 +196,7 @@ TEST_F(PrepareTest, ARepositoryWithoutFilesIsNoSource) {
   options_.overrides.emplace("toy", bare);
   const auto key = Key();
   EXPECT_THAT(key, FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
-  EXPECT_THAT(key, HasHint(HasSubstr("git clone " + bare.str())));
+  EXPECT_THAT(key, HasHint(HasSubstr("name it by 'git'")));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
   // A source that happens to have such names is one.
   ASSERT_THAT(WriteFile(env_->fs, bare / "HEAD", "int head;\n"), test::IsOk());
@@ -307,6 +308,48 @@ TEST_F(PrepareTest, RefusesSourcesThatAreNotThoseOfThePlan) {
   env_.dir().WriteFile("release/h", "h");
   Tar("release", "toy.tar.gz");
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kRefused, HasSubstr("the sources of 'toy' changed")));
+}
+
+TEST_F(PrepareTest, AppliesASeriesInItsOrder) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/debian/patches/series", "fix.patch -p1\nback.patch -R\n");
+  env_.dir().WriteFile("recipes/toys/debian/patches/fix.patch", kPatch);
+  env_.dir().WriteFile("recipes/toys/debian/patches/back.patch",
+                       "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-eins\n+one\n three\n");
+  recipe_.sources[0].patches = {"debian/patches"};
+  ASSERT_OK_AND_ASSIGN(const Sha256 key, Key());
+  ASSERT_OK_AND_ASSIGN(const SourceTree tree, Run());
+  EXPECT_EQ(tree.key, key);
+  EXPECT_EQ(env_.dir().ReadFile("work/src/f"), "eins\nthree\n");
+  env_.dir().WriteFile("recipes/toys/debian/patches/series", "fix.patch -p1\n");
+  EXPECT_THAT(Key(), IsOkAndHolds(Ne(key)));
+}
+
+TEST(PrepareWhileOthersWrite, AFileThatVanishesIsAChange) {
+  int refused = 0;
+  for (std::uint64_t number = 1; number < 200; ++number) {
+    test::MemFs memory;
+    const AbsPath victim = AbsPath::Literal("/recipe/source/b");
+    for (const char* folder : {"/recipe/source", "/stage"})
+      ASSERT_OK(memory.MakeDirs(AbsPath::Literal(folder)));
+    ASSERT_OK(WriteFile(memory, AbsPath::Literal("/recipe/source/a"), "1"));
+    ASSERT_OK(WriteFile(memory, victim, "2"));
+    test::FaultFs fs(memory, {});
+    TestEnv env({.fs = &fs, .jobs = 1});
+    recipe::Recipe recipe;
+    recipe.name = "toy";
+    recipe.recipe_dir = AbsPath::Literal("/recipe");
+    recipe.sources.emplace_back().path = "source";
+    ASSERT_OK_AND_ASSIGN(const Sha256 planned, SourceKey(env, recipe, {}));
+    fs.Before(fs.count() + number, [&] { static_cast<void>(memory.Remove(victim)); });
+    const auto result = Prepare(env, recipe, {.planned = planned}, AbsPath::Literal("/stage/src"));
+    if (result) continue;  // it was copied before
+    EXPECT_THAT(result,
+                FailsWith(ErrorCode::kRefused, "the sources of 'toy' changed after the plan was made"));
+    EXPECT_THAT(Exists(memory, AbsPath::Literal("/stage/src")), IsOkAndHolds(false));
+    ++refused;
+  }
+  EXPECT_GT(refused, 3);
 }
 
 TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {

@@ -1,0 +1,38 @@
+#pragma once
+// What names a git repository, and what in it. Layer: recipe.
+// Source: git-fetch(1) "GIT URLS", gitmodules(5), git-check-ref-format(1).
+
+#include <string>
+#include <string_view>
+
+#include "support/path.h"
+
+namespace ptpkg::recipe {
+
+struct GitUrl {
+  std::string text;       ///< As git takes it; a path is absolute.
+  bool is_local = false;  ///< A path or file://: no server is asked.
+
+  bool operator==(const GitUrl&) const = default;
+};
+
+/// https://, http://, ssh://, git://, file://, "user@host:path", or a path: then relative to `base`.
+/// Errors: kInvalidInput for any other scheme ("ext::…" runs programs), for control characters and blanks in
+/// a URL, and for what git would take for an option.
+Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base);
+
+/// The `url` of a submodule: relative ones ("../x", "./x") to the repository that names it. Errors: those of
+/// ParseGitUrl; kInvalidInput for a path that climbs above the parent's, for any other path, and for a local
+/// repository that one on a server names: it would read this machine's files.
+Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text);
+
+/// The URL as it may stand in a message: user names, passwords and queries left out.
+std::string ShownGitUrl(std::string_view text);
+
+/// Errors: kInvalidInput unless `name` may name a tag or a branch.
+Result<void> CheckRefName(std::string_view name);
+
+/// 40 or 64 hexadecimal digits in lower case.
+bool IsCommitId(std::string_view text);
+
+}  // namespace ptpkg::recipe

@@ -1,0 +1,168 @@
+#include "source/git.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "support/text.h"
+
+namespace ptpkg::source {
+
+namespace {
+
+using recipe::GitUrl;
+
+constexpr int kAttempts = 3;
+constexpr std::chrono::seconds kPause{1};  // before the second attempt; doubled before the third
+
+bool HoldsAny(const std::string& text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+ErrorCode CodeOf(const std::string& output) {
+  // Of our own repository; a server's words begin with "remote: ".
+  if (HoldsAny("\n" + output, {"is corrupt", "\nerror: inflate", "\nfatal: packed object",
+                               "too short to be a packfile", "\nerror: packfile", "\nerror: garbage at end",
+                               "\nerror: object file", "\nerror: refs/ptpkg"})) {
+    return ErrorCode::kCorrupt;
+  }
+  if (HoldsAny(output, {"could not read Username", "could not read Password", "Authentication failed",
+                        "Permission denied", "terminal prompts disabled", "Host key verification failed",
+                        "error: 403", "dubious ownership"})) {
+    return ErrorCode::kRefused;
+  }
+  if (HoldsAny(output, {"not found", "does not appear to be a git repository", "does not exist",
+                        "repository not exported", "No such file or directory", "error: 404",
+                        // Of a commit: a server that does not have it, or gives none by its id.
+                        "not our ref", "unadvertised object", "bad object", "dumb http transport",
+                        "not support shallow", "not support --depth"})) {
+    return ErrorCode::kNotFound;
+  }
+  return ErrorCode::kNetwork;
+}
+
+std::string HintOf(ErrorCode code, const std::string& output) {
+  if (HoldsAny(output, {"dubious ownership"})) {
+    return "the repository belongs to another user: git config --global --add safe.directory PATH";
+  }
+  if (code == ErrorCode::kRefused) {
+    return "git asks for no password here: set up a credential helper or an SSH key, and try it with git "
+           "ls-remote";
+  }
+  if (code == ErrorCode::kIo || code == ErrorCode::kCorrupt) return "git shows the same on the command line";
+  if (code == ErrorCode::kNotFound) return "check the URL; a private repository may need credentials";
+  return "check the network and the proxy settings; git ls-remote with this URL shows the same";
+}
+
+/// Of git's own variables the user's ways to servers, and none that leads to another repository or changes
+/// what git does with one.
+bool IsPassedOn(const std::string& name) {
+  static constexpr std::array<std::string_view, 8> kWays = {
+      "GIT_SSH",   "GIT_SSL_",    "GIT_ASKPASS",   "GIT_PROXY_",
+      "GIT_HTTP_", "GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_ALLOW_PROTOCOL"};
+  return !name.starts_with("GIT_") ||
+         std::any_of(kWays.begin(), kWays.end(), [&](std::string_view way) { return name.starts_with(way); });
+}
+
+}  // namespace
+
+std::string GitReason(const std::string& output) {
+  const std::vector<std::string> lines = SplitLines(output);
+  for (const std::string_view mark : {"fatal: ", "ERROR: ", "error: ", "ssh: "}) {
+    for (const std::string& line : lines) {
+      const std::size_t at = line.find(mark);
+      if (at == std::string::npos || (at != 0 && !line.starts_with("remote: "))) continue;
+      std::string reason(Trim(line.substr(mark == "ssh: " ? at : at + mark.size())));
+      while (reason.ends_with('.')) reason.pop_back();
+      return reason;
+    }
+  }
+  return std::string(Trim(lines.empty() ? output : lines.front()));
+}
+
+Result<Git> Git::Find(Env& env) {
+  const auto path = env.variables.find("PATH");
+  const std::string search = path == env.variables.end() ? "/usr/bin:/bin" : path->second;
+  const std::optional<AbsPath> program = FindProgram("git", search);
+  if (program) return Git(env, *program);
+  return Error(ErrorCode::kNotFound, "program 'git' is missing").WithHint("install it: apt-get install git");
+}
+
+std::map<std::string, std::string> Git::Variables(const GitCall& call) const {
+  std::map<std::string, std::string> variables;
+  if (call.with_user_config) {
+    for (const auto& [name, value] : env_->variables) {
+      if (IsPassedOn(name)) variables.emplace(name, value);
+    }
+  } else {
+    const auto path = env_->variables.find("PATH");
+    if (path != env_->variables.end()) variables.insert(*path);
+    variables["GIT_CONFIG_GLOBAL"] = "/dev/null";
+    variables["GIT_CONFIG_NOSYSTEM"] = "1";
+    variables["GIT_ATTR_NOSYSTEM"] = "1";
+  }
+  variables["LC_ALL"] = "C";
+  variables["GIT_TERMINAL_PROMPT"] = "0";
+  // ssh would ask on the terminal, and a stopped child waits for ever.
+  variables["SSH_ASKPASS"] = "/bin/false";
+  variables["SSH_ASKPASS_REQUIRE"] = "force";
+  if (call.index) variables["GIT_INDEX_FILE"] = call.index->str();
+  return variables;
+}
+
+Result<ExitStatus> Git::Run(const GitCall& call) const {
+  Command command;
+  command.argv = {program_.str()};
+  for (const char* setting :
+       {"core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",
+        "fetch.recurseSubmodules=false", "submodule.recurse=false", "init.defaultBranch=main",
+        // As of downloads: a transfer without a byte for a minute ends.
+        "http.lowSpeedLimit=1", "http.lowSpeedTime=60"}) {
+    command.argv.insert(command.argv.end(), {"-c", setting});
+  }
+  for (const std::string& setting : call.settings) command.argv.insert(command.argv.end(), {"-c", setting});
+  if (call.repository) command.argv.push_back("--git-dir=" + call.repository->str());
+  if (call.work_tree) command.argv.push_back("--work-tree=" + call.work_tree->str());
+  command.argv.insert(command.argv.end(), call.args.begin(), call.args.end());
+  command.env = Variables(call);
+  if (call.work_tree) command.cwd = *call.work_tree;
+  command.on_line = call.on_line;
+  command.cancel = &env_->cancel;
+  return env_->process.Run(command);
+}
+
+Result<std::string> Git::Read(const GitCall& call) const {
+  PTPKG_TRY(const ExitStatus status, Run(call));
+  if (status.ok()) return std::string(Trim(status.output));
+  return Error(
+      ErrorCode::kCommandFailed,
+      fmt::format("git {} failed: {}", call.args.empty() ? "" : call.args.front(), GitReason(status.output)));
+}
+
+Result<std::string> Git::Ask(const GitCall& call, const GitUrl& url, const std::string& doing) const {
+  std::chrono::milliseconds pause = kPause;
+  for (int attempt = 1;; ++attempt) {
+    PTPKG_TRY(const ExitStatus status, Run(call));
+    if (status.ok()) return std::string(Trim(status.output));
+    ErrorCode code = CodeOf(status.output);
+    if (url.is_local && code == ErrorCode::kNetwork) code = ErrorCode::kIo;
+    const bool again = code == ErrorCode::kNetwork && attempt < kAttempts;
+    if (!again) {
+      // git repeats the URL as it was given, with the password in it.
+      const std::string reason =
+          ReplaceAll(GitReason(status.output), url.text, recipe::ShownGitUrl(url.text));
+      return Error(code, fmt::format("{}: {}", doing, reason)).WithHint(HintOf(code, status.output));
+    }
+    PTPKG_CHECK(env_->cancel.Check());
+    env_->clock.SleepFor(pause);
+    pause *= 2;
+  }
+}
+
+Result<bool> Git::Has(const std::string& command) const {
+  PTPKG_TRY(const ExitStatus status, Run({.args = {command, "version"}}));
+  return status.ok();
+}
+
+}  // namespace ptpkg::source

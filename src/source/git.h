@@ -1,0 +1,55 @@
+#pragma once
+// The system's git program. Layer: source.
+//
+// Whoever talks to a server gets the caller's environment and configuration: proxies, credentials, insteadOf.
+// Whoever only reads a repository of the cache gets neither. Never: hooks, prompts, another repository than
+// the one that is named, maintenance in the background.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/git_url.h"
+#include "support/env.h"
+
+namespace ptpkg::source {
+
+struct GitCall {
+  std::vector<std::string> args = {};      ///< After "git" and our own options.
+  std::optional<AbsPath> repository = {};  ///< A bare repository.
+  std::optional<AbsPath> work_tree = {};   ///< Also the working directory.
+  std::optional<AbsPath> index = {};       ///< The index file; need not exist.
+  bool with_user_config = false;           ///< For calls that talk to a server.
+  std::vector<std::string> settings = {};  ///< "key=value", as -c takes them.
+  std::function<void(std::string_view)> on_line = {};
+};
+
+class Git {
+ public:
+  /// Errors: kNotFound, when there is no git on PATH.
+  static Result<Git> Find(Env& env);
+
+  /// A status other than 0 is a value. Errors: kCancelled, kIo.
+  Result<ExitStatus> Run(const GitCall& call) const;
+  /// Its output without white space at the end. Errors: kCommandFailed with git's own words.
+  Result<std::string> Read(const GitCall& call) const;
+  /// As Run, at most three times while it fails with what may pass: a cut connection, a server that is not
+  /// there. Errors: those of Run; kNetwork, kNotFound (no such repository), kRefused (credentials), kCorrupt
+  /// (`call.repository`) with `doing`, "cannot …", and git's own words.
+  Result<std::string> Ask(const GitCall& call, const recipe::GitUrl& url, const std::string& doing) const;
+  /// Whether git knows this command: "lfs".
+  [[nodiscard]] Result<bool> Has(const std::string& command) const;
+
+ private:
+  Git(Env& env, AbsPath program) : env_(&env), program_(std::move(program)) {}
+  [[nodiscard]] std::map<std::string, std::string> Variables(const GitCall& call) const;
+
+  Env* env_;
+  AbsPath program_;
+};
+
+/// What git says is wrong, of all that it printed: its first fatal line, else its first error.
+std::string GitReason(const std::string& output);
+
+}  // namespace ptpkg::source

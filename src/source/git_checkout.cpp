@@ -1,0 +1,209 @@
+#include "source/git_checkout.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+
+#include "source/local_tree.h"
+#include "support/limits.h"
+#include "support/parallel.h"
+#include "support/scratch.h"
+#include "support/text.h"
+
+namespace ptpkg::source {
+
+namespace {
+
+using recipe::GitUrl;
+using recipe::ShownGitUrl;
+
+// They wait for servers, not for processors.
+constexpr int kFetchesAtOnce = 8;
+
+/// A folder of a commit that is another repository's commit.
+struct Submodule {
+  RelPath path;
+  std::string commit;
+};
+
+/// One entry of .gitmodules.
+struct Declared {
+  std::string path;
+  std::string url;
+  std::string update;
+};
+
+class Exporter {
+ public:
+  Exporter(Env& env, const Git& git, const GitCheckout& checkout, AbsPath scratch)
+      : env_(env), git_(git), checkout_(checkout), scratch_(std::move(scratch)) {}
+
+  Result<void> Run(const GitWish& wish, const AbsPath& destination, std::size_t level) {
+    PTPKG_TRY(GitMirror mirror, GitMirror::Open(env_, git_, wish.url, wish.commit));
+    auto taken = Take(mirror, wish, destination);
+    if (!taken && taken.error().code() == ErrorCode::kCorrupt) {
+      env_.reporter.Warn(
+          fmt::format("{}; what the cache has of it is fetched again", taken.error().message()));
+      PTPKG_CHECK(mirror.MakeAnew());
+      PTPKG_CHECK(Clear(destination));
+      taken = Take(mirror, wish, destination);
+    }
+    PTPKG_CHECK(std::move(taken));
+    if (!checkout_.submodules) return Ok();
+    PTPKG_TRY(const std::vector<Submodule> submodules, SubmodulesOf(mirror, wish));
+    if (submodules.empty()) return Ok();
+    if (level == limits::kSubmoduleLevels) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' has more than {} levels of submodules", ShownGitUrl(wish.url.text),
+                               limits::kSubmoduleLevels));
+    }
+    PTPKG_TRY(const auto declared, ReadModules(destination));
+    return ParallelFor(kFetchesAtOnce, submodules.size(), [&](std::size_t i) -> Result<void> {
+      const Submodule& submodule = submodules[i];
+      PTPKG_TRY(const Declared entry, EntryOf(declared, submodule, wish));
+      if (entry.update == "none") return Ok();
+      const std::string frame = fmt::format("while fetching the submodule '{}' of '{}'", submodule.path.str(),
+                                            ShownGitUrl(wish.url.text));
+      PTPKG_TRY(const GitUrl url, recipe::SubmoduleUrl(wish.url, entry.url), frame);
+      PTPKG_TRY(const AbsPath folder, FolderOf(destination, submodule.path), frame);
+      PTPKG_CHECK(Run({.url = url, .commit = submodule.commit, .lfs = wish.lfs}, folder, level + 1), frame);
+      return Ok();
+    });
+  }
+
+ private:
+  /// Errors: kCorrupt, which another mirror may mend.
+  Result<void> Take(GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+    PTPKG_CHECK(mirror.Fetch(wish));
+    return Export(mirror, wish, destination);
+  }
+
+  Result<void> Export(const GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+    GitCall call{.args = {"read-tree", "--reset", "-u", wish.commit},
+                 .repository = mirror.repository(),
+                 .work_tree = destination,
+                 .index = scratch_ / NewScratchFileName("index")};
+    if (wish.lfs) {
+      call.settings = {"filter.lfs.process=git-lfs filter-process", "filter.lfs.smudge=git-lfs smudge -- %f",
+                       "filter.lfs.required=true"};
+    }
+    PTPKG_TRY(const ExitStatus status, git_.Run(call));
+    if (status.ok()) return Ok();
+    const std::string reason = GitReason(status.output);
+    const bool full = status.output.find("No space left") != std::string::npos;
+    return Error(full ? ErrorCode::kIo : ErrorCode::kCorrupt,
+                 fmt::format("cannot check out commit {} of '{}': {}", wish.commit,
+                             ShownGitUrl(wish.url.text), reason));
+  }
+
+  Result<void> Clear(const AbsPath& folder) {
+    PTPKG_CHECK(RemoveTree(env_.fs, folder));
+    return env_.fs.MakeDir(folder);
+  }
+
+  Result<std::vector<Submodule>> SubmodulesOf(const GitMirror& mirror, const GitWish& wish) {
+    std::vector<Submodule> found;
+    Result<void> read = Ok();
+    const auto on_line = [&](std::string_view line) {
+      constexpr std::string_view kLink = "160000 commit ";
+      const std::size_t tab = line.find('\t');
+      if (!read || !line.starts_with(kLink) || tab == std::string_view::npos) return;
+      auto path = RelPath::Parse(line.substr(tab + 1));
+      if (!path || line.substr(tab + 1).starts_with('"')) {
+        read =
+            Error(ErrorCode::kUnsupported, fmt::format("'{}' has a submodule at {}, which cannot be the name "
+                                                       "of a folder here",
+                                                       ShownGitUrl(wish.url.text), line.substr(tab + 1)));
+        return;
+      }
+      found.push_back(
+          {.path = *std::move(path), .commit = std::string(line.substr(kLink.size(), tab - kLink.size()))});
+    };
+    PTPKG_TRY(const std::string said, git_.Read({.args = {"ls-tree", "-r", wish.commit},
+                                                 .repository = mirror.repository(),
+                                                 .settings = {"core.quotePath=false"},
+                                                 .on_line = on_line}));
+    static_cast<void>(said);
+    PTPKG_CHECK(std::move(read));
+    return found;
+  }
+
+  /// .gitmodules of an exported commit, by the submodules' names.
+  Result<std::map<std::string, Declared>> ReadModules(const AbsPath& folder) {
+    std::map<std::string, Declared> modules;
+    const AbsPath file = folder / ".gitmodules";
+    PTPKG_TRY(const bool there, Exists(env_.fs, file));
+    if (!there) return modules;
+    PTPKG_TRY(const FileStat stat, env_.fs.Lstat(file));
+    if (stat.kind != FileKind::kRegular) {
+      return Error(ErrorCode::kInvalidInput, "'.gitmodules' of a git source is no plain file");
+    }
+    std::string text;
+    PTPKG_TRY(const std::string said,
+              git_.Read({.args = {"config", "--file", file.str(), "--no-includes", "--null", "--list"},
+                         .on_line = [&](std::string_view line) { text += std::string(line) + "\n"; }}),
+              "while reading '.gitmodules'");
+    static_cast<void>(said);
+    for (const std::string& record : Split(text, '\0')) {
+      const std::size_t end = record.find('\n');
+      const std::string key = record.substr(0, end);
+      constexpr std::string_view kSection = "submodule.";
+      const std::size_t dot = key.rfind('.');
+      if (!key.starts_with(kSection) || dot < kSection.size() || end == std::string::npos) continue;
+      Declared& entry = modules[key.substr(kSection.size(), dot - kSection.size())];
+      const std::string name = key.substr(dot + 1);
+      const std::string value = record.substr(end + 1);
+      if (name == "path") entry.path = value;
+      if (name == "url") entry.url = value;
+      if (name == "update") entry.update = value;
+    }
+    return modules;
+  }
+
+  static Result<Declared> EntryOf(const std::map<std::string, Declared>& modules, const Submodule& submodule,
+                                  const GitWish& wish) {
+    for (const auto& [name, entry] : modules) {
+      if (entry.path == submodule.path.str() && !entry.url.empty()) return entry;
+    }
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' has the submodule '{}', but its .gitmodules gives no URL for it",
+                             ShownGitUrl(wish.url.text), submodule.path.str()))
+        .WithHint("if the build does not need submodules: 'submodules: false' beside 'git'");
+  }
+
+  /// The empty folder that git made for a submodule. No part of its path is a symlink: git tracks nothing
+  /// below one.
+  Result<AbsPath> FolderOf(const AbsPath& destination, const RelPath& path) {
+    AbsPath folder = destination;
+    for (const std::string& component : path.Components()) {
+      folder = folder / component;
+      PTPKG_CHECK(env_.fs.MakeDirs(folder));
+      PTPKG_TRY(const FileStat stat, env_.fs.Lstat(folder));
+      if (stat.kind == FileKind::kDirectory) continue;
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is in the way of a submodule", folder.str()));
+    }
+    return folder;
+  }
+
+  Env& env_;
+  const Git& git_;
+  const GitCheckout& checkout_;
+  AbsPath scratch_;
+};
+
+}  // namespace
+
+Result<void> CheckOut(Env& env, const GitCheckout& checkout, const AbsPath& destination) {
+  PTPKG_TRY(const Git git, Git::Find(env));
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, destination.Parent(), "index"));
+  PTPKG_CHECK(Exporter(env, git, checkout, scratch.path()).Run(checkout.wish, destination, 0));
+  PTPKG_TRY(const std::vector<TreeEntry> entries, ListFolder(env, destination));
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  for (const TreeEntry& entry : entries) {
+    if (entry.kind != FileKind::kRegular) continue;
+    PTPKG_CHECK(env.fs.SetMtime(destination / entry.path, env.source_date_epoch * kNanoseconds));
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::source

@@ -1,0 +1,216 @@
+#include "source/git_mirror.h"
+
+#include <fmt/core.h>
+
+#include "source/download.h"
+#include "source/walk.h"
+#include "support/hash.h"
+#include "support/lock_file.h"
+#include "support/scratch.h"
+#include "support/text.h"
+
+namespace ptpkg::source {
+
+namespace {
+
+using recipe::GitUrl;
+using recipe::ShownGitUrl;
+
+constexpr std::string_view kRefs = "refs/ptpkg/";
+
+AbsPath FolderOf(const Env& env, const GitUrl& url) {
+  return env.cache_dir / "git" / HashText(url.text).Hex();
+}
+
+std::string CommitRef(const GitWish& wish) { return fmt::format("commits/{}", wish.commit); }
+/// Not by the name itself: "a" may become "a/b" on the server, and refs are files.
+std::string NameRef(const std::string& name) { return "names/" + HashText(name).Hex(); }
+std::string LfsRef(const GitWish& wish) { return fmt::format("lfs/{}", wish.commit); }
+
+Error CommitGone(const GitWish& wish) {
+  Error error(ErrorCode::kNotFound,
+              fmt::format("commit {} is not in '{}'", wish.commit, ShownGitUrl(wish.url.text)));
+  if (wish.name.empty())
+    return std::move(error).WithHint("check the commit; a branch may have been rewritten");
+  return std::move(error).WithHint(
+      fmt::format("it was '{}' when the plan was made: run the command again", wish.name));
+}
+
+Error NotMirrored(const GitWish& wish) {
+  return Error(ErrorCode::kNotFound,
+               fmt::format("commit {} of '{}' is not in the cache, and no server is asked for it",
+                           wish.commit, ShownGitUrl(wish.url.text)))
+      .WithHint("build once without --offline, or name a clone: --source NAME=PATH");
+}
+
+/// A server that gives nothing but the tips of its branches and tags.
+bool GivesOnlyNames(const std::string& output) {
+  return output.find("unadvertised object") != std::string::npos ||
+         output.find("dumb http transport") != std::string::npos ||
+         output.find("not support shallow") != std::string::npos ||
+         output.find("not support --depth") != std::string::npos;
+}
+
+Result<bool> HasRef(const Git& git, const AbsPath& repository, const std::string& name) {
+  PTPKG_TRY(
+      const ExitStatus status,
+      git.Run({.args = {"rev-parse", "--verify", "--quiet", fmt::format("{}{}^{{commit}}", kRefs, name)},
+               .repository = repository}));
+  return status.ok();
+}
+
+}  // namespace
+
+Result<GitMirror> GitMirror::Open(Env& env, const Git& git, const GitUrl& url, const std::string& commit) {
+  constexpr int kAttempts = 10;
+  constexpr std::size_t kSha1Digits = 40;
+  const AbsPath folder = FolderOf(env, url);
+  const std::string format = commit.size() == kSha1Digits ? "sha1" : "sha256";
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PTPKG_CHECK(env.fs.MakeDirs(folder));
+    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
+    if (!lease) continue;
+    GitMirror mirror(env, git, folder, *std::move(lease), format);
+    PTPKG_CHECK(mirror.Prepare(url), "while preparing the cache");
+    return mirror;
+  }
+  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
+      .WithHint("try again");
+}
+
+Result<void> GitMirror::Prepare(const GitUrl& url) {
+  PTPKG_TRY(const bool there, Exists(env_->fs, repository_));
+  if (there) return Ok();
+  PTPKG_TRY(const std::unique_ptr<File> lock,
+            WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(url.text)));
+  PTPKG_TRY(const bool now, Exists(env_->fs, repository_));
+  if (now) return Ok();
+  PTPKG_CHECK(RemoveAbandoned(*env_, folder_));
+  PTPKG_CHECK(WriteFile(env_->fs, folder_ / "url", ShownGitUrl(url.text) + "\n"));
+  return InitRepository();
+}
+
+Result<void> GitMirror::InitRepository() {
+  PTPKG_TRY(TempDir scratch, TempDir::Create(env_->fs, folder_, "repo"));
+  PTPKG_TRY(const std::string said,
+            git_->Read({.args = {"init", "--quiet", "--bare", "--template=", "--object-format=" + format_,
+                                 scratch.path().str()}}));
+  static_cast<void>(said);
+  return std::move(scratch).MoveTo(repository_);
+}
+
+Result<void> GitMirror::MakeAnew() {
+  PTPKG_TRY(const std::unique_ptr<File> lock,
+            WaitForLock(*env_, folder_ / kFetchLockName, std::string(folder_.Name())));
+  PTPKG_CHECK(RemoveTree(env_->fs, repository_));
+  return InitRepository();
+}
+
+Result<bool> GitMirror::Has(const GitWish& wish) const {
+  PTPKG_TRY(const bool has, HasRef(*git_, repository_, CommitRef(wish)));
+  return has && wish.lfs ? HasRef(*git_, repository_, LfsRef(wish)) : Result<bool>(has);
+}
+
+Result<void> GitMirror::SetRef(const std::string& name, const std::string& commit) {
+  PTPKG_TRY(const std::string said,
+            git_->Read({.args = {"update-ref", fmt::format("{}{}", kRefs, name), commit},
+                        .repository = repository_}));
+  static_cast<void>(said);
+  return Ok();
+}
+
+Result<void> GitMirror::Fetch(const GitWish& wish) {
+  PTPKG_TRY(const std::unique_ptr<File> lock,
+            WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(wish.url.text)));
+  PTPKG_TRY(const bool there, Has(wish));
+  if (!there && env_->offline && !wish.url.is_local) return NotMirrored(wish);
+  if (!there) {
+    PTPKG_CHECK(RemoveStaleLocks());
+    Task task(env_->reporter, TaskInfo{.stage = "source", .subject = ShownGitUrl(wish.url.text)});
+    PTPKG_CHECK(FetchLocked(wish));
+    task.Done(fmt::format("commit {}", wish.commit.substr(0, 12)));
+  }
+  return wish.name.empty() ? Ok() : SetRef(NameRef(wish.name), wish.commit);
+}
+
+/// Of a git that was killed. Nobody else writes here: the caller holds the lock.
+Result<void> GitMirror::RemoveStaleLocks() {
+  PTPKG_TRY(const std::vector<WalkEntry> entries, Walk(*env_, repository_));
+  for (const WalkEntry& entry : entries) {
+    const std::string_view name = entry.path.Name();
+    const bool stale = name.ends_with(".lock") || name.starts_with("tmp_pack_") ||
+                       name.starts_with("tmp_idx_") || name.starts_with("tmp_obj_");
+    if (stale) PTPKG_CHECK(env_->fs.Remove(repository_ / entry.path));
+  }
+  return Ok();
+}
+
+Result<void> GitMirror::FetchLocked(const GitWish& wish) {
+  PTPKG_TRY(bool there, HasRef(*git_, repository_, CommitRef(wish)));
+  if (!there) {
+    PTPKG_TRY(there, FetchCommit(wish));
+    if (!there) PTPKG_CHECK(FetchAll(wish));
+  }
+  return wish.lfs ? FetchLfs(wish) : Ok();
+}
+
+/// False: the server gives no commit by its id.
+Result<bool> GitMirror::FetchCommit(const GitWish& wish) {
+  std::string output;
+  const GitCall call{
+      .args = {"fetch", "--quiet", "--no-tags", "--force", fmt::format("--depth={}", wish.depth), "--",
+               wish.url.text, fmt::format("{}:{}{}", wish.commit, kRefs, CommitRef(wish))},
+      .repository = repository_,
+      .with_user_config = true,
+      .on_line = [&](std::string_view line) { output += std::string(line) + "\n"; }};
+  const auto fetched = git_->Ask(
+      call, wish.url, fmt::format("cannot fetch commit {} of '{}'", wish.commit, ShownGitUrl(wish.url.text)));
+  if (fetched) return true;
+  if (fetched.error().code() == ErrorCode::kCancelled) return fetched.error();
+  if (GivesOnlyNames(output)) return false;
+  if (output.find("not our ref") != std::string::npos || output.find("bad object") != std::string::npos) {
+    return CommitGone(wish);
+  }
+  return fetched.error();
+}
+
+Result<void> GitMirror::FetchAll(const GitWish& wish) {
+  PTPKG_TRY(const std::string said,
+            git_->Ask({.args = {"fetch", "--quiet", "--no-tags", "--force", "--prune", "--", wish.url.text,
+                                fmt::format("+refs/heads/*:{}all/heads/*", kRefs),
+                                fmt::format("+refs/tags/*:{}all/tags/*", kRefs)},
+                       .repository = repository_,
+                       .with_user_config = true},
+                      wish.url, fmt::format("cannot fetch '{}'", ShownGitUrl(wish.url.text))));
+  static_cast<void>(said);
+  PTPKG_TRY(const ExitStatus status,
+            git_->Run({.args = {"cat-file", "-e", wish.commit + "^{commit}"}, .repository = repository_}));
+  if (!status.ok()) return CommitGone(wish);
+  return SetRef(CommitRef(wish), wish.commit);
+}
+
+Result<void> GitMirror::FetchLfs(const GitWish& wish) {
+  PTPKG_TRY(const std::string said, git_->Ask({.args = {"lfs", "fetch", "origin", wish.commit},
+                                               .repository = repository_,
+                                               .with_user_config = true,
+                                               .settings = {"remote.origin.url=" + wish.url.text}},
+                                              wish.url,
+                                              fmt::format("cannot fetch the LFS files of commit {} of '{}'",
+                                                          wish.commit, ShownGitUrl(wish.url.text))));
+  static_cast<void>(said);
+  return SetRef(LfsRef(wish), wish.commit);
+}
+
+Result<std::optional<std::string>> LastKnown(Env& env, const Git& git, const GitUrl& url,
+                                             const std::string& name) {
+  const AbsPath repository = FolderOf(env, url) / "repo.git";
+  PTPKG_TRY(const bool there, Exists(env.fs, repository));
+  if (!there) return std::optional<std::string>();
+  PTPKG_TRY(const ExitStatus status, git.Run({.args = {"rev-parse", "--verify", "--quiet",
+                                                       fmt::format("{}{}^{{commit}}", kRefs, NameRef(name))},
+                                              .repository = repository}));
+  const std::string commit(Trim(status.output));
+  return status.ok() && recipe::IsCommitId(commit) ? std::optional(commit) : std::nullopt;
+}
+
+}  // namespace ptpkg::source

@@ -1,0 +1,56 @@
+#pragma once
+// A download so far, kept in the cache until it is whole. Layer: source.
+//
+//   <folder>/.partial-<16 hex digits of the URL's sha256>           the bytes
+//   <folder>/.partial-<16 hex digits of the URL's sha256>.version   what the server calls its file
+//
+// Neither name is scratch: they outlive a run that is killed, and the next one goes on.
+
+#include <memory>
+#include <string>
+
+#include "support/env.h"
+#include "support/hash.h"
+
+namespace ptpkg::source {
+
+class PartialFile final : public ByteSink {
+ public:
+  /// What an earlier run has of `url`, or an empty file. REQUIRES: the caller alone uses `folder`'s partial
+  /// files. Errors: kIo.
+  static Result<PartialFile> Open(Env& env, const AbsPath& folder, const std::string& url);
+
+  [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+  /// For HttpRequest::resume_version; "" where nothing can be resumed.
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+  /// HttpRequest::on_begin: bytes beyond `begin.offset` are dropped.
+  Result<void> Begin(const HttpBegin& begin);
+  Result<void> Write(Bytes bytes) override;
+  /// Of all bytes. Errors: kIo.
+  Result<Sha256> Digest();
+  /// Syncs, and gives the file its name, which it replaces. Errors: kIo.
+  Result<void> MoveTo(const AbsPath& target) &&;
+  /// Forgets all bytes. Errors: kIo.
+  Result<void> Drop();
+
+ private:
+  PartialFile(Env& env, AbsPath path, std::unique_ptr<File> file)
+      : env_(&env), path_(std::move(path)), file_(std::move(file)) {}
+  [[nodiscard]] AbsPath VersionPath() const;
+
+  Env* env_;
+  AbsPath path_;
+  std::unique_ptr<File> file_;
+  std::uint64_t size_bytes_ = 0;
+  std::string version_;
+  std::unique_ptr<HashingSink> hasher_;  // has seen every byte; null when some are of an earlier run
+};
+
+/// Removes all partial files of `folder`, after one of them became whole. Errors: kIo.
+Result<void> RemovePartialFiles(Fs& fs, const AbsPath& folder);
+
+/// True for the name of what PartialFile keeps.
+bool IsPartialFileName(std::string_view name);
+
+}  // namespace ptpkg::source

@@ -1,0 +1,31 @@
+#pragma once
+// Which patches `source.patches` means. Layer: source.
+// Source: quilt(1) "series": one patch a line, with "-pN" and "-R"; '#' begins a comment. Debian's
+// debian/patches/series is one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::source {
+
+struct PatchFile {
+  AbsPath file;
+  std::string shown;  ///< As it is called in messages: relative to the recipe.
+  std::optional<std::size_t> strip =
+      {};                ///< Leading folders to take away; nullopt: found by the files there.
+  bool reverse = false;  ///< Takes the change back.
+};
+
+/// The patches of `source` in the order in which they are applied. An entry is a patch, or a file called
+/// "series", or a folder that holds one: then those that it lists, relative to its folder.
+/// Errors: kNotFound (an entry; a member of a series, with the line), kInvalidInput with the line (an option
+/// other than -pN and -R, a member outside of the folder, more than limits::kPatchSeries lines; a folder
+/// without series).
+Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recipe,
+                                           const recipe::Source& source);
+
+}  // namespace ptpkg::source
