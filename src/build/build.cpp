@@ -56,8 +56,7 @@ class Builder {
                                 {.host_env = input_.host_env,
                                  .options = input_.options,
                                  .provided = own_,
-                                 .given = input_.wheels,
-                                 .offline = input_.offline}));
+                                 .given = input_.wheels}));
     PTPKG_TRY(const std::optional<std::string> script, ReadScript());
     has_script_ = script.has_value();
     PTPKG_TRY(HostPrefix host, MakeHost(*plan_));

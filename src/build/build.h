@@ -30,7 +30,6 @@ struct BuildInput {
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   ToolOptions options = {};
   std::optional<GivenWheels> wheels = {};  ///< kWheels: what the plan chose; nullopt: chosen now.
-  bool offline = false;                    ///< The Python index is not asked.
   std::set<std::string> mentioned = {};    ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
       {};                            ///< As it was hashed; nullopt: read now, without exceptions.

@@ -73,8 +73,7 @@ class Tester {
                                                   {.host_env = request_.host_env,
                                                    .options = request_.options,
                                                    .provided = Own(),
-                                                   .given = request_.wheels,
-                                                   .offline = request_.offline}));
+                                                   .given = request_.wheels}));
     const UnpackFunction& unpack = request_.unpack;
     const HostPrefixInput input{
         .plan = plan, .layout = layout_, .unpack = unpack, .log_file = request_.log_file};

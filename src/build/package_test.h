@@ -19,7 +19,6 @@ struct PackageTestRequest {
   HostEnv host_env = HostEnv::kAuto;
   ToolOptions options = {};
   std::optional<GivenWheels> wheels = {};  ///< As build::BuildInput's.
-  bool offline = false;
   AbsPath work = AbsPath::Literal("/nonexistent");      ///< An empty folder for prefix, HOME and scripts.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   std::optional<RecipeFolder> recipe_folder = {};       ///< For scripts that are files; nullopt: read now.

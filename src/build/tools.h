@@ -68,7 +68,6 @@ struct HostRequest {
   /// among them still needs the interpreter.
   std::set<std::string> from_index = {};
   std::optional<GivenWheels> given = {};  ///< kWheels in a node: what its plan chose.
-  bool offline = false;                   ///< The Python index is not asked.
 };
 
 /// Where the tools of one recipe come from.

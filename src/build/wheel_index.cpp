@@ -159,7 +159,7 @@ Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, cons
   const AbsPath folder = env.cache_dir / "wheels" / KeyOf(access, ask);
   PTPKG_TRY(const auto kept, KeptAnswer(env, folder / "pins.json"));
   if (kept) return *kept;
-  if (access.offline) {
+  if (env.offline) {
     return Error(ErrorCode::kNotFound, fmt::format("the Python index would have to be asked for {}",
                                                    fmt::join(ask.requirements, ", ")))
         .WithHint(std::string(kOfflineHint));
@@ -182,7 +182,7 @@ Result<TakenWheel> TakeWheel(Env& env, const IndexAccess& access, const WheelPin
     env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", pin.file));
     PTPKG_CHECK(env.fs.Remove(file));
   }
-  if (access.offline) {
+  if (env.offline) {
     return Error(ErrorCode::kNotFound, fmt::format("'{}' of the Python index is not in the cache", pin.file))
         .WithHint(std::string(kOfflineHint));
   }

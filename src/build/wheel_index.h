@@ -21,10 +21,9 @@ struct WheelAsk {
   bool dependencies = true;                   ///< Their requirements too.
 };
 
-/// pip, and whether it may be used.
+/// Who asks the index.
 struct IndexAccess {
   Python pip;            ///< An interpreter that has pip; its version and platform choose among wheels.
-  bool offline = false;  ///< Only what is kept.
 };
 
 /// The pins, by name, each with WheelUse::kToolkit. The first answer to a question is kept, and given again

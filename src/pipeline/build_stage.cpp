@@ -48,7 +48,6 @@ class BuildRun {
                                  .host_env = request.host_env,
                                  .options = request.options,
                                  .wheels = request.given,
-                                 .offline = request.offline,
                                  .mentioned = native.mentioned,
                                  .recipe_folder = folder,
                                  .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});

@@ -171,7 +171,6 @@ Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const Pack
   build::HostRequest request{
       .options = {.python = run.Option("python"), .conda_exe = run.Option("conda")},
       .provided = packages.Names(),
-      .offline = run.Has("offline"),
   };
   PTPKG_TRY(const std::string name, run.Text("env"));
   for (const build::HostEnv host_env :

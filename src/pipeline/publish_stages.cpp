@@ -87,7 +87,6 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
             .host_env = request.host_env,
             .options = request.options,
             .wheels = request.given,
-            .offline = request.offline,
             .work = work.path(),
             .log_file = log,
             .recipe_folder = folder});

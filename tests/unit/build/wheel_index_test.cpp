@@ -107,7 +107,7 @@ TEST_F(WheelIndexTest, AnAnswerThatCannotBeReadIsAskedForAgain) {
 TEST_F(WheelIndexTest, OfflineGivesWhatIsKeptAndNamesTheRest) {
   index_.Has("ninja", {kNinja});
   ASSERT_OK_AND_ASSIGN(const auto pins, Ask("ninja"));
-  access_.offline = true;
+  env_->offline = true;
   ASSERT_OK(Ask("ninja"));
   ASSERT_OK(TakeWheel(env_, access_, pins[0]));
   EXPECT_THAT(Ask("cmake"), FailsWith(ErrorCode::kNotFound, HasSubstr("asked for cmake")));

@@ -56,7 +56,7 @@ class WheelResolveTest : public ::testing::Test {
     process_.Answer(program, 0, says);
   }
   Result<HostPlan> Check(HostEnv host_env = HostEnv::kWheels) {
-    return CheckTools(env_, recipe_, {.host_env = host_env, .given = given_, .offline = offline_});
+    return CheckTools(env_, recipe_, {.host_env = host_env, .given = given_});
   }
 
   test::FakeProcess process_;
@@ -64,7 +64,6 @@ class WheelResolveTest : public ::testing::Test {
   test::FakeIndex index_;
   recipe::Recipe recipe_;
   std::optional<GivenWheels> given_;
-  bool offline_ = false;
 };
 
 TEST(WheelTable, IsWholeAndNamesWhatItDoesNotKnow) {
@@ -260,7 +259,7 @@ TEST_F(WheelResolveTest, ANodeTakesWhatItsPlanChose) {
   ASSERT_OK_AND_ASSIGN(const HostPlan planned, Check());
   ASSERT_OK_AND_ASSIGN(const std::string key, ToolKey(env_, planned));
   given_ = planned.wheels->wheels;
-  offline_ = true;  // and the machine has no memory of it
+  env_->offline = true;  // and the machine has no memory of it
   ASSERT_OK(RemoveTree(env_->fs, env_->cache_dir / "wheels"));
   ASSERT_OK_AND_ASSIGN(const HostPlan run, Check());
   EXPECT_THAT(ToolKey(env_, run), IsOkAndHolds(key));
