@@ -111,8 +111,8 @@ TEST(StartedLines, NamesTheJobsAndTheLog) {
   const TaskInfo info{.stage = "build", .subject = "toy-1.0-0", .how = "2 jobs: 2 cores"};
   EXPECT_EQ(StartedLines({}, info, "dist/logs/toy.log"),
             std::vector<std::string>{"   build  toy-1.0-0: 2 jobs: 2 cores; log: dist/logs/toy.log"});
-  EXPECT_EQ(StartedLines({.width = 40}, info, "dist/logs/toy.log"),
-            (std::vector<std::string>{"   build  toy-1.0…0: 2 jobs: 2 cores; log:",
+  EXPECT_EQ(StartedLines({.width = 44}, info, "dist/logs/toy.log"),
+            (std::vector<std::string>{"   build  toy-1.0-0: 2 jobs: 2 cores; log:",
                                       "          dist/logs/toy.log"}));
   EXPECT_EQ(StartedLines({}, {.stage = "build", .subject = "toy"}, "x.log"),
             std::vector<std::string>{"   build  toy: log: x.log"});
@@ -151,8 +151,8 @@ TEST(RunningLine, DrawsStepsAndLeavesTheirCountOutOfTheLine) {
       .task = &task, .seconds = 65, .child_line = "[45/90] Building CXX object a.o", .bar = true};
   EXPECT_EQ(RunningLine({}, text),
             "   build  libc10-2.6.0-0  65 s  [##########----------] 45/90 steps  Building CXX object a.o");
-  EXPECT_EQ(RunningLine({.width = 60}, text), "   build  libc10-2.6.0-0  65 s  [#####------] 45/90 steps  B");
-  EXPECT_EQ(RunningLine({.width = 48}, text), "   build  libc10-2.6.0-0  65 s  45/90 steps  Bui");
+  EXPECT_EQ(RunningLine({.width = 60}, text), "   build  libc10-2.6.0-0  65 s  [#######-------] 45/90 steps");
+  EXPECT_EQ(RunningLine({.width = 48}, text), "   build  libc1….6.0-0  65 s  45/90 steps  Build");
 }
 
 TEST(RunningLine, TheBarIsOfTimeWhereTheLastRunIsKnown) {
