@@ -82,8 +82,7 @@ class ToolPlanner {
         requirements.push_back({.spec = spec, .row = *row, .in_build = specs == &recipe_.requirements.build});
       }
     }
-    PTPKG_TRY(WheelPlan wheels, ResolveWheels(env_, {.pip = std::move(pip)},
-                                              requirements, request_.given));
+    PTPKG_TRY(WheelPlan wheels, ResolveWheels(env_, {.pip = std::move(pip)}, requirements, request_.given));
     return HostPlan{.host_env = HostEnv::kWheels, .tools = std::move(tools), .wheels = std::move(wheels)};
   }
 

@@ -23,7 +23,7 @@ struct WheelAsk {
 
 /// Who asks the index.
 struct IndexAccess {
-  Python pip;            ///< An interpreter that has pip; its version and platform choose among wheels.
+  Python pip;  ///< An interpreter that has pip; its version and platform choose among wheels.
 };
 
 /// The pins, by name, each with WheelUse::kToolkit. The first answer to a question is kept, and given again

@@ -119,7 +119,7 @@ class BuildRun {
 
   /// What a script has made.
   struct Made {
-    NodeResult staging = {};                          ///< Of a staging output;
+    NodeResult staging = {};                        ///< Of a staging output;
     std::optional<build::StagedBuild> staged = {};  ///< of a package.
   };
   Result<Made> RunScript(const build::BuildInput& input, const Inheritance& inheritance) {

@@ -148,7 +148,7 @@ struct PtpkgExtra {
   /// What one compiler needs at its worst, in bytes; 0: as its language says. It decides how many jobs run,
   /// and nothing that is made: no key holds it, and so no codec.
   std::uint64_t memory_per_job = 0;
-  bool resume = true;                         ///< The script may run again where it was interrupted.
+  bool resume = true;  ///< The script may run again where it was interrupted.
 };
 
 struct Recipe {

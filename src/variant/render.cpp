@@ -142,8 +142,9 @@ class Renderer {
    private:
     /// Outputs are rendered before anybody asks their tools.
     static Error NotYetKnown(const std::string& name) {
-      return Error(ErrorCode::kUnsupported,
-                   fmt::format("the build string of '{}' uses detected(), so no pin can name it exactly", name))
+      return Error(
+                 ErrorCode::kUnsupported,
+                 fmt::format("the build string of '{}' uses detected(), so no pin can name it exactly", name))
           .WithHint("pin its version with bounds, or leave detected() out of that build string");
     }
 
