@@ -160,6 +160,7 @@ class BuildPlanner {
         result.skipped.push_back(recipe.FileStem());
         continue;
       }
+      if (IsLeftOut(recipe)) continue;
       PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
     }
     AddOutputs();
@@ -254,7 +255,8 @@ class BuildPlanner {
 
   /// Compares, for each staging output, what the outputs of this plan make of it.
   void AddOutputs() {
-    for (const auto& [key, staging] : stagings_) {
+    for (const auto& [key, of_key] : stagings_) {
+      const Staging& staging = of_key;
       if (staging.heirs.empty()) continue;
       graph::Node node = stages_.MakeNode("outputs", plan_.Find(key.second)->subject);
       node.needs.emplace("staging", key.second);
@@ -262,7 +264,11 @@ class BuildPlanner {
         node.needs.emplace(built, built);
         node.inputs["packages"][built] = name;
       }
-      Add(std::move(node));
+      // As soon as all are built: a test that fails because two of them clash must not come first.
+      const auto last = std::find_if(plan_.nodes.rbegin(), plan_.nodes.rend(), [&](const graph::Node& built) {
+        return staging.heirs.contains(built.id);
+      });
+      plan_.nodes.insert(last.base(), std::move(node));
     }
   }
 
@@ -309,6 +315,20 @@ class BuildPlanner {
                              RequiresToRun(other, recipe.name);
       const bool named = std::find(names.begin(), names.end(), recipe.name) != names.end();
       return other.name != recipe.name && (named || for_tests);
+    });
+  }
+
+  /// An output that makes nothing of the formats asked for, while another of the recipe does.
+  [[nodiscard]] bool IsLeftOut(const recipe::Recipe& recipe) const {
+    const auto is_asked_for = [&](const recipe::Recipe& output) {
+      const auto& offered = output.ptpkg.formats;
+      return std::any_of(request_.formats.begin(), request_.formats.end(), [&](ArtifactFormat format) {
+        return std::find(offered.begin(), offered.end(), ArtifactFormatName(format)) != offered.end();
+      });
+    };
+    if (request_.formats.empty() || is_asked_for(recipe) || IsRequiredByOther(recipe)) return false;
+    return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
+      return AreOutputsTogether(recipe, other) && !other.skip && is_asked_for(other);
     });
   }
 

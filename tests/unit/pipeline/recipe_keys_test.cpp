@@ -163,7 +163,7 @@ const std::vector<Row> kRows = {
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"
      " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: two}}]\n",
-     "conda staging", kHeir},
+     "conda outputs staging", kHeir},
     {"outputs.inherit.run_exports",
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"

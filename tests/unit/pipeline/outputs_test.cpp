@@ -1,0 +1,214 @@
+// Outputs of one recipe, with real scripts: one native build and what is made of it.
+
+#include <algorithm>
+
+#include "support/recording_reporter.h"
+#include "unit/pipeline/build_fixture.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// A library that is "compiled" by make in the source folder, and a program for each `flavour` on top of it.
+constexpr const char* kRecipe = R"yaml(recipe: {name: toy, version: "1.0"}
+source: {path: src}
+build: {string: s}
+about: {license: MIT, license_file: COPYING}
+outputs:
+- staging: {name: native}
+  build: {script: native.sh}
+- package: {name: libtoy}
+  inherit: native
+  build: {files: [lib/**]}
+- package: {name: toy}
+  inherit: native
+  build:
+    script: app.sh
+    string: ${{ flavour }}
+    files: [%FILES%]
+  requirements: {run: ["${{ pin_subpackage('libtoy', exact=true) }}"]}
+  tests: [{script: "test -f $PREFIX/lib/libtoy && test -f $PREFIX/bin/toy"}]
+extra: {ptpkg: {formats: [conda]}}
+)yaml";
+
+class OutputsTest : public BuildFixture {
+ protected:
+  OutputsTest() {
+    Put("toy/src/COPYING", "free");
+    Put("toy/src/in", "1");
+    Put("toy/src/Makefile", "out: in\n\tcp in out\n");
+    Put("toy/native.sh",
+        "test -z \"${PKG_NAME:-}\"\nmake\nmkdir -p build/empty $PREFIX/lib $PREFIX/share\ncp out "
+        "$PREFIX/lib/libtoy\n"
+        "echo $SRC_DIR > where\necho $PREFIX > $PREFIX/lib/where\necho x > $PREFIX/share/unused\nln -s "
+        "$SRC_DIR/in link\n");
+    // The state of make and the links are as native.sh left them, in another folder.
+    Put("toy/app.sh",
+        "make -q\ntest -d build/empty\ntest \"$(cat link)\" = 1\ntest \"$(cat where)\" = $SRC_DIR\n"
+        "grep -q \"^$PREFIX$\" $PREFIX/lib/where\n"
+        "mkdir $PREFIX/bin\necho $flavour > $PREFIX/bin/toy\n");
+    Put("toy/variants.yaml", "flavour: [a, b]\n");
+    Recipe("bin/**");
+  }
+  void Recipe(const std::string& files, const std::string& from = "", const std::string& to = "") {
+    std::string text = kRecipe;
+    text.replace(text.find("%FILES%"), 7, files);
+    if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    Put("toy/recipe.yaml", text);
+  }
+  static const graph::Node* Find(const graph::Plan& plan, const std::string& start) {
+    const auto found = std::find_if(plan.nodes.begin(), plan.nodes.end(),
+                                    [&](const graph::Node& node) { return node.id.starts_with(start); });
+    return found == plan.nodes.end() ? nullptr : &*found;
+  }
+  std::vector<std::string> Builds(const BuildSummary& summary) {
+    std::vector<std::string> builds;
+    for (const std::string& name : Ran(summary)) {
+      if (name.starts_with("build ")) builds.push_back(name.substr(6, name.rfind("-h") - 6));
+    }
+    return builds;
+  }
+};
+
+TEST_F(OutputsTest, OneNativeBuildServesThemAll) {
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
+  const graph::Node* native = Find(planned.plan, "build/native-1.0-h");
+  ASSERT_NE(native, nullptr);
+  EXPECT_FALSE(native->inputs["recipe"]["variant"].contains("flavour"));
+  for (const char* heir : {"build/libtoy-1.0-s", "build/toy-1.0-a", "build/toy-1.0-b"}) {
+    const graph::Node* node = planned.plan.Find(heir);
+    ASSERT_NE(node, nullptr) << heir;
+    EXPECT_EQ(node->needs.at("staging"), native->id);
+  }
+  EXPECT_THAT(planned.plan.Find("publish/toy-1.0-a")->after, Contains("publish/libtoy-1.0-s"));
+  const auto graph_again = graph::PlanFromJson(graph::PlanToJson(planned.plan), "a plan");
+  EXPECT_THAT(graph_again, IsOk());
+
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"toy"})));
+  EXPECT_THAT(Builds(summary),
+              ::testing::UnorderedElementsAre("native-1.0", "libtoy-1.0-s", "toy-1.0-a", "toy-1.0-b"));
+  EXPECT_THAT(Artifacts(),
+              ::testing::UnorderedElementsAre("libtoy-1.0-s.conda", "toy-1.0-a.conda", "toy-1.0-b.conda"));
+}
+
+TEST_F(OutputsTest, AnotherScriptOfAnHeirCompilesNothingAgain) {
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  Put("toy/app.sh", "mkdir $PREFIX/bin\necho $flavour 2 > $PREFIX/bin/toy\n");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"toy"})));
+  EXPECT_THAT(Builds(again), ::testing::UnorderedElementsAre("toy-1.0-a", "toy-1.0-b"));
+}
+
+TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(AllOf(HasSubstr("no output packs 1 file"), HasSubstr("share/unused"))));
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both hold"))));
+  Recipe("bin/**, lib/libtoy, share/**");
+  BuildRequest request = Request({"toy"});
+  request.test = false;  // it would install both
+  ASSERT_THAT(Run(request), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(AllOf(HasSubstr("'libtoy' and 'toy' both hold 'lib/libtoy'"))));
+}
+
+TEST_F(OutputsTest, AFailedNativeBuildStopsWhatInheritsIt) {
+  Put("toy/native.sh", "exit 3\n");
+  const auto failed = Run(Request({"toy"}));
+  EXPECT_THAT(failed, FailsWith(ErrorCode::kCommandFailed, HasSubstr("native-1.0-h")));
+  EXPECT_THAT(Artifacts(), IsEmpty());
+}
+
+TEST_F(OutputsTest, AnHeirThatPacksNothingIsRefused) {
+  Recipe("bin/**", "files: [lib/**]", "files: [nothing/**]");
+  EXPECT_THAT(Run(Request({"toy"})),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves out all of the 3 files")));
+}
+
+TEST_F(OutputsTest, AHostPackageKeepsTheFilesThatItHasToo) {
+  Recipe("bin/**", "  requirements: {run:", "  requirements: {host: [libtoy], run:");
+  Recipe("bin/**, lib/**", "  requirements: {run:", "  requirements: {host: [libtoy], run:");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both hold"))));
+}
+
+TEST_F(OutputsTest, RunExportsOfWhatItIsBuiltWithComeAlong) {
+  Put("dep/recipe.yaml",
+      "package: {name: dep, version: \"1\"}\nbuild: {string: s, script: \"touch $PREFIX/dep\"}\n"
+      "requirements: {run_exports: [exported >=1]}\nextra: {ptpkg: {formats: conda}}\n");
+  const auto exports_of = [&](const std::string& id) -> Json {
+    const auto planned = PlanBuild(env_, Request({"dep", "toy"}));
+    if (!planned) return FormatError(planned.error());
+    return planned->plan.Find(id)->inputs["run exports"]["depends"];
+  };
+  Recipe("bin/**", "- staging: {name: native}\n",
+         "- staging: {name: native}\n  requirements: {host: [dep]}\n");
+  EXPECT_EQ(exports_of("conda/libtoy-1.0-s"), Json({"exported >=1"}));
+  Recipe("bin/**", "- staging: {name: native}\n",
+         "- staging: {name: native}\n  requirements: {host: [dep], ignore_run_exports: {from_package: "
+         "[dep]}}\n");
+  EXPECT_EQ(exports_of("conda/libtoy-1.0-s"), Json::array());
+  Put("toy/variants.yaml", "flavour: [a]\n");
+  Recipe("bin/**", "- staging: {name: native}\n",
+         "- package: {name: bare}\n  inherit: {from: native, run_exports: false}\n"
+         "- staging: {name: native}\n  requirements: {host: [dep]}\n");
+  EXPECT_EQ(exports_of("conda/bare-1.0-s"), Json::array());
+  EXPECT_EQ(exports_of("conda/toy-1.0-a"), Json({"exported >=1"}));
+}
+
+TEST_F(OutputsTest, AnOwnSourceGoesOverTheInheritedFolder) {
+  Put("toy/more/in", "1");
+  Put("toy/app.sh", "test -f Makefile\ntest \"$(cat in)\" = 1\nmkdir $PREFIX/bin\ntouch $PREFIX/bin/toy\n");
+  Recipe("bin/**", "  inherit: native\n  build:\n", "  inherit: native\n  source: {path: more}\n  build:\n");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("replaces 'in' of the inherited work folder")));
+}
+
+TEST_F(OutputsTest, AStagingOutputGoesOnFromAnother) {
+  Recipe("bin/**", "- package: {name: toy}\n  inherit: native\n",
+         "- staging: {name: second}\n  inherit: native\n"
+         "  build: {script: \"make -q; echo 2 > $PREFIX/share/second\"}\n"
+         "- package: {name: toy}\n  inherit: second\n");
+  Put("toy/app.sh",
+      "make -q\ntest -f $PREFIX/lib/libtoy\ntest -f $PREFIX/share/second\nmkdir $PREFIX/bin\ntouch "
+      "$PREFIX/bin/toy\n");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"toy"})));
+  EXPECT_THAT(Builds(summary), Contains("second-1.0"));
+}
+
+TEST_F(OutputsTest, OneThatMakesNothingOfTheFormatIsLeftOut) {
+  Recipe("bin/**", "extra: {ptpkg: {formats: [conda]}}",
+         "- package: {name: bare}\nextra: {ptpkg: {formats: [conda], outputs: {toy: {formats: [wheel]}}}}");
+  BuildRequest request = Request({"toy"});
+  request.formats = {ArtifactFormat::kWheel};
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, request));
+  EXPECT_EQ(Find(planned.plan, "build/bare-"), nullptr);
+  EXPECT_NE(Find(planned.plan, "conda/libtoy-"), nullptr);  // the test of toy needs it
+  EXPECT_EQ(Find(planned.plan, "publish/libtoy-"), nullptr);
+  request.formats = {ArtifactFormat::kTarBz2};
+  EXPECT_THAT(PlanBuild(env_, request), FailsWith(ErrorCode::kUsage, HasSubstr("makes no tar.bz2")));
+}
+
+TEST_F(OutputsTest, SourceOverridesMeanTheStagingOutput) {
+  Put("elsewhere/COPYING", "free");
+  Put("elsewhere/in", "1");
+  Put("elsewhere/Makefile", "out: in\n\tcp in out\n");
+  for (const char* name : {"toy", "native"}) {
+    BuildRequest request = Request({"toy"});
+    request.sources.emplace(name, env_.dir().path() / "elsewhere");
+    ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, request));
+    EXPECT_EQ(Find(planned.plan, "build/native-")->places.count("source"), 1U) << name;
+    EXPECT_EQ(planned.plan.Find("build/libtoy-1.0-s")->places.count("source"), 0U) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
