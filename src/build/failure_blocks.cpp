@@ -79,8 +79,8 @@ std::string BlockLines::Text() const {
   return text;
 }
 
-void FailureBlocks::Look(std::string_view raw) {
-  std::string line = DisplayLine(raw, kShown);
+void FailureBlocks::Look(std::string_view output) {
+  std::string line = DisplayLine(output, kShown);
   line.resize(line.find_last_not_of(' ') + 1);  // ninja's "FAILED: a.o " ends with one
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
   const std::string_view text = std::string_view(line).substr(indent);

@@ -34,7 +34,7 @@ class BlockLines {
 class FailureBlocks {
  public:
   /// Each line of the output, as it comes; linear in its length.
-  void Look(std::string_view line);
+  void Look(std::string_view output);
   /// A new tool begins: what failed before was put up with, or encloses what comes.
   void Restart();
 

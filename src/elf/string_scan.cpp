@@ -66,7 +66,9 @@ Result<void> ScanRange(File& file, const DataRange& range, std::set<std::string,
   return Ok();
 }
 
-Result<std::vector<std::byte>> ReadSectionNames(File& file, const Image& image) {
+/// Empty for a file whose names cannot be told: unlike ReadSectionNames, which judges the file, this looks
+/// only.
+Result<std::vector<std::byte>> SectionNamesOrNone(File& file, const Image& image) {
   std::uint64_t index = image.header.section_names_index;
   if (index == kEscapedIndex) index = image.sections.front().link;
   if (index >= image.sections.size()) return std::vector<std::byte>();
@@ -106,7 +108,7 @@ Result<std::vector<DataRange>> FindRanges(File& file, const Image& image) {
     }
     return Merge(std::move(ranges));
   }
-  PTPKG_TRY(const auto names, ReadSectionNames(file, image));
+  PTPKG_TRY(const auto names, SectionNamesOrNone(file, image));
   for (const Section& section : image.sections) {
     const bool data = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
                       (section.flags & (kSectionWrite | kExecutable)) == 0;

@@ -209,7 +209,7 @@ Result<void> BuildFolder::Finish() {
     PTPKG_CHECK(KeepFolder(env_, path_, subject_, state_.key));
   }
   if (!lease_ || scratch_) return Ok();
-  const Result<void> removed = std::move(*lease_).Remove();
+  Result<void> removed = std::move(*lease_).Remove();
   lease_.reset();
   return removed;
 }

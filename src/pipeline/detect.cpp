@@ -34,7 +34,7 @@ Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std
                                                             .variant_files = request.variant_files,
                                                             .select = {},
                                                             .detected = versions}));
-  const auto same = std::find_if(again.begin(), again.end(), [&](const recipe::Recipe& one) {
+  auto same = std::find_if(again.begin(), again.end(), [&](const recipe::Recipe& one) {
     return one.variant == recipe.variant && one.name == recipe.name;
   });
   if (same == again.end()) {

@@ -119,7 +119,7 @@ Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const 
   std::vector<Error> causes;
   for (const std::string& url : urls) {
     PTPKG_CHECK(env.cancel.Check());
-    const Result<void> fetched = FetchFrom(env, url, wanted);
+    Result<void> fetched = FetchFrom(env, url, wanted);
     if (fetched) return RemovePartialFiles(env.fs, wanted.target.Parent());
     if (fetched.error().code() == ErrorCode::kCancelled) return fetched;
     causes.push_back(fetched.error());

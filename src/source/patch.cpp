@@ -70,13 +70,12 @@ Result<bool> Fits(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_
     const bool makes = (reverse ? change.after : change.before).empty();
     const bool removes = (reverse ? change.before : change.after).empty();
     if ((!makes && before.empty()) || (!removes && after.empty())) return false;  // too few folders
-    bool there = makes;
-    for (const std::string& path : {before, change.from_git ? std::string() : after}) {
-      if (there || path.empty()) continue;
+    const auto is_there = [&](const std::string& path) {
+      if (path.empty() || made.contains(path)) return !path.empty();
       const auto stat = fs.Lstat(tree / path);
-      there = made.contains(path) || (stat && stat->kind != FileKind::kDirectory);
-    }
-    if (!there) return false;
+      return stat && stat->kind != FileKind::kDirectory;
+    };
+    if (!makes && !is_there(before) && (change.from_git || !is_there(after))) return false;
     if (!removes) made.insert(after);
   }
   return true;

@@ -449,33 +449,41 @@ class Renderer {
   std::map<std::pair<std::size_t, Choice>, Rendered> rendered_;
 };
 
+/// A key or value that no variant has is a typing error: it would select nothing.
+Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std::string& key,
+                           const std::vector<std::string>& wanted) {
+  const std::string normal = NormalizedKey(key);
+  std::set<std::string> keys;
+  std::set<std::string> values;
+  for (const recipe::Recipe& recipe : recipes) {
+    for (const auto& [name, value] : recipe.variant) {
+      keys.insert(name);
+      if (name == normal) values.insert(value);
+    }
+  }
+  if (!keys.contains(normal)) {
+    const std::vector<std::string> known(keys.begin(), keys.end());
+    Error error(ErrorCode::kInvalidInput, fmt::format("no variant has the key '{}'", key));
+    const std::optional<std::string> nearest = NearestMatch(normal, known);
+    return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest))
+                   : std::move(error).WithHint(fmt::format("the keys are {}", Join(known, ", ")));
+  }
+  const std::vector<std::string> known(values.begin(), values.end());
+  for (const std::string& value : wanted) {
+    if (values.contains(value)) continue;
+    return Error(ErrorCode::kInvalidInput, fmt::format("no variant has the value '{}' of '{}'", value, key))
+        .WithHint(fmt::format("the values are {}", Join(known, ", ")));
+  }
+  return Ok();
+}
+
 /// Keeps the recipes that `select` asks for.
 Result<std::vector<recipe::Recipe>> Select(std::vector<recipe::Recipe> recipes,
                                            const std::map<std::string, std::vector<std::string>>& select,
                                            bool has_outputs) {
   for (const auto& [key, wanted] : select) {
+    PTPKG_CHECK(CheckSelected(recipes, key, wanted));
     const std::string normal = NormalizedKey(key);
-    std::set<std::string> keys;
-    std::set<std::string> values;
-    for (const recipe::Recipe& recipe : recipes) {
-      for (const auto& [name, value] : recipe.variant) {
-        keys.insert(name);
-        if (name == normal) values.insert(value);
-      }
-    }
-    if (!keys.contains(normal)) {
-      const std::vector<std::string> known(keys.begin(), keys.end());
-      Error error(ErrorCode::kInvalidInput, fmt::format("no variant has the key '{}'", key));
-      const std::optional<std::string> nearest = NearestMatch(normal, known);
-      return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest))
-                     : std::move(error).WithHint(fmt::format("the keys are {}", Join(known, ", ")));
-    }
-    const std::vector<std::string> known(values.begin(), values.end());
-    for (const std::string& value : wanted) {
-      if (values.contains(value)) continue;
-      return Error(ErrorCode::kInvalidInput, fmt::format("no variant has the value '{}' of '{}'", value, key))
-          .WithHint(fmt::format("the values are {}", Join(known, ", ")));
-    }
     // An output that never reads the key is the same for all its values, and the others may need it.
     std::set<std::string> readers;
     for (const recipe::Recipe& recipe : recipes) {

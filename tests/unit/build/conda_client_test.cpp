@@ -56,6 +56,7 @@ TEST_F(CreateCondaPrefixTest, HandsTheRequirementsToTheClient) {
 TEST_F(CreateCondaPrefixTest, TellsTheClientToAskNoServer) {
   const AbsPath client = Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\nmkdir \"$4\"\n");
   ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  ASSERT_OK(env_->fs.MakeDirs(env_->cache_dir));  // where the client says it would make one
   env_->offline = true;
   ASSERT_OK(CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log"));
   EXPECT_THAT(env_.dir().ReadFile("home/argv"), ::testing::EndsWith("\n--offline\n"));

@@ -28,9 +28,10 @@ TEST(ParseSize, TakesPowersOf1000And1024) {
   EXPECT_THAT(ParseSize("--x", "0"), IsOkAndHolds(0U));
   EXPECT_THAT(ParseSize("--x", "20G"), IsOkAndHolds(20'000'000'000U));
   EXPECT_THAT(ParseSize("--x", "1.5MB"), IsOkAndHolds(1'500'000U));
+  EXPECT_THAT(ParseSize("--x", "1.5 GB"), IsOkAndHolds(1'500'000'000U));
   EXPECT_THAT(ParseSize("--x", "3KiB"), IsOkAndHolds(3072U));
   EXPECT_THAT(ParseSize("--x", "2TiB"), IsOkAndHolds(std::uint64_t{2} << 40U));
-  for (const char* text : {"", "G", "-1G", "1X", "1 G", "inf", "nan", "1e3", "0x10", "99999999999T"}) {
+  for (const char* text : {"", "G", "-1G", "1X", "1  G", "inf", "nan", "1e3", "0x10", "99999999999T"}) {
     EXPECT_THAT(ParseSize("--max-size", text), FailsWith(ErrorCode::kUsage, HasSubstr("--max-size"))) << text;
   }
 }

@@ -38,6 +38,17 @@ class Project {
                    "/toy.txt",
                "source: {path: src}\nrequirements: {host: [lib]}\ntests: [{script: [\"test -e " + site +
                    "/toy.txt\"]}]\nextra: {ptpkg: {formats: [conda, tar.bz2, wheel]}}\n"));
+    Put("two/LICENSE", "MIT");
+    Put("two/recipe.yaml",
+        "schema_version: 1\nrecipe: {name: two, version: \"1.0\"}\nabout: {license: MIT, license_file: "
+        "LICENSE}\n"
+        "outputs:\n"
+        "- staging: {name: native}\n"
+        "  build: {script: [\"mkdir -p $PREFIX/lib && echo 1 > $PREFIX/lib/one && echo 2 > "
+        "$PREFIX/lib/two\"]}\n"
+        "- package: {name: one}\n  inherit: native\n  build: {string: \"0\", files: [lib/one]}\n"
+        "- package: {name: other}\n  inherit: native\n  build: {string: \"0\", files: [lib/two]}\n"
+        "extra: {ptpkg: {formats: [conda]}}\n");
   }
   [[nodiscard]] const AbsPath& root() const { return root_; }
   [[nodiscard]] BuildRequest Request(const std::vector<std::string>& names) const {
@@ -93,6 +104,9 @@ class KeysTest : public ::testing::Test {
       EXPECT_THAT(repacked, IsOk());
       if (repacked) plans.push_back(*repacked);
     }
+    auto outputs = PlanBuild(env_, project_.Request({"two"}));
+    EXPECT_THAT(outputs, IsOk());
+    if (outputs) plans.push_back(outputs->plan);
     return plans;
   }
   Result<BuildSummary> RunIn(const graph::Plan& plan, const std::string& id) {
@@ -154,7 +168,7 @@ TEST_F(KeysTest, ContentAtAPlaceIsComparedWithTheKey) {
     std::size_t plan;
   };
   const std::vector<graph::Plan> plans = AllPlans();
-  ASSERT_EQ(plans.size(), 4U);
+  ASSERT_EQ(plans.size(), 5U);
   for (const graph::Node& node : plans[1].nodes) ASSERT_THAT(RunIn(plans[1], node.id), IsOk()) << node.id;
   const std::vector<Edit> edits = {
       {"toy/data.txt", "build/toy-1.0-0", 1},
