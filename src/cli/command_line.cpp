@@ -260,7 +260,9 @@ class LineParser {
 
 }  // namespace
 
-bool Option::MayBeMissing() const { return std::holds_alternative<std::optional<std::string>*>(target); }
+bool Option::MayBeMissing() const {
+  return optional || std::holds_alternative<std::optional<std::string>*>(target);
+}
 
 std::vector<std::string> Option::Names() const { return Split(names, ','); }
 

@@ -44,7 +44,8 @@ struct Option {
   std::string group = {};                  ///< Heading in --help; "" = "Options".
   std::string needs = {};                  ///< "--recipe": has no meaning without that one.
   std::set<std::string>* given = nullptr;  ///< Gets LongName() when the line has it, whatever the value.
-  int words = 0;  ///< Positional, before another: exactly so many words. 0: all that are left.
+  bool optional = false;  ///< Positional: there may be none. Always so with a target std::optional.
+  int words = 0;          ///< Positional, before another: exactly so many words. 0: all that are left.
 
   [[nodiscard]] bool IsPositional() const { return names.front() != '-'; }
   [[nodiscard]] bool IsFlag() const { return std::holds_alternative<bool*>(target); }

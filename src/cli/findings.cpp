@@ -14,18 +14,6 @@ namespace ptpkg::cli {
 
 namespace {
 
-std::string_view SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return "info";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "";
-}
-
 /// A finding, and how many say the same of other files.
 struct Folded {
   const Finding* finding;

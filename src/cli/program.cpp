@@ -46,7 +46,7 @@ Program MakeProgram(CommonFlags& flags) {
       .summary = "Builds conda packages and wheels from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
-                CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
+                DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -8,8 +8,7 @@
 
 #include "cli/build_summary.h"
 #include "cli/findings.h"
-#include "cli/verbs.h"
-#include "pipeline/build.h"
+#include "cli/recipe_flags.h"
 #include "pipeline/relink.h"
 #include "pipeline/repack.h"
 #include "pipeline/run_plan.h"
@@ -22,15 +21,8 @@ namespace {
 
 /// Flags of build, conda and wheel, as typed.
 struct BuildFlags {
-  std::vector<std::string> inputs;
-  std::vector<std::string> variant_files;
-  std::vector<std::string> select;
+  RecipeFlags recipe;  ///< Of conda and wheel, `recipe.recipes` may be one artifact.
   std::vector<std::string> formats;
-  std::vector<std::string> sources;
-  std::string output = "dist";
-  std::string host_env = "auto";
-  std::string python_exe;
-  std::string conda_exe;
   std::string layout;
   std::string build_string;
   std::uint64_t build_number = 0;
@@ -42,7 +34,7 @@ struct BuildFlags {
   bool fresh = false;
   bool dry_run = false;
   bool plan = false;
-  bool offline = false;
+  bool no_preflight = false;
   std::string test = "run";
   std::set<std::string> given;  ///< Long names of the options that the line has.
 };
@@ -62,43 +54,13 @@ Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& na
   return formats;
 }
 
-/// A program as a flag names it: one with '/' is a path from the working directory, others are looked up.
-Result<std::string> ProgramName(const Context& context, const std::string& text) {
-  if (text.find('/') == std::string::npos) return text;
-  PTPKG_TRY(const AbsPath path, context.Path(text));
-  return path.str();
-}
-
-/// What the flags name goes into the plan, so that its nodes find the same programs on another day.
-Result<build::ToolOptions> ToolOptionsOf(const Context& context, const BuildFlags& flags) {
-  std::vector<std::string> interpreters;
-  for (const std::string& text : Split(flags.python_exe, ':')) {
-    PTPKG_TRY(std::string name, ProgramName(context, text));
-    interpreters.push_back(std::move(name));
-  }
-  build::ToolOptions options{.python = Join(interpreters, ":")};
-  PTPKG_TRY(options.conda_exe, ProgramName(context, flags.conda_exe));
-  return options;
-}
-
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
-  pipeline::BuildRequest request;
-  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.inputs));
-  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
-  PTPKG_TRY(request.select, ParseSelect(flags.select));
-  for (const std::string& text : flags.sources) {
-    PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
-    PTPKG_CHECK(pipeline::AddSource(context.env(), assignment.first, assignment.second, request));
-  }
+  PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
-  PTPKG_TRY(request.output, context.Path(flags.output));
-  if (flags.host_env == "system") request.host_env = build::HostEnv::kSystem;
-  if (flags.host_env == "conda") request.host_env = build::HostEnv::kConda;
-  if (flags.host_env == "wheels") request.host_env = build::HostEnv::kWheels;
-  PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.fresh = flags.fresh;
+  request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
   return request;
@@ -163,7 +125,6 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
-  if (flags.offline) context.env().offline = true;
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));
@@ -177,10 +138,10 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
 }
 
 Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
-  if (flags.inputs.size() != 1) return Error(ErrorCode::kUsage, "give one artifact at a time");
+  if (flags.recipe.recipes.size() != 1) return Error(ErrorCode::kUsage, "give one artifact at a time");
   pipeline::RepackRequest request;
-  PTPKG_TRY(request.input, context.Path(flags.inputs.front()));
-  PTPKG_TRY(request.output, context.Path(flags.output));
+  PTPKG_TRY(request.input, context.Path(flags.recipe.recipes.front()));
+  PTPKG_TRY(request.output, context.Path(flags.recipe.output));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
   request.layout = flags.layout;
   request.build_string = flags.build_string;
@@ -207,9 +168,9 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 9> kOfRecipes = {"--variants", "--select",     "--source",
-                                                        "--env",      "--python-exe", "--conda-exe",
-                                                        "--test",     "--fresh",      "--offline"};
+constexpr std::array<std::string_view, 10> kOfRecipes = {
+    "--variants",  "--select", "--source", "--env",     "--python-exe",
+    "--conda-exe", "--test",   "--fresh",  "--offline", "--no-preflight"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -217,7 +178,7 @@ constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-s
 Result<void> RefuseOptions(const BuildFlags& flags, std::span<const std::string_view> useless, bool repack) {
   for (const std::string_view name : useless) {
     if (!flags.given.contains(std::string(name))) continue;
-    const std::string& input = flags.inputs.front();
+    const std::string& input = flags.recipe.recipes.front();
     if (repack) {
       return Error(ErrorCode::kUsage,
                    fmt::format("'{}' is for recipes, and '{}' is a finished package", name, input))
@@ -245,7 +206,7 @@ Result<void> RefuseOtherFamily(const BuildFlags& flags, bool conda) {
 
 /// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
 Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
-  const std::string& first = flags.inputs.front();
+  const std::string& first = flags.recipe.recipes.front();
   if (conda ? first.ends_with(".whl") : IsPackage(first)) {
     PTPKG_CHECK(RefuseOptions(flags, kOfRecipes, true));
     return RunRepack(context, flags);
@@ -264,49 +225,18 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
 
 /// `formats`: help of --format.
 std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
-  return {
-      {.names = "--variants",
-       .value = "FILE",
-       .help =
-           "Variant file, may be repeated; later ones win per key (default: variants.yaml beside the recipe)",
-       .target = &flags.variant_files},
-      {.names = "--select",
-       .value = "KEY=VALUE",
-       .help = "Only variants with this value; may be repeated",
-       .target = &flags.select},
+  std::vector<Option> options =
+      RecipeOptions(flags.recipe, "Output folder: channel, wheels, logs, manifest (default: dist)");
+  std::vector<Option> own = {
       {.names = "--format", .value = "LIST", .help = formats, .target = &flags.formats},
-      {.names = "-o,--output",
-       .value = "DIR",
-       .help = "Output folder: channel, wheels, logs, manifest (default: dist)",
-       .target = &flags.output},
-      {.names = "--source",
-       .value = "NAME=PATH",
-       .help =
-           "Take the source of package NAME from a folder, an archive, or a git repository (REPOSITORY@TAG, "
-           "git+URL@TAG); may be repeated",
-       .target = &flags.sources},
-      {.names = "--offline",
-       .help = "Ask no server: what the cache lacks is an error (default: PTPKG_OFFLINE)",
-       .target = &flags.offline},
-      {.names = "--env",
-       .help = "Where build tools and libraries come from (default: auto)",
-       .target = &flags.host_env,
-       .choices = {"auto", "system", "wheels", "conda"}},
-      {.names = "--python-exe",
-       .value = "FILE",
-       .help = "Interpreter for builds, or several separated by ':' (default: PTPKG_PYTHON, else "
-               "pythonX.Y or python3 on PATH)",
-       .target = &flags.python_exe},
-      {.names = "--conda-exe",
-       .value = "FILE",
-       .help = "Conda client that makes prefixes (default: PTPKG_CONDA_EXE, else micromamba, mamba or conda "
-               "on PATH)",
-       .target = &flags.conda_exe},
       {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
       {.names = "--keep-work", .help = "Keep the work folders", .target = &flags.keep_work},
       {.names = "--fresh",
        .help = "Build from the beginning, also where an interrupted run could be gone on with",
        .target = &flags.fresh},
+      {.names = "--no-preflight",
+       .help = "Start builds without looking for what 'ptpkg doctor' knows to break them",
+       .target = &flags.no_preflight},
       {.names = "--force",
        .help = "Replace artifacts in the output folder that ptpkg did not make",
        .target = &flags.force},
@@ -319,6 +249,8 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
        .target = &flags.test,
        .choices = {"run", "skip"}},
   };
+  std::move(own.begin(), own.end(), std::back_inserter(options));
+  return options;
 }
 
 struct FamilyHelp {
@@ -329,7 +261,7 @@ struct FamilyHelp {
 /// Options of `conda X` and `wheel X`: those of build, one for the layout, and `own`.
 std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std::vector<Option> own) {
   std::vector<Option> options = BuildOptions(flags, help.formats);
-  options.insert(options.begin(), {.names = "INPUT", .help = help.input, .target = &flags.inputs});
+  options.insert(options.begin(), {.names = "INPUT", .help = help.input, .target = &flags.recipe.recipes});
   options.push_back({.names = "--layout",
                      .value = "NAME",
                      .help = "Built-in search-path layout for a repacked artifact (default: by its name)",
@@ -348,7 +280,7 @@ Verb BuildVerb() {
   std::vector<Option> options =
       BuildOptions(*flags, "conda, tar.bz2, wheel, separated by commas (default: what the recipe names)");
   options.insert(options.begin(),
-                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->inputs});
+                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe.recipes});
   return {.name = "build",
           .summary = "Build a recipe: every variant, every format it names",
           .options = std::move(options),

@@ -19,6 +19,7 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
+Verb DoctorVerb();
 Verb CacheVerb();
 Verb RunNodeVerb();
 Verb CompletionVerb();

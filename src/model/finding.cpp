@@ -8,6 +8,18 @@
 
 namespace ptpkg {
 
+std::string_view SeverityName(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "";
+}
+
 std::uint64_t CountFindings(const std::vector<Finding>& findings, Severity severity) {
   std::uint64_t count = 0;
   for (const Finding& finding : findings) {

@@ -5,12 +5,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace ptpkg {
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
+std::string_view SeverityName(Severity severity);  ///< "info", "warning", "error".
 
 struct Finding {
   std::string id;  ///< Stable, kebab-case: "elf-unresolved-needed". docs/findings/<id>.md explains it.

@@ -27,9 +27,6 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-// Host packages are of the platform that the build runs on, also for a noarch output.
-constexpr const char* kBuildPlatform = "linux-64";
-
 /// Whether --source `name` means the recipe or a staging output that it goes on from.
 bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
   return source::OverrideApplies(recipe, name) ||
@@ -377,6 +374,7 @@ class BuildPlanner {
     if (request_.keep_work) node.options.emplace("keep-work", "");
     if (recipe.ptpkg.memory_per_job > 0)
       node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
+    if (!request_.preflight) node.options.emplace("no-preflight", "");
     if (request_.fresh) node.options.emplace("fresh", "");
     if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
     return Add(std::move(node));

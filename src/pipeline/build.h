@@ -31,8 +31,9 @@ struct BuildRequest {
   bool force = false;             ///< Replace artifacts that ptpkg did not make.
   bool keep_work = false;         ///< Leave the work folder of each node that has one, and say where it is.
   bool fresh = false;             ///< Builds start anew, though an interrupted run has left something.
-  bool dry_run = false;           ///< Report which stages would run; write nothing.
-  bool test = true;               ///< Run the recipes' tests; false is told loudly.
+  bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
+  bool dry_run = false;   ///< Report which stages would run; write nothing.
+  bool test = true;       ///< Run the recipes' tests; false is told loudly.
 };
 
 /// "--source NAME=VALUE": into `request.sources` or `.git_sources`; a later one of a name wins. Errors: those

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "build/license_files.h"
+#include "build/preflight.h"
 #include "build/resume.h"
 #include "pipeline/build_folder.h"
 #include "pipeline/inheritance.h"
@@ -38,6 +39,17 @@ class BuildRun {
     PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_, packages));
     PTPKG_TRY(const build::HostPlan host, build::CheckTools(env_, native.recipe, request));
     PTPKG_CHECK(CompareHost(env_, run_, host));
+    const std::uint64_t memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0);
+    if (!run_.Has("no-preflight")) {
+      PTPKG_TRY(const std::string script, run_.Text("script"));
+      const Result<AbsPath> source = run_.Place("source");
+      PTPKG_CHECK(
+          build::RefuseWhatWillFail(env_, {.recipe = native.recipe,
+                                           .host = host,
+                                           .script = script,
+                                           .memory_per_job = memory_per_job,
+                                           .source = source ? std::optional(*source) : std::nullopt}));
+    }
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
 
     auto made = MakeOrStartAnew(native.recipe, sources,
@@ -50,7 +62,7 @@ class BuildRun {
                                  .wheels = request.given,
                                  .mentioned = native.mentioned,
                                  .recipe_folder = folder,
-                                 .memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0)});
+                                 .memory_per_job = memory_per_job});
     if (!made) work_.Failed();
     return made;
   }

@@ -7,22 +7,23 @@
 
 #include "build/detected.h"
 #include "channel/local_resolver.h"
+#include "pipeline/places.h"
 #include "pipeline/render.h"
 #include "publish/output_folder.h"
 
 namespace ptpkg::pipeline {
 
-namespace {
-
 Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& request,
                                              const std::vector<recipe::Recipe>& recipes) {
   std::set<std::string> names;
   PTPKG_TRY(const std::vector<channel::Candidate> candidates,
-            channel::ReadChannel(env, publish::OutputFolder::CondaRootOf(request.output), "linux-64"));
+            channel::ReadChannel(env, publish::OutputFolder::CondaRootOf(request.output), kBuildPlatform));
   for (const channel::Candidate& candidate : candidates) names.insert(candidate.name);
   for (const recipe::Recipe& recipe : recipes) names.insert(recipe.name);
   return names;
 }
+
+namespace {
 
 Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
                        recipe::Recipe& recipe) {

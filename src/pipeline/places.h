@@ -9,6 +9,9 @@
 
 namespace ptpkg::pipeline {
 
+/// Host packages are of the platform that the build runs on, also for a noarch output.
+inline constexpr const char* kBuildPlatform = "linux-64";
+
 /// The folder behind `path`, symlinks followed, or where it would come to lie: it need not exist.
 AbsPath RealPlace(Env& env, const AbsPath& path);
 

@@ -48,6 +48,9 @@ class JsonOutput(harness.Case):
         document["surprise"] = 1
         self.assertIn("surprise", self.complaints([document], "version"))
 
+    def test_doctor(self):
+        self.valid(self.ptpkg_json("doctor", harness.FIXTURES / "toytorch", "--select", "toy_backend=cpu"), "doctor")
+
     def test_render(self):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)

@@ -199,6 +199,7 @@ TEST_F(KeysTest, PlacesAndOptionsAreOnlyPathsAndSwitches) {
   request.force = true;
   request.keep_work = true;
   request.fresh = true;
+  request.preflight = false;
   request.tools = {.python = "python3", .conda_exe = "conda"};
   request.sources = {{"toy", project_.root() / "toy/src"}};
   ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, request));
@@ -210,7 +211,7 @@ TEST_F(KeysTest, PlacesAndOptionsAreOnlyPathsAndSwitches) {
   }
   // A further one needs a line here, and a reason why it cannot change a byte of what is made: the tools that
   // two of these name are compared by content.
-  EXPECT_THAT(options, IsSubsetOf({"conda", "force", "fresh", "keep-work", "python"}));
+  EXPECT_THAT(options, IsSubsetOf({"conda", "force", "fresh", "keep-work", "no-preflight", "python"}));
   // What is read from a place is compared (above); the others are written.
   EXPECT_THAT(places, IsSubsetOf({"channel", "log", "output", "recipe", "recipe file", "source"}));
 }

@@ -1,0 +1,165 @@
+#include "build/preflight.h"
+
+#include <array>
+#include <fmt/core.h>
+
+#include "build/machine_facts.h"
+#include "build/preflight_yaml.h"  // generated from data/preflight.yaml
+#include "recipe/reader.h"
+#include "support/text.h"
+
+namespace ptpkg::build {
+
+namespace {
+
+/// Rules read facts, never a variant.
+class NoVariants final : public recipe::VariantValues {
+ public:
+  std::optional<recipe::Value> Read(const std::string& /*key*/) override { return std::nullopt; }
+  void NoteBuiltin(const std::string& /*key*/, const recipe::Value& /*value*/) override {}
+  [[nodiscard]] std::vector<std::string> Keys() const override { return {}; }
+};
+
+Error BadRule(const SourceSpan& span, std::string message) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
+}
+
+Result<Severity> ReadSeverity(const recipe::Node& node) {
+  if (node.raw == "error") return Severity::kError;
+  if (node.raw == "warning") return Severity::kWarning;
+  if (node.raw == "info") return Severity::kInfo;
+  return BadRule(node.span, fmt::format("'{}' is none of error, warning, info", node.raw));
+}
+
+Result<const recipe::Node*> MappingIn(const recipe::Node& root, std::string_view key) {
+  const recipe::Node* node = root.kind == recipe::Node::Kind::kMapping ? root.Find(key) : nullptr;
+  if (node != nullptr && node->kind == recipe::Node::Kind::kMapping) return node;
+  return BadRule(root.span, fmt::format("the table of rules has no '{}'", key));
+}
+
+/// One rule for one item, or for all.
+Result<PreflightFinding> MakeFinding(recipe::Reader& reader, const recipe::Node& message,
+                                     const recipe::Node& fix, PreflightFinding found) {
+  PTPKG_TRY(found.finding.message, reader.ReadText(message));
+  PTPKG_TRY(found.finding.fix, reader.ReadText(fix));
+  return found;
+}
+
+}  // namespace
+
+Result<PreflightRules> PreflightRules::BuiltIn() { return Parse(kPreflightYaml, "preflight.yaml"); }
+
+Result<PreflightRules> PreflightRules::Parse(std::string_view text, const std::string& name) {
+  PTPKG_TRY(const YamlNode yaml, ParseYaml(text, name));
+  PTPKG_TRY(const recipe::Node root, recipe::ParseNode(yaml, text));
+  PTPKG_TRY(const recipe::Node* names, MappingIn(root, "names"));
+  PTPKG_TRY(const recipe::Node* rules, MappingIn(root, "rules"));
+  PreflightRules table;
+  for (const recipe::Entry& entry : names->entries) {
+    PTPKG_TRY(recipe::Expression expression, recipe::ParseBareExpression(entry.value));
+    table.names_.emplace_back(entry.key, std::move(expression));
+  }
+  for (const recipe::Entry& entry : rules->entries) {
+    PTPKG_TRY(Rule rule, ReadRule(entry), fmt::format("in rule '{}'", entry.key));
+    table.rules_.push_back(std::move(rule));
+  }
+  return table;
+}
+
+Result<PreflightRules::Rule> PreflightRules::ReadRule(const recipe::Entry& entry) {
+  Rule rule;
+  rule.id = entry.key;
+  if (entry.value.kind != recipe::Node::Kind::kMapping) return BadRule(entry.key_span, "a rule is a mapping");
+  for (const recipe::Entry& field : entry.value.entries) {
+    if (field.value.kind != recipe::Node::Kind::kScalar)
+      return BadRule(field.value.span, fmt::format("'{}' is a text", field.key));
+    if (field.key == "each" || field.key == "when") {
+      PTPKG_TRY(recipe::Expression expression, recipe::ParseBareExpression(field.value));
+      (field.key == "each" ? rule.each : rule.when).push_back(std::move(expression));
+    } else if (field.key == "severity") {
+      PTPKG_TRY(rule.severity, ReadSeverity(field.value));
+    } else if (field.key == "message") {
+      rule.message = field.value;
+    } else if (field.key == "fix") {
+      rule.fix = field.value;
+    } else if (field.key == "source") {
+      rule.source = field.value.raw;
+    } else {
+      return BadRule(field.key_span,
+                     fmt::format("'{}' is none of each, when, severity, message, fix, source", field.key));
+    }
+  }
+  for (const char* key : {"when", "severity", "message", "fix", "source"}) {
+    if (entry.value.Find(key) == nullptr)
+      return BadRule(entry.key_span, fmt::format("the rule has no '{}'", key));
+  }
+  return rule;
+}
+
+Result<std::vector<PreflightFinding>> PreflightRules::Judge(const Facts& facts) const {
+  NoVariants variants;
+  const std::map<std::string, std::string> environment;
+  recipe::Scope scope("linux-64", variants, environment);
+  recipe::Reader reader(scope);
+  for (const auto& [name, value] : facts) scope.Define(name, value);
+  for (const auto& [name, expression] : names_) {
+    PTPKG_TRY(recipe::Value value, expression.Evaluate(scope));
+    scope.Define(name, std::move(value));
+  }
+  const auto subject = facts.find("subject");
+  const std::string* name = subject == facts.end() ? nullptr : subject->second.AsText();
+  std::vector<PreflightFinding> found;
+  for (const Rule& rule : rules_) {
+    recipe::Value::List items = {recipe::Value()};
+    if (!rule.each.empty()) {
+      PTPKG_TRY(const recipe::Value list, rule.each.front().Evaluate(scope));
+      items = list.AsList() == nullptr ? recipe::Value::List() : *list.AsList();
+    }
+    for (recipe::Value& item : items) {
+      scope.Define("item", std::move(item));
+      PTPKG_TRY(const recipe::Value holds, rule.when.front().Evaluate(scope));
+      if (!holds.Truthy()) continue;
+      PTPKG_TRY(PreflightFinding finding, MakeFinding(reader, rule.message, rule.fix,
+                                                      {.finding = {.id = rule.id,
+                                                                   .severity = rule.severity,
+                                                                   .file = name == nullptr ? "" : *name,
+                                                                   .message = "",
+                                                                   .fix = ""},
+                                                       .source = rule.source}));
+      found.push_back(std::move(finding));
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> PreflightRules::Ids() const {
+  std::vector<std::string> ids;
+  for (const Rule& rule : rules_) ids.push_back(rule.id);
+  return ids;
+}
+
+Result<std::vector<PreflightFinding>> Preflight(Env& env, const RecipeFactsInput& input) {
+  PTPKG_TRY(Facts facts, ReadMachineFacts(env));
+  PTPKG_CHECK(AddRecipeFacts(env, input, facts));
+  PTPKG_TRY(const PreflightRules rules, PreflightRules::BuiltIn());
+  return rules.Judge(facts);
+}
+
+Result<void> RefuseWhatWillFail(Env& env, const RecipeFactsInput& input) {
+  PTPKG_TRY(const std::vector<PreflightFinding> found, Preflight(env, input));
+  std::vector<std::string> errors;
+  std::vector<std::string> fixes;
+  for (const auto& [finding, source] : found) {
+    if (finding.severity == Severity::kWarning) {
+      env.reporter.Warn(fmt::format("{} [{}]; {}", finding.message, finding.id, finding.fix));
+    } else if (finding.severity == Severity::kError) {
+      errors.push_back(fmt::format("{} [{}]", finding.message, finding.id));
+      fixes.push_back(finding.fix);
+    }
+  }
+  if (errors.empty()) return Ok();
+  return Error(ErrorCode::kRefused, fmt::format("the build would fail: {}", Join(errors, "; ")))
+      .WithHint(Join(fixes, "; ") + "; --no-preflight builds all the same");
+}
+
+}  // namespace ptpkg::build

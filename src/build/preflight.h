@@ -1,0 +1,60 @@
+#pragma once
+// What is known to break a build or its result, looked for before it starts. Layer: build.
+// The rules are data (data/preflight.yaml): conditions in the language of recipes over facts. The facts are
+// read in machine_facts.h and recipe_facts.h.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build/recipe_facts.h"
+#include "model/finding.h"
+#include "recipe/document.h"
+
+namespace ptpkg::build {
+
+/// One thing that was found. `finding.file` is the package, "" for the machine.
+struct PreflightFinding {
+  Finding finding;
+  std::string source;  ///< Where the rule comes from.
+};
+
+class PreflightRules {
+ public:
+  /// Those of this program.
+  static Result<PreflightRules> BuiltIn();
+  /// Errors: kInvalidInput with a span: unknown or missing keys, syntax of expressions.
+  static Result<PreflightRules> Parse(std::string_view text, const std::string& name);
+
+  /// Errors: kInvalidInput with a span: a rule uses a name that no fact has, or cannot be evaluated.
+  [[nodiscard]] Result<std::vector<PreflightFinding>> Judge(const Facts& facts) const;
+
+  /// For tests and documentation: every rule's id, in the table's order.
+  [[nodiscard]] std::vector<std::string> Ids() const;
+
+ private:
+  struct Rule {
+    std::string id;
+    std::vector<recipe::Expression> each;  ///< One or none.
+    std::vector<recipe::Expression> when;  ///< One.
+    Severity severity = Severity::kWarning;
+    recipe::Node message;
+    recipe::Node fix;
+    std::string source;
+  };
+  static Result<Rule> ReadRule(const recipe::Entry& entry);
+
+  std::vector<std::pair<std::string, recipe::Expression>> names_;
+  std::vector<Rule> rules_;
+};
+
+/// The built-in rules, for one recipe on this machine.
+/// Errors: those of ReadMachineFacts and ReadRecipeFacts.
+Result<std::vector<PreflightFinding>> Preflight(Env& env, const RecipeFactsInput& input);
+
+/// Tells what Preflight finds: information to nobody, warnings by the reporter; errors are refused together,
+/// as kRefused. Errors: that, and Preflight's.
+Result<void> RefuseWhatWillFail(Env& env, const RecipeFactsInput& input);
+
+}  // namespace ptpkg::build

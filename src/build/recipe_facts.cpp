@@ -1,0 +1,252 @@
+#include "build/recipe_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/core.h>
+#include <set>
+
+#include "build/detected.h"
+#include "build/jobs.h"
+#include "spec/device_code.h"
+#include "spec/version.h"
+#include "support/text.h"
+
+namespace ptpkg::build {
+
+namespace {
+
+using recipe::Value;
+
+// Names of facts that a version of a program is told under, and the requirements that bring it.
+struct ProgramFact {
+  std::string_view fact;
+  std::string_view program;
+};
+constexpr auto kPrograms = std::to_array<ProgramFact>({{"cmake", "cmake"},
+                                                       {"ninja", "ninja"},
+                                                       {"gxx", "g++"},
+                                                       {"clangxx", "clang++"},
+                                                       {"nvcc", "nvcc"},
+                                                       {"ccache", "ccache"}});
+
+// Measured: the tree of PyTorch 2.6 has 160 MB and its objects for the CPU some 3 GB; torch 2.15.0 with CUDA
+// installs 1.7 GB, which a build holds as objects, staged tree, package, wheel and test prefix.
+constexpr double kDiskOfAny = 1;
+constexpr double kDiskOfTorch = 10;
+constexpr double kDiskOfTorchWithCuda = 30;
+
+bool IsTorch(const std::string& package) {
+  static const std::set<std::string, std::less<>> kNames = {"pytorch", "libtorch", "torch", "pytorch-cpu",
+                                                            "pytorch-gpu"};
+  return kNames.contains(package);
+}
+
+/// The number of "sm_90a" and "compute_100f".
+std::optional<std::int64_t> NumberOf(std::string_view name) {
+  const std::size_t at = name.find('_');
+  if (at == std::string_view::npos) return std::nullopt;
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(name.data() + at + 1, name.data() + name.size(), number);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+class RecipeFacts {
+ public:
+  RecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts)
+      : env_(env), input_(input), recipe_(input.recipe), facts_(facts) {}
+
+  Result<void> Add() {
+    AddNoRecipe(facts_);
+    AddRecipe();
+    PTPKG_CHECK(AddTools());
+    AddToolkit();
+    AddArchitectures();
+    AddNeeds();
+    AddSubmodules();
+    return env_.cancel.Check();
+  }
+
+ private:
+  void AddRecipe() {
+    facts_["subject"] = Value(recipe_.FileStem());
+    facts_["package"] = Value(recipe_.name);
+    facts_["version"] = Value(recipe_.version);
+    Value::List names;
+    for (const spec::MatchSpec& spec : recipe_.requirements.build) names.emplace_back(spec.name);
+    facts_["build_requirements"] = Value(std::move(names));
+    Value::List magma;
+    for (const spec::MatchSpec& spec : recipe_.requirements.host) {
+      if (spec.name != "magma" && spec.name != "libmagma") continue;
+      const std::string version = ToolVersion(spec.version);
+      if (!version.empty()) magma.emplace_back(version);
+    }
+    facts_["host_magma"] = Value(std::move(magma));
+    facts_["script"] = Value(input_.script);
+    Value::List variables;
+    for (const auto& [name, value] : recipe_.script.env) variables.emplace_back(name);
+    facts_["script_variables"] = Value(std::move(variables));
+  }
+
+  Result<void> AddTools() {
+    for (const Tool& tool : input_.host.tools.tools) {
+      for (const auto& [fact, program] : kPrograms) {
+        // "g++-12" is one too.
+        const bool is =
+            tool.path.Name() == program || tool.path.Name().starts_with(std::string(program) + "-");
+        if (!is || !facts_.at(std::string(fact)).IsNone()) continue;
+        const auto version = ProgramVersion(env_, tool.path);
+        if (!version && version.error().code() == ErrorCode::kCancelled) return version.error();
+        if (version && !version->empty()) facts_[std::string(fact)] = Value(*version);
+        if (program == "nvcc") nvcc_ = tool.path;
+      }
+    }
+    if (const std::optional<Python>& python = input_.host.tools.python) {
+      facts_["python"] = Value(python->version);
+      PTPKG_TRY(const Python asked, ProbePython(env_, python->executable, {"numpy", "setuptools"}));
+      for (const auto& [name, version] : asked.packages) facts_[name] = Value(version);
+    }
+    PTPKG_TRY(const auto detected, DetectVersions(env_, input_.host));
+    const auto toolkit = detected.find("cuda_toolkit");
+    if (toolkit != detected.end()) facts_["nvcc"] = Value(toolkit->second);
+    return Ok();
+  }
+
+  /// CUDA_VERSION of cuda.h: 13000 is 13.0. A program on PATH may be a wrapper of ccache, or a link.
+  void AddToolkit() {
+    if (!nvcc_) return;
+    const auto real = env_.fs.RealPath(nvcc_->str());
+    if (!real) return;
+    const AbsPath root = real->Parent().Parent();
+    AddCudnn({root / "lib64", AbsPath::Literal("/usr/lib/x86_64-linux-gnu"),
+              AbsPath::Literal("/usr/lib/aarch64-linux-gnu")});
+    const auto text = ReadFile(env_.fs, root / "include/cuda.h");
+    if (!text) return;
+    constexpr std::string_view kMacro = "#define CUDA_VERSION ";
+    const std::size_t at = text->find(kMacro);
+    if (at == std::string::npos) return;
+    const char* const begin = text->data() + at + kMacro.size();
+    int number = 0;
+    std::from_chars(begin, text->data() + text->size(), number);
+    if (number == 0) return;
+    const std::string version = fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+    facts_["cuda_headers"] = Value(version);
+    const std::string* const nvcc = facts_.at("nvcc").AsText();
+    if (nvcc != nullptr) facts_["cuda_headers_differ"] = Value(!(*nvcc + ".").starts_with(version + "."));
+  }
+
+  void AddCudnn(const std::vector<AbsPath>& folders) {
+    for (const AbsPath& folder : folders) {
+      const auto names = env_.fs.ListDir(folder);
+      if (!names) continue;
+      const auto versioned = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+        return name.starts_with("libcudnn.so.");
+      });
+      if (versioned == names->end()) continue;
+      const bool linked = std::find(names->begin(), names->end(), "libcudnn.so") != names->end();
+      if (!linked) facts_["cudnn_without_link"] = Value((folder / *versioned).str());
+      return;  // what CMake finds first
+    }
+  }
+
+  void AddArchitectures() {
+    std::vector<std::string> lists = recipe_.ptpkg.device_code;
+    for (const char* name : {"TORCH_CUDA_ARCH_LIST", "CMAKE_CUDA_ARCHITECTURES", "CUDAARCHS"}) {
+      const auto found = recipe_.script.env.find(name);
+      if (lists.empty() && found != recipe_.script.env.end()) lists.push_back(found->second);
+    }
+    spec::DeviceArchitectures all;
+    for (const std::string& list : lists) {
+      const std::size_t glob = list.find('=');
+      const auto parsed = spec::ParseDeviceArchitectures(
+          glob == std::string::npos ? std::string_view(list) : std::string_view(list).substr(glob + 1));
+      if (!parsed) continue;  // "any", "native": nothing to compare
+      all.sass.insert(parsed->sass.begin(), parsed->sass.end());
+      all.ptx.insert(parsed->ptx.begin(), parsed->ptx.end());
+    }
+    Value::List numbers;
+    for (const auto* names : {&all.sass, &all.ptx}) {
+      for (const std::string& name : *names) {
+        const auto number = NumberOf(name);
+        if (number && std::find(numbers.begin(), numbers.end(), Value(*number)) == numbers.end())
+          numbers.emplace_back(*number);
+      }
+    }
+    if (!numbers.empty()) AddUnserved(all);
+    facts_["architectures"] = Value(std::move(numbers));
+  }
+
+  /// Machine code runs on devices of the same major number and a minor one that is not less; PTX on later
+  /// ones; code with a suffix is left out: it is for one chip or family.
+  void AddUnserved(const spec::DeviceArchitectures& asked) {
+    Value::List unserved;
+    for (const Value& gpu : *facts_.at("gpus").AsList()) {
+      std::string digits = *gpu.AsText();
+      std::erase(digits, '.');
+      const std::int64_t device = NumberOf("sm_" + digits).value_or(0);
+      const auto runs = [&](const std::string& name) {
+        const std::int64_t number = NumberOf(name).value_or(0);
+        return name.starts_with("sm_") ? number / 10 == device / 10 && number <= device : number <= device;
+      };
+      const bool served = std::any_of(asked.sass.begin(), asked.sass.end(), runs) ||
+                          std::any_of(asked.ptx.begin(), asked.ptx.end(), runs);
+      if (!served) unserved.push_back(gpu);
+    }
+    facts_["unserved_gpus"] = Value(std::move(unserved));
+  }
+
+  void AddNeeds() {
+    const std::uint64_t bytes = MemoryPerJob(recipe_, input_.memory_per_job);
+    if (bytes > 0) facts_["memory_per_job_gib"] = InGiB(bytes);
+    const bool cuda = !facts_.at("nvcc").IsNone();
+    const double torch = cuda ? kDiskOfTorchWithCuda : kDiskOfTorch;
+    facts_["needed_disk_gib"] = Value(IsTorch(recipe_.name) ? torch : kDiskOfAny);
+  }
+
+  /// As `git submodule` reads it: "path = third_party/fmt".
+  void AddSubmodules() {
+    if (!input_.source) return;
+    const auto text = ReadFile(env_.fs, *input_.source / ".gitmodules");
+    if (!text) return;
+    Value::List empty;
+    for (const std::string& line : SplitLines(*text)) {
+      const std::size_t equals = line.find('=');
+      if (equals == std::string::npos || Trim(line.substr(0, equals)) != "path") continue;
+      const std::string path(Trim(line.substr(equals + 1)));
+      const auto below = RelPath::Parse(path);
+      if (!below) continue;
+      const auto names = env_.fs.ListDir(*input_.source / *below);
+      if (names && names->empty()) empty.emplace_back(path);
+    }
+    facts_["empty_submodules"] = Value(std::move(empty));
+  }
+
+  Env& env_;
+  const RecipeFactsInput& input_;
+  const recipe::Recipe& recipe_;
+  Facts& facts_;
+  std::optional<AbsPath> nvcc_;
+};
+
+}  // namespace
+
+void AddNoRecipe(Facts& facts) {
+  for (const char* text : {"subject", "package", "version", "script"}) facts[text] = Value("");
+  for (const char* list : {"build_requirements", "host_magma", "script_variables", "architectures",
+                           "unserved_gpus", "empty_submodules"}) {
+    facts[list] = Value(Value::List());
+  }
+  for (const char* version : {"cmake", "ninja", "gxx", "clangxx", "nvcc", "ccache", "python", "setuptools",
+                              "numpy", "cuda_headers", "cudnn_without_link", "memory_per_job_gib"}) {
+    facts[version] = Value();
+  }
+  facts["cuda_headers_differ"] = Value(false);
+  facts["needed_disk_gib"] = Value(kDiskOfAny);
+}
+
+Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts) {
+  return RecipeFacts(env, input, facts).Add();
+}
+
+}  // namespace ptpkg::build

@@ -1,0 +1,42 @@
+#pragma once
+// What is known of a recipe and of its tools before its build, for the rules of preflight.h. Layer: build.
+
+#include <optional>
+
+#include "build/machine_facts.h"
+#include "build/tools.h"
+
+namespace ptpkg::build {
+
+struct RecipeFactsInput {
+  const recipe::Recipe& recipe;
+  const HostPlan& host;                ///< Where its tools come from; of a conda client, none is known.
+  std::string script = {};             ///< Its text.
+  std::uint64_t memory_per_job = 0;    ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
+  std::optional<AbsPath> source = {};  ///< --source, or the folder of `path`.
+};
+
+/// Adds:
+/// - subject: "libtorch-2.6.0"; package, version
+/// - build_requirements: names; host_magma: the versions that the host requirement magma names
+/// - script; script_variables: names of build.script.env
+/// - cmake, ninja, gxx, clangxx, nvcc, ccache, python, setuptools, numpy: versions of what the build gets, as
+/// far as it
+///   requires them (numpy and setuptools: as far as its Python has them)
+/// - cuda_headers: "13.0", of cuda.h beside nvcc; cuda_headers_differ: they are not of nvcc's version
+/// - cudnn_without_link: the versioned libcudnn of nvcc's toolkit or /usr/lib that has no libcudnn.so beside
+/// it
+/// - architectures: numbers of the GPU architectures asked for, from extra.ptpkg.device_code, else
+/// TORCH_CUDA_ARCH_LIST,
+///   CMAKE_CUDA_ARCHITECTURES or CUDAARCHS of build.script.env
+/// - unserved_gpus: those of `gpus` that code for these architectures does not run on
+/// - memory_per_job_gib, needed_disk_gib
+/// - empty_submodules: folders that the source's .gitmodules names and that hold nothing
+///
+/// Errors: kCancelled.
+Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts);
+
+/// All of these names with nothing behind them, for a machine that is looked at without a recipe.
+void AddNoRecipe(Facts& facts);
+
+}  // namespace ptpkg::build

@@ -1,0 +1,141 @@
+#include "pipeline/doctor.h"
+
+#include <algorithm>
+#include <set>
+
+#include "build/script.h"
+#include "pipeline/detect.h"
+#include "pipeline/render.h"
+#include "source/prepare.h"
+#include "support/json.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using build::PreflightFinding;
+
+/// The folder that the build would copy, where there is one on this machine.
+Result<std::optional<AbsPath>> SourceFolder(const BuildRequest& request, const recipe::Recipe& recipe) {
+  for (const auto& [name, path] : request.sources) {
+    if (source::OverrideApplies(recipe, name)) return std::optional(path);
+  }
+  for (const recipe::Source& source : recipe.sources) {
+    if (source.path.empty()) continue;
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
+    return std::optional(path);
+  }
+  return std::optional<AbsPath>();
+}
+
+bool IsSaidOfMachine(const PreflightFinding& finding, const Diagnosis& machine) {
+  return std::any_of(machine.findings.begin(), machine.findings.end(), [&](const PreflightFinding& said) {
+    return said.finding.id == finding.finding.id && said.finding.message == finding.finding.message;
+  });
+}
+
+class Doctor {
+ public:
+  Doctor(Env& env, const BuildRequest& request) : env_(env), request_(request) {}
+
+  Result<std::vector<Diagnosis>> Run() {
+    PTPKG_TRY(rules_, build::PreflightRules::BuiltIn());
+    PTPKG_TRY(machine_.facts, build::ReadMachineFacts(env_));
+    build::Facts facts = machine_.facts;
+    build::AddNoRecipe(facts);
+    PTPKG_TRY(machine_.findings, rules_.Judge(facts));
+    std::vector<Diagnosis> all = {machine_};
+    if (request_.recipes.empty()) return all;
+    PTPKG_TRY(const std::vector<recipe::Recipe> recipes,
+              Render(env_, {.recipes = request_.recipes,
+                            .variant_files = request_.variant_files,
+                            .select = request_.select}));
+    PTPKG_TRY(provided_, PackagesAtHand(env_, request_, recipes));
+    for (const recipe::Recipe& recipe : recipes) {
+      if (recipe.skip) continue;
+      PTPKG_TRY(Diagnosis diagnosis, DiagnoseRecipe(recipe));
+      all.push_back(std::move(diagnosis));
+    }
+    return all;
+  }
+
+ private:
+  Result<Diagnosis> DiagnoseRecipe(const recipe::Recipe& recipe) {
+    PTPKG_CHECK(env_.cancel.Check());
+    Diagnosis diagnosis{.subject = recipe.FileStem(), .facts = machine_.facts, .findings = {}};
+    build::HostPlan host;
+    auto found = build::CheckTools(
+        env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided_});
+    if (found) {
+      host = *std::move(found);
+    } else {
+      PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
+      diagnosis.findings.push_back(std::move(missing));
+    }
+    PTPKG_TRY(const std::optional<std::string> script,
+              build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
+    PTPKG_TRY(const std::optional<AbsPath> source, SourceFolder(request_, recipe));
+    PTPKG_CHECK(build::AddRecipeFacts(env_,
+                                      {.recipe = recipe,
+                                       .host = host,
+                                       .script = script.value_or(""),
+                                       .memory_per_job = recipe.ptpkg.memory_per_job,
+                                       .source = source},
+                                      diagnosis.facts));
+    PTPKG_TRY(const std::vector<PreflightFinding> judged, rules_.Judge(diagnosis.facts));
+    for (const PreflightFinding& finding : judged) {
+      if (!IsSaidOfMachine(finding, machine_)) diagnosis.findings.push_back(finding);
+    }
+    return diagnosis;
+  }
+
+  /// What is missing is the answer here, not a failure of this command.
+  static Result<PreflightFinding> MissingTools(const std::string& subject, const Error& error) {
+    if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kIo) return Error(error);
+    return PreflightFinding{.finding = {.id = "tool-missing",
+                                        .severity = Severity::kError,
+                                        .file = subject,
+                                        .message = error.message(),
+                                        .fix = error.hint()},
+                            .source = "the recipe's requirements"};
+  }
+
+  Env& env_;
+  const BuildRequest& request_;
+  build::PreflightRules rules_;
+  Diagnosis machine_;
+  std::set<std::string> provided_;
+};
+
+}  // namespace
+
+Result<std::vector<Diagnosis>> Diagnose(Env& env, const BuildRequest& request) {
+  return Doctor(env, request).Run();
+}
+
+Report ReportOf(const Diagnosis& diagnosis) {
+  Report report{.subject = diagnosis.subject, .findings = {}};
+  for (const PreflightFinding& found : diagnosis.findings) {
+    report.findings.push_back(found.finding);
+    report.findings.back().file.clear();  // the subject says it
+  }
+  return report;
+}
+
+Json DiagnosisToJson(const Diagnosis& diagnosis) {
+  Json facts = Json::object();
+  for (const auto& [name, value] : diagnosis.facts) {
+    if (name != "script") facts[name] = value.ToJson();  // as long as the recipe
+  }
+  Json findings = Json::array();
+  for (const auto& [finding, source] : diagnosis.findings) {
+    findings.push_back({{"id", finding.id},
+                        {"severity", SeverityName(finding.severity)},
+                        {"message", finding.message},
+                        {"fix", finding.fix},
+                        {"source", source}});
+  }
+  return {{"subject", diagnosis.subject}, {"facts", facts}, {"findings", findings}};
+}
+
+}  // namespace ptpkg::pipeline

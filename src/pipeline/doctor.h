@@ -1,0 +1,32 @@
+#pragma once
+// `ptpkg doctor`: what would spoil a build on this machine, told before it starts. Layer: pipeline.
+
+#include <string>
+#include <vector>
+
+#include "build/preflight.h"
+#include "pipeline/build.h"
+#include "support/env.h"
+#include "support/json_fwd.h"
+
+namespace ptpkg::pipeline {
+
+struct Diagnosis {
+  std::string subject;  ///< "libtorch-2.6.0-cpu_0"; "" for the machine.
+  build::Facts facts;
+  std::vector<build::PreflightFinding> findings;
+};
+
+/// The machine first, then, unless the request names no recipe, each variant that is not skipped: what
+/// preflight.yaml says of it, and under the id "tool-missing" what CheckTools would refuse. What holds for
+/// the machine is not said again of a recipe. Nothing is fetched from its source, nothing is built. Errors:
+/// those of Render; kIo, kCancelled.
+Result<std::vector<Diagnosis>> Diagnose(Env& env, const BuildRequest& request);
+
+/// Its findings.
+Report ReportOf(const Diagnosis& diagnosis);
+
+/// {"subject", "facts": {name: value}, "findings": [{"id", "severity", "message", "fix", "source"}]}.
+Json DiagnosisToJson(const Diagnosis& diagnosis);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,78 @@
+"""`ptpkg doctor`: what would spoil a build, told before it starts; and a build that stops at the same."""
+
+import json
+
+import harness
+
+RECIPE = """schema_version: 1
+package: {{name: pytorch, version: "{version}"}}
+source: {{path: src}}
+build:
+  script:
+    content: [touch $PREFIX/made]
+    env: {env}
+requirements: {{build: [{tools}]}}
+about: {{license: MIT, license_file: LICENSE}}
+"""
+
+
+class Doctor(harness.Case):
+    def recipe(self, version="2.13.0", env="{}", tools=""):
+        folder = self.scratch / "recipe"
+        (folder / "src").mkdir(parents=True, exist_ok=True)
+        (folder / "src/LICENSE").write_text("MIT\n")
+        (folder / "recipe.yaml").write_text(RECIPE.format(version=version, env=env, tools=tools))
+        return folder
+
+    def ids(self, *arguments, exit_code=0, **variables):
+        told = json.loads(self.ptpkg("doctor", *arguments, "--json", exit_code=exit_code, **variables).stdout)
+        return {finding["id"] for one in told for finding in one["findings"]}, told
+
+    def test_the_machine_alone(self):
+        library = self.scratch / "cudnn/libcudnn.so.9"
+        library.parent.mkdir()
+        library.touch()
+        done = self.ptpkg("doctor", LD_LIBRARY_PATH=str(library.parent))
+        self.assertRegex(done.stdout, r"\Athis machine: \d+ cores, [0-9.]+ GiB of memory free, [0-9.]+ GiB of disk free")
+        self.assertIn(f"warning: '{library}' lies in a folder of LD_LIBRARY_PATH", done.stdout)
+        self.assertIn("[shadowing-library]", done.stdout)
+        ids, told = self.ids()
+        self.assertNotIn("shadowing-library", ids)
+        self.assertEqual([one["subject"] for one in told], [""])
+
+    def test_a_recipe_that_is_sound(self):
+        ids, told = self.ids(self.recipe(tools="make"))
+        self.assertEqual(ids - {"disk-space"}, set())
+        self.assertEqual(told[1]["facts"]["package"], "pytorch")
+        self.assertEqual(told[1]["facts"]["build_requirements"], ["make"])
+
+    def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
+        done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,
+                          PATH="/nonexistent")
+        self.assertIn("needs what this machine does not have: 'bison' (program 'bison' is not on PATH)", done.stdout)
+        self.assertIn("fix: install: apt-get install bison", done.stdout)
+        self.assertIn("[tool-missing]", done.stdout)
+
+    def test_a_build_stops_at_what_doctor_knows_to_break_it(self):
+        recipe = self.recipe(env='{USE_NIGHTLY: "1", NO_CUDA: "1"}')
+        ids, _ = self.ids(recipe, exit_code=1, USE_CUDA="1")
+        self.assertEqual(ids - {"disk-space"}, {"variable-fatal", "variable-ignored", "variable-of-the-caller"})
+        done = self.ptpkg("build", recipe, "--output", "dist", exit_code=7)
+        self.assertIn("PyTorch's build stops when USE_NIGHTLY is set [variable-fatal]", done.stderr)
+        self.assertIn("ignores 'NO_CUDA' of build.script.env [variable-ignored]", done.stderr)
+        self.assertIn("--no-preflight", done.stderr)
+        self.assertEqual(list((self.scratch / "dist").rglob("*.conda")), [])
+        done = self.ptpkg("build", recipe, "--output", "dist", "--no-preflight")
+        self.assertNotIn("variable-", done.stderr)
+
+    def test_an_empty_submodule_of_the_source(self):
+        recipe = self.recipe()
+        (recipe / "src/.gitmodules").write_text('[submodule "fmt"]\n\tpath = third_party/fmt\n')
+        (recipe / "src/third_party/fmt").mkdir(parents=True)
+        ids, told = self.ids(recipe, exit_code=1)
+        self.assertIn("submodules-empty", ids)
+        self.assertIn("'third_party/fmt'", told[1]["findings"][0]["message"])
+
+
+if __name__ == "__main__":
+    harness.main()
