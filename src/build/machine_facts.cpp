@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "support/machine.h"
 #include "support/text.h"
@@ -38,22 +37,6 @@ void AddMemory(Fs& fs, Facts& facts) {
   if (of_group) free = limits.group_free_bytes;
   if (free) facts["memory_gib"] = InGiB(*free);
   facts["memory_of_group"] = Value(of_group);
-}
-
-/// Variables that people set for builds of PyTorch, CUDA and CMake, and expect to count.
-Value CallerVariables(const Env& env) {
-  static constexpr std::array<std::string_view, 6> kBeginnings = {"USE_",   "BUILD_",    "TORCH_",
-                                                                  "CMAKE_", "PYTORCH_B", "CUDNN_"};
-  static const std::set<std::string_view> kNames = {
-      "CC",   "CXX",   "CFLAGS",   "CXXFLAGS",  "CPPFLAGS",  "LDFLAGS",    "CUDACXX",      "CUDAHOSTCXX",
-      "BLAS", "DEBUG", "MAX_JOBS", "NCCL_ROOT", "CUDAARCHS", "MAGMA_HOME", "MKL_THREADING"};
-  Value::List names;
-  for (const auto& [name, value] : env.variables) {
-    const bool begins = std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                                    [&](std::string_view text) { return name.starts_with(text); });
-    if (begins || kNames.contains(name)) names.emplace_back(name);
-  }
-  return Value(std::move(names));
 }
 
 bool IsShadowing(std::string_view name) {
@@ -130,7 +113,9 @@ Result<Facts> ReadMachineFacts(Env& env) {
   AddMemory(env.fs, facts);
   facts["cache"] = Value(env.cache_dir.str());
   facts["free_disk_gib"] = FreeDisk(env.fs, env.cache_dir);
-  facts["caller_variables"] = CallerVariables(env);
+  Value::List names;
+  for (const auto& variable : env.variables) names.emplace_back(variable.first);
+  facts["caller_variables"] = Value(std::move(names));
   AddSearchPath(env, facts);
   facts["driver"] = Driver(env.fs);
   facts["gpus"] = Value(Value::List());

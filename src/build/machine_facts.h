@@ -19,7 +19,7 @@ recipe::Value InGiB(std::uint64_t bytes);
 /// - memory_gib: free, in GiB with one digit; memory_of_group: a control group leaves less than the machine
 /// has
 /// - cache, free_disk_gib: the cache's folder, and what its file system has left
-/// - caller_variables: names of environment variables that builds of this kind read, and that are set
+/// - caller_variables: names of the environment variables that are set
 /// - shadowing_libraries: CUDA's, cuDNN's, NCCL's and the C++ run-time libraries in folders of
 /// LD_LIBRARY_PATH
 /// - driver: NVIDIA's kernel driver, "580.65.06"; gpus: the compute capability of each GPU, "9.0"

@@ -84,9 +84,9 @@ class RecipeFacts {
     }
     facts_["host_magma"] = Value(std::move(magma));
     facts_["script"] = Value(input_.script);
-    Value::List variables;
-    for (const auto& [name, value] : recipe_.script.env) variables.emplace_back(name);
-    facts_["script_variables"] = Value(std::move(variables));
+    Value::List given;
+    for (const auto& [name, value] : recipe_.script.env) given.emplace_back(name);
+    facts_["script_variables"] = Value(std::move(given));
   }
 
   Result<void> AddTools() {

@@ -78,7 +78,7 @@ std::string UsageLine(const Program& program, const Verb* verb) {
   std::string line = fmt::format("{} {} [OPTIONS]", program.name, verb->name);
   for (const Option& option : verb->options) {
     if (!option.IsPositional()) continue;
-    line += option.MayBeMissing() ? fmt::format(" [{}]", option.names) : " " + OptionHead(option);
+    line += option.MayBeMissing() ? fmt::format(" [{}]", OptionHead(option)) : " " + OptionHead(option);
   }
   return line;
 }

@@ -42,7 +42,7 @@ Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std
     return Error(ErrorCode::kInvalidInput, "another variant results from the versions of the tools")
         .WithHint("use detected() for a part of the build string, and nothing else");
   }
-  recipe = *std::move(same);
+  recipe = std::move(*same);
   return Ok();
 }
 

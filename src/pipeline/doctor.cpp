@@ -125,7 +125,8 @@ Report ReportOf(const Diagnosis& diagnosis) {
 Json DiagnosisToJson(const Diagnosis& diagnosis) {
   Json facts = Json::object();
   for (const auto& [name, value] : diagnosis.facts) {
-    if (name != "script") facts[name] = value.ToJson();  // as long as the recipe
+    // As long as the recipe, and what nobody but the rules asks for.
+    if (name != "script" && name != "caller_variables") facts[name] = value.ToJson();
   }
   Json findings = Json::array();
   for (const auto& [finding, source] : diagnosis.findings) {

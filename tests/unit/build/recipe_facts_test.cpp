@@ -12,7 +12,6 @@ namespace ptpkg::build {
 namespace {
 
 using recipe::Value;
-using ::testing::ElementsAre;
 
 std::string TextOf(const Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
@@ -48,7 +47,7 @@ TEST_F(FactsTest, OfTheMachine) {
   env_->variables["LD_LIBRARY_PATH"] =
       folder + ":" + (env_.dir() / "cudnn").str() + ":relative::" + (env_.dir() / "other").str();
   ASSERT_OK_AND_ASSIGN(const Facts facts, ReadMachineFacts(env_));
-  EXPECT_EQ(TextOf(facts, "caller_variables"), R"(["USE_CUDA"])");
+  EXPECT_THAT(TextOf(facts, "caller_variables"), ::testing::HasSubstr("\"USE_CUDA\""));
   EXPECT_EQ(TextOf(facts, "compatibility_driver"), "\"" + folder + "/libcuda.so.1\"");
   EXPECT_EQ(TextOf(facts, "shadowing_libraries"), "[\"" + (env_.dir() / "cudnn/libcudnn.so.9").str() + "\"]");
   EXPECT_GE(facts.at("cores").Number(), 1);
