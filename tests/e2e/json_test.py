@@ -49,7 +49,7 @@ class JsonOutput(harness.Case):
         self.assertIn("surprise", self.complaints([document], "version"))
 
     def test_doctor(self):
-        self.valid(self.ptpkg_json("doctor", harness.FIXTURES / "toytorch", "--select", "toy_backend=cpu"), "doctor")
+        self.valid(self.ptpkg_json("doctor", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch"), "doctor")
 
     def test_render(self):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
