@@ -95,7 +95,7 @@ class Setup(harness.Case):
 
         self.assertEqual(complete("ptpkg bu"), ["build"])
         self.assertIn("--output", complete("ptpkg build --out"))
-        self.assertEqual(sorted(complete("ptpkg build --env ")), ["auto", "conda", "system"])
+        self.assertEqual(sorted(complete("ptpkg build --env ")), ["auto", "conda", "system", "wheels"])
 
 
 # A shell in a pseudo terminal of zsh's own: completion works in an interactive one only.
