@@ -30,6 +30,9 @@ constexpr auto kPrograms = std::to_array<ProgramFact>({{"cmake", "cmake"},
                                                        {"nvcc", "nvcc"},
                                                        {"ccache", "ccache"}});
 
+// Distributions of the Python index that are facts under the same name.
+const std::set<std::string, std::less<>> kOfWheels = {"cmake", "ninja", "numpy", "setuptools"};
+
 // Measured: the tree of PyTorch 2.6 has 160 MB and its objects for the CPU some 3 GB; torch 2.15.0 with CUDA
 // installs 1.7 GB, which a build holds as objects, staged tree, package, wheel and test prefix.
 constexpr double kDiskOfAny = 1;
@@ -106,6 +109,12 @@ class RecipeFacts {
       facts_["python"] = Value(python->version);
       PTPKG_TRY(const Python asked, ProbePython(env_, python->executable, {"numpy", "setuptools"}));
       for (const auto& [name, version] : asked.packages) facts_[name] = Value(version);
+    }
+    if (input_.host.wheels) {
+      for (const WheelPin& pin : input_.host.wheels->wheels.pins) {
+        const auto fact = facts_.find(pin.name);
+        if (fact != facts_.end() && kOfWheels.contains(pin.name)) fact->second = Value(pin.version);
+      }
     }
     PTPKG_TRY(const auto detected, DetectVersions(env_, input_.host));
     const auto toolkit = detected.find("cuda_toolkit");

@@ -21,14 +21,11 @@ struct RecipeFactsInput {
 /// - build_requirements: names; host_magma: the versions that the host requirement magma names
 /// - script; script_variables: names of build.script.env
 /// - cmake, ninja, gxx, clangxx, nvcc, ccache, python, setuptools, numpy: versions of what the build gets, as
-/// far as it
-///   requires them (numpy and setuptools: as far as its Python has them)
+///   far as it requires them (numpy and setuptools: as far as its Python or the Python index brings them)
 /// - cuda_headers: "13.0", of cuda.h beside nvcc; cuda_headers_differ: they are not of nvcc's version
-/// - cudnn_without_link: the versioned libcudnn of nvcc's toolkit or /usr/lib that has no libcudnn.so beside
-/// it
+/// - cudnn_without_link: the versioned libcudnn of nvcc's toolkit or /usr/lib that has no libcudnn.so
 /// - architectures: numbers of the GPU architectures asked for, from extra.ptpkg.device_code, else
-/// TORCH_CUDA_ARCH_LIST,
-///   CMAKE_CUDA_ARCHITECTURES or CUDAARCHS of build.script.env
+///   TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES or CUDAARCHS of build.script.env
 /// - unserved_gpus: those of `gpus` that code for these architectures does not run on
 /// - memory_per_job_gib, needed_disk_gib
 /// - empty_submodules: folders that the source's .gitmodules names and that hold nothing

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "build/replace_path.h"
+#include "build/work_state.h"
 #include "source/walk.h"
 #include "support/text.h"
 
@@ -53,6 +54,7 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
         .WithHint("name a cache folder with a shorter path: --cache-dir");
   }
   const AbsPath copy = layout.root / "inherited.tar";
+  PTPKG_CHECK(RemoveTree(env.fs, copy));  // of a run that was killed here
   PTPKG_CHECK(env.fs.CopyFile(archive, copy));
   PTPKG_TRY([[maybe_unused]] const std::size_t places,
             ReplacePath(env.fs, copy, {.from = archives.root, .to = root}));
@@ -104,6 +106,8 @@ Result<void> AddSources(Env& env, const AbsPath& extra, const AbsPath& folder) {
                                     entry.path.str()));
     }
     PTPKG_CHECK(env.fs.Rename(extra / entry.path, to));
+    // An archive's time is older than what was built of the file that it replaces: make would see no change.
+    if (there && entry.stat.kind == FileKind::kRegular) PTPKG_CHECK(env.fs.SetMtime(to, NowNs(env)));
   }
   return RemoveTree(env.fs, extra);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "build/work_state.h"
 #include "support/json.h"
 #include "support/scratch.h"
 #include "support/text.h"
@@ -158,7 +159,12 @@ Result<std::optional<std::vector<WheelPin>>> KeptAnswer(Env& env, const AbsPath&
 Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, const WheelAsk& ask) {
   const AbsPath folder = env.cache_dir / "wheels" / KeyOf(access, ask);
   PTPKG_TRY(const auto kept, KeptAnswer(env, folder / "pins.json"));
-  if (kept) return *kept;
+  if (kept) {
+    // The time of the last use, for `ptpkg cache clean --older-than`. A cache that cannot be written to keeps
+    // the old one.
+    static_cast<void>(env.fs.SetMtime(folder, NowNs(env)));
+    return *kept;
+  }
   if (env.offline) {
     return Error(ErrorCode::kNotFound, fmt::format("the Python index would have to be asked for {}",
                                                    fmt::join(ask.requirements, ", ")))

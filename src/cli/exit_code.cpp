@@ -43,7 +43,9 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kMissing, "a source, package or program is missing, or its digest is not the declared one"},
       {kBuildFailed, "a build script or another program that ptpkg ran failed"},
       {kIoFailed, "the operating system refused: permission, full disk, read error"},
-      {kConflict, "the target exists with other content, an input changed meanwhile, or a server refused"},
+      {kConflict,
+       "the target exists with other content, an input changed meanwhile, a server refused, or a build is "
+       "known to fail"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},

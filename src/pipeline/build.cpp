@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <memory>
 #include <set>
 
 #include "build/script.h"
@@ -33,7 +34,8 @@ bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
          (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
 }
 
-/// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
+}  // namespace
+
 Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
   std::set<std::string> known;
   for (const recipe::Recipe& recipe : recipes)
@@ -57,6 +59,8 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   return Ok();
 }
 
+namespace {
+
 /// Puts the repositories of --source into the recipes, so that keys and packages tell of them.
 void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
   for (const auto& [name, git] : request.git_sources) {
@@ -74,6 +78,25 @@ void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& re
                .span = first.span};
     }
   }
+}
+
+/// Which commits the git sources are, of `recipes` and of the staging outputs that they inherit from.
+Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
+  TakeGitSources(request, recipes);
+  PTPKG_CHECK(source::ResolveGit(env, request.sources, recipes));
+  std::vector<std::size_t> heirs;
+  std::vector<recipe::Recipe> staging;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    if (recipes[i].inherited == nullptr) continue;
+    heirs.push_back(i);
+    staging.push_back(*recipes[i].inherited);
+  }
+  if (heirs.empty()) return Ok();
+  PTPKG_CHECK(ResolveSources(env, request, staging));
+  // Shared by all who copy the recipe, as when it was rendered; nobody changes it any more.
+  for (std::size_t i = 0; i < heirs.size(); ++i)
+    recipes[heirs[i]].inherited = std::make_shared<const recipe::Recipe>(std::move(staging[i]));
+  return Ok();
 }
 
 /// Which packages one recipe makes in this plan.
@@ -298,7 +321,6 @@ class BuildPlanner {
   }
 
   [[nodiscard]] std::optional<AbsPath> SourceOverride(const recipe::Recipe& recipe) const {
-    if (recipe.inherited != nullptr && recipe.sources.empty()) return std::nullopt;  // the staging output's
     for (const auto& [name, path] : request_.sources) {
       if (source::OverrideApplies(recipe, name)) return path;
     }
@@ -374,6 +396,8 @@ class BuildPlanner {
     if (request_.keep_work) node.options.emplace("keep-work", "");
     if (recipe.ptpkg.memory_per_job > 0)
       node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
+    if (!recipe.ptpkg.device_code.empty())
+      node.options.emplace("device-code", Join(recipe.ptpkg.device_code, "\n"));
     if (!request_.preflight) node.options.emplace("no-preflight", "");
     if (request_.fresh) node.options.emplace("fresh", "");
     if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
@@ -542,8 +566,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   std::vector<recipe::Recipe> recipes;
   for (const std::size_t index : order) recipes.push_back(rendered[index]);
   PTPKG_CHECK(CheckSources(request, recipes));
-  TakeGitSources(request, recipes);
-  PTPKG_CHECK(source::ResolveGit(env, request.sources, recipes));
+  PTPKG_CHECK(ResolveSources(env, request, recipes));
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;

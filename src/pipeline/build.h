@@ -40,6 +40,10 @@ struct BuildRequest {
 /// of source::ParseOverride.
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request);
 
+/// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
+/// Errors: kUsage.
+Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes);
+
 struct BuildPlan {
   graph::Plan plan;
   std::vector<std::string> skipped;  ///< Variants whose recipe says `skip`.

@@ -9,6 +9,7 @@
 #include "pipeline/build_folder.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
+#include "pipeline/places.h"
 #include "pipeline/stages.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
@@ -42,13 +43,15 @@ class BuildRun {
     const std::uint64_t memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0);
     if (!run_.Has("no-preflight")) {
       PTPKG_TRY(const std::string script, run_.Text("script"));
-      const Result<AbsPath> source = run_.Place("source");
-      PTPKG_CHECK(
-          build::RefuseWhatWillFail(env_, {.recipe = native.recipe,
-                                           .host = host,
-                                           .script = script,
-                                           .memory_per_job = memory_per_job,
-                                           .source = source ? std::optional(*source) : std::nullopt}));
+      const Result<AbsPath> given = run_.Place("source");
+      recipe::Recipe judged = native.recipe;
+      if (run_.Has("device-code")) judged.ptpkg.device_code = Split(run_.Option("device-code"), '\n');
+      PTPKG_CHECK(build::RefuseWhatWillFail(
+          env_, {.recipe = judged,
+                 .host = host,
+                 .script = script,
+                 .memory_per_job = memory_per_job,
+                 .source = LocalSource(judged, given ? std::optional(*given) : std::nullopt)}));
     }
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
 
@@ -91,11 +94,17 @@ class BuildRun {
   /// nullopt: the run went on in what another had left, and cannot trust what came of it.
   Result<std::optional<NodeResult>> MakeOnce(const recipe::Recipe& recipe,
                                              const source::SourceOptions& sources, build::BuildInput input) {
+    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run_));
     PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work_.path()));
     PTPKG_CHECK(build::AwaitEarlierScript(env_, input.layout));
+    // Of an inherited work folder nobody knows which files are sources and which were half-written.
+    if (inheritance.archives && work_.left().phase != build::WorkPhase::kStarted) {
+      env_.reporter.Note(fmt::format("'{}' starts anew from what it inherits", run_.subject()));
+      PTPKG_CHECK(work_.StartAnew());
+      PTPKG_TRY(input.layout, build::MakeWorkLayout(env_, work_.path()));
+    }
     PTPKG_CHECK(build::EmptyAllButSource(env_, input.layout));
     PTPKG_TRY(input.log_file, run_.Place("log"));
-    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run_));
     PTPKG_TRY(const build::LeftSources left,
               PrepareOrTakeSources(recipe, sources, {inheritance, input.layout}));
     input.inherited = inheritance.archives;

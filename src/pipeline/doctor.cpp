@@ -5,6 +5,7 @@
 
 #include "build/script.h"
 #include "pipeline/detect.h"
+#include "pipeline/places.h"
 #include "pipeline/render.h"
 #include "source/prepare.h"
 #include "support/json.h"
@@ -14,19 +15,6 @@ namespace ptpkg::pipeline {
 namespace {
 
 using build::PreflightFinding;
-
-/// The folder that the build would copy, where there is one on this machine.
-Result<std::optional<AbsPath>> SourceFolder(const BuildRequest& request, const recipe::Recipe& recipe) {
-  for (const auto& [name, path] : request.sources) {
-    if (source::OverrideApplies(recipe, name)) return std::optional(path);
-  }
-  for (const recipe::Source& source : recipe.sources) {
-    if (source.path.empty()) continue;
-    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
-    return std::optional(path);
-  }
-  return std::optional<AbsPath>();
-}
 
 bool IsSaidOfMachine(const PreflightFinding& finding, const Diagnosis& machine) {
   return std::any_of(machine.findings.begin(), machine.findings.end(), [&](const PreflightFinding& said) {
@@ -51,10 +39,15 @@ class Doctor {
                             .variant_files = request_.variant_files,
                             .select = request_.select}));
     PTPKG_TRY(provided_, PackagesAtHand(env_, request_, recipes));
+    PTPKG_CHECK(CheckSources(request_, recipes));
+    std::set<std::string> seen;  // staging outputs are inherited by several
     for (const recipe::Recipe& recipe : recipes) {
-      if (recipe.skip) continue;
-      PTPKG_TRY(Diagnosis diagnosis, DiagnoseRecipe(recipe));
-      all.push_back(std::move(diagnosis));
+      for (const recipe::Recipe* part = &recipe; part != nullptr && !recipe.skip;
+           part = part->inherited.get()) {
+        if (!seen.insert(part->FileStem()).second) continue;
+        PTPKG_TRY(Diagnosis diagnosis, DiagnoseRecipe(*part));
+        all.push_back(std::move(diagnosis));
+      }
     }
     return all;
   }
@@ -74,13 +67,16 @@ class Doctor {
     }
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
-    PTPKG_TRY(const std::optional<AbsPath> source, SourceFolder(request_, recipe));
+    std::optional<AbsPath> given;
+    for (const auto& [name, path] : request_.sources) {
+      if (source::OverrideApplies(recipe, name)) given = path;
+    }
     PTPKG_CHECK(build::AddRecipeFacts(env_,
                                       {.recipe = recipe,
                                        .host = host,
                                        .script = script.value_or(""),
                                        .memory_per_job = recipe.ptpkg.memory_per_job,
-                                       .source = source},
+                                       .source = LocalSource(recipe, given)},
                                       diagnosis.facts));
     PTPKG_TRY(const std::vector<PreflightFinding> judged, rules_.Judge(diagnosis.facts));
     for (const PreflightFinding& finding : judged) {

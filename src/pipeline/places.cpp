@@ -20,6 +20,16 @@ AbsPath RealPlace(Env& env, const AbsPath& path) {
   }
 }
 
+std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::optional<AbsPath>& given) {
+  if (given) return given;
+  for (const recipe::Source& source : recipe.sources) {
+    if (source.path.empty()) continue;
+    const auto path = AbsPath::Resolve(recipe.recipe_dir, source.path);
+    if (path) return *path;
+  }
+  return std::nullopt;
+}
+
 Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
                          const std::optional<AbsPath>& source_override) {
   std::vector<AbsPath> folders;

@@ -6,9 +6,8 @@
 //                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch
 //                 A staging output leaves prefix.tar and work.tar instead; what inherits needs it as
 //                 "staging"
-//   outputs       warnings: what several outputs of a staging output hold, and what none does. Needs
-//   "staging"
-//                 and the builds that inherit it. Inputs: packages
+//   outputs       warnings: what several outputs of a staging output hold, and what none does.
+//                 Needs "staging" and the builds that inherit it. Inputs: packages
 //   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
 //                 folder, formats, run exports, source_date_epoch
 //   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted, source_date_epoch

@@ -1,5 +1,6 @@
 #include "recipe/recipe_json.h"
 
+#include "recipe/git_url.h"
 #include "support/json.h"
 
 namespace ptpkg::recipe {
@@ -34,7 +35,7 @@ Json SourceToJson(const Source& source) {
   const GitSource& git = source.git;
   // What moves is written down as the commit that it was.
   const bool keeps_name = git.commit.empty() || !git.tag.empty();
-  members.Add("git", git.url).Add("tag", git.tag).Add("branch", keeps_name ? git.branch : "");
+  members.Add("git", ShownGitUrl(git.url)).Add("tag", git.tag).Add("branch", keeps_name ? git.branch : "");
   members.Add("rev", keeps_name ? git.rev : git.commit);
   members.Add("expected_commit", git.commit.empty() ? git.expected_commit : git.commit);
   if (git.depth != 0) members.Add("depth", git.depth);

@@ -130,7 +130,9 @@ Result<void> GitMirror::Fetch(const GitWish& wish) {
     PTPKG_CHECK(FetchLocked(wish));
     task.Done(fmt::format("commit {}", wish.commit.substr(0, 12)));
   }
-  return wish.name.empty() ? Ok() : SetRef(NameRef(wish.name), wish.commit);
+  if (wish.name.empty()) return Ok();
+  PTPKG_CHECK(RemoveStaleLocks());
+  return SetRef(NameRef(wish.name), wish.commit);
 }
 
 /// Of a git that was killed. Nobody else writes here: the caller holds the lock.

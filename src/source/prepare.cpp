@@ -330,6 +330,7 @@ class Preparer {
 }  // namespace
 
 bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name) {
+  if (recipe.inherited != nullptr) return name == recipe.name && !recipe.sources.empty();
   return name == recipe.name || name == recipe.recipe_dir.Name() ||
          (!recipe.recipe_name.empty() && name == recipe.recipe_name);
 }

@@ -25,7 +25,8 @@ struct SourceTree {
   Sha256 key;                                       ///< SourceKey of what was copied.
 };
 
-/// True if `--source name=…` means `recipe`.
+/// True if `--source name=…` means `recipe`. Of an output that inherits, only under its own name, and if it
+/// has sources of its own: the name of the recipe means those of the staging output.
 bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name);
 
 /// Content key of what Prepare would make: declared digests for URLs, commits for git sources (whatever their

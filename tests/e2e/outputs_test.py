@@ -154,5 +154,46 @@ class Outputs(harness.Case):
         self.assertIn("toyops", explained.stdout + explained.stderr)
 
 
+class GitSources(harness.Case):
+    def test_a_staging_output_is_built_of_the_commit_that_its_source_names(self):
+        git = harness.tool("git")
+        repository = self.scratch / "upstream"
+        repository.mkdir()
+
+        def run(*arguments):
+            identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+            subprocess.run([git, *identity, *arguments], cwd=repository, check=True, capture_output=True)
+
+        run("init", "--quiet")
+        for number in ("1", "2"):
+            (repository / "number").write_text(number)
+            (repository / "LICENSE").write_text("MIT")
+            run("add", ".")
+            run("commit", "--quiet", "-m", number)
+            run("tag", f"v{number}")
+        recipe = self.scratch / "pair"
+        recipe.mkdir()
+        (recipe / "recipe.yaml").write_text(f"""schema_version: 1
+recipe: {{name: pair, version: "1"}}
+source: {{git: "file://{repository}", tag: v1}}
+about: {{license: MIT, license_file: LICENSE}}
+outputs:
+- staging: {{name: native}}
+  build: {{script: ["mkdir -p $PREFIX/share && cp number $PREFIX/share/number"]}}
+- package: {{name: number}}
+  inherit: native
+extra: {{ptpkg: {{formats: [conda]}}}}
+""")
+        for source, expected in ((None, "1"), (f"pair=git+file://{repository}@v2", "2")):
+            output = self.scratch / f"dist{expected}"
+            given = ["--source", source] if source else []
+            self.ptpkg("build", recipe, "--output", output, *given)
+            [package] = (output / "conda").rglob("*.conda")
+            unpacked = self.scratch / f"unpacked{expected}"
+            subprocess.run([harness.peers_python(), "-m", "conda_package_handling.cli", "x", package, "--dest", unpacked],
+                           check=True, capture_output=True)
+            self.assertEqual((unpacked / "share/number").read_text(), expected)
+
+
 if __name__ == "__main__":
     harness.main()
