@@ -89,10 +89,10 @@ class LicenseFinder {
 
   [[nodiscard]] std::string Hint() const {
     std::vector<std::string> names;
-    constexpr std::size_t kShown = 5;
+    constexpr std::size_t kMostNames = 5;
     for (const Place& place : places_) {
       for (const source::WalkEntry& entry : place.entries) {
-        if (names.size() < kShown && LooksLikeLicense(entry.path)) names.push_back(entry.path.str());
+        if (names.size() < kMostNames && LooksLikeLicense(entry.path)) names.push_back(entry.path.str());
       }
     }
     if (names.empty()) return "the sources hold no file that looks like a licence; put one beside the recipe";

@@ -93,18 +93,7 @@ class RecipeFacts {
   }
 
   Result<void> AddTools() {
-    for (const Tool& tool : input_.host.tools.tools) {
-      for (const auto& [fact, program] : kPrograms) {
-        // "g++-12" is one too.
-        const bool is =
-            tool.path.Name() == program || tool.path.Name().starts_with(std::string(program) + "-");
-        if (!is || !facts_.at(std::string(fact)).IsNone()) continue;
-        const auto version = ProgramVersion(env_, tool.path);
-        if (!version && version.error().code() == ErrorCode::kCancelled) return version.error();
-        if (version && !version->empty()) facts_[std::string(fact)] = Value(*version);
-        if (program == "nvcc") nvcc_ = tool.path;
-      }
-    }
+    for (const Tool& tool : input_.host.tools.tools) PTPKG_CHECK(AddProgram(tool.path));
     if (const std::optional<Python>& python = input_.host.tools.python) {
       facts_["python"] = Value(python->version);
       PTPKG_TRY(const Python asked, ProbePython(env_, python->executable, {"numpy", "setuptools"}));
@@ -119,6 +108,19 @@ class RecipeFacts {
     PTPKG_TRY(const auto detected, DetectVersions(env_, input_.host));
     const auto toolkit = detected.find("cuda_toolkit");
     if (toolkit != detected.end()) facts_["nvcc"] = Value(toolkit->second);
+    return Ok();
+  }
+
+  Result<void> AddProgram(const AbsPath& path) {
+    for (const auto& [fact, program] : kPrograms) {
+      // "g++-12" is one too.
+      const bool is = path.Name() == program || path.Name().starts_with(std::string(program) + "-");
+      if (!is || !facts_.at(std::string(fact)).IsNone()) continue;
+      const auto version = ProgramVersion(env_, path);
+      if (!version && version.error().code() == ErrorCode::kCancelled) return version.error();
+      if (version && !version->empty()) facts_[std::string(fact)] = Value(*version);
+      if (program == "nvcc") nvcc_ = path;
+    }
     return Ok();
   }
 

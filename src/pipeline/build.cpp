@@ -93,9 +93,10 @@ Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<r
   }
   if (heirs.empty()) return Ok();
   PTPKG_CHECK(ResolveSources(env, request, staging));
-  // Shared by all who copy the recipe, as when it was rendered; nobody changes it any more.
-  for (std::size_t i = 0; i < heirs.size(); ++i)
+  for (std::size_t i = 0; i < heirs.size(); ++i) {
+    // Shared by all who copy the recipe, as when it was rendered; nobody changes it any more.
     recipes[heirs[i]].inherited = std::make_shared<const recipe::Recipe>(std::move(staging[i]));
+  }
   return Ok();
 }
 

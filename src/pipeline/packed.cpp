@@ -46,14 +46,14 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
 }
 
 Result<Packed> ReadPacked(const graph::NodeResult& result) {
-  constexpr std::string_view kWhere = "the result of a packing stage";
+  constexpr std::string_view kResult = "the result of a packing stage";
   Packed packed;
   for (const Json& item : result.value.value("artifacts", Json::array())) {
-    PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item, kWhere));
+    PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item, kResult));
     packed.artifacts.push_back(std::move(record));
   }
-  PTPKG_TRY(packed.forbidden, JsonStringsOr(result.value, "forbidden", {}, kWhere));
-  PTPKG_TRY(packed.unknown_requirements, JsonStringsOr(result.value, "unknown_requirements", {}, kWhere));
+  PTPKG_TRY(packed.forbidden, JsonStringsOr(result.value, "forbidden", {}, kResult));
+  PTPKG_TRY(packed.unknown_requirements, JsonStringsOr(result.value, "unknown_requirements", {}, kResult));
   return packed;
 }
 
