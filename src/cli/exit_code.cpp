@@ -43,9 +43,7 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kMissing, "a source, package or program is missing, or its digest is not the declared one"},
       {kBuildFailed, "a build script or another program that ptpkg ran failed"},
       {kIoFailed, "the operating system refused: permission, full disk, read error"},
-      {kConflict,
-       "the target exists with other content, an input changed meanwhile, a server refused, or a build is "
-       "known to fail"},
+      {kConflict, "the target has other content, an input changed meanwhile, or something was refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},
