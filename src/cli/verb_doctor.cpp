@@ -95,9 +95,10 @@ Verb DoctorVerb() {
           .summary = "Look at this machine, and at recipes, for what would spoil a build",
           .options = std::move(options),
           .notes =
-              "Nothing is fetched or built. A build looks for the same when it starts: it tells\n"
-              "the warnings, and stops at an error. Exit codes: 0 nothing that would fail, 1\n"
-              "errors found, 2 wrong command line, 3 bad recipe, 4 no such file.",
+              "Nothing is built; wheels of the Python index may be fetched for their digests. A\n"
+              "build looks for the same when it starts: it tells the warnings, and stops at an\n"
+              "error. Exit codes: 0 nothing that would fail, 1 errors found, 2 wrong command\n"
+              "line, 3 bad recipe, 4 no such file.",
           .examples = {"ptpkg doctor", "ptpkg doctor recipes/pytorch --source pytorch=../pytorch"},
           .run = [flags](Context& context) { return RunDoctor(context, *flags); }};
 }

@@ -19,8 +19,8 @@ struct Diagnosis {
 
 /// The machine first, then, unless the request names no recipe, each variant that is not skipped: what
 /// preflight.yaml says of it, and under the id "tool-missing" what CheckTools would refuse. What holds for
-/// the machine is not said again of a recipe. Nothing is fetched from its source, nothing is built. Errors:
-/// those of Render; kIo, kCancelled.
+/// the machine is not said again of a recipe. No source is fetched and nothing is built;
+/// wheels of the Python index may be (build::CheckTools). Errors: those of Render; kIo, kCancelled.
 Result<std::vector<Diagnosis>> Diagnose(Env& env, const BuildRequest& request);
 
 /// Its findings.

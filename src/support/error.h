@@ -26,9 +26,9 @@ enum class ErrorCode : std::uint8_t {
   kIo,             ///< The operating system refused: permission, full disk, read error.
   kCommandFailed,  ///< A child process ended with a non-zero status, or by a signal.
   kNetwork,        ///< The transfer failed after its retries. The caller may try again later.
-  kRefused,        ///< A server refused a well-formed request, or an input changed after it was planned.
+  kRefused,        ///< A server refused, an input changed after its plan, or a build is known to fail.
   kCheckFailed,    ///< An artifact did not pass its checks; it was not published.
-  kCancelled,      ///< The user interrupted; whatever was unfinished has been removed.
+  kCancelled,      ///< The user interrupted. Nothing half-made has its final name.
   kInternal,       ///< A broken invariant of ptpkg itself.
 };
 
