@@ -224,12 +224,13 @@ Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const 
 Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options) {
   const std::string frame = fmt::format("while editing '{}'", path.str());
   PTPKG_CHECK(RecoverEdit(fs, path), frame);
-  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(const auto image, ReadImage(*file), frame);
+  PTPKG_TRY(auto opened, OpenRecovered(fs, path));
+  PTPKG_TRY(const auto image, ReadImage(*opened.file), frame);
   if (!image) {
     return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
   }
-  PTPKG_TRY(EditPlan plan, PlanEdit(*file, *image, edits), frame);
+  PTPKG_TRY(EditPlan plan, PlanEdit(*opened.file, *image, edits), frame);
+  opened.file.reset();
   PTPKG_CHECK(ApplyEdit(fs, path, plan, options), frame);
   return plan;
 }

@@ -62,11 +62,7 @@ Result<void> CheckFinished(File& file) {
 
 Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(const bool pending, MayHaveUndo(*file));
-  if (!pending) return RecoveredFile{.file = std::move(file)};
-  // A descriptor of its own: the caller's must not hold the lock against the edit that follows.
-  PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kRead));
-  PTPKG_CHECK(guard->Lock());
+  PTPKG_CHECK(file->Lock());
   PTPKG_TRY(auto record, ReadOwnUndo(*file, path));
   if (!record) return RecoveredFile{.file = std::move(file)};
   return RecoveredFile{.file = ViewAsBefore(std::move(file), *std::move(record)), .interrupted = true};

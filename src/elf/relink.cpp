@@ -129,12 +129,13 @@ class TreePlanner {
 Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, const ApplyOptions& options) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_CHECK(RecoverEdit(env.fs, path));
-  PTPKG_TRY(const auto opened, OpenDynamic(env.fs, path));
+  PTPKG_TRY(auto opened, OpenDynamic(env.fs, path));
   if (!opened) {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{}' is not a dynamic ELF file any more", change.file.str()));
   }
   PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, change.edits));
+  opened.reset();
   if (plan.before != change.before) {
     return Error(ErrorCode::kRefused, fmt::format("'{}' was changed after it was planned", change.file.str()))
         .WithHint("plan again");

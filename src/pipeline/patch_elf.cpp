@@ -70,10 +70,11 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
 Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
   if (!request.output) PTPKG_CHECK(elf::RecoverEdit(env.fs, input));
-  PTPKG_TRY(const Opened opened, OpenElf(env.fs, input));
+  PTPKG_TRY(Opened opened, OpenElf(env.fs, input));
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(env.fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));
   if (request.output) return PatchCopy(env, input, *request.output, plan, edits);
+  opened.file.reset();
   return elf::ApplyEdit(env.fs, input, plan);
 }
 
