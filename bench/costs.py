@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.metadata
 import marshal
+import os
 import pathlib
 import statistics
 import subprocess
@@ -86,6 +87,18 @@ class Runner:
         return Cost(wall_s=wall_s, cpu_s=sum(cpu_s for _, cpu_s, _, _ in ended),
                     peak_bytes=max(peak for _, _, peak, _ in ended) * 1024,
                     written_bytes=sum(int(io.split("wchar:")[1].split()[0]) for *_, io in ended))
+
+
+def real_wheel(name: str, version: str) -> pathlib.Path:
+    """A wheel of the Python index for Python 3.11, downloaded once into the user's cache."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
+    cache.mkdir(parents=True, exist_ok=True)
+    pattern = f"{name}-{version}-cp311-*.whl"
+    if not list(cache.glob(pattern)):
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+                        "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--dest", cache,
+                        f"{name}=={version}"], check=True)
+    return next(cache.glob(pattern))
 
 
 def median(costs: list[Cost]) -> Cost:

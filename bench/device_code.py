@@ -13,7 +13,6 @@ same machine code.
 import argparse
 import collections
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -22,7 +21,7 @@ import sys
 import sysconfig
 import zipfile
 
-from costs import HEAD, MB, PTPKG, SCRATCH, Runner, median, readme_row, version_of, wrong_work
+from costs import HEAD, MB, PTPKG, SCRATCH, Runner, median, readme_row, real_wheel, version_of, wrong_work
 
 TORCH = "2.15.0"
 LIBRARY = "torch/lib/libtorch_cuda.so"
@@ -33,16 +32,9 @@ def library(scratch: pathlib.Path) -> pathlib.Path:
     path = scratch / "torch-gpu-code" / LIBRARY
     if path.exists():
         return path
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
-    cache.mkdir(parents=True, exist_ok=True)
-    pattern = f"torch-{TORCH}-cp311-*.whl"
-    if not list(cache.glob(pattern)):
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                        "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--dest", cache,
-                        f"torch=={TORCH}"], check=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     unpacking = scratch / "torch-gpu-code-unpacking"
-    with zipfile.ZipFile(next(cache.glob(pattern))) as wheel, wheel.open(LIBRARY) as member, open(unpacking, "wb") as out:
+    with zipfile.ZipFile(real_wheel("torch", TORCH)) as wheel, wheel.open(LIBRARY) as member, open(unpacking, "wb") as out:
         shutil.copyfileobj(member, out, 1 << 20)
     unpacking.rename(path)
     return path

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import zipfile
 
-from costs import HEAD, KIB, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme_row, wrong_work
+from costs import HEAD, KIB, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme_row, real_wheel, wrong_work
 
 TORCH = "2.15.0"
 BIG_BYTES = 1_200_000_000
@@ -68,16 +68,9 @@ class Bench:
         tree = self.scratch / "torch-pristine"
         if tree.exists():
             return tree
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
-        cache.mkdir(parents=True, exist_ok=True)
-        pattern = f"torch-{TORCH}-cp311-*.whl"
-        if not list(cache.glob(pattern)):
-            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                            "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--dest", cache,
-                            f"torch=={TORCH}"], check=True)
         unpacking = self.scratch / "torch-unpacking"
         shutil.rmtree(unpacking, ignore_errors=True)
-        with zipfile.ZipFile(next(cache.glob(pattern))) as wheel:
+        with zipfile.ZipFile(real_wheel("torch", TORCH)) as wheel:
             wheel.extractall(unpacking)
         unpacking.rename(tree)
         return tree

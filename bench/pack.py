@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tarfile
 
-from costs import HEAD, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme_row, version_of, wrong_work
+from costs import HEAD, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme_row, real_wheel, version_of, wrong_work
 
 SCIPY, PYARROW = "1.17.1", "26.0.1"
 PACKAGES = 400
@@ -76,15 +76,9 @@ class Bench:
     def peer(name: str) -> str:
         return str(pathlib.Path(sys.executable).parent / name)
 
-    def wheel(self, name: str = "scipy", version: str = SCIPY) -> pathlib.Path:
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ptpkg/real-input"
-        cache.mkdir(parents=True, exist_ok=True)
-        pattern = f"{name}-{version}-cp311-*.whl"
-        if not list(cache.glob(pattern)):
-            subprocess.run([self.python, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                            "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--dest", cache,
-                            f"{name}=={version}"], check=True)
-        return next(cache.glob(pattern))
+    @staticmethod
+    def wheel(name: str = "scipy", version: str = SCIPY) -> pathlib.Path:
+        return real_wheel(name, version)
 
     def fresh(self, name: str) -> pathlib.Path:
         folder = self.scratch / name

@@ -75,7 +75,7 @@ Result<PreflightRules::Rule> PreflightRules::ReadRule(const recipe::Entry& entry
       return BadRule(field.value.span, fmt::format("'{}' is a text", field.key));
     if (field.key == "each" || field.key == "when") {
       PTPKG_TRY(recipe::Expression expression, recipe::ParseBareExpression(field.value));
-      (field.key == "each" ? rule.each : rule.when).push_back(std::move(expression));
+      (field.key == "each" ? rule.each : rule.when) = std::move(expression);
     } else if (field.key == "severity") {
       PTPKG_TRY(rule.severity, ReadSeverity(field.value));
     } else if (field.key == "message") {
@@ -111,13 +111,13 @@ Result<std::vector<PreflightFinding>> PreflightRules::Judge(const Facts& facts) 
   std::vector<PreflightFinding> found;
   for (const Rule& rule : rules_) {
     recipe::Value::List items = {recipe::Value()};
-    if (!rule.each.empty()) {
-      PTPKG_TRY(const recipe::Value list, rule.each.front().Evaluate(scope));
+    if (rule.each) {
+      PTPKG_TRY(const recipe::Value list, rule.each->Evaluate(scope));
       items = list.AsList() == nullptr ? recipe::Value::List() : *list.AsList();
     }
     for (recipe::Value& item : items) {
       scope.Define("item", std::move(item));
-      PTPKG_TRY(const recipe::Value holds, rule.when.front().Evaluate(scope));
+      PTPKG_TRY(const recipe::Value holds, rule.when->Evaluate(scope));
       if (!holds.Truthy()) continue;
       PTPKG_TRY(PreflightFinding finding, MakeFinding(reader, rule.message, rule.fix,
                                                       {.finding = {.id = rule.id,

@@ -4,6 +4,7 @@
 // read in machine_facts.h and recipe_facts.h.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,8 @@ class PreflightRules {
  private:
   struct Rule {
     std::string id;
-    std::vector<recipe::Expression> each;  ///< One or none.
-    std::vector<recipe::Expression> when;  ///< One.
+    std::optional<recipe::Expression> each;
+    std::optional<recipe::Expression> when;  ///< Always there once it is read.
     Severity severity = Severity::kWarning;
     recipe::Node message;
     recipe::Node fix;

@@ -22,18 +22,6 @@ std::string KeyOf(const IndexAccess& access, const WheelAsk& ask) {
   return hasher.Finish().Hex();
 }
 
-/// Makes `folder` and takes its lease; again, when somebody is just cleaning it away.
-Result<Lease> LeaseFolder(Env& env, const AbsPath& folder) {
-  constexpr int kAttempts = 10;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder));
-    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
-    if (lease) return *std::move(lease);
-  }
-  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
-      .WithHint("try again");
-}
-
 /// "13.0.0, 13.0.1" of "(from versions: 12.9.0rc1, 13.0.0, 13.0.1)": the newest, final ones; "" for none.
 std::string VersionsIn(std::string_view output) {
   constexpr std::string_view kMark = "(from versions: ";
@@ -123,7 +111,7 @@ Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     pin.sha256 = digests.sha256;
     const AbsPath place = env.cache_dir / "downloads" / pin.sha256.Hex();
-    PTPKG_TRY([[maybe_unused]] const Lease lease, LeaseFolder(env, place));
+    PTPKG_TRY([[maybe_unused]] const Lease lease, TakeSharedIn(env, place));
     PTPKG_CHECK(env.fs.Rename(file, place / name));
     pins.push_back(std::move(pin));
   }
@@ -180,7 +168,7 @@ Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, cons
 Result<TakenWheel> TakeWheel(Env& env, const IndexAccess& access, const WheelPin& pin) {
   const AbsPath folder = env.cache_dir / "downloads" / pin.sha256.Hex();
   const AbsPath file = folder / pin.file;
-  PTPKG_TRY(Lease lease, LeaseFolder(env, folder));
+  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   if (there) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));

@@ -4,7 +4,9 @@
 #include "recipe/schema.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -39,6 +41,15 @@ struct Rule {
   Schema schema = {};
   std::string_view hint = {};
 };
+
+/// The rules, and one more.
+template <std::size_t kCount>
+constexpr std::array<Rule, kCount + 1> With(const Rule (&rules)[kCount], const Rule& more) {
+  std::array<Rule, kCount + 1> all;
+  std::copy(std::begin(rules), std::end(rules), all.begin());
+  all.back() = more;
+  return all;
+}
 
 constexpr Rule kPackage[] = {{"name"}, {"version"}};
 
@@ -209,21 +220,9 @@ constexpr Rule kPtpkgOutput[] = {
     {"allow_empty"},
     {"resume"},
     {"memory_per_job"},
-    {"resume"},
     {"device_code", Shape::kTexts},
 };
-constexpr Rule kPtpkg[] = {
-    {"formats", Shape::kTexts},
-    {"layouts", Shape::kMapping, kLayouts},
-    {"wheel", Shape::kMapping, kWheel},
-    {"system_packages", Shape::kTexts},
-    {"allow_unresolved", Shape::kTexts},
-    {"allow_empty"},
-    {"resume"},
-    {"memory_per_job"},
-    {"device_code", Shape::kTexts},
-    {"outputs", Shape::kNamedMappings, kPtpkgOutput},
-};
+constexpr auto kPtpkg = With(kPtpkgOutput, {"outputs", Shape::kNamedMappings, kPtpkgOutput});
 
 constexpr Rule kRecipe[] = {{"name"}, {"version"}};
 constexpr Rule kInherit[] = {{"from"}, {"run_exports"}};

@@ -69,18 +69,6 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
   }
 }
 
-/// Makes `folder` and takes its lease; again, when somebody is just cleaning it away.
-Result<Lease> LeaseFolder(Env& env, const AbsPath& folder) {
-  constexpr int kAttempts = 10;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder));
-    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
-    if (lease) return *std::move(lease);
-  }
-  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
-      .WithHint("try again");
-}
-
 /// Whether the cache has the file. A damaged one is removed.
 Result<bool> IsCached(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const bool cached, Exists(env.fs, wanted.target));
@@ -158,7 +146,7 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
   const AbsPath target = folder / name;
   const Wanted wanted{.name = name, .sha256 = *source.sha256, .target = target};
-  PTPKG_TRY(Lease lease, LeaseFolder(env, folder));
+  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
   PTPKG_TRY(bool cached, IsCached(env, wanted));
   if (!cached) {
     PTPKG_TRY(const std::unique_ptr<File> lock, WaitForLock(env, folder / kFetchLockName, name));

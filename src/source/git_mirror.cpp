@@ -62,20 +62,13 @@ Result<bool> HasRef(const Git& git, const AbsPath& repository, const std::string
 }  // namespace
 
 Result<GitMirror> GitMirror::Open(Env& env, const Git& git, const GitUrl& url, const std::string& commit) {
-  constexpr int kTries = 10;
   constexpr std::size_t kSha1Digits = 40;
   const AbsPath folder = FolderOf(env, url);
   const std::string format = commit.size() == kSha1Digits ? "sha1" : "sha256";
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder));
-    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
-    if (!lease) continue;
-    GitMirror mirror(env, git, folder, *std::move(lease), format);
-    PTPKG_CHECK(mirror.Prepare(url), "while preparing the cache");
-    return mirror;
-  }
-  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
-      .WithHint("try again");
+  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  GitMirror mirror(env, git, folder, std::move(lease), format);
+  PTPKG_CHECK(mirror.Prepare(url), "while preparing the cache");
+  return mirror;
 }
 
 Result<void> GitMirror::Prepare(const GitUrl& url) {

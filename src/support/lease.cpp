@@ -93,4 +93,15 @@ Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result) {
   return lease;
 }
 
+Result<Lease> TakeSharedIn(Env& env, const AbsPath& folder) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PTPKG_CHECK(env.fs.MakeDirs(folder));
+    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
+    if (lease) return *std::move(lease);
+  }
+  return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))
+      .WithHint("try again");
+}
+
 }  // namespace ptpkg

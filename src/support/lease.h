@@ -52,6 +52,10 @@ class Lease {
 /// somebody holds for a moment only is waited for, at most 1 s. Errors: kIo.
 Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result);
 
+/// As TakeShared, of a folder that is made where it is missing; again, when somebody is just cleaning it
+/// away. Errors: kIo, also when that happens each time.
+Result<Lease> TakeSharedIn(Env& env, const AbsPath& folder);
+
 /// Gives `folder` the rights that its owner needs to remove what is in it; a build script may have taken
 /// them.
 Result<void> MakeRemovable(Fs& fs, const AbsPath& folder);
