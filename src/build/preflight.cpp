@@ -160,7 +160,7 @@ void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all)
 }
 
 /// "MESSAGE [ID]", with the builds that it holds for, unless it holds for all.
-std::string TextOf(const Told& told, std::size_t builds) {
+std::string ToldText(const Told& told, std::size_t builds) {
   const std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
   if (told.subjects.size() == builds) return text;
   return fmt::format("{} ('{}')", text, Join(told.subjects, "', '"));
@@ -172,7 +172,7 @@ Error Refusal(const std::vector<Told>& errors, std::size_t builds) {
   std::vector<std::string> fixes;
   for (const Told& told : errors) {
     failing.insert(told.subjects.begin(), told.subjects.end());
-    texts.push_back(TextOf(told, builds));
+    texts.push_back(ToldText(told, builds));
     fixes.push_back(told.finding.fix);
   }
   const std::string which =
@@ -197,7 +197,7 @@ Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& b
   std::vector<Told> errors;
   for (Told& told : all) {
     if (told.finding.severity == Severity::kWarning)
-      env.reporter.Warn(fmt::format("{}; {}", TextOf(told, builds.size()), told.finding.fix));
+      env.reporter.Warn(fmt::format("{}; {}", ToldText(told, builds.size()), told.finding.fix));
     if (told.finding.severity == Severity::kError) errors.push_back(std::move(told));
   }
   return errors.empty() ? Ok() : Result<void>(Refusal(errors, builds.size()));
