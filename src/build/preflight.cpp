@@ -1,7 +1,9 @@
 #include "build/preflight.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <set>
 
 #include "build/machine_facts.h"
 #include "build/preflight_yaml.h"  // generated from data/preflight.yaml
@@ -138,28 +140,67 @@ std::vector<std::string> PreflightRules::Ids() const {
   return ids;
 }
 
-Result<std::vector<PreflightFinding>> Preflight(Env& env, const RecipeFactsInput& input) {
-  PTPKG_TRY(Facts facts, ReadMachineFacts(env));
-  PTPKG_CHECK(AddRecipeFacts(env, input, facts));
-  PTPKG_TRY(const PreflightRules rules, PreflightRules::BuiltIn());
-  return rules.Judge(facts);
+namespace {
+
+/// One finding, and the builds that it holds for.
+struct Told {
+  Finding finding;
+  std::vector<std::string> subjects = {};
+};
+
+void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all) {
+  for (const PreflightFinding& one : found) {
+    const Finding& finding = one.finding;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Told& told) {
+      return told.finding.id == finding.id && told.finding.message == finding.message;
+    });
+    Told& told = same == all.end() ? all.emplace_back(Told{.finding = finding}) : *same;
+    told.subjects.push_back(finding.file);
+  }
 }
 
-Result<void> RefuseWhatWillFail(Env& env, const RecipeFactsInput& input) {
-  PTPKG_TRY(const std::vector<PreflightFinding> found, Preflight(env, input));
-  std::vector<std::string> errors;
+/// "MESSAGE [ID]", with the builds that it holds for, unless it holds for all.
+std::string ToldText(const Told& told, std::size_t builds) {
+  const std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
+  if (told.subjects.size() == builds) return text;
+  return fmt::format("{} ('{}')", text, Join(told.subjects, "', '"));
+}
+
+Error Refusal(const std::vector<Told>& errors, std::size_t builds) {
+  std::set<std::string> failing;
+  std::vector<std::string> texts;
   std::vector<std::string> fixes;
-  for (const auto& [finding, source] : found) {
-    if (finding.severity == Severity::kWarning) {
-      env.reporter.Warn(fmt::format("{} [{}]; {}", finding.message, finding.id, finding.fix));
-    } else if (finding.severity == Severity::kError) {
-      errors.push_back(fmt::format("{} [{}]", finding.message, finding.id));
-      fixes.push_back(finding.fix);
-    }
+  for (const Told& told : errors) {
+    failing.insert(told.subjects.begin(), told.subjects.end());
+    texts.push_back(ToldText(told, builds));
+    fixes.push_back(told.finding.fix);
   }
-  if (errors.empty()) return Ok();
-  return Error(ErrorCode::kRefused, fmt::format("the build would fail: {}", Join(errors, "; ")))
+  const std::string which =
+      builds == 1 ? "the build" : fmt::format("{} of the {} builds", failing.size(), builds);
+  return Error(ErrorCode::kRefused, fmt::format("{} would fail: {}", which, Join(texts, "; ")))
       .WithHint(Join(fixes, "; ") + "; --no-preflight builds all the same");
+}
+
+}  // namespace
+
+Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds) {
+  if (builds.empty()) return Ok();
+  PTPKG_TRY(const Facts machine, ReadMachineFacts(env));
+  PTPKG_TRY(const PreflightRules rules, PreflightRules::BuiltIn());
+  std::vector<Told> all;
+  for (const RecipeFactsInput& build : builds) {
+    Facts facts = machine;
+    PTPKG_CHECK(AddRecipeFacts(env, build, facts));
+    PTPKG_TRY(const std::vector<PreflightFinding> found, rules.Judge(facts));
+    Collect(found, all);
+  }
+  std::vector<Told> errors;
+  for (Told& told : all) {
+    if (told.finding.severity == Severity::kWarning)
+      env.reporter.Warn(fmt::format("{}; {}", ToldText(told, builds.size()), told.finding.fix));
+    if (told.finding.severity == Severity::kError) errors.push_back(std::move(told));
+  }
+  return errors.empty() ? Ok() : Result<void>(Refusal(errors, builds.size()));
 }
 
 }  // namespace ptpkg::build

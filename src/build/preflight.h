@@ -50,12 +50,10 @@ class PreflightRules {
   std::vector<Rule> rules_;
 };
 
-/// The built-in rules, for one recipe on this machine.
-/// Errors: those of ReadMachineFacts and ReadRecipeFacts.
-Result<std::vector<PreflightFinding>> Preflight(Env& env, const RecipeFactsInput& input);
-
-/// Tells what Preflight finds: information to nobody, warnings by the reporter; errors are refused together,
-/// as kRefused. Errors: that, and Preflight's.
-Result<void> RefuseWhatWillFail(Env& env, const RecipeFactsInput& input);
+/// Judges builds by the built-in rules, on this machine: information is told to nobody, warnings by the
+/// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
+/// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
+/// AddRecipeFacts.
+Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds);
 
 }  // namespace ptpkg::build

@@ -73,7 +73,7 @@ class RecipeFacts {
 
  private:
   void AddRecipe() {
-    facts_["subject"] = Value(recipe_.FileStem());
+    facts_["subject"] = Value(input_.subject.empty() ? recipe_.FileStem() : input_.subject);
     facts_["package"] = Value(recipe_.name);
     facts_["version"] = Value(recipe_.version);
     Value::List names;

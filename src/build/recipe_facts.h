@@ -11,6 +11,7 @@ namespace ptpkg::build {
 struct RecipeFactsInput {
   const recipe::Recipe& recipe;
   const HostPlan& host;                ///< Where its tools come from; of a conda client, none is known.
+  std::string subject = {};            ///< What the build is called; "": as the recipe.
   std::string script = {};             ///< Its text.
   std::uint64_t memory_per_job = 0;    ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
   std::optional<AbsPath> source = {};  ///< --source, or the folder of `path`.

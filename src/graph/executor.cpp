@@ -24,12 +24,12 @@ Error UnknownStage(const Node& node) {
 
 class Executor {
  public:
-  Executor(Env& env, const Plan& plan, const StageTable& stages, Stores stores, bool dry_run)
+  Executor(Env& env, const Plan& plan, const StageTable& stages, Stores stores, ExecuteOptions options)
       : env_(env),
         plan_(plan),
         stages_(stages),
         stores_(stores),
-        dry_run_(dry_run),
+        options_(options),
         keys_(KeysOf(plan)),
         outcomes_(plan.nodes.size()),
         wanted_(plan.nodes.size()),
@@ -48,8 +48,9 @@ class Executor {
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
       if (!needed[i]) PTPKG_CHECK(Want(i));
     }
+    if (options_.foresee) PTPKG_CHECK(Foresee());
     TellSkipped();
-    if (dry_run_) return std::move(outcomes_);
+    if (options_.dry_run) return std::move(outcomes_);
     RunWanted();
     return std::move(outcomes_);
   }
@@ -71,6 +72,8 @@ class Executor {
     }
     PTPKG_TRY(const bool done, FindResult(found->second));
     if (!done) {
+      wanted_[found->second] = true;
+      PTPKG_CHECK(Foresee());
       outcomes_[found->second].reason = "asked for";
       RunNode(found->second, env_.jobs);
     }
@@ -110,7 +113,7 @@ class Executor {
     }
     Store* store = StoreOf(stage);
     if (!result && store != nullptr) {
-      if (dry_run_) {
+      if (options_.dry_run) {
         PTPKG_TRY(const bool holds, store->Holds(node.stage, keys_[i].key));
         if (holds) result = NodeResult{.key = keys_[i].key};
       } else {
@@ -137,21 +140,37 @@ class Executor {
     return Ok();
   }
 
+  /// What the stages know of all that is wanted.
+  Result<void> Foresee() {
+    for (const auto& [name, stage] : stages_.stages()) {
+      if (!stage.foresee) continue;
+      std::vector<NodeRun> runs;
+      for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+        if (!wanted_[i] || plan_.nodes[i].stage != name) continue;
+        runs.emplace_back(plan_.nodes[i], keys_[i], std::map<std::string, NodeResult>(),
+                          AbsPath::Literal("/nonexistent"));
+      }
+      if (!runs.empty()) PTPKG_CHECK(stage.foresee(env_, runs));
+    }
+    return Ok();
+  }
+
   /// Nodes that run report themselves as tasks; one that does not is told here.
   void TellSkipped() {
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
       NodeOutcome& outcome = outcomes_[i];
       const bool has_result = StageOf(i).keep != Keep::kNothing;
       if (wanted_[i]) {
-        if (!dry_run_) continue;
+        if (!options_.dry_run) continue;
         outcome.state = NodeState::kWouldRun;
         if (outcome.reason.empty()) outcome.reason = ReasonOfNeeds(i);
       } else if (outcome.state != NodeState::kFound) {
         outcome.state = NodeState::kNotNeeded;
         outcome.reason = "not needed, later results are there";
       }
-      if (!has_result && !dry_run_) continue;
-      const std::string told = dry_run_ && wanted_[i] ? "would run: " + outcome.reason : outcome.reason;
+      if (!has_result && !options_.dry_run) continue;
+      const std::string told =
+          options_.dry_run && wanted_[i] ? "would run: " + outcome.reason : outcome.reason;
       Task(env_.reporter, {.stage = plan_.nodes[i].stage, .subject = plan_.nodes[i].subject}).Skipped(told);
     }
   }
@@ -346,7 +365,7 @@ class Executor {
   const Plan& plan_;
   const StageTable& stages_;
   Stores stores_;
-  bool dry_run_;
+  ExecuteOptions options_;
   std::vector<NodeKey> keys_;
   std::map<std::string, std::size_t> index_;
   std::vector<NodeOutcome> outcomes_;
@@ -366,12 +385,12 @@ class Executor {
 
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options) {
-  return Executor(env, plan, stages, stores, options.dry_run).RunAll();
+  return Executor(env, plan, stages, stores, options).RunAll();
 }
 
 Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
                                Stores stores) {
-  return Executor(env, plan, stages, stores, false).RunOne(id);
+  return Executor(env, plan, stages, stores, {}).RunOne(id);
 }
 
 }  // namespace ptpkg::graph

@@ -37,6 +37,7 @@ struct Stores {
 
 struct ExecuteOptions {
   bool dry_run = false;
+  bool foresee = true;  ///< Ask the stages what they know before anything runs (Stage::foresee).
 };
 
 /// Outcomes in the plan's order. Nodes that nothing needs are the aims of a plan; what they need is run
@@ -47,7 +48,8 @@ struct ExecuteOptions {
 /// hours. There is no budget that moves while they run, a job server of make: ninja reads one from 1.13 on
 /// only. A dry run writes nothing. REQUIRES: CheckPlan(plan). Errors: kUsage when the path of a store is not
 /// UTF-8 (json_utf8.h), before anything runs; kInvalidInput for a stage that `stages` lacks or has in another
-/// version; kIo of the stores. Failures of nodes are outcomes; so is an exception of one (internal_error.h).
+/// version; those of Stage::foresee; kIo of the stores. Failures of nodes are outcomes; so is an exception of
+/// one (internal_error.h).
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/plan.h"
 #include "model/staged_tree.h"
@@ -101,6 +102,9 @@ struct Stage {
   /// claim. The store is looked at again after it, so that a result is made once. The claim ends when the
   /// result is in the store, or with the failure. Empty: two runs at once both make the result.
   std::function<Result<std::unique_ptr<Claim>>(Env&, const Node&, const NodeKey&)> claim = {};
+  /// Called once with all nodes of the stage that are about to run, before any node of the plan starts: they
+  /// have no needs, folder and claim yet. An error stops the run. Empty: nothing is known before.
+  std::function<Result<void>(Env&, const std::vector<NodeRun>&)> foresee = {};
 };
 
 /// The stages of this program, by name.

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include "build/license_files.h"
-#include "build/preflight.h"
 #include "build/resume.h"
 #include "pipeline/build_folder.h"
+#include "pipeline/foresee.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
@@ -35,30 +35,18 @@ class BuildRun {
     PTPKG_TRY(const Json encoded, run_.Input("recipe"));
     PTPKG_TRY(recipe::NativeBuild native, recipe::DecodeNativeBuild(encoded, run_.subject()));
     PTPKG_TRY(native.recipe.recipe_dir, run_.Place("recipe"));
-    PTPKG_TRY(const PackageInputs packages, ReadPackages(env_, run_));
+    PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env_, run_));
     PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env_, run_));
-    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_, packages));
+    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_));
     PTPKG_TRY(const build::HostPlan host, build::CheckTools(env_, native.recipe, request));
     PTPKG_CHECK(CompareHost(env_, run_, host));
     const std::uint64_t memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0);
-    if (!run_.Has("no-preflight")) {
-      PTPKG_TRY(const std::string script, run_.Text("script"));
-      const Result<AbsPath> given = run_.Place("source");
-      recipe::Recipe judged = native.recipe;
-      if (run_.Has("device-code")) judged.ptpkg.device_code = Split(run_.Option("device-code"), '\n');
-      PTPKG_CHECK(build::RefuseWhatWillFail(
-          env_, {.recipe = judged,
-                 .host = host,
-                 .script = script,
-                 .memory_per_job = memory_per_job,
-                 .source = LocalSource(judged, given ? std::optional(*given) : std::nullopt)}));
-    }
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
 
     auto made = MakeOrStartAnew(native.recipe, sources,
                                 {.recipe = native.recipe,
                                  .subject = run_.subject(),
-                                 .packages = packages.packages,
+                                 .packages = packages,
                                  .unpack = UnpackInto,
                                  .host_env = request.host_env,
                                  .options = request.options,
@@ -258,7 +246,8 @@ void AddBuildStage(graph::StageTable& stages) {
               .keep = graph::Keep::kStore,
               .parallel = true,
               .run = [](Env& env, const NodeRun& run) { return BuildRun(env, run).Run(); },
-              .claim = BuildFolder::Take});
+              .claim = BuildFolder::Take,
+              .foresee = RefuseFailingBuilds});
 }
 
 }  // namespace ptpkg::pipeline

@@ -13,6 +13,7 @@ namespace ptpkg::pipeline {
 namespace {
 
 constexpr std::string_view kPlannedRole = "package ";
+constexpr std::string_view kPackageList = "the packages of a plan";
 
 Error ChangedSince(const std::string& what) {
   return Error(ErrorCode::kRefused, fmt::format("{} changed after the plan was made", what))
@@ -22,6 +23,14 @@ Error ChangedSince(const std::string& what) {
 std::string HostEnvName(build::HostEnv host_env) {
   if (host_env == build::HostEnv::kWheels) return "wheels";
   return host_env == build::HostEnv::kConda ? "conda" : "system";
+}
+
+/// Of SetPackages.
+Result<Json> PackageList(const graph::NodeRun& run) {
+  PTPKG_TRY(Json list, run.Input("packages"));
+  if (list.is_array()) return list;
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the packages of '{}' in its plan are no list", run.subject()));
 }
 
 /// The file of a planned package: its .conda form where there is one.
@@ -51,38 +60,28 @@ void SetPackages(graph::Node& node, const std::vector<channel::Candidate>& packa
   node.places.insert_or_assign("channel", channel);
 }
 
-std::set<std::string> PackageInputs::Names() const {
-  std::set<std::string> names;
-  for (const build::LocalPackage& package : packages) names.insert(package.name);
-  return names;
-}
-
-Result<PackageInputs> ReadPackages(Env& env, const graph::NodeRun& run) {
-  PTPKG_TRY(const Json list, run.Input("packages"));
+Result<std::vector<build::LocalPackage>> ReadPackages(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const Json list, PackageList(run));
   PTPKG_TRY(const AbsPath channel, run.Place("channel"));
-  PackageInputs inputs;
-  if (!list.is_array()) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the packages of '{}' in its plan are no list", run.subject()));
-  }
+  std::vector<build::LocalPackage> packages;
   for (const Json& item : list) {
-    PTPKG_TRY(const std::string name, JsonString(item, "name", "the packages of a plan"));
+    PTPKG_TRY(const std::string name, JsonString(item, "name", kPackageList));
     if (!item.contains("file")) {
       PTPKG_TRY(build::LocalPackage package, PlannedPackage(run, name));
-      inputs.packages.push_back(std::move(package));
+      packages.push_back(std::move(package));
       continue;
     }
-    PTPKG_TRY(const std::string file, JsonString(item, "file", "the packages of a plan"));
-    PTPKG_TRY(const std::string sha256, JsonString(item, "sha256", "the packages of a plan"));
+    PTPKG_TRY(const std::string file, JsonString(item, "file", kPackageList));
+    PTPKG_TRY(const std::string sha256, JsonString(item, "sha256", kPackageList));
     PTPKG_TRY(const RelPath path, RelPath::Parse(file));
     build::LocalPackage package{.name = name, .path = channel / path, .sha256 = {}};
     PTPKG_TRY(const Digests digests, HashFile(env.fs, package.path),
               fmt::format("while reading package '{}' of the output channel", file));
     package.sha256 = digests.sha256;
     if (sha256 != digests.sha256.Hex()) return ChangedSince(fmt::format("'{}'", package.path.str()));
-    inputs.packages.push_back(std::move(package));
+    packages.push_back(std::move(package));
   }
-  return inputs;
+  return packages;
 }
 
 void SetRecipeFolder(graph::Node& node, const build::RecipeFolder& folder) {
@@ -167,11 +166,15 @@ Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
   return Ok();
 }
 
-Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const PackageInputs& packages) {
+Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run) {
   build::HostRequest request{
       .options = {.python = run.Option("python"), .conda_exe = run.Option("conda")},
-      .provided = packages.Names(),
   };
+  PTPKG_TRY(const Json packages, PackageList(run));
+  for (const Json& item : packages) {
+    PTPKG_TRY(std::string provided, JsonString(item, "name", kPackageList));
+    request.provided.insert(std::move(provided));
+  }
   PTPKG_TRY(const std::string name, run.Text("env"));
   for (const build::HostEnv host_env :
        {build::HostEnv::kSystem, build::HostEnv::kConda, build::HostEnv::kWheels}) {

@@ -16,12 +16,8 @@ namespace ptpkg::pipeline {
 /// itself.
 void SetPackages(graph::Node& node, const std::vector<channel::Candidate>& packages, const AbsPath& channel);
 
-struct PackageInputs {
-  std::vector<build::LocalPackage> packages;
-  [[nodiscard]] std::set<std::string> Names() const;
-};
 /// Errors: kRefused for a package whose digest is not the one that the plan names.
-Result<PackageInputs> ReadPackages(Env& env, const graph::NodeRun& run);
+Result<std::vector<build::LocalPackage>> ReadPackages(Env& env, const graph::NodeRun& run);
 
 /// Sets the input "recipe folder" and the place "recipe".
 void SetRecipeFolder(graph::Node& node, const build::RecipeFolder& folder);
@@ -41,8 +37,8 @@ Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options);
-/// What the node's tools have to be looked for with. Errors: kInvalidInput.
-Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run, const PackageInputs& packages);
+/// What the node's tools have to be looked for with; reads no package. Errors: kInvalidInput.
+Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run);
 /// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
 Result<void> CompareHost(Env& env, const graph::NodeRun& run, const build::HostPlan& host);
 

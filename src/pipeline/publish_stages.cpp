@@ -70,9 +70,9 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(const Json encoded, run.Input("recipe"));
   PTPKG_TRY(recipe::Recipe recipe, recipe::DecodeRecipe(encoded, run.subject()));
   PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
-  PTPKG_TRY(const PackageInputs packages, ReadPackages(env, run));
+  PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env, run));
   PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env, run));
-  PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run, packages));
+  PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
   PTPKG_TRY(const build::HostPlan host, build::CheckTestTools(env, recipe, request));
   PTPKG_CHECK(CompareHost(env, run, host));
   PTPKG_TRY(const AbsPath log, run.Place("log"));
@@ -82,7 +82,7 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   auto tested = build::TestPackage(
       env, {.recipe = recipe,
             .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
-            .packages = packages.packages,
+            .packages = packages,
             .unpack = UnpackInto,
             .host_env = request.host_env,
             .options = request.options,

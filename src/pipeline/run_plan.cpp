@@ -143,7 +143,8 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
     PTPKG_CHECK(kept.RemoveAbandoned());
   }
   const graph::StageTable stages = MakeStages();
-  return graph::Execute(env, plan, stages, kept.Stores(), {.dry_run = options.dry_run});
+  return graph::Execute(env, plan, stages, kept.Stores(),
+                        {.dry_run = options.dry_run, .foresee = options.foresee});
 }
 
 /// After the last node: what waits for nothing goes, and the manifest gets the times. A run that failed keeps
@@ -193,7 +194,8 @@ Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& i
 }
 
 Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output) {
-  // The lines are the answer; tasks that would say the same are not shown.
+  // Nothing is foreseen: another machine may run it. The lines are the answer; tasks that would say the same
+  // are not shown.
   NullReporter silent;
   Env quiet{.fs = env.fs,
             .process = env.process,
@@ -207,7 +209,8 @@ Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan,
             .cwd = env.cwd,
             .variables = env.variables};
   Kept kept(quiet, output);
-  PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(quiet, plan, output, kept, {.dry_run = true}));
+  PTPKG_TRY(const std::vector<NodeOutcome> outcomes,
+            Run(quiet, plan, output, kept, {.dry_run = true, .foresee = false}));
   const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);
   std::size_t width = 0;
   for (const graph::Node& node : plan.nodes) width = std::max(width, node.id.size());

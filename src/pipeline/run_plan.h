@@ -11,6 +11,8 @@ namespace ptpkg::pipeline {
 
 struct RunOptions {
   bool dry_run = false;  ///< Say what would run; write nothing.
+  /// Refuse what is known to fail before anything runs (graph::Stage::foresee).
+  bool foresee = true;
 };
 
 /// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.

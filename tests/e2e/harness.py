@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,15 @@ def descendants(pid):
     for one in found:
         found.extend(child for child, parent in parents.items() if parent == one)
     return found[1:]
+
+
+def kill_all(process):
+    """The process and all below it, at once, as in a power cut."""
+    for pid in [process.pid, *descendants(process.pid)]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 class Case(unittest.TestCase):

@@ -100,11 +100,7 @@ class ResumeLibc10(harness.Case):
 
     def test_kill_9_of_everything_at_once(self):
         process = self.start_to_the_half()
-        for pid in [process.pid, *harness.descendants(process.pid)]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        harness.kill_all(process)
         process.wait()
         self.finish_and_compare()
 

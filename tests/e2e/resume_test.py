@@ -162,13 +162,7 @@ class Resume(harness.Case):
         self.each_tool(lambda process: process.kill())
 
     def test_kill_9_of_everything_at_once(self):
-        def end(process):
-            for pid in [process.pid, *harness.descendants(process.pid)]:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        self.each_tool(end)
+        self.each_tool(harness.kill_all)
 
     def test_interrupt(self):
         def end(process):
@@ -233,6 +227,151 @@ class Resume(harness.Case):
         first, second = self.lines("first"), self.lines("compiled")
         self.assertIn("f030.o", second)
         self.assertLessEqual(len(second), OBJECTS - len(set(first)) + 2, (first, second))
+
+    def memory_group(self, limit):
+        """A new control group with so much memory; skips the test where none can be made."""
+        reasons = []
+        for root, name, swap in (("/sys/fs/cgroup", "memory.max", "memory.swap.max"),
+                                 ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.swappiness")):
+            group = pathlib.Path(root) / f"ptpkg-test-{os.getpid()}"
+            if not (group.parent / "cgroup.procs").exists():
+                reasons.append(f"{root} is no control group")
+                continue
+            try:
+                group.mkdir()
+                self.addCleanup(self.remove_group, group)
+                (group / name).write_text(str(limit))
+            except OSError as error:
+                reasons.append(str(error))
+                continue
+            if (group / swap).exists():
+                (group / swap).write_text("0")
+            return group
+        return self.skipTest(f"no control group with a memory limit can be made: {'; '.join(reasons)}")
+
+    def remove_group(self, group):
+        deadline = time.monotonic() + 30
+        while group.exists() and time.monotonic() < deadline:
+            try:
+                group.rmdir()
+            except OSError:  # a killed process is still there
+                time.sleep(0.1)
+
+    def test_a_memory_limit_of_a_control_group(self):
+        """Two real compilers at once are more than the limit, and the kernel kills one; with the jobs that the error
+        names the same command goes on to the end, under the same limit."""
+        recipe = self.project("ninja")
+        (recipe / "build.sh").write_text(SCRIPT.replace("-j2", '-j"$CPU_COUNT"'))
+        numbers = ["#define A0 1,2,3,4,5,6,7,8"]
+        numbers += [f"#define A{level} {','.join([f'A{level - 1}'] * 8)}" for level in range(1, 6)]
+        for number in HELD:
+            text = "\n".join([*numbers, f"const int f{number:03}[] = {{{','.join(['A5'] * 4)}}};\n"])
+            (recipe / "src" / f"f{number:03}.c").write_text(text)  # 170 MB each to compile
+        group = self.memory_group(260 << 20)
+        join = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+
+        def build(jobs):
+            return subprocess.run(["sh", "-c", join, "sh", harness.Settings.ptpkg, "build", recipe, "--output",
+                                   self.scratch / "dist", "--jobs", jobs], env=self.environment(), text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+        killed = build("2")
+        self.assertEqual(killed.returncode, 5, killed.stderr)
+        self.assertRegex(killed.stderr, r"'cc1' was killed for lack of memory \(meanwhile the kernel ended \d+ process")
+        self.assertIn("it ran with 2 jobs", killed.stderr)
+        self.assertIn("try --jobs 1", killed.stderr)
+        finished = len(set(self.compiled())) - len(HELD)
+        done = build("1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("goes on where an interrupted run was ended", done.stderr)
+        self.assertLessEqual(len(self.compiled()), OBJECTS - finished)
+
+
+INHERITING = """\
+schema_version: 1
+recipe: {name: pair, version: "1"}
+source: {path: src}
+build: {number: 0, string: "0"}
+about: {license: MIT}
+outputs:
+- staging: {name: native}
+  build:
+    script:
+    - test -e many || { echo compiled >> "@SCRATCH@/compiled"; mkdir many; for i in $(seq 200); do echo $i > many/$i; done; }
+    - mkdir -p "$PREFIX/lib" && cp -r many "$PREFIX/lib/many" && echo "$PREFIX" > "$PREFIX/lib/where"
+- package: {name: taken}
+  inherit: native
+- package: {name: scripted}
+  inherit: native
+  build:
+    files: [bin/**]
+    script: [mkdir "$PREFIX/bin", cp many/7 "$PREFIX/bin/seven"]
+extra: {ptpkg: {formats: [conda]}}
+"""
+
+# A tar that has brought half of the files when it is killed.
+TAR = """\
+#!/bin/sh
+case "$*" in
+*--extract*)
+  left=$(cat "{scratch}/hold" 2> /dev/null)
+  if [ "$left" = 0 ]; then
+    /bin/tar "$@"
+    for word; do case $word in --directory=*) find "${{word#--directory=}}" -name '*5' -type f -delete ;; esac; done
+    touch "{scratch}/held"
+    while :; do sleep 0.2; done
+  elif [ -n "$left" ]; then
+    echo $((left - 1)) > "{scratch}/hold"
+  fi ;;
+esac
+exec /bin/tar "$@"
+"""
+
+
+class Inherited(harness.Case):
+    """What a staging output has made is being put into the build of an heir when the run is killed."""
+
+    def build(self, output):
+        return [harness.Settings.ptpkg, "build", self.scratch / "pair", "--output", self.scratch / output, "--test", "skip",
+                "--jobs", "1"]
+
+    def killed(self, done):
+        """A run that is killed in its unpacking number `done` + 1."""
+        (self.scratch / "hold").write_text(str(done))
+        process = subprocess.Popen(self.build("dist"), env=self.environment(PATH=self.path), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 120
+        while not (self.scratch / "held").exists():
+            self.assertIsNone(process.poll(), process.returncode)
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        harness.kill_all(process)
+        process.wait(timeout=60)
+        (self.scratch / "held").unlink()
+        (self.scratch / "hold").unlink()
+
+    def test_a_kill_while_the_inherited_files_are_unpacked(self):
+        (self.scratch / "pair/src").mkdir(parents=True)
+        (self.scratch / "pair/src/in").write_text("1")
+        (self.scratch / "pair/recipe.yaml").write_text(INHERITING.replace("@SCRATCH@", str(self.scratch)))
+        tar = self.scratch / "bin/tar"
+        tar.parent.mkdir()
+        tar.write_text(TAR.format(scratch=self.scratch))
+        tar.chmod(0o755)
+        self.path = f"{tar.parent}:{os.environ['PATH']}"
+        self.killed(0)  # the prefix of the first heir,
+        self.killed(1)  # the work folder of the second,
+        self.killed(1)  # and its prefix
+        done = subprocess.run(self.build("dist"), env=self.environment(PATH=self.path), text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.scratch / "compiled").read_text(), "compiled\n")
+        self.assertEqual(list((self.cache / "work").iterdir()), [])
+        self.cache = self.scratch / "another-cache-with-a-longer-name"
+        subprocess.run(self.build("clean"), env=self.environment(), check=True, capture_output=True)
+        self.assertEqual(len(harness.artifacts(self.scratch / "dist")), 2)
+        self.assertEqual(harness.artifacts(self.scratch / "dist"), harness.artifacts(self.scratch / "clean"))
 
 
 if __name__ == "__main__":

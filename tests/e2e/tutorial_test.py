@@ -1,4 +1,4 @@
-"""The pages "Package your own …" and the README: every file and command on them, in the order of the page.
+"""The pages "Package your own …", that of long builds and the README: every file and command on them, in the order of the page.
 
 On a page, "File `name`:" stands before the block with that file's text. Commands are in sh blocks; a text block right
 after one shows lines that the commands print, in that order, with "…" for what may differ. In console blocks of the
@@ -36,9 +36,31 @@ def console_commands(text: str) -> list[tuple[str, list[str]]]:
     return commands
 
 
+LONG_RECIPE = """\
+schema_version: 1
+package: {name: libc10, version: "2.6.0"}
+source: {path: source}
+build: {number: 0, string: "cpu_h${{ hash }}_0", script: build.sh}
+about: {license: BSD-3-Clause, license_file: LICENSE}
+extra: {ptpkg: {formats: [conda], memory_per_job: 10 MB}}
+"""
+# Counts, and is gone on with, as ninja; while the file "hold" is there, it stops at one of the objects.
+LONG_SCRIPT = """\
+touch .ninja_log
+for i in $(seq 1 30); do
+  echo "[$i/30] Building CXX object f$i.o"
+  if [ $i = 25 ] && [ -e @SCRATCH@/hold ]; then touch @SCRATCH@/held; sleep 60; fi
+  if [ ! -e f$i.o ]; then sleep 0.15; echo $i >> @SCRATCH@/compiled; echo $i > f$i.o; fi
+done
+mkdir -p "$PREFIX/share"
+cp f30.o "$PREFIX/share/c10"
+"""
+
+
 class Tutorial(harness.Case):
-    def follow(self, page: str) -> list[str]:
-        """Does what the page says; returns the commands."""
+    def follow(self, page: str, before=(), masked=re.compile(r"(?!)")) -> list[str]:
+        """Does what the page says; returns the commands. Before command number n, `before[n]` is called; what matches
+        `masked` in shown lines may differ."""
         text = (harness.REPOSITORY / "docs" / page).read_text(encoding="utf-8")
         commands, printed = [], ""
         for block in BLOCK.finditer(text):
@@ -48,11 +70,13 @@ class Tutorial(harness.Case):
                 path.write_text(block["text"], encoding="utf-8")
                 printed = ""
             elif block["kind"] == "sh":
+                if len(commands) < len(before):
+                    before[len(commands)]()
                 commands.append(block["text"])
                 printed = self.run_shell(block["text"])
             elif block["kind"] == "text":
                 self.assertTrue(printed, f"{page}: output without a command: {block['text']}")
-                self.compare(block["text"], printed)
+                self.compare(masked.sub("…", block["text"]), printed)
         return commands
 
     def run_shell(self, commands: str) -> str:
@@ -98,6 +122,38 @@ class Tutorial(harness.Case):
 
     def test_cpp(self):
         self.assertEqual(len(self.follow("tutorial-cpp.md")), 3)
+
+    def test_long_builds(self):
+        """The page's commands on a project of its recipe's names, which takes seconds instead of hours."""
+        recipe, source = self.scratch / "work/recipes/pytorch", self.scratch / "pytorch"
+        recipe.mkdir(parents=True)
+        source.mkdir()
+        (recipe / "recipe.yaml").write_text(LONG_RECIPE)
+        (recipe / "build.sh").write_text(LONG_SCRIPT.replace("@SCRATCH@", str(self.scratch)))
+        (source / "LICENSE").write_text("BSD")
+        page = "tutorials/long-builds.md"
+        build = "ptpkg build recipes/pytorch --source pytorch=../pytorch"
+
+        def built_before():  # the time left is known from the last run
+            self.run_shell(build)
+            (source / "LICENSE").write_text("BSD 3")
+
+        def interrupted():
+            (source / "LICENSE").write_text("BSD-3-Clause")
+            printed = self.run_shell(f"touch {self.scratch}/hold\n{build} & ptpkg=$!\n"
+                                     f"until [ -e {self.scratch}/held ]; do sleep 0.1; done\n"
+                                     f"kill -INT $ptpkg; wait $ptpkg || echo exit $?; rm {self.scratch}/hold")
+            self.assertIn("exit 130", printed)
+            (self.scratch / "compiled").unlink()
+
+        masked = re.compile(r"(?<=_h)\w+(?=_0)|, \d+/min|(?<= )\d+/\d+\b|(?<= )\d+\b")  # the rate comes after some seconds
+        commands = self.follow(page, [lambda: None, built_before, interrupted], masked)
+        self.assertEqual(commands[1:3], [f"{build}\n"] * 2)
+        self.assertEqual(len((self.scratch / "compiled").read_text().split()), 6)
+        text = (harness.REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+        known = "".join(self.run_shell(f"ptpkg {verb} --help") for verb in ("build", "doctor", "cache"))
+        for flag in sorted(set(re.findall(r"`(--[a-z-]+)", text))):
+            self.assertIn(flag, known)
 
     def test_console_blocks_are_commands_and_what_they_print(self):
         text = "```console\n$ a\nx\n…\n$ b\n```\nno\n```console\n$ c\ny 1.5 s\n```\n"

@@ -225,13 +225,34 @@ TEST_F(RefusalTest, ErrorsStopABuildAndWarningsAreTold) {
   recipe_.name = "pytorch";
   recipe_.version = "2.13.0";
   recipe_.script.env = {{"NO_CUDA", "1"}};
-  EXPECT_OK(RefuseWhatWillFail(env_, {.recipe = recipe_, .host = host_}));
+  EXPECT_OK(RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}}));
   EXPECT_THAT(env_.reporter.warnings(), ::testing::Contains(HasSubstr("[variable-ignored]")));
   recipe_.script.env = {{"USE_NIGHTLY", "1"}, {"PYTORCH_BUILD_VERSION", "2.13.0"}};
-  const Result<void> refused = RefuseWhatWillFail(env_, {.recipe = recipe_, .host = host_});
+  const Result<void> refused = RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}});
   ASSERT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("the build would fail: ")));
   EXPECT_THAT(refused.error().message(), HasSubstr("[variable-fatal]; PYTORCH_BUILD_VERSION without"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("--no-preflight"));
+}
+
+TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {
+  recipe_.name = "pytorch";
+  recipe_.version = "2.13.0";
+  recipe_.script.env = {{"USE_NIGHTLY", "1"}};
+  recipe::Recipe sound = recipe_;
+  sound.script.env = {};
+  const auto refused_of = [&](std::vector<RecipeFactsInput> builds) {
+    const Result<void> refused = RefuseWhatWillFail(env_, builds);
+    return refused ? std::string() : refused.error().message();
+  };
+  const RecipeFactsInput a{.recipe = recipe_, .host = host_, .subject = "pytorch-2.13.0-a"};
+  const RecipeFactsInput b{.recipe = recipe_, .host = host_, .subject = "pytorch-2.13.0-b"};
+  const RecipeFactsInput c{.recipe = sound, .host = host_, .subject = "pytorch-2.13.0-c"};
+  const std::string fatal = "PyTorch's build stops when USE_NIGHTLY is set [variable-fatal]";
+  EXPECT_EQ(refused_of({a, b}), "2 of the 2 builds would fail: " + fatal);
+  EXPECT_EQ(refused_of({a, b, c}),
+            "2 of the 3 builds would fail: " + fatal + " ('pytorch-2.13.0-a', 'pytorch-2.13.0-b')");
+  EXPECT_EQ(refused_of({c}), "");
+  EXPECT_EQ(refused_of({}), "");
 }
 
 }  // namespace

@@ -125,6 +125,37 @@ TEST_F(ExecutorTest, RunsWhatIsNotThereAndFindsItTheNextTime) {
   EXPECT_EQ(runs_, 2);
 }
 
+TEST_F(ExecutorTest, StagesForeseeWhatWillRunBeforeAnythingDoes) {
+  std::vector<std::string> foreseen;
+  stages_.Add({.name = "wary",
+               .keep = Keep::kStore,
+               .run = [this](Env& env, const NodeRun& run) { return RunMake(env, run); },
+               .foresee = [&](Env&, const std::vector<NodeRun>& runs) -> Result<void> {
+                 for (const NodeRun& run : runs) {
+                   PTPKG_TRY(const std::string text, run.Text("text"));
+                   foreseen.push_back(text);
+                   if (text == "bad") return Error(ErrorCode::kRefused, "it would fail");
+                 }
+                 return Ok();
+               }});
+  const auto wary = [&](const std::string& subject, const std::string& text) {
+    Node node = Make(subject, text);
+    node.stage = "wary";
+    node.id = "wary/" + subject;
+    return node;
+  };
+  const Plan good{{Make("a", "a"), wary("b", "b"), wary("c", "c")}};
+  ASSERT_THAT(Run(good), IsOk());
+  EXPECT_THAT(foreseen, ElementsAre("b", "c"));
+  EXPECT_EQ(runs_, 3);
+  const Plan bad{{Make("d", "d"), wary("b", "b"), wary("e", "bad")}};
+  EXPECT_THAT(Run(bad), FailsWith(ErrorCode::kRefused, "it would fail"));
+  EXPECT_THAT(Run(bad, true), FailsWith(ErrorCode::kRefused, "it would fail"));
+  EXPECT_THAT(RunOne(bad, "wary/e"), FailsWith(ErrorCode::kRefused, "it would fail"));
+  EXPECT_THAT(foreseen, ElementsAre("b", "c", "bad", "bad", "bad"));
+  EXPECT_EQ(runs_, 3);
+}
+
 TEST_F(ExecutorTest, AChangedInputRunsTheNodeAndWhatIsMadeOfIt) {
   ASSERT_THAT(Run({{Make("a", "a"), Make("b", "b", {{"first", "make/a"}})}}), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run({{Make("a", "A"), Make("b", "b", {{"first", "make/a"}})}}));

@@ -1,0 +1,75 @@
+// What is known to break a build is told of all builds of a plan, before any of them starts.
+
+#include "graph/plan.h"
+#include "pipeline/run_plan.h"
+#include "unit/pipeline/build_fixture.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class ForeseeTest : public BuildFixture {
+ protected:
+  ForeseeTest() {
+    Write("sound", true);
+    Write("first", false);
+    Write("second", false);
+  }
+  /// A script that is noted when it runs; unless `sound`, a submodule of its source is empty.
+  void Write(const std::string& name, bool sound) {
+    Put(name + "/src/in", "1");
+    const std::string module = "lib/" + name;
+    if (!sound) Put(name + "/src/.gitmodules", "[submodule \"x\"]\n\tpath = " + module + "\n");
+    EXPECT_THAT(env_->fs.MakeDirs(env_.dir() / (name + "/src/" + module)), IsOk());
+    WriteRecipe(name, "echo " + name + " >> " + (env_.dir() / "ran").str() + "; cp in $PREFIX/" + name,
+                std::string("source: {path: src}\n") + kCondaOnly);
+  }
+  std::string Started() {
+    const auto text = ReadFile(env_->fs, env_.dir() / "ran");
+    return text ? *text : "";
+  }
+};
+
+TEST_F(ForeseeTest, AllErrorsOfAllBuildsAreToldBeforeOneStarts) {
+  const auto refused = Run(Request({"sound", "first", "second"}));
+  ASSERT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("2 of the 3 builds would fail: ")));
+  EXPECT_THAT(refused.error().message(),
+              AllOf(HasSubstr("'lib/first'"), HasSubstr("'lib/second'"),
+                    HasSubstr("[submodules-empty] ('first-1.0-0')"), HasSubstr("('second-1.0-0')")));
+  EXPECT_EQ(Started(), "");
+  EXPECT_THAT(Artifacts(), IsEmpty());
+  BuildRequest blind = Request({"sound", "first"});
+  blind.preflight = false;
+  ASSERT_THAT(Run(blind), IsOk());
+}
+
+TEST_F(ForeseeTest, WhatNeedNotRunIsNotJudged) {
+  BuildRequest blind = Request({"first"});
+  blind.preflight = false;
+  ASSERT_THAT(Run(blind), IsOk());
+  ASSERT_THAT(Run(Request({"sound", "first"})), IsOk());
+  EXPECT_EQ(Started(), "first\nsound\n");
+}
+
+TEST_F(ForeseeTest, ADryRunIsRefusedAndAPlanIsJudgedWhereItRuns) {
+  BuildRequest dry = Request({"first"});
+  dry.dry_run = true;
+  EXPECT_THAT(Run(dry), FailsWith(ErrorCode::kRefused, HasSubstr("the build would fail: ")));
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"first"})));
+  EXPECT_THAT(DescribePlan(env_, planned.plan, output_), IsOk());
+  const AbsPath file = env_.dir() / "plan.json";
+  ASSERT_THAT(WriteFile(env_->fs, file, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
+  EXPECT_THAT(RunNode(env_, file, "build/first-1.0-0"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("'lib/first'")));
+  EXPECT_EQ(Started(), "");
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
