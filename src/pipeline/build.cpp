@@ -259,6 +259,7 @@ class BuildPlanner {
     const std::string id = "build/" + staging.FileStem();
     const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
     if (added) {
+      PTPKG_CHECK(build::NeedTar(env_));
       const std::optional<AbsPath> source = SourceOverride(staging);
       PTPKG_CHECK(CheckPlaces(env_, request_.output, staging, source));
       PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(staging)),

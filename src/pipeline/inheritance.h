@@ -39,9 +39,9 @@ struct SourceOrigin {
 Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
                          const SourceOrigin& origin);
 
-/// Runs the build of a staging output; the result of its node.
-Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const build::BuildInput& input,
-                                      const Inheritance& inheritance);
+/// The result of a staging output's node, of what its script made. Errors: those of build::SaveStaging.
+Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const build::WorkLayout& layout,
+                                      const build::StagingBuild& made, const Inheritance& inheritance);
 
 std::vector<std::string> PathTexts(const std::vector<RelPath>& paths);
 
