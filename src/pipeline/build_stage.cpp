@@ -9,7 +9,7 @@
 #include "pipeline/foresee.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
-#include "pipeline/places.h"
+#include "pipeline/plan_sources.h"
 #include "pipeline/stages.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
@@ -35,6 +35,7 @@ class BuildRun {
     PTPKG_TRY(const Json encoded, run_.Input("recipe"));
     PTPKG_TRY(recipe::NativeBuild native, recipe::DecodeNativeBuild(encoded, run_.subject()));
     PTPKG_TRY(native.recipe.recipe_dir, run_.Place("recipe"));
+    PTPKG_TRY(native.recipe.sources, ReadSources(run_));
     PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env_, run_));
     PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env_, run_));
     PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_));
