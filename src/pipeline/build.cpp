@@ -92,10 +92,13 @@ void AppendNew(const std::vector<std::string>& more, std::vector<std::string>& l
 /// Writes the nodes of one plan, recipe by recipe.
 class BuildPlanner {
  public:
-  BuildPlanner(Env& env, const BuildRequest& request, const std::vector<recipe::Recipe>& recipes)
+  /// `outputs`: `recipes`, and those of their recipe files that --select leaves out.
+  BuildPlanner(Env& env, const BuildRequest& request, const std::vector<recipe::Recipe>& recipes,
+               const std::vector<recipe::Recipe>& outputs)
       : env_(env),
         request_(request),
         recipes_(recipes),
+        outputs_(outputs),
         stages_(MakeStages()),
         channel_(publish::OutputFolder::CondaRootOf(request.output)) {}
 
@@ -130,7 +133,7 @@ class BuildPlanner {
     PTPKG_CHECK(InheritRunExports(recipe, resolution));
     PTPKG_TRY(const build::RecipeFolder folder,
               build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
-    PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, recipes_, folder));
+    PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, outputs_, folder));
     std::set<std::string> passed;
     PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, own, source, passed));
     PublicationRequest publication{.subject = recipe.FileStem(),
@@ -193,7 +196,7 @@ class BuildPlanner {
       PTPKG_TRY(
           const build::RecipeFolder whole,
           build::ReadRecipeFolder(env_, staging, RealPlaces(env_, staging.recipe_dir, request_.output)));
-      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, recipes_, whole));
+      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, outputs_, whole));
       PTPKG_TRY([[maybe_unused]] const std::string built,
                 AddBuild(staging, resolution, folder, source, at->second.passed));
     }
@@ -442,6 +445,7 @@ class BuildPlanner {
   Env& env_;
   const BuildRequest& request_;
   const std::vector<recipe::Recipe>& recipes_;
+  const std::vector<recipe::Recipe>& outputs_;
   graph::StageTable stages_;
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
@@ -466,6 +470,15 @@ class BuildPlanner {
   std::map<std::pair<std::string, std::string>, Staging> stagings_;  ///< By recipe file and id.
 };
 
+/// `recipes` and what --select leaves out: no key must depend on what else is built.
+Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& request,
+                                               const std::vector<recipe::Recipe>& recipes) {
+  const bool outputs = std::any_of(recipes.begin(), recipes.end(),
+                                   [](const recipe::Recipe& recipe) { return !recipe.recipe_name.empty(); });
+  if (request.select.empty() || !outputs) return recipes;
+  return Render(env, {.recipes = request.recipes, .variant_files = request.variant_files, .select = {}});
+}
+
 }  // namespace
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
@@ -486,7 +499,8 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   for (const std::size_t index : order) recipes.push_back(rendered[index]);
   PTPKG_CHECK(CheckSources(request, recipes));
   PTPKG_CHECK(ResolveSources(env, request, recipes));
-  PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
+  PTPKG_TRY(const std::vector<recipe::Recipe> outputs, AllOutputs(env, request, recipes));
+  PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes, outputs).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;
 }

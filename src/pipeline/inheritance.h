@@ -22,8 +22,8 @@ struct Inheritance {
 /// Of the need "staging". Errors: kInvalidInput for a result of another kind.
 Result<Inheritance> ReadInheritance(const graph::NodeRun& run);
 
-/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`), as far as its own
-/// script does not name them: an edit of one output's script builds no other again.
+/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all of
+/// them), as far as its own script does not name them: an edit of one output's script builds no other again.
 Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<recipe::Recipe>& recipes,
                                       const build::RecipeFolder& folder);

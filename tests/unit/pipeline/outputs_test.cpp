@@ -107,6 +107,20 @@ TEST_F(OutputsTest, AnotherScriptOfAnHeirCompilesNothingAgain) {
   EXPECT_THAT(Builds(again), ::testing::UnorderedElementsAre("toy-1.0-a", "toy-1.0-b"));
 }
 
+TEST_F(OutputsTest, WhatIsSelectedIsInNoKey) {
+  Recipe("bin/**", "script: app.sh", "script: \"${{ flavour }}.sh\"");
+  for (const char* script : {"toy/a.sh", "toy/b.sh"})
+    Put(script, "mkdir $PREFIX/bin\necho $flavour > $PREFIX/bin/toy\n");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  BuildRequest one = Request({"toy"});
+  one.select = {{"flavour", {"a"}}};
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(one));
+  EXPECT_THAT(Builds(again), IsEmpty());
+  Put("toy/b.sh", "mkdir $PREFIX/bin\necho other > $PREFIX/bin/toy\n");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary edited, Run(one));
+  EXPECT_THAT(Builds(edited), IsEmpty());
+}
+
 TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
