@@ -180,7 +180,7 @@ class Preparer {
     if (!origin.local) {
       if (origin.source.sha256) return DownloadKey(origin.source);
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the source '{}' has no sha256", origin.source.urls.front()))
+                   fmt::format("the source '{}' has no sha256", recipe::ShownUrl(origin.source.urls.front())))
           .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
           .At(origin.source.span);
     }
