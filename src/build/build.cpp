@@ -41,10 +41,9 @@ class Builder {
     return staged;
   }
 
-  Result<StagingBuild> RunStaging(const AbsPath& folder) {
-    PTPKG_TRY(const std::vector<RelPath> added, Make());
-    PTPKG_TRY(StagingArchives archives, SaveStaging(env_, input_.layout, added, folder));
-    return StagingBuild{.archives = std::move(archives),
+  Result<StagingBuild> RunStaging() {
+    PTPKG_TRY(std::vector<RelPath> added, Make());
+    return StagingBuild{.files = std::move(added),
                         .forbidden_paths = {input_.layout.home.str(), input_.layout.temp.str()}};
   }
 
@@ -210,8 +209,8 @@ class Builder {
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }
 
-Result<StagingBuild> RunStaging(Env& env, const BuildInput& input, const AbsPath& folder) {
-  return Builder(env, input).RunStaging(folder);
+Result<StagingBuild> RunStaging(Env& env, const BuildInput& input) {
+  return Builder(env, input).RunStaging();
 }
 
 }  // namespace ptpkg::build

@@ -55,7 +55,7 @@ struct StagedBuild {
 
 /// What a staging output made.
 struct StagingBuild {
-  StagingArchives archives;
+  std::vector<RelPath> files;                ///< What it added to the prefix, for SaveStaging.
   std::vector<std::string> forbidden_paths;  ///< As above; those that have no name of the same length.
 };
 
@@ -72,7 +72,6 @@ struct StagingBuild {
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 
 /// The same for a staging output, up to the end of its script: nothing is selected or post-processed.
-/// The archives are left in the existing `folder`.
-Result<StagingBuild> RunStaging(Env& env, const BuildInput& input, const AbsPath& folder);
+Result<StagingBuild> RunStaging(Env& env, const BuildInput& input);
 
 }  // namespace ptpkg::build

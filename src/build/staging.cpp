@@ -11,22 +11,30 @@ namespace ptpkg::build {
 
 namespace {
 
-Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::string& doing) {
+Result<AbsPath> FindTar(Env& env) {
   const auto variable = env.variables.find("PATH");
   const std::string search = variable == env.variables.end() ? "/usr/bin:/bin" : variable->second;
   const std::optional<AbsPath> program = FindProgram("tar", search);
-  if (!program) {
-    return Error(ErrorCode::kNotFound, "program 'tar' is missing")
-        .WithHint("install it: apt-get install tar");
-  }
+  if (program) return *program;
+  return Error(ErrorCode::kNotFound, "program 'tar' is missing, by which staging outputs are handed on")
+      .WithHint("install it: apt-get install tar");
+}
+
+Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::string& doing) {
+  PTPKG_TRY(const AbsPath program, FindTar(env));
   Command command;
-  command.argv = {program->str()};
+  command.argv = {program.str()};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), doing);
   if (status.ok()) return Ok();
-  return Error(ErrorCode::kIo, fmt::format("tar failed {}: {}", doing, Trim(status.output)));
+  Error error(ErrorCode::kIo, fmt::format("tar failed {}: {}", doing, Trim(status.output)));
+  // At its last block tar tells how much it wrote, and not why no more.
+  const bool full = status.output.find("No space left") != std::string::npos ||
+                    status.output.find("Wrote only") != std::string::npos;
+  if (!full) return error;
+  return std::move(error).WithHint("the disk is full: ptpkg cache clean, or a larger one with --cache-dir");
 }
 
 /// `members`: the rest of tar's command line.
@@ -66,6 +74,11 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
 }
 
 }  // namespace
+
+Result<void> NeedTar(Env& env) {
+  PTPKG_TRY([[maybe_unused]] const AbsPath program, FindTar(env));
+  return Ok();
+}
 
 Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
                                     const AbsPath& folder) {

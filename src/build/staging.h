@@ -18,9 +18,12 @@ struct StagingArchives {
   std::vector<RelPath> files;                         ///< The members of `prefix`, sorted.
 };
 
+/// Errors: kNotFound without the program tar, which the functions below run.
+Result<void> NeedTar(Env& env);
+
 /// Writes both archives into the existing `folder`: `files` of the prefix, and the source folder. Paths of
-/// the work folder in them become layout.RootPlaceholder(). Errors: kNotFound without the program tar; kIo
-/// with what it said, kCancelled.
+/// the work folder in them become layout.RootPlaceholder(). Errors: NeedTar's; kIo with what tar said,
+/// kCancelled.
 Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
                                     const AbsPath& folder);
 

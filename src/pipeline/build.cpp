@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <memory>
 #include <set>
 
 #include "build/script.h"
@@ -13,92 +12,19 @@
 #include "pipeline/order.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
+#include "pipeline/plan_sources.h"
 #include "pipeline/publication.h"
 #include "pipeline/render.h"
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
-#include "source/git_resolve.h"
-#include "source/override.h"
 #include "source/prepare.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
 
 namespace {
-
-/// Whether --source `name` means the recipe or a staging output that it goes on from.
-bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
-  return source::OverrideApplies(recipe, name) ||
-         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
-}
-
-}  // namespace
-
-Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
-  std::set<std::string> known;
-  for (const recipe::Recipe& recipe : recipes)
-    known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
-  known.erase("");
-  const std::vector<std::string> names(known.begin(), known.end());
-  std::set<std::string> given;
-  for (const auto& source : request.sources) given.insert(source.first);
-  for (const auto& source : request.git_sources) given.insert(source.first);
-  for (const std::string& name : given) {
-    const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
-      return OverriddenIn(recipe, name);
-    });
-    if (applies) continue;
-    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
-    if (const auto nearest = NearestMatch(name, names)) {
-      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
-    }
-    return std::move(error).WithHint(fmt::format("the recipes are: {}", Join(names, ", ")));
-  }
-  return Ok();
-}
-
-namespace {
-
-/// Puts the repositories of --source into the recipes, so that keys and packages tell of them.
-void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
-  for (const auto& [name, git] : request.git_sources) {
-    for (recipe::Recipe& recipe : recipes) {
-      if (!source::OverrideApplies(recipe, name)) continue;
-      if (recipe.sources.empty()) recipe.sources.emplace_back();
-      recipe::Source& first = recipe.sources.front();
-      recipe::GitSource taken = first.git;  // lfs and submodules stay
-      taken.url = git.url;
-      taken.rev = git.rev;
-      for (std::string* old : {&taken.tag, &taken.branch, &taken.expected_commit}) old->clear();
-      first = {.target_directory = first.target_directory,
-               .patches = first.patches,
-               .git = std::move(taken),
-               .span = first.span};
-    }
-  }
-}
-
-/// Which commits the git sources are, of `recipes` and of the staging outputs that they inherit from.
-Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
-  TakeGitSources(request, recipes);
-  PTPKG_CHECK(source::ResolveGit(env, request.sources, recipes));
-  std::vector<std::size_t> heirs;
-  std::vector<recipe::Recipe> staging;
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    if (recipes[i].inherited == nullptr) continue;
-    heirs.push_back(i);
-    staging.push_back(*recipes[i].inherited);
-  }
-  if (heirs.empty()) return Ok();
-  PTPKG_CHECK(ResolveSources(env, request, staging));
-  for (std::size_t i = 0; i < heirs.size(); ++i) {
-    // Shared by all who copy the recipe, as when it was rendered; nobody changes it any more.
-    recipes[heirs[i]].inherited = std::make_shared<const recipe::Recipe>(std::move(staging[i]));
-  }
-  return Ok();
-}
 
 /// Which packages one recipe makes in this plan.
 struct Wanted {
@@ -166,10 +92,13 @@ void AppendNew(const std::vector<std::string>& more, std::vector<std::string>& l
 /// Writes the nodes of one plan, recipe by recipe.
 class BuildPlanner {
  public:
-  BuildPlanner(Env& env, const BuildRequest& request, const std::vector<recipe::Recipe>& recipes)
+  /// `outputs`: `recipes`, and those of their recipe files that --select leaves out.
+  BuildPlanner(Env& env, const BuildRequest& request, const std::vector<recipe::Recipe>& recipes,
+               const std::vector<recipe::Recipe>& outputs)
       : env_(env),
         request_(request),
         recipes_(recipes),
+        outputs_(outputs),
         stages_(MakeStages()),
         channel_(publish::OutputFolder::CondaRootOf(request.output)) {}
 
@@ -204,7 +133,7 @@ class BuildPlanner {
     PTPKG_CHECK(InheritRunExports(recipe, resolution));
     PTPKG_TRY(const build::RecipeFolder folder,
               build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
-    PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, recipes_, folder));
+    PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, outputs_, folder));
     std::set<std::string> passed;
     PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, own, source, passed));
     PublicationRequest publication{.subject = recipe.FileStem(),
@@ -259,6 +188,7 @@ class BuildPlanner {
     const std::string id = "build/" + staging.FileStem();
     const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
     if (added) {
+      PTPKG_CHECK(build::NeedTar(env_));
       const std::optional<AbsPath> source = SourceOverride(staging);
       PTPKG_CHECK(CheckPlaces(env_, request_.output, staging, source));
       PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(staging)),
@@ -266,7 +196,7 @@ class BuildPlanner {
       PTPKG_TRY(
           const build::RecipeFolder whole,
           build::ReadRecipeFolder(env_, staging, RealPlaces(env_, staging.recipe_dir, request_.output)));
-      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, recipes_, whole));
+      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, outputs_, whole));
       PTPKG_TRY([[maybe_unused]] const std::string built,
                 AddBuild(staging, resolution, folder, source, at->second.passed));
     }
@@ -379,6 +309,7 @@ class BuildPlanner {
       sources.overrides.emplace(recipe.name, *source);
       node.places.emplace("source", *source);
     }
+    SetSources(node, request_, recipe);
     PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
     node.inputs["source"] = source_key.Hex();
     SetRecipeFolder(node, folder);
@@ -454,7 +385,9 @@ class BuildPlanner {
                                              .ignore_from_package = {},
                                              .subdir = recipe.subdir}),
               "while resolving what the tests need");
-    node.inputs["recipe"] = recipe::EncodeRecipe(recipe);
+    recipe::Recipe tested = recipe;
+    tested.sources.clear();  // no test reads them, and a key holds no place
+    node.inputs["recipe"] = recipe::EncodeRecipe(tested);
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     std::vector<channel::Candidate> others;
@@ -512,6 +445,7 @@ class BuildPlanner {
   Env& env_;
   const BuildRequest& request_;
   const std::vector<recipe::Recipe>& recipes_;
+  const std::vector<recipe::Recipe>& outputs_;
   graph::StageTable stages_;
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
@@ -536,19 +470,16 @@ class BuildPlanner {
   std::map<std::pair<std::string, std::string>, Staging> stagings_;  ///< By recipe file and id.
 };
 
-}  // namespace
-
-Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
-  PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
-  request.sources.erase(name);
-  request.git_sources.erase(name);
-  if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
-    request.git_sources.emplace(name, *git);
-  } else {
-    request.sources.emplace(name, std::get<AbsPath>(taken));
-  }
-  return Ok();
+/// `recipes` and what --select leaves out: no key must depend on what else is built.
+Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& request,
+                                               const std::vector<recipe::Recipe>& recipes) {
+  const bool outputs = std::any_of(recipes.begin(), recipes.end(),
+                                   [](const recipe::Recipe& recipe) { return !recipe.recipe_name.empty(); });
+  if (request.select.empty() || !outputs) return recipes;
+  return Render(env, {.recipes = request.recipes, .variant_files = request.variant_files, .select = {}});
 }
+
+}  // namespace
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
@@ -568,7 +499,8 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   for (const std::size_t index : order) recipes.push_back(rendered[index]);
   PTPKG_CHECK(CheckSources(request, recipes));
   PTPKG_CHECK(ResolveSources(env, request, recipes));
-  PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
+  PTPKG_TRY(const std::vector<recipe::Recipe> outputs, AllOutputs(env, request, recipes));
+  PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes, outputs).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;
 }

@@ -9,7 +9,7 @@
 #include "pipeline/foresee.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
-#include "pipeline/places.h"
+#include "pipeline/plan_sources.h"
 #include "pipeline/stages.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
@@ -35,6 +35,7 @@ class BuildRun {
     PTPKG_TRY(const Json encoded, run_.Input("recipe"));
     PTPKG_TRY(recipe::NativeBuild native, recipe::DecodeNativeBuild(encoded, run_.subject()));
     PTPKG_TRY(native.recipe.recipe_dir, run_.Place("recipe"));
+    PTPKG_TRY(native.recipe.sources, ReadSources(run_));
     PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env_, run_));
     PTPKG_TRY(const build::RecipeFolder folder, ReadRecipeFolder(env_, run_));
     PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run_));
@@ -105,7 +106,7 @@ class BuildRun {
       PTPKG_TRY(kept, KeepLicenses(licenses));
     }
     PTPKG_CHECK(work_.Reach(build::WorkPhase::kScript));
-    Result<Made> made = RunScript(input, inheritance);
+    Result<Made> made = RunScript(input);
     // The script ended well, or has not begun: nothing is half-written, and the mistake costs no compilation.
     if (!made && made.error().code() == ErrorCode::kInvalidInput) {
       PTPKG_CHECK(work_.Reach(build::WorkPhase::kInstalled));
@@ -121,24 +122,30 @@ class BuildRun {
     }
     // Should the result not fit on the disk, nothing is compiled again.
     PTPKG_CHECK(work_.Reach(build::WorkPhase::kInstalled));
-    if (!made->staged) return std::optional(std::move(made->staging));
+    if (made->staging) return Archived(*made->staging, input.layout, inheritance);
     PTPKG_CHECK(MoveTree(made->staged->tree.root, run_.folder() / "tree", made->staged->tree));
     return std::optional(ResultOf(*made->staged, kept, inheritance));
   }
 
   /// What a script has made.
   struct Made {
-    NodeResult staging = {};                        ///< Of a staging output;
-    std::optional<build::StagedBuild> staged = {};  ///< of a package.
+    std::optional<build::StagingBuild> staging = {};  ///< Of a staging output;
+    std::optional<build::StagedBuild> staged = {};    ///< of a package.
   };
-  Result<Made> RunScript(const build::BuildInput& input, const Inheritance& inheritance) {
+  Result<Made> RunScript(const build::BuildInput& input) {
     Made made;
     if (input.recipe.staging) {
-      PTPKG_TRY(made.staging, MakeStaging(env_, run_, input, inheritance));
+      PTPKG_TRY(made.staging, build::RunStaging(env_, input));
     } else {
       PTPKG_TRY(made.staged, build::Run(env_, input));
     }
     return made;
+  }
+
+  Result<std::optional<NodeResult>> Archived(const build::StagingBuild& made, const build::WorkLayout& layout,
+                                             const Inheritance& inheritance) {
+    PTPKG_TRY(NodeResult result, KeepStaging(env_, run_, layout, made, inheritance));
+    return std::optional(std::move(result));
   }
 
   NodeResult ResultOf(const build::StagedBuild& staged, const StagedTree& licenses,

@@ -25,12 +25,30 @@ Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& reque
 
 namespace {
 
+using Versions = std::map<std::string, std::string>;
+
+/// What the tools of the recipe say, then those of the staging outputs that it goes on from. Headers of the
+/// machine count for a part that uses no toolkit as well, so parts that have one come first.
+Result<Versions> VersionsOf(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
+                            const recipe::Recipe& recipe) {
+  Versions with_toolkit;
+  Versions others;
+  for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+    PTPKG_TRY(
+        const build::HostPlan host,
+        build::CheckTools(env, *part,
+                          {.host_env = request.host_env, .options = request.tools, .provided = provided}));
+    PTPKG_TRY(const Versions found, build::DetectVersions(env, host));
+    Versions& versions = found.contains("cuda_toolkit") ? with_toolkit : others;
+    versions.insert(found.begin(), found.end());
+  }
+  with_toolkit.insert(others.begin(), others.end());
+  return with_toolkit;
+}
+
 Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
                        recipe::Recipe& recipe) {
-  PTPKG_TRY(const build::HostPlan host,
-            build::CheckTools(
-                env, recipe, {.host_env = request.host_env, .options = request.tools, .provided = provided}));
-  PTPKG_TRY(const auto versions, build::DetectVersions(env, host));
+  PTPKG_TRY(const Versions versions, VersionsOf(env, request, provided, recipe));
   PTPKG_TRY(std::vector<recipe::Recipe> again, Render(env, {.recipes = {recipe.recipe_file},
                                                             .variant_files = request.variant_files,
                                                             .select = {},

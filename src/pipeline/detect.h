@@ -16,9 +16,9 @@ Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& reque
                                              const std::vector<recipe::Recipe>& recipes);
 
 /// Renders those of `recipes` again whose build string calls detected(), with what the tools of this build
-/// say; the others stay. Packages of the output channel and of `recipes` themselves count as no tools.
-/// Errors: those of build::CheckTools, build::DetectVersions and Render; kInvalidInput for two variants that
-/// get one name.
+/// say, and of what an heir lacks, those of the staging outputs that it inherits; the others stay. Packages
+/// of the output channel and of `recipes` themselves count as no tools. Errors: those of build::CheckTools,
+/// build::DetectVersions and Render; kInvalidInput for two variants that get one name.
 Result<void> DetectInBuildStrings(Env& env, const BuildRequest& request,
                                   std::vector<recipe::Recipe>& recipes);
 

@@ -3,6 +3,7 @@
 #include "build/preflight.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
+#include "pipeline/plan_sources.h"
 #include "recipe/recipe_codec.h"
 #include "support/text.h"
 
@@ -20,6 +21,7 @@ Result<Foreseen> ReadForeseen(Env& env, const graph::NodeRun& run) {
   PTPKG_TRY(const Json encoded, run.Input("recipe"));
   PTPKG_TRY(recipe::NativeBuild native, recipe::DecodeNativeBuild(encoded, run.subject()));
   PTPKG_TRY(native.recipe.recipe_dir, run.Place("recipe"));
+  PTPKG_TRY(native.recipe.sources, ReadSources(run));
   if (run.Has("device-code")) native.recipe.ptpkg.device_code = Split(run.Option("device-code"), '\n');
   PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
   PTPKG_TRY(build::HostPlan host, build::CheckTools(env, native.recipe, request));

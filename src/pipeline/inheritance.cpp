@@ -88,20 +88,20 @@ Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::S
   return work ? build::AddSources(env, own, place) : Ok();
 }
 
-Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const build::BuildInput& input,
-                                      const Inheritance& inheritance) {
-  PTPKG_TRY(const build::StagingBuild made, build::RunStaging(env, input, run.folder()));
+Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const build::WorkLayout& layout,
+                                      const build::StagingBuild& made, const Inheritance& inheritance) {
+  PTPKG_TRY(const build::StagingArchives archives, build::SaveStaging(env, layout, made.files, run.folder()));
   graph::NodeResult result;
   result.files.root = run.folder();
-  for (const AbsPath& file : {made.archives.prefix, made.archives.work}) {
+  for (const AbsPath& file : {archives.prefix, archives.work}) {
     PTPKG_TRY(TreeEntry entry, EntryOf(env, file));
     result.files.entries.push_back(std::move(entry));
   }
   std::vector<std::string> forbidden = made.forbidden_paths;
   forbidden.insert(forbidden.end(), inheritance.forbidden.begin(), inheritance.forbidden.end());
-  result.value = {{"root", made.archives.root},
-                  {"files", PathTexts(made.archives.files)},
-                  {"prefix", input.layout.PrefixPlaceholder()},
+  result.value = {{"root", archives.root},
+                  {"files", PathTexts(archives.files)},
+                  {"prefix", layout.PrefixPlaceholder()},
                   {"forbidden", forbidden}};
   return result;
 }

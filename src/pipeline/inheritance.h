@@ -22,8 +22,8 @@ struct Inheritance {
 /// Of the need "staging". Errors: kInvalidInput for a result of another kind.
 Result<Inheritance> ReadInheritance(const graph::NodeRun& run);
 
-/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`), as far as its own
-/// script does not name them: an edit of one output's script builds no other again.
+/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all of
+/// them), as far as its own script does not name them: an edit of one output's script builds no other again.
 Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<recipe::Recipe>& recipes,
                                       const build::RecipeFolder& folder);
@@ -39,9 +39,9 @@ struct SourceOrigin {
 Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
                          const SourceOrigin& origin);
 
-/// Runs the build of a staging output; the result of its node.
-Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const build::BuildInput& input,
-                                      const Inheritance& inheritance);
+/// The result of a staging output's node, of what its script made. Errors: those of build::SaveStaging.
+Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const build::WorkLayout& layout,
+                                      const build::StagingBuild& made, const Inheritance& inheritance);
 
 std::vector<std::string> PathTexts(const std::vector<RelPath>& paths);
 

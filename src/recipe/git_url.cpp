@@ -102,11 +102,16 @@ Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text) {
 }
 
 std::string ShownGitUrl(std::string_view text) {
+  if (text.find("://") == std::string_view::npos) return std::string(text);
+  return ShownUrl(text.substr(0, text.find_first_of("?#")));
+}
+
+std::string ShownUrl(std::string_view text) {
   const std::size_t scheme_end = text.find("://");
-  if (scheme_end == std::string_view::npos) return std::string(text);
-  std::string shown(text.substr(0, text.find_first_of("?#")));
+  std::string shown(text);
+  if (scheme_end == std::string_view::npos) return shown;
   const std::size_t authority = scheme_end + 3;
-  const std::size_t authority_end = std::min(shown.find('/', authority), shown.size());
+  const std::size_t authority_end = std::min(shown.find_first_of("/?#", authority), shown.size());
   const std::size_t at = shown.rfind('@', authority_end);
   if (at != std::string::npos && at >= authority) shown.erase(authority, at + 1 - authority);
   return shown;

@@ -47,7 +47,6 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.subdir = recipe.subdir;
   part.staging = recipe.staging;
   part.noarch_python = recipe.noarch_python;
-  part.sources = recipe.sources;
   part.script = recipe.script;
   part.python_entry_points = recipe.python_entry_points;
   part.files_include = recipe.files_include;

@@ -17,9 +17,10 @@
 namespace ptpkg::recipe {
 
 struct NativeBuild {
-  /// Name, version, sources, script, build and host requirements, file globs, entry points, licence globs,
+  /// Name, version, script, build and host requirements, file globs, entry points, licence globs,
   /// system packages, subdir, whether it is a staging output, and of the variant and the numbers what the
-  /// script gets; of what inherits also the formats. All other fields have their defaults.
+  /// script gets; of what inherits also the formats. All other fields have their defaults. So have the
+  /// sources: what they hold counts (source::SourceKey), and not where they come from.
   Recipe recipe;
   /// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no others.
   std::set<std::string> mentioned = {};

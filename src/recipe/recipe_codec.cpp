@@ -20,7 +20,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GitSource, url, tag, branch, rev, depth, lfs, submodules, expected_commit,
                                    commit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches,
-                                   git)  // and its digest, below
+                                   git)  // and its digest, in EncodeSources
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports,
@@ -61,7 +61,7 @@ std::optional<Test> DecodeTest(const Json& json) {
   }
 }
 
-/// Calls `visit(name, field)` for each field but places, spans and tests.
+/// Calls `visit(name, field)` for each field but places, spans, sources and tests.
 void VisitFields(auto& recipe, const auto& visit) {
   visit("name", recipe.name);
   visit("version", recipe.version);
@@ -73,7 +73,6 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("build_keys", recipe.build_keys);
   visit("noarch_python", recipe.noarch_python);
   visit("skip", recipe.skip);
-  visit("sources", recipe.sources);
   visit("script", recipe.script);
   visit("python_entry_points", recipe.python_entry_points);
   visit("files_include", recipe.files_include);
@@ -88,12 +87,20 @@ void VisitFields(auto& recipe, const auto& visit) {
 
 }  // namespace
 
+Json EncodeSources(const std::vector<Source>& sources) {
+  Json list = Json::array();
+  for (const Source& source : sources) {
+    Json item = source;
+    item["sha256"] = source.sha256 ? source.sha256->Hex() : "";
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
 Json EncodeRecipe(const Recipe& recipe) {
   Json json = Json::object();
   VisitFields(recipe, [&](const char* name, const auto& field) { json[name] = field; });
-  Json digests = Json::array();
-  for (const Source& source : recipe.sources) digests.push_back(source.sha256 ? source.sha256->Hex() : "");
-  json["source digests"] = std::move(digests);
+  json["sources"] = EncodeSources(recipe.sources);
   Json tests = Json::array();
   for (const Test& test : recipe.tests) tests.push_back(EncodeTest(test));
   json["tests"] = std::move(tests);
@@ -110,14 +117,7 @@ Error Unreadable(std::string_view where, std::string_view what) {
 
 /// What VisitFields does not reach. May throw what nlohmann throws.
 Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe) {
-  const Json& digests = json.at("source digests");
-  if (digests.size() != recipe.sources.size())
-    return Unreadable(where, "sources and digests differ in number");
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    const auto text = digests[i].get<std::string>();
-    if (text.empty()) continue;
-    PTPKG_TRY(recipe.sources[i].sha256, Sha256::FromHex(text));
-  }
+  PTPKG_TRY(recipe.sources, DecodeSources(json.at("sources"), where));
   for (const Json& item : json.at("tests")) {
     std::optional<Test> test = DecodeTest(item);
     if (!test) return Unreadable(where, "a test of an unknown kind");
@@ -138,6 +138,22 @@ Result<void> CheckNames(const std::vector<std::string>& names, std::string_view 
 }
 
 }  // namespace
+
+Result<std::vector<Source>> DecodeSources(const Json& json, std::string_view where) {
+  if (!json.is_array()) return Unreadable(where, "its sources are no list");
+  std::vector<Source> sources;
+  try {
+    for (const Json& item : json) {
+      sources.push_back(item.get<Source>());
+      const auto digest = item.at("sha256").get<std::string>();
+      if (digest.empty()) continue;
+      PTPKG_TRY(sources.back().sha256, Sha256::FromHex(digest));
+    }
+  } catch (const Json::exception& error) {
+    return Unreadable(where, error.what());
+  }
+  return sources;
+}
 
 Result<Recipe> DecodeRecipe(const Json& json, std::string_view where) {
   Recipe recipe;

@@ -10,11 +10,16 @@
 
 namespace ptpkg::recipe {
 
-/// Every field but places and spans: equal recipes, equal values.
+/// Every field but recipe_dir, recipe_file and spans: equal recipes, equal values.
 Json EncodeRecipe(const Recipe& recipe);
 /// `recipe_dir` and `recipe_file` are left as they are by default. Errors: kInvalidInput naming `where`, for
 /// anything that EncodeRecipe does not write.
 Result<Recipe> DecodeRecipe(const Json& json, std::string_view where);
+
+/// Every field but spans. Places are in it: URLs and paths.
+Json EncodeSources(const std::vector<Source>& sources);
+/// Errors: as DecodeRecipe.
+Result<std::vector<Source>> DecodeSources(const Json& json, std::string_view where);
 
 Json EncodeNativeBuild(const NativeBuild& native);
 Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where);

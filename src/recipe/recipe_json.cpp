@@ -28,7 +28,9 @@ class Members {
 
 Json SourceToJson(const Source& source) {
   Members members;
-  members.Add("url", source.urls).Add("path", source.path).Add("file_name", source.file_name);
+  Json urls = Json::array();
+  for (const std::string& url : source.urls) urls.push_back(ShownUrl(url));
+  members.Add("url", std::move(urls)).Add("path", source.path).Add("file_name", source.file_name);
   members.Add("target_directory", source.target_directory).Add("patches", source.patches);
   if (source.sha256) members.Add("sha256", source.sha256->Hex());
   if (source.git.url.empty()) return members.Take();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "recipe/git_url.h"
 #include "source/partial_file.h"
 #include "support/hash.h"
 #include "support/lock_file.h"
@@ -35,7 +36,7 @@ Result<void> FetchRest(Env& env, const std::string& url, PartialFile& partial, T
                                 },
                             .cancel = &env.cancel};
   PTPKG_TRY(const HttpResponse response, env.http.Get(request, partial),
-            fmt::format("while fetching '{}'", url));
+            fmt::format("while fetching '{}'", recipe::ShownUrl(url)));
   task.Done(fmt::format("status {}", response.status));
   return Ok();
 }
@@ -62,8 +63,9 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
     if (digest == wanted.sha256) return std::move(partial).MoveTo(wanted.target);
     PTPKG_CHECK(partial.Drop());
     if (resumed) continue;  // the old part may be what is wrong
-    return Error(ErrorCode::kHashMismatch, fmt::format("'{}' has sha256 {}, but the recipe declares {}", url,
-                                                       digest.Hex(), wanted.sha256.Hex()))
+    return Error(ErrorCode::kHashMismatch,
+                 fmt::format("'{}' has sha256 {}, but the recipe declares {}", recipe::ShownUrl(url),
+                             digest.Hex(), wanted.sha256.Hex()))
         .WithHint(
             "if the release was replaced on purpose, check the new file and change the digest in the recipe");
   }
@@ -139,7 +141,8 @@ Result<std::string> DownloadName(const recipe::Source& source) {
 Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   PTPKG_TRY(const std::string name, DownloadName(source));
   if (!source.sha256) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the source '{}' has no sha256", source.urls.front()))
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the source '{}' has no sha256", recipe::ShownUrl(source.urls.front())))
         .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
         .At(source.span);
   }

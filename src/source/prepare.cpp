@@ -165,6 +165,12 @@ class Preparer {
                        source.git.lfs ? " lfs" : "");
   }
 
+  /// The name says how it is unpacked, or what it is called.
+  static Result<std::string> DownloadKey(const recipe::Source& source) {
+    PTPKG_TRY(const std::string name, DownloadName(source));
+    return source.sha256->Hex() + " " + name;
+  }
+
   static std::string FileKey(const Digests& digests, const AbsPath& file) {
     return digests.sha256.Hex() + " " + std::string(file.Name());
   }
@@ -172,9 +178,9 @@ class Preparer {
   Result<std::string> ContentKey(const Origin& origin) {
     if (!origin.source.git.url.empty()) return GitKey(origin.source);
     if (!origin.local) {
-      if (origin.source.sha256) return origin.source.sha256->Hex();
+      if (origin.source.sha256) return DownloadKey(origin.source);
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the source '{}' has no sha256", origin.source.urls.front()))
+                   fmt::format("the source '{}' has no sha256", recipe::ShownUrl(origin.source.urls.front())))
           .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
           .At(origin.source.span);
     }

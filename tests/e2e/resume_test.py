@@ -65,6 +65,28 @@ exec gcc "$@"
 """
 
 
+def on_a_disk_that_grows(case, size, *args):
+    """Runs ptpkg twice with its cache on a file system of its own, of `size` and then of 300 MB, in a mount namespace;
+    skips the test where that cannot be. What was compiled by the first run is in the file "first"."""
+    case.cache.mkdir()
+    command = (f"mount -t tmpfs -o size={size} tmpfs {case.cache} || exit 77\n"
+               'first=0; "$@" || first=$?\n'
+               f"cp {case.scratch}/compiled {case.scratch}/first; rm {case.scratch}/compiled\n"
+               f"mount -o remount,size=300m {case.cache} || exit 78\n"
+               'second=0; "$@" || second=$?\n'
+               f"ls {case.cache}/work >&2\n"
+               'echo "exits $first $second"\n')
+    done = None
+    for prefix in (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"]):
+        done = subprocess.run([*prefix, "sh", "-c", command, "sh", harness.Settings.ptpkg, *args], env=case.environment(),
+                              text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if "exits" in done.stdout or done.returncode == 78:
+            break
+    if "exits" not in done.stdout:
+        case.skipTest(f"a tmpfs cannot be mounted: {done.stderr}")
+    return done
+
+
 class Resume(harness.Case):
     def project(self, tool):
         harness.tool(tool)
@@ -203,26 +225,9 @@ class Resume(harness.Case):
         self.ptpkg("build", recipe, "--output", self.scratch / "dist", "--fresh")
 
     def test_a_full_disk_and_a_larger_one(self):
-        """The cache on a file system of a few MB of its own, in a mount namespace; it grows between the runs."""
         recipe = self.project("ninja")
         (recipe / "src" / "f030.c").write_text("const char f030[9000000] = {1};\n")
-        self.cache.mkdir()
-        command = (f"mount -t tmpfs -o size=6m tmpfs {self.cache} || exit 77\n"
-                   'first=0; "$@" || first=$?\n'
-                   f"cp {self.scratch}/compiled {self.scratch}/first; rm {self.scratch}/compiled\n"
-                   f"mount -o remount,size=300m {self.cache} || exit 78\n"
-                   'second=0; "$@" || second=$?\n'
-                   f"ls {self.cache}/work >&2\n"
-                   'echo "exits $first $second"\n')
-        done = None
-        for prefix in (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"]):
-            done = subprocess.run([*prefix, "sh", "-c", command, "sh", harness.Settings.ptpkg, "build", recipe, "--output",
-                                   self.scratch / "dist", "--jobs", "2"], env=self.environment(), text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-            if "exits" in done.stdout or done.returncode == 78:
-                break
-        if "exits" not in done.stdout:
-            self.skipTest(f"a tmpfs cannot be mounted: {done.stderr}")
+        done = on_a_disk_that_grows(self, "6m", "build", recipe, "--output", self.scratch / "dist", "--jobs", "2")
         self.assertIn("exits 5 0", done.stdout, done.stderr)
         self.assertIn("No space left on device", done.stderr)
         first, second = self.lines("first"), self.lines("compiled")
@@ -373,6 +378,19 @@ class Inherited(harness.Case):
         subprocess.run(self.build("clean"), env=self.environment(), check=True, capture_output=True)
         self.assertEqual(len(harness.artifacts(self.scratch / "dist")), 2)
         self.assertEqual(harness.artifacts(self.scratch / "dist"), harness.artifacts(self.scratch / "clean"))
+
+    def test_a_disk_that_is_full_when_a_staging_output_is_kept(self):
+        (self.scratch / "pair/src").mkdir(parents=True)
+        (self.scratch / "pair/src/in").write_text("1")
+        # 8 MB in the work folder and as much in the prefix fit, and their archives do not.
+        script = "head -c 8000000 /dev/urandom > many/large && "
+        text = INHERITING.replace("@SCRATCH@", str(self.scratch)).replace("mkdir many; ", f"mkdir many; {script}")
+        (self.scratch / "pair/recipe.yaml").write_text(text)
+        done = on_a_disk_that_grows(self, "28m", *self.build("dist")[1:])
+        self.assertIn("exits 6 0", done.stdout, done.stderr)
+        self.assertIn("the disk is full", done.stderr)
+        self.assertEqual((self.scratch / "first").read_text(), "compiled\n")
+        self.assertFalse((self.scratch / "compiled").exists(), "the second run only kept what the first had made")
 
 
 if __name__ == "__main__":

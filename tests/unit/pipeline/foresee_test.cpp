@@ -2,6 +2,7 @@
 
 #include "graph/plan.h"
 #include "pipeline/run_plan.h"
+#include "unit/build/fake_index.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -48,6 +49,47 @@ TEST_F(ForeseeTest, AllErrorsOfAllBuildsAreToldBeforeOneStarts) {
   BuildRequest blind = Request({"sound", "first"});
   blind.preflight = false;
   ASSERT_THAT(Run(blind), IsOk());
+}
+
+TEST_F(ForeseeTest, TheListOfArchitecturesIsJudgedByTheCompilerThatIsThere) {
+  Put("bin/nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n");
+  ASSERT_THAT(env_->fs.SetMode(env_.dir() / "bin/nvcc", 0755), IsOk());
+  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
+  const auto run_for = [&](const std::string& list) {
+    WriteRecipe("gpu", "touch $PREFIX/gpu",
+                "requirements: {build: [cuda-nvcc]}\nabout: {license: MIT}\n"
+                "extra: {ptpkg: {formats: [conda], device_code: [\"any\"]}}\n");
+    const auto text = ReadFile(env_->fs, env_.dir() / "gpu/recipe.yaml");
+    Put("gpu/recipe.yaml", ReplaceAll(text ? *text : "", "any", list));
+    BuildRequest request = Request({"gpu"});
+    request.dry_run = true;
+    return Run(request);
+  };
+  ASSERT_THAT(run_for("9.0+PTX"), IsOk());
+  EXPECT_THAT(run_for("6.0;9.0"), FailsWith(ErrorCode::kRefused, HasSubstr("makes no code for sm_60 any more "
+                                                                           "[cuda-architecture-dropped]")));
+}
+
+TEST(ForeseeWheels, ACompilerOfThePythonIndexIsJudgedByItsPin) {
+  test::FakeProcess process;
+  test::TestEnv env({.process = &process});
+  test::FakeIndex index(process, env);
+  env->variables["PATH"] = env.dir().MakeDir("bin").str();
+  const auto wheel = [](const std::string& name) { return name + "-py3-none-manylinux2014_x86_64.whl"; };
+  index.Has("cuda-toolkit==13.0.*", {wheel("cuda_toolkit-13.0.2")});
+  index.Has("cuda-toolkit[cccl,nvcc]==13.0.*",
+            {wheel("cuda_toolkit-13.0.2"), wheel("nvidia_cuda_nvcc-13.0.88"), wheel("nvidia_nvvm-13.0.88"),
+             wheel("nvidia_cuda_crt-13.0.88"), wheel("nvidia_cuda_runtime-13.0.96"),
+             wheel("nvidia_cuda_cccl-13.3.5.0.6")});
+  env.dir().WriteFile("gpu/recipe.yaml",
+                      "schema_version: 1\npackage: {name: gpu, version: \"1\"}\n"
+                      "build: {number: 0, string: \"0\", script: [\"false\"]}\n"
+                      "requirements: {build: [\"cuda-nvcc 13.0.*\"]}\nabout: {license: MIT}\n"
+                      "extra: {ptpkg: {formats: [conda], device_code: [\"6.0\"]}}\n");
+  EXPECT_THAT(Build(env, {.recipes = {env.dir() / "gpu"},
+                          .output = env.dir() / "dist",
+                          .host_env = build::HostEnv::kWheels}),
+              FailsWith(ErrorCode::kRefused, HasSubstr("nvcc 13.0.88 makes no code for sm_60 any more")));
 }
 
 TEST_F(ForeseeTest, WhatNeedNotRunIsNotJudged) {

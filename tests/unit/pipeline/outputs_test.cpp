@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/recording_reporter.h"
+#include "support/text.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -105,6 +106,39 @@ TEST_F(OutputsTest, AnotherScriptOfAnHeirCompilesNothingAgain) {
   Put("toy/app.sh", "mkdir $PREFIX/bin\necho $flavour 2 > $PREFIX/bin/toy\n");
   ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(Request({"toy"})));
   EXPECT_THAT(Builds(again), ::testing::UnorderedElementsAre("toy-1.0-a", "toy-1.0-b"));
+}
+
+TEST_F(OutputsTest, WhatIsSelectedIsInNoKey) {
+  Recipe("bin/**", "script: app.sh", "script: \"${{ flavour }}.sh\"");
+  for (const char* script : {"toy/a.sh", "toy/b.sh"})
+    Put(script, "mkdir $PREFIX/bin\necho $flavour > $PREFIX/bin/toy\n");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  BuildRequest one = Request({"toy"});
+  one.select = {{"flavour", {"a"}}};
+  ASSERT_OK_AND_ASSIGN(const BuildSummary again, Run(one));
+  EXPECT_THAT(Builds(again), IsEmpty());
+  Put("toy/b.sh", "mkdir $PREFIX/bin\necho other > $PREFIX/bin/toy\n");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary edited, Run(one));
+  EXPECT_THAT(Builds(edited), IsEmpty());
+}
+
+TEST_F(OutputsTest, AnHeirSaysTheVersionsOfTheToolsThatItsFilesWereMadeBy) {
+  Put("bin/nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n");
+  Put("include/cudnn_version.h",
+      "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 2\n#define CUDNN_PATCHLEVEL 1\n");
+  ASSERT_THAT(env_->fs.SetMode(env_.dir() / "bin/nvcc", 0755), IsOk());
+  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
+  Put("toy/variants.yaml", "flavour: [a]\n");
+  const std::string before = "- package: {name: libtoy}\n";
+  Recipe("bin/**", before,
+         "- package: {name: gpu}\n  inherit: native\n  build: {files: [lib/**], string: \"cuda${{ "
+         "detected('cuda_toolkit') }}_cudnn${{ detected('cudnn') }}\"}\n" +
+             before);
+  ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(env_->fs, env_.dir() / "toy/recipe.yaml"));
+  const std::string script = "  build: {script: native.sh}\n";
+  Put("toy/recipe.yaml", ReplaceAll(text, script, script + "  requirements: {build: [cuda-nvcc]}\n"));
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
+  EXPECT_NE(planned.plan.Find("conda/gpu-1.0-cuda13.0.88_cudnn9.2.1"), nullptr);
 }
 
 TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {

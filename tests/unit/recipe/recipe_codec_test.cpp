@@ -209,11 +209,12 @@ TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
   bad["tests"][0]["kind"] = 99;
   EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown kind")));
   bad = good;
-  bad["source digests"][0] = "zz";
+  bad["sources"][0]["sha256"] = "zz";
   EXPECT_FALSE(DecodeRecipe(bad, "a plan").has_value());
-  bad["source digests"] = Json::array();
-  EXPECT_THAT(DecodeRecipe(bad, "a plan"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("differ in number")));
+  bad["sources"][0].erase("sha256");
+  EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("sha256")));
+  EXPECT_THAT(DecodeSources(Json::object(), "a plan"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("its sources are no list")));
 }
 
 TEST(RecipeCodec, WhatFilesAreCalledByIsANameOfAFile) {

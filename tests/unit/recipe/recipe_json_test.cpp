@@ -83,6 +83,13 @@ TEST(SourcesToJson, WritesDownTheCommitOfWhatMoves) {
             R"({"depth":2,"git":"u","lfs":true,"rev":"r","submodules":false})");
 }
 
+TEST(SourcesToJson, NamesNobodyWhoMayFetchThem) {
+  const auto shown = [](Source source) { return SourcesToJson({std::move(source)})[0].dump(); };
+  EXPECT_EQ(shown({.urls = {"https://token@host/a.tgz?x=1@2", "https://host/b@c.tgz"}}),
+            R"({"url":["https://host/a.tgz?x=1@2","https://host/b@c.tgz"]})");
+  EXPECT_EQ(shown({.git = {.url = "https://token@host/a.git"}}), R"({"git":"https://host/a.git"})");
+}
+
 TEST(YamlText, IsReadBackAsItWas) {
   const Json value = {
       {"a",

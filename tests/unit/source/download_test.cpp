@@ -59,6 +59,17 @@ TEST(Download, NamesBothDigestsAndLeavesNothing) {
                   kLeaseName, kFetchLockName, ::testing::ResultOf(IsPartialFileName, true)))));
 }
 
+TEST(Download, NoErrorNamesWhoMayFetchIt) {
+  TestEnv env;
+  const std::string url = "https://token@mirror.example/toy.tgz";
+  env.http.Serve(url, "replaced");
+  const auto wrong = Download(env, SourceOf("original", {url}));
+  ASSERT_THAT(wrong, FailsWith(ErrorCode::kHashMismatch, HasSubstr("'https://mirror.example/toy.tgz'")));
+  recipe::Source open = SourceOf("original", {url});
+  open.sha256.reset();
+  EXPECT_THAT(Download(env, open), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'https://mirror.example")));
+}
+
 TEST(Download, WhatIsInUseIsNotCleanedAway) {
   TestEnv env;
   env.http.Serve(kUrl, "bytes");

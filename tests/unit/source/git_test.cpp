@@ -6,6 +6,7 @@
 #include "source/git_checkout.h"
 #include "source/git_resolve.h"
 #include "source/prepare.h"
+#include "source/walk.h"
 #include "support/fake_process.h"
 #include "support/matchers.h"
 #include "unit/source/git_repository.h"
@@ -256,6 +257,26 @@ TEST_F(GitSourceTest, AFetchThatWasKilledIsNoObstacle) {
   }
   ASSERT_OK(Make());
   EXPECT_EQ(Read("f"), "y");
+}
+
+TEST_F(GitSourceTest, AStaleLockOfANameIsNoObstacleWhereTheCommitIsThere) {
+  repo_.Commit("f", "x");
+  repo_.Git({"tag", "v1"});
+  git().tag = "v1";
+  ASSERT_OK(Make());
+  const AbsPath refs = Mirror() / "repo.git/refs";
+  int locks = 0;
+  ASSERT_OK_AND_ASSIGN(const std::vector<WalkEntry> entries, Walk(env_, refs));
+  for (const WalkEntry& entry : entries) {
+    if (entry.stat.kind != FileKind::kRegular) continue;
+    ASSERT_OK(WriteFile(env_->fs, AbsPath::Literal((refs / entry.path).str() + ".lock"), ""));
+    ++locks;
+  }
+  EXPECT_GE(locks, 2) << "of the commit and of the tag";
+  ASSERT_OK(Make());
+  EXPECT_EQ(Read("f"), "x");
+  env_->offline = true;
+  ASSERT_OK(Make());
 }
 
 TEST_F(GitSourceTest, AMirrorInUseIsNotCleanedAway) {

@@ -1,0 +1,140 @@
+#include "pipeline/plan_sources.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+#include <set>
+
+#include "recipe/git_url.h"
+#include "recipe/recipe_codec.h"
+#include "source/git_resolve.h"
+#include "source/override.h"
+#include "source/prepare.h"
+#include "support/json.h"
+#include "support/text.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+/// Whether --source `name` means the recipe or a staging output that it goes on from.
+bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
+  return source::OverrideApplies(recipe, name) ||
+         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
+}
+
+}  // namespace
+
+Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
+  std::set<std::string> known;
+  for (const recipe::Recipe& recipe : recipes)
+    known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
+  known.erase("");
+  const std::vector<std::string> names(known.begin(), known.end());
+  std::set<std::string> given;
+  for (const auto& source : request.sources) given.insert(source.first);
+  for (const auto& source : request.git_sources) given.insert(source.first);
+  for (const std::string& name : given) {
+    const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
+      return OverriddenIn(recipe, name);
+    });
+    if (applies) continue;
+    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
+    if (const auto nearest = NearestMatch(name, names)) {
+      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
+    }
+    return std::move(error).WithHint(fmt::format("the recipes are: {}", Join(names, ", ")));
+  }
+  return Ok();
+}
+
+namespace {
+
+void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
+  for (const auto& [name, git] : request.git_sources) {
+    for (recipe::Recipe& recipe : recipes) {
+      if (!source::OverrideApplies(recipe, name)) continue;
+      if (recipe.sources.empty()) recipe.sources.emplace_back();
+      recipe::Source& first = recipe.sources.front();
+      recipe::GitSource taken = first.git;  // lfs and submodules stay
+      taken.url = git.url;
+      taken.rev = git.rev;
+      for (std::string* old : {&taken.tag, &taken.branch, &taken.expected_commit}) old->clear();
+      first = {.target_directory = first.target_directory,
+               .patches = first.patches,
+               .git = std::move(taken),
+               .span = first.span};
+    }
+  }
+}
+
+/// `declared`: the repository that each recipe names first, or "".
+Result<void> HidePlaces(const BuildRequest& request, const std::vector<std::string>& declared,
+                        std::vector<recipe::Recipe>& recipes) {
+  for (const auto& [name, git] : request.git_sources) {
+    for (std::size_t i = 0; i < recipes.size(); ++i) {
+      recipe::Recipe& recipe = recipes[i];
+      if (!source::OverrideApplies(recipe, name)) continue;
+      PTPKG_TRY(const recipe::GitUrl url, recipe::ParseGitUrl(git.url, recipe.recipe_dir));
+      if (!url.is_local) continue;
+      const std::string& package = recipe.recipe_name.empty() ? recipe.name : recipe.recipe_name;
+      recipe.sources.front().git.url = declared[i].empty() ? "./" + package : declared[i];
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {
+  std::vector<std::string> declared;
+  for (const recipe::Recipe& recipe : recipes)
+    declared.push_back(recipe.sources.empty() ? "" : recipe.sources.front().git.url);
+  TakeGitSources(request, recipes);
+  PTPKG_CHECK(source::ResolveGit(env, request.sources, recipes));
+  PTPKG_CHECK(HidePlaces(request, declared, recipes));
+  std::vector<std::size_t> heirs;
+  std::vector<recipe::Recipe> staging;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    if (recipes[i].inherited == nullptr) continue;
+    heirs.push_back(i);
+    staging.push_back(*recipes[i].inherited);
+  }
+  if (heirs.empty()) return Ok();
+  PTPKG_CHECK(ResolveSources(env, request, staging));
+  for (std::size_t i = 0; i < heirs.size(); ++i) {
+    // Shared by all who copy the recipe, as when it was rendered; nobody changes it any more.
+    recipes[heirs[i]].inherited = std::make_shared<const recipe::Recipe>(std::move(staging[i]));
+  }
+  return Ok();
+}
+
+void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe) {
+  if (recipe.sources.empty()) return;
+  std::vector<recipe::Source> sources = recipe.sources;
+  for (const auto& [name, git] : request.git_sources) {
+    if (source::OverrideApplies(recipe, name)) sources.front().git.url = git.url;
+  }
+  node.options.insert_or_assign("sources", DumpJson(recipe::EncodeSources(sources)));
+}
+
+Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {
+  if (!run.Has("sources")) return std::vector<recipe::Source>();
+  const std::string where = fmt::format("the sources of '{}' in its plan", run.subject());
+  PTPKG_TRY(const Json json, ParseJson(run.Option("sources"), where));
+  return recipe::DecodeSources(json, where);
+}
+
+Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
+  PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
+  request.sources.erase(name);
+  request.git_sources.erase(name);
+  if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
+    request.git_sources.emplace(name, *git);
+  } else {
+    request.sources.emplace(name, std::get<AbsPath>(taken));
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,26 @@
+#pragma once
+// The sources of a plan: what --source puts in their place, which commits they are, and where they lie.
+// Layer: pipeline. Where a source lies is in no key and no package: a node keeps it as an option, and what is
+// fetched from there is compared with the key.
+
+#include <string>
+#include <vector>
+
+#include "graph/stage.h"
+#include "pipeline/build.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Puts the repositories of --source into `recipes` and into the staging outputs that they inherit from, and
+/// says which commits all git sources are. A repository of this machine is shown by the URL that the recipe
+/// declares, else as "./NAME" with the name of --source: its place says nothing elsewhere. Errors:
+/// source::ResolveGit's.
+Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes);
+
+/// Sets the option "sources": those of `recipe`, with the repositories of --source as they are named.
+void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
+/// Errors: kInvalidInput.
+Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
+
+}  // namespace ptpkg::pipeline
