@@ -1,7 +1,6 @@
 #include "build/tools.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 
 #include "build/debian_packages.h"
@@ -106,6 +105,7 @@ class Finder {
       case ProviderKind::kProgram:
         return FindProgramFor(wanted);
       case ProviderKind::kHeader:
+      case ProviderKind::kToolkit:
         return FindHeader(wanted);
       case ProviderKind::kPythonPackage:
         return FindPackage(wanted);
@@ -157,20 +157,33 @@ class Finder {
     return Ok();
   }
 
+  /// Where a header may lie. That of a toolkit lies beside its nvcc, and not elsewhere: /usr/local/include
+  /// may have another toolkit's. Debian's own toolkit has no nvcc.profile there, and its headers in the usual
+  /// folders.
+  Result<std::vector<AbsPath>> IncludeFolders(const Wanted& wanted) const {
+    const auto nvcc = wanted.Is(ProviderKind::kToolkit) ? FindProgram("nvcc", search_) : std::nullopt;
+    if (nvcc) {
+      PTPKG_TRY(const AbsPath real, env_.fs.RealPath(nvcc->str()));
+      PTPKG_TRY(const bool is_toolkit, Exists(env_.fs, real.Parent() / "nvcc.profile"));
+      if (is_toolkit) return std::vector<AbsPath>{real.Parent().Parent() / "include"};
+    }
+    return std::vector<AbsPath>{AbsPath::Literal("/usr/include"), AbsPath::Literal("/usr/local/include"),
+                                AbsPath::Literal("/usr/include/x86_64-linux-gnu"),
+                                AbsPath::Literal("/usr/include/aarch64-linux-gnu")};
+  }
+
   Result<void> FindHeader(const Wanted& wanted) {
-    static constexpr std::array<std::string_view, 4> kFolders = {"/usr/include", "/usr/local/include",
-                                                                 "/usr/include/x86_64-linux-gnu",
-                                                                 "/usr/include/aarch64-linux-gnu"};
+    PTPKG_TRY(const std::vector<AbsPath> folders, IncludeFolders(wanted));
     for (const std::string& header : Split(wanted.provider->probes, ' ')) {
       std::optional<AbsPath> found;
-      for (const std::string_view folder : kFolders) {
-        const AbsPath path = AbsPath::Literal(folder) / header;
+      for (const AbsPath& folder : folders) {
+        const AbsPath path = folder / header;
         PTPKG_TRY(const bool there, Exists(env_.fs, path));
         if (there && !found) found = path;
       }
       if (found) {
         set_.headers.push_back(*found);
-        header_packages_.emplace_back(wanted.provider->debian);
+        if (!wanted.provider->debian.empty()) header_packages_.emplace_back(wanted.provider->debian);
         continue;
       }
       // Header-only libraries such as pybind11 come as Python packages too.
@@ -238,7 +251,7 @@ class Finder {
     std::vector<std::string> names;
     for (const Wanted& wanted : wanted_) {
       if (wanted.Is(ProviderKind::kAlways) || wanted.Is(ProviderKind::kPython) ||
-          wanted.Is(ProviderKind::kProgram)) {
+          wanted.Is(ProviderKind::kProgram) || wanted.Is(ProviderKind::kToolkit)) {
         continue;
       }
       const std::vector<std::string> distributions = wanted.Distributions();

@@ -81,10 +81,10 @@ struct HostPlan {
 };
 
 /// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:
-/// programs on PATH of env.variables, headers in the usual include folders, distributions of the interpreter;
-/// then for the Debian packages of extra.ptpkg.system_packages, on machines that have dpkg. Versions are
-/// compared where a requirement names one. Writes nothing. Errors: kCancelled, kIo; a tool that is not there
-/// is no error here.
+/// programs on PATH of env.variables, headers in the usual include folders and beside nvcc, distributions of
+/// the interpreter; then for the Debian packages of extra.ptpkg.system_packages, on machines that have dpkg.
+/// Versions are compared where a requirement names one. Writes nothing. Errors: kCancelled, kIo; a tool that
+/// is not there is no error here.
 Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine

@@ -146,6 +146,24 @@ TEST_F(FindToolsTest, KnowsWhatCompilerCudaMeansWithoutAVariantThatNamesIt) {
   EXPECT_THAT(tools.tools, ElementsAre(Field(&Tool::variable, "CUDACXX")));
 }
 
+TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
+  recipe_.requirements.host = {Spec("libcublas-dev"), Spec("cuda-cudart-dev")};
+  env_.dir().WriteFile("cuda-13.0/bin/nvcc", "", 0755);
+  env_.dir().WriteFile("cuda-13.0/bin/nvcc.profile", "");
+  env_.dir().WriteFile("cuda-13.0/include/cuda_runtime.h", "");
+  ASSERT_OK(env_->fs.CreateSymlink("cuda-13.0", env_.dir() / "cuda"));
+  ASSERT_OK(env_->fs.CreateSymlink("../cuda/bin/nvcc", env_.dir() / "bin/nvcc"));
+  ASSERT_OK_AND_ASSIGN(const ToolSet partly, Find());
+  EXPECT_THAT(partly.missing,
+              ElementsAre(Field(&MissingTool::reason, HasSubstr("header 'cublas_v2.h' is not installed"))))
+      << "a toolkit that was installed in parts";
+  env_.dir().WriteFile("cuda-13.0/include/cublas_v2.h", "");
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing, IsEmpty());
+  EXPECT_THAT(tools.headers, ElementsAre(env_.dir() / "cuda-13.0/include/cublas_v2.h",
+                                         env_.dir() / "cuda-13.0/include/cuda_runtime.h"));
+}
+
 TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
   InstallPython("3.12.1", "{}");
   recipe_.variant = {{"python", "3.11.* *_cpython"}};

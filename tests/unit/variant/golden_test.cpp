@@ -96,5 +96,36 @@ TEST(Golden, RenderingOfGoodRecipes) {
   EXPECT_EQ(NamesIn(kFixtures / "golden/recipe_ok", ".json"), cases) << "an expected file without its recipe";
 }
 
+/// recipes/magma with variants.yaml and, after it, `variants`.
+Result<std::vector<recipe::Recipe>> RenderMagma(const std::string& variants) {
+  const files::path folder = kFixtures.parent_path() / "recipes/magma";
+  test::MemFs fs;
+  RenderOptions options;
+  for (const std::string& file : {std::string("variants.yaml"), variants}) {
+    const AbsPath path = AbsPath::Literal("/recipe") / file;
+    fs.AddFile(path.str(), ReadText(folder / file));
+    options.variant_files.push_back(path);
+  }
+  fs.AddFile("/recipe/recipe.yaml", ReadText(folder / "recipe.yaml"));
+  return Render(fs, AbsPath::Literal("/recipe/recipe.yaml"), options);
+}
+
+TEST(Golden, RenderingOfMagma) {
+  for (const std::string name :
+       {"variants", "variants_smoke", "variants_pytorch", "variants_native", "variants_rocm"}) {
+    SCOPED_TRACE(name);
+    const auto recipes = RenderMagma(name + ".yaml");
+    ASSERT_OK(recipes);
+    Json rendered = Json::array();
+    for (const recipe::Recipe& recipe : *recipes) {
+      Json one = RenderedToJson(recipe);
+      one["script_env"] = recipe.script.env;
+      one["device_code"] = recipe.ptpkg.device_code;
+      rendered.push_back(std::move(one));
+    }
+    CompareWithGolden(kFixtures / "golden/magma" / (name + ".json"), DumpJson(rendered));
+  }
+}
+
 }  // namespace
 }  // namespace ptpkg::variant

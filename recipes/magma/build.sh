@@ -1,0 +1,22 @@
+# Run by bash -e in the source folder. BACKEND: cuda or hip. ARCHS: GPU architectures. CLOSURE: all, or a list of closures/.
+
+# What is there already is left alone: a build that was interrupted would compile again what depends on it.
+if ! cmp -s "$RECIPE_DIR/CMakeLists.txt" CMakeLists.txt; then
+  cp "$RECIPE_DIR/CMakeLists.txt" CMakeLists.txt
+fi
+"$PYTHON" "$RECIPE_DIR/generate.py" "$BACKEND"
+
+sources=
+if [ "$CLOSURE" != all ]; then
+  "$PYTHON" "$RECIPE_DIR/closure.py" "CMake.src.$BACKEND" "$RECIPE_DIR/closures/$CLOSURE.txt" > sources.new
+  cmp -s sources.new sources.txt || cp sources.new sources.txt
+  sources=$PWD/sources.txt
+  echo "closure '$CLOSURE': $(wc -l < sources.txt) files"
+fi
+
+cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PREFIX" \
+  -DMAGMA_BACKEND="$BACKEND" -DMAGMA_ARCHS="$ARCHS" -DMAGMA_SOURCE_LIST="$sources"
+cmake --build build --parallel "$CPU_COUNT"
+cmake --install build
+
+bash -e "$RECIPE_DIR/missing_symbols.sh" "$PREFIX/lib/libmagma.a"

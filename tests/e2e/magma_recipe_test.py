@@ -1,0 +1,217 @@
+"""The scripts of recipes/magma on sources that are made here: no MAGMA, no CUDA. tests/e2e/magma_test.py builds the real one."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import harness
+
+RECIPE = harness.REPOSITORY / "recipes/magma"
+
+# What closure.py has to follow: a macro and an inline function of a header, a kernel of another file, a constant, a
+# table of functions; and what it must not: comments, texts, prototypes, dead branches, kernels of its own.
+SOURCES = {
+    "CMake.src.cuda": """\
+set( libmagma_all
+control/names.F90
+src/a.cpp
+src/b.cpp
+src/c.cpp
+src/constant.cpp
+src/dead.cpp
+src/kernel.cu
+src/launch.cu
+src/other_kernel.cu
+src/table.cpp )
+
+set( libtest_all
+testing/t.cpp )
+""",
+    "include/magma.h": """\
+#define magma_a(x) \\
+    magma_a_internal( x, __func__ )
+int magma_a_internal( int x, const char* where );
+int magma_dead( void );
+static inline int magma_helper( int x ) { return magma_b( x ); }
+static inline int magma_unused( int x ) { return magma_dead( ); }
+extern const double MAGMA_NAN;
+""",
+    "src/a.cpp": """\
+#include "magma.h"
+int magma_dead( void );  /* magma_dead() */
+extern "C" int
+magma_a_internal( int x, const char* where )
+{
+    const char* text = "magma_dead( )";
+#ifdef MAGMA_HAVE_HIP
+    return magma_dead( );
+#elif defined(MAGMA_HAVE_CUDA) || defined(SOMETHING)
+    return magma_helper( x ) + (MAGMA_NAN > 0) + launch( x );
+#else
+    return magma_dead( );
+#endif
+}
+""",
+    "src/b.cpp": "int magma_b( int x ) { return (int) functions[ x ]( x ); }\n",
+    "src/c.cpp": "extern \"C\" {\nint magma_c( int x ) { return x; }\n}\n",
+    "src/constant.cpp": "const double MAGMA_NAN\n    = 0.0;\n",
+    "src/dead.cpp": "int magma_dead( void ) { return 0; }\n",
+    "src/kernel.cu": "__global__ void shared_kernel( int x ) { }\n__global__ void common_kernel( int x ) { }\n",
+    "src/launch.cu": """\
+__global__ void common_kernel( int x ) { }
+int launch( int x ) { common_kernel<<< 1, 1 >>>( x ); shared_kernel<<< 1, 1 >>>( x ); return x; }
+""",
+    "src/other_kernel.cu": "__global__ void common_kernel( int x ) { }\n",
+    "src/table.cpp": "int (*functions[])( int ) = { magma_c };\n",
+}
+
+
+def write(root: pathlib.Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
+class Scripts(harness.Case):
+    def run_script(self, name: str, *args, exit_code: int = 0) -> str:
+        done = subprocess.run([sys.executable, RECIPE / name, *map(str, args)], cwd=self.scratch, text=True,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, check=False)
+        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        return done.stdout if exit_code == 0 else done.stderr
+
+    def closure(self, *functions: str) -> list[str]:
+        write(self.scratch, {**SOURCES, "wanted.txt": "# what is wanted\n" + "\n".join(functions) + "  # this\n"})
+        return self.run_script("closure.py", "CMake.src.cuda", "wanted.txt").split()
+
+    def test_closure(self):
+        self.assertEqual(self.closure("magma_c"), ["src/c.cpp"])
+        self.assertEqual(self.closure("magma_b"), ["src/b.cpp", "src/c.cpp", "src/table.cpp"])
+        self.assertEqual(self.closure("magma_a"), ["src/a.cpp", "src/b.cpp", "src/c.cpp", "src/constant.cpp", "src/kernel.cu",
+                                                   "src/launch.cu", "src/table.cpp"])
+
+    def test_closure_of_a_name_that_no_file_defines(self):
+        write(self.scratch, {**SOURCES, "wanted.txt": "magma_gone\n"})
+        said = self.run_script("closure.py", "CMake.src.cuda", "wanted.txt", exit_code=1)
+        self.assertEqual(said, "closure.py: no file defines 'magma_gone'\n")
+
+    def test_lists_of_functions_name_each_once(self):
+        for path in (RECIPE / "closures").glob("*.txt"):
+            names = [line for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+            self.assertEqual(len(names), len(set(names)), path)
+            self.assertTrue(all(name.startswith("magma") for name in names), path)
+
+    def test_generation(self):
+        # The generator's interface, and makefile rules of both layouts, without MAGMA's own text.
+        codegen = """\
+import argparse, os
+from datetime import datetime
+parser = argparse.ArgumentParser(); parser.add_argument("files", nargs="*"); opts = parser.parse_args()
+class SourceFile:
+    def __init__(self, name): self.name = name
+    def generate_files(self):
+        open(self.name.replace("/z", "/d"), "w").write(f"from {self.name}, {datetime.now().ctime()}, {os.getpid()}\\n")
+"""
+        makefile = ("CMake.src.cuda:\n\t@test '$(codegen)' != ''\n\t@echo 'set( libmagma_all a )' > $@\n"
+                    "\t@printf 'libmagma_templates := \\\\\\n\\tsrc/zone.cpp \\\\\\n\\tsrc/ztwo.cpp\\n\\n"
+                    "header_templates := \\\\\\n\\tsrc/zhead.h\\n\\n' > {made}\n")
+        for made in ("Makefile.gen.cuda", "Makefile.gen"):
+            with self.subTest(made):
+                write(self.scratch, {"tools/codegen.py": codegen, "Makefile": makefile.replace("{made}", made),
+                                     "src/zone.cpp": "", "src/ztwo.cpp": "", "src/zhead.h": ""})
+                self.assertEqual(self.run_script("generate.py", "cuda"), "generated the precisions of 3 files\n")
+                texts = [(self.scratch / f"src/{name}").read_text() for name in ("done.cpp", "dtwo.cpp", "dhead.h")]
+                self.assertEqual({text.split(",")[1] for text in texts}, {" Thu Jan  1 00:00:00 1970"})
+                self.assertEqual(len({text.split(",")[2] for text in texts}), 1, "one process")
+                self.assertEqual(self.run_script("generate.py", "cuda"), "the precisions are there\n")
+                write(self.scratch, {"ptpkg-generating": ""})
+                self.assertEqual(self.run_script("generate.py", "cuda"), "generated the precisions of 3 files\n",
+                                 "where a run was killed")
+                for name in ("CMake.src.cuda", made):
+                    (self.scratch / name).unlink()
+
+    def test_generation_without_a_generator(self):
+        said = self.run_script("generate.py", "cuda", exit_code=1)
+        self.assertEqual(said, "generate.py: neither CMake.src.cuda nor tools/codegen.py is here: is this MAGMA?\n")
+
+    def test_architectures(self):
+        cmake = harness.tool("cmake")
+        # The function alone: it is called before any compiler is looked for.
+        text = (RECIPE / "CMakeLists.txt").read_text(encoding="utf-8")
+        script = self.scratch / "archs.cmake"
+        script.write_text(text[text.index("function("):text.index("endfunction()")] + "endfunction()\n"
+                          "magma_cuda_architectures(found)\nmessage(\"${found}\")\n", encoding="utf-8")
+
+        def architectures(words: str) -> str:
+            done = subprocess.run([cmake, f"-DMAGMA_ARCHS={words}", "-P", script], capture_output=True, text=True, check=False)
+            return " ".join(done.stderr.split())
+
+        self.assertEqual(architectures("8.0;9.0a+PTX"), "80-real;90a")
+        self.assertEqual(architectures("8.0, 10.0f 12.0+PTX"), "80-real;100f-real;120")
+        self.assertEqual(architectures("sm_90 compute_90 86 87-real 89-virtual"), "90-real;90-virtual;86;87-real;89-virtual")
+        self.assertEqual(architectures("native"), "native")
+        self.assertIn("'Hopper' of MAGMA_ARCHS '8.0 Hopper' is no GPU architecture: write 8.0, 9.0a, 9.0+PTX or native",
+                      architectures("8.0 Hopper"))
+        self.assertIn("MAGMA_ARCHS is empty", architectures(""))
+
+    def test_a_library_that_lacks_a_symbol(self):
+        harness.tool("g++")
+        harness.tool("ar")
+        write(self.scratch, {"a.cpp": "int magma_b( int ); extern \"C\" int dpotrf_( int );\n"
+                                      "int magma_a( int x ) { return magma_b( x ) + dpotrf_( x ); }\n",
+                             "b.cpp": "extern int magma_table[]; int magma_b( int x ) { return magma_table[ x ]; }\n",
+                             "c.cpp": "int magma_table[] = { 1 };\n"})
+
+        def missing(*members: str) -> str:
+            (self.scratch / "lib.a").unlink(missing_ok=True)
+            for name in members:
+                subprocess.run(["g++", "-c", f"{name}.cpp"], cwd=self.scratch, check=True)
+            subprocess.run(["ar", "rcs", "lib.a", *(f"{name}.o" for name in members)], cwd=self.scratch, check=True)
+            done = subprocess.run(["bash", "-e", RECIPE / "missing_symbols.sh", "lib.a"], cwd=self.scratch, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 1 if done.stderr else 0)
+            return done.stderr
+
+        self.assertEqual(missing("a", "b", "c"), "")
+        self.assertEqual(missing("a", "c"), "lib.a lacks what its own files use: _Z7magma_bi\n")
+        self.assertEqual(missing("a", "b"), "lib.a lacks what its own files use: magma_table\n")
+
+    def test_patches_are_all_used(self):
+        rendered = (RECIPE / "recipe.yaml").read_text(encoding="utf-8")
+        for path in (harness.REPOSITORY / "patches/magma").rglob("*.patch"):
+            self.assertIn(str(path.relative_to(harness.REPOSITORY)), rendered)
+            self.assertIn("\nWhy: ", path.read_text(encoding="utf-8"))
+
+    def test_all_variants_render(self):
+        names = [one["file_stem"] for one in self.ptpkg_json("render", RECIPE)]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertIn("magma-cuda130-2.9.0-1", names)
+        digests = {json.dumps(one["sources"]) for one in self.ptpkg_json("render", RECIPE)}
+        self.assertEqual(len(digests), 3, "one archive for each version")
+
+    def test_doctor(self):
+        """Three versions on a machine with CUDA 13.0, which is made here."""
+        for name in ("g++", "cmake", "ninja", "make", "perl"):
+            harness.tool(name)
+        toolkit = self.scratch / "cuda"
+        write(toolkit, {"bin/nvcc": "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n",
+                        "bin/nvcc.profile": "", "include/cuda.h": "#define CUDA_VERSION 13000\n",
+                        **{f"include/{name}.h": "" for name in ("cuda_runtime", "cublas_v2", "cusparse")}})
+        (toolkit / "bin/nvcc").chmod(0o755)
+        path = f"{toolkit}/bin:{os.environ['PATH']}"
+        command = ("doctor", RECIPE, "--env", "system", "--select")
+        said = self.ptpkg(*command, "cuda_compiler_version=13.0", PATH=path).stdout
+        for version in ("2.6.1", "2.9.0", "2.10.0"):
+            self.assertIn(f"magma-cuda130-{version}-1: g++ ", said)
+        self.assertIn("CUDA 13.0.88", said)
+        self.assertNotIn("error:", said)
+        said = self.ptpkg(*command, "cuda_compiler_version=12.8", exit_code=1, PATH=path).stdout
+        self.assertIn("'cuda_linux-64 12.8.*'", said)
+        (toolkit / "include/cublas_v2.h").unlink()
+        said = self.ptpkg(*command, "cuda_compiler_version=13.0", exit_code=1, PATH=path).stdout
+        self.assertIn("'libcublas-dev' (header 'cublas_v2.h' is not installed)", said)
+
+
+if __name__ == "__main__":
+    harness.main()
