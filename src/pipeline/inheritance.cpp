@@ -103,6 +103,7 @@ Result<graph::NodeResult> MakeStaging(Env& env, const graph::NodeRun& run, const
                   {"files", PathTexts(made.archives.files)},
                   {"prefix", input.layout.PrefixPlaceholder()},
                   {"forbidden", forbidden}};
+  result.counts = made.counts;
   return result;
 }
 
