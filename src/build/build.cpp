@@ -36,15 +36,19 @@ class Builder {
     std::merge(selected.begin(), selected.end(), wheel_only.begin(), wheel_only.end(),
                std::back_inserter(kept));
     PTPKG_CHECK(RemoveAllBut(env_, input_.layout.prefix, kept));
+    PTPKG_CHECK(RefuseTraces(kept));
     PTPKG_TRY(StagedBuild staged, Stage());
     staged.wheel_only = std::move(wheel_only);
+    staged.counts = counts_;
     return staged;
   }
 
   Result<StagingBuild> RunStaging() {
     PTPKG_TRY(std::vector<RelPath> added, Make());
+    PTPKG_CHECK(RefuseTraces(added));
     return StagingBuild{.files = std::move(added),
-                        .forbidden_paths = {input_.layout.home.str(), input_.layout.temp.str()}};
+                        .forbidden_paths = {input_.layout.home.str(), input_.layout.temp.str()},
+                        .counts = counts_};
   }
 
  private:
@@ -112,7 +116,8 @@ class Builder {
                        .prefix = input_.layout.PrefixPlaceholder(),
                        .python_version = used ? used->MinorVersion() : std::string(),
                        .forbidden_paths = ForbiddenPaths(),
-                       .wheel_only = {}};
+                       .wheel_only = {},
+                       .counts = {}};
   }
 
   [[nodiscard]] std::vector<std::string> ForbiddenPaths() const {
@@ -161,19 +166,42 @@ class Builder {
     if (!jobs.warning.empty()) env_.reporter.Warn(fmt::format("'{}': {}", input_.subject, jobs.warning));
     Env env = env_;
     env.jobs = jobs.jobs;
+    std::map<std::string, std::string> variables = ScriptEnvironment(env, environment);
+    PTPKG_TRY(const CompilerCache cache, LayCache(variables));
+    for (const auto& [name, value] : cache.variables) variables[name] = value;
+    const std::string preamble = host.preamble().empty() ? "" : host.preamble() + cache.preamble;
     // A copy below the root: an edit of the recipe during the build has no part in it.
-    return RunBuildScript(env, {.stage = "build",
-                                .subject = input_.subject,
-                                .title = "",
-                                .interpreter = recipe_.script.interpreter,
-                                .text = (shell ? host.preamble() : std::string()) + text,
-                                .file = input_.layout.root / "script/build_script",
-                                .cwd = input_.source_root,
-                                .log_file = input_.log_file,
-                                .variables = ScriptEnvironment(env, environment),
-                                .how = jobs.told,
-                                .bytes_per_job = per_job,
-                                .free_bytes = jobs.free_bytes});
+    PTPKG_CHECK(RunBuildScript(env, {.stage = "build",
+                                     .subject = input_.subject,
+                                     .title = "",
+                                     .interpreter = recipe_.script.interpreter,
+                                     .text = (shell ? preamble : std::string()) + text,
+                                     .file = input_.layout.root / "script/build_script",
+                                     .cwd = input_.source_root,
+                                     .log_file = input_.log_file,
+                                     .variables = std::move(variables),
+                                     .how = jobs.told,
+                                     .bytes_per_job = per_job,
+                                     .free_bytes = jobs.free_bytes}));
+    if (!input_.compiler_cache) return Ok();
+    PTPKG_TRY(counts_, CompilerCacheCounts(env_, input_.layout));
+    return Ok();
+  }
+
+  /// What a build inherits may have been configured with these programs, and goes on to call them.
+  [[nodiscard]] bool HasCacheProgram() const { return input_.compiler_cache || input_.inherited; }
+
+  Result<CompilerCache> LayCache(const std::map<std::string, std::string>& variables) {
+    if (!HasCacheProgram()) return CompilerCache();
+    return LayCompilerCache(env_, {.program = input_.compiler_cache,
+                                   .recipe = recipe_,
+                                   .layout = input_.layout,
+                                   .variables = variables});
+  }
+
+  Result<void> RefuseTraces(const std::vector<RelPath>& files) {
+    if (!HasCacheProgram()) return Ok();
+    return RefuseTracesOfCompilerCache(env_, input_.layout, input_.layout.prefix, files);
   }
 
   Result<void> CheckEmpty(std::size_t added) {
@@ -203,6 +231,7 @@ class Builder {
   std::optional<HostPlan> plan_;
   std::optional<HostPrefix> host_;
   bool has_script_ = false;
+  std::map<std::string, std::uint64_t> counts_;
 };
 
 }  // namespace

@@ -3,11 +3,13 @@
 // Sources: conda-build's and rattler-build's build environment and post-processing
 // (docs/formats/build-environment.md).
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "build/compiler_cache.h"
 #include "build/host.h"
 #include "build/recipe_folder.h"
 #include "build/staging.h"
@@ -35,6 +37,7 @@ struct BuildInput {
       {};                            ///< As it was hashed; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
   std::optional<StagingArchives> inherited = {};  ///< Of the staging output that the recipe goes on from.
+  std::optional<AbsPath> compiler_cache = {};     ///< ccache, to be put before C and C++ compilers.
 };
 
 struct StagedBuild {
@@ -51,12 +54,14 @@ struct StagedBuild {
   /// Those of `tree` that only a wheel takes, sorted: of an output that inherits, what build.files leaves
   /// out, because another conda package holds it. pip installs no such package.
   std::vector<RelPath> wheel_only;
+  std::map<std::string, std::uint64_t> counts = {};  ///< CompilerCacheCounts, if the input names a cache.
 };
 
 /// What a staging output made.
 struct StagingBuild {
   std::vector<RelPath> files;                ///< What it added to the prefix, for SaveStaging.
   std::vector<std::string> forbidden_paths;  ///< As above; those that have no name of the same length.
+  std::map<std::string, std::uint64_t> counts = {};  ///< As above.
 };
 
 /// `input.layout` but for the sources holds nothing yet. Makes the host prefix, runs the build script in the
@@ -66,8 +71,8 @@ struct StagingBuild {
 /// machine provide, with the command that installs them), kInvalidInput (an interpreter of another version
 /// than the variant's), kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput
 /// when the script added nothing to the prefix, unless the recipe allows it or has neither script nor source.
-/// The log stays in every case.
-/// What the recipe inherits lies in the prefix when the script starts, and counts as added by it, but for
+/// The log stays in every case. With a compiler cache, kInvalidInput also when a file of the result tells of
+/// it. What the recipe inherits lies in the prefix when the script starts, and counts as added by it, but for
 /// files that a host package has too.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 

@@ -97,6 +97,12 @@ std::string WheelVersion(const WheelPlan& plan, const std::string& requirement) 
 
 }  // namespace
 
+Result<std::string> ProgramKey(Env& env, const AbsPath& program) {
+  KeyHasher hasher;
+  PTPKG_CHECK(AddProgram(env, program.Name(), program, hasher));
+  return hasher.Finish().Hex();
+}
+
 Result<std::string> ToolOrigins(Env& env, const HostPlan& plan) {
   std::vector<std::string> parts;
   if (plan.host_env == HostEnv::kConda) {

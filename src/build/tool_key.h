@@ -15,6 +15,10 @@ namespace ptpkg::build {
 /// same packages have the same key. Errors: kIo, kCommandFailed (the client), kCancelled.
 Result<std::string> ToolKey(Env& env, const HostPlan& plan);
 
+/// Content key of one program: its name, what `--version` says and the digest of its file. Errors: as
+/// ToolKey.
+Result<std::string> ProgramKey(Env& env, const AbsPath& program);
+
 /// Where the tools come from, for people: "cmake 3.25.1 from system, cuda-nvcc 13.0.88 from wheels"; "" where
 /// nothing was chosen. Errors: ToolKey's.
 Result<std::string> ToolOrigins(Env& env, const HostPlan& plan);

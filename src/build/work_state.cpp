@@ -17,7 +17,7 @@ namespace ptpkg::build {
 namespace {
 
 // Raised when a folder is to be read in another way.
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::array<std::pair<WorkPhase, std::string_view>, 4> kPhases = {
     {{WorkPhase::kStarted, "started"},
      {WorkPhase::kPrepared, "sources prepared"},
@@ -43,6 +43,7 @@ Result<WorkState> Decode(const Json& json, const AbsPath& file) {
   PTPKG_TRY(state.recipe, JsonString(json, "recipe", file.str()));
   PTPKG_TRY(state.place, JsonString(json, "place", file.str()));
   PTPKG_TRY(state.boot_id, JsonString(json, "boot_id", file.str()));
+  PTPKG_TRY(state.inputs, JsonString(json, "inputs", file.str()));
   PTPKG_TRY(state.prepared_ns, JsonInteger(json, "prepared_ns", file.str()));
   return state;
 }
@@ -80,6 +81,7 @@ Result<void> WriteWorkState(Fs& fs, const AbsPath& work, const WorkState& state)
                              {"recipe", state.recipe},
                              {"place", state.place},
                              {"boot_id", state.boot_id},
+                             {"inputs", state.inputs},
                              {"prepared_ns", state.prepared_ns}}));
 }
 

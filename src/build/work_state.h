@@ -28,6 +28,7 @@ struct WorkState {
   std::string recipe = {};       ///< Its folder. Another project may build something of the same name.
   std::string place = {};        ///< The folder itself: what is built in it holds its path.
   std::string boot_id = {};      ///< Of the machine's run when the phase began; "" = unknown.
+  std::string inputs = {};       ///< Of the node, but for those that only matter after the script: 16 digits.
   std::int64_t prepared_ns = 0;  ///< Unix time at which the sources were whole; 0 before kPrepared.
 
   bool operator==(const WorkState&) const = default;

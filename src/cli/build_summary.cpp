@@ -32,6 +32,23 @@ std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
   return fmt::format("{}, {:.0f}% of {} unpacked", HumanBytes(packed), percent, HumanBytes(unpacked));
 }
 
+/// "; ccache: 88 of 90 found", or nothing when no build was asked to use it.
+std::string CacheUse(const std::vector<StageTime>& stages) {
+  std::uint64_t hits = 0;
+  std::uint64_t all = 0;
+  bool used = false;
+  for (const StageTime& stage : stages) {
+    for (const auto& [name, count] : stage.counts) {
+      if (name != "ccache_hits" && name != "ccache_misses") continue;
+      used = true;
+      all += count;
+      if (name == "ccache_hits") hits += count;
+    }
+  }
+  if (!used) return "";
+  return all == 0 ? "; ccache: nothing to compile" : fmt::format("; ccache: {} of {} found", hits, all);
+}
+
 }  // namespace
 
 std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts) {
@@ -59,7 +76,7 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
   line += idle && !summary.artifacts.empty() ? "; everything was already there"
                                              : "; " + CountFindings(summary.reports);
-  return line + "; " + FormatSeconds(facts.seconds);
+  return line + CacheUse(stages) + "; " + FormatSeconds(facts.seconds);
 }
 
 }  // namespace ptpkg::cli

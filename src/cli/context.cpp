@@ -33,6 +33,11 @@ std::string Variable(const std::map<std::string, std::string>& variables, const 
   return found == variables.end() ? "" : found->second;
 }
 
+bool IsSwitchedOn(const std::map<std::string, std::string>& variables, const std::string& name) {
+  const std::string value = Variable(variables, name);
+  return !value.empty() && value != "0" && value != "false";
+}
+
 Result<std::int64_t> ParseEpoch(const std::string& text) {
   constexpr std::int64_t kZipEpoch = 315532800;  // 1980-01-01, the first day a zip can tell
   if (text.empty()) return kZipEpoch;
@@ -89,8 +94,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   context->http_ = MakeCurlHttp();
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
-  const std::string ci = Variable(variables, "CI");
-  const std::string offline = Variable(variables, "PTPKG_OFFLINE");
+  const bool offline = IsSwitchedOn(variables, "PTPKG_OFFLINE");
   const bool no_color = !Variable(variables, "NO_COLOR").empty();
   context->reporter_ =
       MakeReporter(*context->clock_, StderrSink(),
@@ -99,7 +103,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                     .verbose = flags.verbose,
                     .color = flags.color == "always" ||
                              (flags.color == "auto" && StderrSink().Width().has_value() && !no_color),
-                    .in_ci = !ci.empty() && ci != "0" && ci != "false",
+                    .in_ci = IsSwitchedOn(variables, "CI"),
                     .cwd = cwd.str()});
   context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
@@ -119,9 +123,11 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                             .cache_dir = cache,
                             .cwd = cwd,
                             .variables = std::move(variables),
-                            .offline = !offline.empty() && offline != "0" && offline != "false"});
+                            .offline = offline});
   return context;
 }
+
+bool Context::IsSet(const std::string& name) const { return IsSwitchedOn(env_->variables, name); }
 
 Result<AbsPath> Context::Path(const std::string& text) const {
   auto path = AbsPath::Resolve(env_->cwd, text);

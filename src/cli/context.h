@@ -35,6 +35,8 @@ class Context {
 
   [[nodiscard]] Env& env() { return *env_; }
   [[nodiscard]] bool json() const { return flags_.json; }
+  /// Whether a variable of the environment is set to anything but "", "0" and "false".
+  [[nodiscard]] bool IsSet(const std::string& name) const;
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;
 

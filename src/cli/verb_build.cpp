@@ -32,6 +32,7 @@ struct BuildFlags {
   bool keep_work = false;
   bool force = false;
   bool fresh = false;
+  bool ccache = false;
   bool dry_run = false;
   bool plan = false;
   bool no_preflight = false;
@@ -60,6 +61,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.fresh = flags.fresh;
+  request.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
@@ -168,9 +170,9 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 10> kOfRecipes = {
-    "--variants",  "--select", "--source", "--env",     "--python-exe",
-    "--conda-exe", "--test",   "--fresh",  "--offline", "--no-preflight"};
+constexpr std::array<std::string_view, 11> kOfRecipes = {
+    "--variants", "--select", "--source",  "--env",          "--python-exe", "--conda-exe",
+    "--test",     "--fresh",  "--offline", "--no-preflight", "--ccache"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -234,6 +236,9 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
       {.names = "--fresh",
        .help = "Build from the beginning, also where an interrupted run could be gone on with",
        .target = &flags.fresh},
+      {.names = "--ccache",
+       .help = "Keep C and C++ objects in the cache, and take them from there (default: PTPKG_CCACHE)",
+       .target = &flags.ccache},
       {.names = "--no-preflight",
        .help = "Start builds without looking for what 'ptpkg doctor' knows to break them",
        .target = &flags.no_preflight},

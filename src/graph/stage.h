@@ -21,6 +21,8 @@ struct NodeResult {
   Json value = Json::object();
   StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
   std::string key = {};   ///< Of the node.
+  /// What to tell of this run, {"ccache_hits": 88}: not kept with the result.
+  std::map<std::string, std::uint64_t> counts = {};
   std::string idle = {};  ///< Why a node that was started had nothing to do, "no package changed"; else "".
 };
 

@@ -5,11 +5,13 @@
 namespace ptpkg {
 
 Json StageTimeToJson(const StageTime& time) {
-  return {{"stage", time.stage},
-          {"subject", time.subject},
-          {"ran", time.ran},
-          {"reason", time.reason},
-          {"seconds", time.seconds}};
+  Json json = {{"stage", time.stage},
+               {"subject", time.subject},
+               {"ran", time.ran},
+               {"reason", time.reason},
+               {"seconds", time.seconds}};
+  if (!time.counts.empty()) json["counts"] = time.counts;
+  return json;
 }
 
 }  // namespace ptpkg

@@ -1,6 +1,8 @@
 #pragma once
 // When and why a stage ran, or why it did not. Layer: model.
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "support/json_fwd.h"
@@ -13,6 +15,8 @@ struct StageTime {
   bool ran = false;
   std::string reason = {};  ///< Why it ran, or why not.
   double seconds = 0;
+  std::map<std::string, std::uint64_t> counts =
+      {};  ///< What it counted: {"ccache_hits": 88, "ccache_misses": 2}.
 };
 
 Json StageTimeToJson(const StageTime& time);

@@ -331,6 +331,7 @@ class BuildPlanner {
     if (!recipe.ptpkg.device_code.empty())
       node.options.emplace("device-code", Join(recipe.ptpkg.device_code, "\n"));
     if (!request_.preflight) node.options.emplace("no-preflight", "");
+    if (request_.ccache) node.options.emplace("ccache", "");
     if (request_.fresh) node.options.emplace("fresh", "");
     if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
     return Add(std::move(node));
@@ -482,6 +483,7 @@ Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& req
 }  // namespace
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
+  if (request.ccache) PTPKG_CHECK(build::FindCompilerCache(env));
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
                                                                .select = request.select}));

@@ -30,6 +30,7 @@ struct BuildRequest {
   build::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;             ///< Replace artifacts that ptpkg did not make.
   bool keep_work = false;         ///< Leave the work folder of each node that has one, and say where it is.
+  bool ccache = false;            ///< ccache before the C and C++ compilers.
   bool fresh = false;             ///< Builds start anew, though an interrupted run has left something.
   bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
   bool dry_run = false;   ///< Report which stages would run; write nothing.

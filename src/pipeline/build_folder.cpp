@@ -39,6 +39,19 @@ std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
 
+/// The same for all builds of one recipe and variant: ccache finds an object where it was compiled at the
+/// same path.
+std::string LastingNameOf(const graph::Node& node) {
+  KeyHasher hasher;
+  hasher.Add("stage", node.stage).Add("folder", "lasting");
+  const auto recipe = node.inputs.find("recipe");
+  for (const char* field : {"name", "variant", "staging"}) {
+    const bool there = recipe != node.inputs.end() && recipe->contains(field);
+    hasher.Add(field, there ? (*recipe)[field].dump() : "");
+  }
+  return hasher.Finish().Hex().substr(0, kNameLength);
+}
+
 AbsPath WorkRoot(const Env& env) { return env.cache_dir / "work"; }
 
 /// Names in <cache>/work that are those of build folders.
@@ -81,27 +94,62 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
   }
 }
 
+/// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. Waits
+/// as WaitForLease for a build of the same inputs.
+Result<std::optional<Lease>> LeaseUnlessOther(Env& env, const AbsPath& folder, const build::WorkState& own) {
+  for (int turn = 0; turn < kTurnsBeforeTold; ++turn) {
+    PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
+    PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
+    if (lease) return lease;
+    PTPKG_CHECK(env.cancel.Check());
+    env.clock.SleepFor(kTurn);  // who has just taken it has not said yet what for
+  }
+  const auto state = build::ReadWorkState(env.fs, folder);
+  if (state && state->inputs != own.inputs) return std::optional<Lease>();
+  PTPKG_TRY(Lease lease, WaitForLease(env, folder, own.subject));
+  return std::optional(std::move(lease));
+}
+
 }  // namespace
 
-BuildFolder::BuildFolder(Env& env, const graph::Node& node, std::string key, const AbsPath& root)
+BuildFolder::BuildFolder(Env& env, const graph::Node& node, build::WorkState state, const AbsPath& root)
     : env_(env),
       subject_(node.subject),
       keep_(node.options.contains("keep-work")),
       never_resumed_(node.options.contains("fresh") && !node.options.at("fresh").empty()),
-      state_{.key = std::move(key), .subject = node.subject, .place = root.str()},
+      state_(std::move(state)),
       root_(root),
       path_(root / "d") {
   const auto recipe = node.places.find("recipe");
   if (recipe != node.places.end()) state_.recipe = recipe->second.str();
+  state_.place = root.str();
 }
 
 Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::Node& node,
                                                         const graph::NodeKey& key) {
-  const AbsPath root = WorkRoot(env) / FolderNameOf(node, key);
+  build::WorkState state{.key = key.key, .subject = node.subject, .inputs = FolderNameOf(node, key)};
+  AbsPath root = WorkRoot(env) / state.inputs;
+  std::optional<Lease> lease;
+  if (node.options.contains("ccache")) {
+    const AbsPath lasting = WorkRoot(env) / LastingNameOf(node);
+    PTPKG_TRY(std::optional<Lease> taken, LeaseUnlessOther(env, lasting, state));
+    if (taken) {
+      lease.emplace(*std::move(taken));
+      root = lasting;
+    } else {
+      env.reporter.Note(
+          fmt::format("another build of this name runs; '{}' is built in a folder of its own, for which "
+                      "ccache has no objects",
+                      node.subject));
+    }
+  }
+  if (!lease) {
+    PTPKG_TRY(Lease taken, WaitForLease(env, root, node.subject));
+    lease.emplace(std::move(taken));
+  }
   // Not make_unique: the constructor is private.
-  std::unique_ptr<BuildFolder> folder(new BuildFolder(env, node, key.key, root));
-  PTPKG_TRY(Lease lease, WaitForLease(env, root, node.subject));
-  folder->lease_.emplace(std::move(lease));
+  std::unique_ptr<BuildFolder> folder(new BuildFolder(env, node, std::move(state), root));
+  folder->lease_.emplace(*std::move(lease));
   PTPKG_CHECK(folder->Open(node.options.contains("fresh")));
   const Result<void> swept = folder->RemoveSuperseded();
   if (!swept) {
@@ -122,6 +170,11 @@ Result<void> BuildFolder::Open(bool fresh) {
     return Ok();
   }
   PTPKG_CHECK(ReadLeft());
+  if (left_.phase != WorkPhase::kStarted && left_.inputs != state_.inputs) {
+    env_.reporter.Note(fmt::format(
+        "what an interrupted build of '{}' left is removed: its inputs have changed since", left_.subject));
+    left_ = {};
+  }
   if (fresh && left_.phase != WorkPhase::kStarted) {
     env_.reporter.Note(
         fmt::format("'{}' starts anew; what an interrupted run left of it is removed", subject_));
@@ -154,6 +207,8 @@ Result<void> BuildFolder::RemoveSuperseded() {
     const AbsPath folder = WorkRoot(env_) / name;
     if (folder == root_) continue;
     const auto other = build::ReadWorkState(env_.fs, folder);
+    // The same build with or without --ccache: its command can still go on there.
+    if (other && other->inputs == state_.inputs) continue;
     if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
     PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));
     if (!removed) continue;

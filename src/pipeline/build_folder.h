@@ -22,7 +22,9 @@ class BuildFolder final : public graph::Claim {
   /// matter after the script (build.files, entry points, licence files): mending one of these compiles
   /// nothing again. Waits, with a note, while another process holds it. With the option "fresh" of the node,
   /// what an earlier run left goes first; a value that is not empty says that the next run will not go on in
-  /// it either. Folders of the same subject and recipe that have become useless (other inputs, held by
+  /// it either. With the option "ccache" the folder is that of the recipe's name and variant, whatever the
+  /// other inputs; while a build of other inputs holds that one, a note says so and the folder is as above.
+  /// Folders of the same subject and recipe that have become useless (other inputs, held by
   /// nobody) are removed, with a note. On a file system without locks, where nobody could tell whether
   /// another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
   static Result<std::unique_ptr<graph::Claim>> Take(Env& env, const graph::Node& node,
@@ -49,7 +51,7 @@ class BuildFolder final : public graph::Claim {
   void Kept() override;
 
  private:
-  BuildFolder(Env& env, const graph::Node& node, std::string key, const AbsPath& root);
+  BuildFolder(Env& env, const graph::Node& node, build::WorkState state, const AbsPath& root);
   Result<void> Open(bool fresh);
   Result<void> ReadLeft();
   Result<void> RemoveSuperseded();

@@ -43,6 +43,10 @@ class BuildRun {
     PTPKG_CHECK(CompareHost(env_, run_, host));
     const std::uint64_t memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0);
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
+    if (run_.Has("ccache")) {
+      PTPKG_TRY(build::OpenCompilerCache cache, build::OpenTheCompilerCache(env_));
+      cache_.emplace(std::move(cache));
+    }
 
     auto made = MakeOrStartAnew(native.recipe, sources,
                                 {.recipe = native.recipe,
@@ -54,7 +58,8 @@ class BuildRun {
                                  .wheels = request.given,
                                  .mentioned = native.mentioned,
                                  .recipe_folder = folder,
-                                 .memory_per_job = memory_per_job});
+                                 .memory_per_job = memory_per_job,
+                                 .compiler_cache = cache_ ? std::optional(cache_->program) : std::nullopt});
     if (!made) work_.Failed();
     return made;
   }
@@ -161,6 +166,7 @@ class BuildRun {
     forbidden.insert(forbidden.end(), inheritance.forbidden.begin(), inheritance.forbidden.end());
     result.value = {
         {"prefix", staged.prefix}, {"python_version", staged.python_version}, {"forbidden", forbidden}};
+    result.counts = staged.counts;
     if (!staged.wheel_only.empty()) result.value["wheel only"] = PathTexts(staged.wheel_only);
     return result;
   }
@@ -243,6 +249,7 @@ class BuildRun {
   Env& env_;
   const NodeRun& run_;
   BuildFolder& work_;
+  std::optional<build::OpenCompilerCache> cache_;
 };
 
 }  // namespace

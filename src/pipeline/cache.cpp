@@ -56,6 +56,8 @@ class CacheLister {
     PTPKG_CHECK(AddDownloads());
     PTPKG_CHECK(AddAnswers());
     PTPKG_CHECK(AddMirrors());
+    PTPKG_TRY(const bool objects, Exists(env_.fs, root_ / "ccache"));
+    if (objects) PTPKG_CHECK(AddFolder(CacheItem{.kind = CacheKind::kCcache, .path = root_ / "ccache"}));
     for (const char* name : {"kept", "work"}) PTPKG_CHECK(AddKept(root_ / name));
     for (const AbsPath& parent : scratch_parents_) PTPKG_CHECK(AddScratch(parent));
     PTPKG_CHECK(AddOthers());
@@ -178,7 +180,8 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"downloads", "git", "kept", "stages", "wheels", "work"};
+    static const std::set<std::string> kOurs = {"ccache", "downloads", "git", "kept",
+                                                "stages", "wheels",    "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);
@@ -192,7 +195,8 @@ class CacheLister {
   /// Adds `item` with its size and time, unless it is gone.
   Result<void> Measure(CacheItem item) {
     PTPKG_CHECK(env_.cancel.Check());
-    const bool leased = item.kind == CacheKind::kResult || IsSource(item.kind);
+    const bool leased =
+        item.kind == CacheKind::kResult || item.kind == CacheKind::kCcache || IsSource(item.kind);
     const bool work = item.kind == CacheKind::kWork;
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
@@ -298,6 +302,8 @@ std::string_view CacheKindName(CacheKind kind) {
       return "git";
     case CacheKind::kKept:
       return "kept";
+    case CacheKind::kCcache:
+      return "ccache";
     case CacheKind::kScratch:
       return "scratch";
     case CacheKind::kOther:

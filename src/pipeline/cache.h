@@ -10,6 +10,7 @@
 //   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
 //   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
 //                                   work/ under another name
+//   ccache/                         objects that --ccache keeps (build/compiler_cache.h), one entry
 //   anywhere: scratch               folders and files of running and of killed runs (support/scratch.h)
 
 #include <chrono>
@@ -30,6 +31,7 @@ enum class CacheKind : std::uint8_t {
   kPartial,  ///< A download that is not whole: the next run goes on with it.
   kGit,
   kKept,
+  kCcache,
   kScratch,
   kOther,  ///< Not ptpkg's, or records: listed, and never removed.
 };

@@ -103,6 +103,7 @@ Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const
                   {"files", PathTexts(archives.files)},
                   {"prefix", layout.PrefixPlaceholder()},
                   {"forbidden", forbidden}};
+  result.counts = made.counts;
   return result;
 }
 

@@ -61,7 +61,8 @@ StageTime TimeOf(const graph::Node& node, const NodeOutcome& outcome) {
           .subject = node.subject,
           .ran = ran,
           .reason = ReasonOf(outcome),
-          .seconds = outcome.seconds};
+          .seconds = outcome.seconds,
+          .counts = outcome.result.counts};
 }
 
 /// Adds what the node's result says to people. A publication says what was made.

@@ -29,6 +29,7 @@ class WorkStateTest : public ::testing::Test {
                    .recipe = "/r",
                    .place = "/w",
                    .boot_id = "b",
+                   .inputs = "0123456789abcdef",
                    .prepared_ns = 17};
 };
 
@@ -43,7 +44,7 @@ TEST_F(WorkStateTest, ComesBackInEveryPhase) {
 
 TEST_F(WorkStateTest, WhatIsMissingDamagedOrOfAnotherVersionIsTold) {
   EXPECT_THAT(ReadWorkState(fs_, work_), FailsWith(ErrorCode::kNotFound, HasSubstr("state.json")));
-  for (const char* text : {"", "{", "[]", "{}", "{\"format\": 1}"}) {
+  for (const char* text : {"", "{", "[]", "{}", "{\"format\": 2}"}) {
     fs_.AddFile("/w/state.json", text);
     EXPECT_THAT(ReadWorkState(fs_, work_), FailsWith(ErrorCode::kCorrupt, HasSubstr("is damaged"))) << text;
   }
@@ -57,7 +58,7 @@ TEST_F(WorkStateTest, WhatIsMissingDamagedOrOfAnotherVersionIsTold) {
   Replace("\"ptpkg\": \"", "\"ptpkg\": \"9");
   EXPECT_THAT(ReadWorkState(fs_, work_), FailsWith(ErrorCode::kUnsupported, HasSubstr("by ptpkg 9")));
   ASSERT_OK(WriteWorkState(fs_, work_, state_));
-  Replace("\"format\": 1", "\"format\": 2");
+  Replace("\"format\": 2", "\"format\": 3");
   EXPECT_THAT(ReadWorkState(fs_, work_), FailsWith(ErrorCode::kUnsupported, HasSubstr("state.json")));
 }
 

@@ -30,6 +30,21 @@ TEST(SummaryLine, SaysSizesRatioFolderFindingsAndTime) {
             "1 artifact in '/x/dist': 1.0 MB; everything was already there; 1.0 s");
 }
 
+TEST(SummaryLine, SaysHowManyObjectsTheCompilerCacheHad) {
+  pipeline::BuildSummary summary;
+  summary.artifacts = {{.path = "a", .size_bytes = 1}};
+  summary.stages = {
+      {.stage = "build", .subject = "a", .ran = true, .counts = {{"ccache_hits", 8}, {"ccache_misses", 2}}},
+      {.stage = "build", .subject = "b", .ran = true, .counts = {{"ccache_hits", 80}, {"ccache_misses", 0}}},
+      {.stage = "conda", .subject = "a", .ran = true}};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x", .seconds = 1}),
+            "1 artifact in '/x': 1 B; no findings; ccache: 88 of 90 found; 1.0 s");
+  summary.stages = {
+      {.stage = "build", .subject = "a", .ran = true, .counts = {{"ccache_hits", 0}, {"ccache_misses", 0}}}};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x", .seconds = 1}),
+            "1 artifact in '/x': 1 B; no findings; ccache: nothing to compile; 1.0 s");
+}
+
 TEST(SummaryLine, ADryRunCountsWhatWouldRun) {
   pipeline::BuildSummary summary;
   summary.stages = {{.stage = "build", .subject = "a", .reason = "would run: tools changed"},

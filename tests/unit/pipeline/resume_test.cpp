@@ -152,6 +152,35 @@ TEST_F(ResumePipelineTest, WhatIsSupersededIsRemoved) {
   EXPECT_THAT(Notes(), Contains(HasSubstr("its inputs have changed since")));
 }
 
+TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderIsThatOfTheName) {
+  env_.dir().WriteFile("bin/ccache", "#!/bin/sh\n", 0755);
+  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
+  const auto interrupt = [&](bool ccache) {
+    BuildRequest request = Request({"toy"});
+    request.ccache = ccache;
+    EXPECT_THAT(Run(request), FailsWith(ErrorCode::kCommandFailed, HasSubstr("3")));
+  };
+  WriteToy();
+  interrupt(true);
+  const AbsPath lasting = OnlyFolder();
+  interrupt(true);
+  EXPECT_EQ(Compilations(), 1);
+  EXPECT_THAT(Notes(), Contains(HasSubstr("goes on where an interrupted run was ended")));
+  interrupt(false);
+  EXPECT_THAT(Folders(), SizeIs(2)) << "each command goes on in its own";
+  Put("toy/src/a.c", "int another;");
+  interrupt(true);
+  EXPECT_EQ(OnlyFolder(), lasting);
+  EXPECT_EQ(Compilations(), 3);
+  EXPECT_THAT(Notes(), Contains(HasSubstr("interrupted build of 'toy-1.0-0' left is removed: its inputs")));
+
+  const std::optional<Lease> held = *Lease::Try(env_->fs, lasting, LockKind::kExclusive);
+  Put("toy/src/a.c", "int a_third;");
+  interrupt(true);
+  EXPECT_THAT(Folders(), SizeIs(2));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("is built in a folder of its own")));
+}
+
 TEST_F(ResumePipelineTest, AStateThatCannotBeUsedStartsAnewWithAWarning) {
   WriteToy();
   Interrupt();

@@ -1,0 +1,64 @@
+#pragma once
+// ccache between a build and its C and C++ compilers: --ccache. Layer: build.
+// docs/decisions/0014-compiler-cache.md says why it is laid like this, and which faults of ccache 4.7 it
+// avoids.
+//
+//   <root>/ccache/launch       CMake's launcher: runs the compiler that it is given
+//   <root>/ccache/bin/<name>   the same for one compiler: CC and CXX of builds without CMake
+//   <root>/ccache/log          what became of each compilation
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "build/work_layout.h"
+#include "recipe/recipe.h"
+#include "support/lease.h"
+
+namespace ptpkg::build {
+
+/// Where objects are kept.
+AbsPath CompilerCacheFolder(const Env& env);
+
+/// ccache of PATH. Errors: kNotFound with the command that installs it.
+Result<AbsPath> FindCompilerCache(const Env& env);
+
+struct OpenCompilerCache {
+  AbsPath program;
+  Lease lease;  ///< While it lives, `ptpkg cache clean` leaves the objects alone.
+};
+
+/// Makes the folder, and tries whether ccache takes it and the user's settings: it would fail each
+/// compilation. Errors: FindCompilerCache's, TakeSharedIn's; with what ccache said, kUsage of a setting and
+/// kIo of the folder.
+Result<OpenCompilerCache> OpenTheCompilerCache(Env& env);
+
+struct CompilerCacheInput {
+  std::optional<AbsPath> program = {};  ///< ccache; nullopt: the same programs, which only run the compiler.
+  const recipe::Recipe& recipe;
+  const WorkLayout& layout;
+  const std::map<std::string, std::string>& variables;  ///< Of the script.
+};
+
+struct CompilerCache {
+  std::map<std::string, std::string> variables =
+      {};                     ///< For the script, in place of those of the same names.
+  std::string preamble = {};  ///< For a shell, after compilers have been switched on.
+};
+
+/// Writes the programs. Compilers are CC and CXX of the variables, those of the build and host prefix, and
+/// cc, c++, gcc, g++, clang and clang++ of PATH; each is told apart by what it says and by the content of its
+/// parts. Of the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
+Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input);
+
+/// "ccache_hits" and "ccache_misses" since LayCompilerCache. Errors: kIo.
+Result<std::map<std::string, std::uint64_t>> CompilerCacheCounts(Env& env, const WorkLayout& layout);
+
+/// A file below `folder` that holds the path of one of these programs would be another one in a build without
+/// them. Errors: kInvalidInput naming the first such file; kIo.
+Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, const AbsPath& folder,
+                                         const std::vector<RelPath>& files);
+
+}  // namespace ptpkg::build

@@ -1,0 +1,191 @@
+#include "build/compiler_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+#include "support/text.h"
+
+namespace ptpkg::build {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOk;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A compiler and a ccache that write down how they are called.
+class CompilerCacheTest : public ::testing::Test {
+ protected:
+  CompilerCacheTest() {
+    layout_.root = env_.dir() / "root";
+    layout_.source = layout_.root / "work";
+    layout_.prefix = layout_.root / "h";
+    layout_.build_prefix = layout_.root / "b";
+    EXPECT_THAT(env_->fs.MakeDirs(layout_.source), IsOk());
+    WriteCompiler("bin/g++");
+    env_.dir().WriteFile(
+        "bin/ccache",
+        "#!/bin/sh\n{ echo \"ccache $*\"; env | grep ^CCACHE_ | sort; } >> " + Record() + "\nexec \"$@\"\n",
+        0755);
+    variables_ = {{"CXX", (env_.dir() / "bin/g++").str()}, {"PATH", "/nonexistent"}};
+    program_ = env_.dir() / "bin/ccache";
+  }
+
+  [[nodiscard]] std::string Record() const { return (env_.dir() / "record").str(); }
+  void WriteCompiler(const std::string& name, const std::string& rest = "") {
+    env_.dir().WriteFile(name,
+                         "#!/bin/sh\ncase \"$1\" in\n  --version) echo 12.2 ;;\n  -print*) echo none ;;\n"
+                         "  *) echo \"compiler $*\" >> " +
+                             Record() + " ;;\nesac\n" + rest,
+                         0755);
+  }
+  Result<CompilerCache> Lay() {
+    return LayCompilerCache(
+        env_, {.program = program_, .recipe = recipe_, .layout = layout_, .variables = variables_});
+  }
+  /// What a run of the launcher recorded.
+  std::string Launch(const std::vector<std::string>& words, const std::string& folder = "",
+                     const std::string& program = "launch") {
+    static_cast<void>(RemoveTree(env_->fs, env_.dir() / "record"));
+    Command command;
+    command.argv = {(layout_.root / "ccache" / program).str()};
+    if (program == "launch") command.argv.push_back((env_.dir() / "bin/g++").str());
+    command.argv.insert(command.argv.end(), words.begin(), words.end());
+    command.env = {{"PATH", "/usr/bin:/bin"}, {"CCACHE_DISABLE", "1"}, {"CCACHE_SLOPPINESS", "time_macros"}};
+    command.cwd = folder.empty() ? layout_.source : layout_.source / folder;
+    EXPECT_THAT(env_->fs.MakeDirs(command.cwd), IsOk());
+    EXPECT_THAT(env_->process.Run(command), IsOk());
+    const auto text = ReadFile(env_->fs, env_.dir() / "record");
+    return text ? *text : "";
+  }
+  /// The identity of the compiler that ccache was told.
+  std::string Identity(const std::vector<std::string>& words) {
+    for (const std::string& line : SplitLines(Launch(words))) {
+      if (line.starts_with("CCACHE_COMPILERCHECK=")) return line;
+    }
+    return "";
+  }
+
+  test::TestEnv env_;
+  recipe::Recipe recipe_;
+  WorkLayout layout_;
+  std::map<std::string, std::string> variables_;
+  std::optional<AbsPath> program_;
+};
+
+TEST_F(CompilerCacheTest, StandsBeforeACompilationWithItsOwnSettingsOnly) {
+  env_->variables["CCACHE_MAXSIZE"] = "1G";
+  env_->variables["CCACHE_DIR"] = "/users";
+  ASSERT_THAT(Lay(), IsOk());
+  const std::string record = Launch({"-c", "a b.cpp", "-o", "a.o"});
+  EXPECT_THAT(record, HasSubstr("g++ -c a b.cpp -o a.o\n"));
+  EXPECT_THAT(record, AllOf(HasSubstr("CCACHE_DIR=" + (env_->cache_dir / "ccache").str() + "\n"),
+                            HasSubstr("CCACHE_MAXSIZE=1G\n"), HasSubstr("CCACHE_NODIRECT=1\n"),
+                            HasSubstr("CCACHE_CONFIGPATH=/dev/null\n")));
+  EXPECT_THAT(record, Not(AllOf(HasSubstr("DISABLE"), HasSubstr("SLOPPINESS"))));
+  EXPECT_THAT(record, HasSubstr("compiler -c a b.cpp -o a.o\n"));
+}
+
+TEST_F(CompilerCacheTest, LeavesToTheCompilerWhatCcacheGetsWrong) {
+  ASSERT_THAT(Lay(), IsOk());
+  EXPECT_THAT(Launch({"-c", "a.cpp"}), HasSubstr("ccache"));
+  for (const char* word : {"@flags", "-xcuda", "hip", "k.cu", "--offload-arch=gfx90a", "-march=native",
+                           "-D__CUDACC__", "x.cudafe1.cpp", "-fplugin=p.so", "-specs=s", "-fprofile-use",
+                           "-fmodules-ts", "a.S", "-foffload=nvptx-none"}) {
+    EXPECT_EQ(Launch({"-c", "a.cpp", word}), "compiler -c a.cpp " + std::string(word) + "\n");
+  }
+  EXPECT_EQ(Launch({"a.o", "-o", "a"}), "compiler a.o -o a\n") << "a link";
+  EXPECT_EQ(Launch({"-E", "a.cpp"}), "compiler -E a.cpp\n");
+  EXPECT_THAT(Launch({"-c", "a.cpp"}, "CMakeFiles/CMakeScratch/TryCompile-x"), Not(HasSubstr("ccache")));
+}
+
+TEST_F(CompilerCacheTest, RunsACompilerThatItDoesNotKnow) {
+  ASSERT_THAT(Lay(), IsOk());
+  WriteCompiler("opt/g++");
+  Command command;
+  command.argv = {(layout_.root / "ccache/launch").str(), (env_.dir() / "opt/g++").str(), "-c", "a.cpp"};
+  command.env = {{"PATH", "/usr/bin:/bin"}};
+  EXPECT_THAT(env_->process.Run(command), IsOk());
+  EXPECT_EQ(env_.dir().ReadFile("record"), "compiler -c a.cpp\n");
+}
+
+TEST_F(CompilerCacheTest, TellsCompilersApartByContentAndPrefixMaps) {
+  ASSERT_THAT(Lay(), IsOk());
+  const std::string first = Identity({"-c", "a.cpp", "-ffile-prefix-map=/w=/src/toy-1.0"});
+  EXPECT_THAT(first, HasSubstr("-ffile-prefix-map=/w=/src/toy-1.0"));
+  EXPECT_NE(first, Identity({"-c", "a.cpp", "-ffile-prefix-map=/w=/src/toy-1.1"}));
+  ASSERT_THAT(env_->fs.SetMtime(env_.dir() / "bin/g++", 1), IsOk());
+  ASSERT_THAT(Lay(), IsOk());
+  EXPECT_EQ(first, Identity({"-c", "a.cpp", "-ffile-prefix-map=/w=/src/toy-1.0"}));
+  WriteCompiler("bin/g++", "# mended\n");
+  ASSERT_THAT(Lay(), IsOk());
+  EXPECT_NE(first, Identity({"-c", "a.cpp", "-ffile-prefix-map=/w=/src/toy-1.0"}));
+}
+
+TEST_F(CompilerCacheTest, GivesCmakeALauncherAndOthersACompiler) {
+  ASSERT_OK_AND_ASSIGN(const CompilerCache plain, Lay());
+  const std::string program = (layout_.root / "ccache/bin/g++").str();
+  EXPECT_EQ(plain.variables, (std::map<std::string, std::string>{{"CXX", program}}));
+  EXPECT_THAT(Launch({"-c", "a.cpp"}, "", "bin/g++"),
+              HasSubstr("ccache " + (env_.dir() / "bin/g++").str() + " -c"));
+  recipe_.requirements.build = {{.name = "cmake", .version = "", .build = ""}};
+  variables_["CMAKE_C_COMPILER_LAUNCHER"] = "mine";
+  ASSERT_OK_AND_ASSIGN(const CompilerCache cmake, Lay());
+  EXPECT_EQ(cmake.variables, (std::map<std::string, std::string>{
+                                 {"CMAKE_CXX_COMPILER_LAUNCHER", (layout_.root / "ccache/launch").str()}}));
+}
+
+TEST_F(CompilerCacheTest, WithoutCcacheTheProgramsRunTheCompiler) {
+  program_.reset();
+  ASSERT_OK_AND_ASSIGN(const CompilerCache cache, Lay());
+  EXPECT_THAT(cache.variables, IsEmpty());
+  EXPECT_EQ(Launch({"-c", "a.cpp"}), "compiler -c a.cpp\n");
+  EXPECT_EQ(Launch({"-c", "a.cpp"}, "", "bin/g++"), "compiler -c a.cpp\n");
+}
+
+TEST_F(CompilerCacheTest, CountsWhatBecameOfCompilations) {
+  using Counts = std::map<std::string, std::uint64_t>;
+  EXPECT_THAT(CompilerCacheCounts(env_, layout_),
+              test::IsOkAndHolds(Counts{{"ccache_hits", 0}, {"ccache_misses", 0}}));
+  env_.dir().WriteFile("root/ccache/log",
+                       "# a.c\npreprocessed_cache_hit\nlocal_storage_hit\n# b.c\ncache_miss\n# c.c\n"
+                       "compile_failed\n# cache_miss\npreprocessed_cache_hit\n");
+  EXPECT_THAT(CompilerCacheCounts(env_, layout_),
+              test::IsOkAndHolds(Counts{{"ccache_hits", 2}, {"ccache_misses", 1}}));
+}
+
+TEST_F(CompilerCacheTest, RefusesAResultThatNamesItsPrograms) {
+  const std::string program = (layout_.root / "ccache/bin/g++").str();
+  env_.dir().WriteFile("out/good", "CXX=/usr/bin/g++ " + (layout_.root / "ccached").str());
+  env_.dir().WriteFile("out/bad", std::string((std::size_t{1} << 20U) - 20, 'x') + program);
+  const AbsPath out = env_.dir() / "out";
+  ASSERT_THAT(env_->fs.CreateSymlink(program, out / "link"), IsOk());
+  const auto look = [&](const char* name) {
+    return RefuseTracesOfCompilerCache(env_, layout_, out, {RelPath::Literal(name)});
+  };
+  EXPECT_THAT(look("good"), IsOk());
+  EXPECT_THAT(look("bad"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'bad' names a compiler")));
+  EXPECT_THAT(look("bad"), HasHint(HasSubstr("without --ccache")));
+  EXPECT_THAT(look("link"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'link'")));
+}
+
+TEST_F(CompilerCacheTest, SaysWhatKeepsCcacheFromWorking) {
+  env_->variables["PATH"] = "/nonexistent";
+  EXPECT_THAT(FindCompilerCache(env_), FailsWith(ErrorCode::kNotFound, HasSubstr("'ccache' is not on PATH")));
+  EXPECT_THAT(FindCompilerCache(env_), HasHint(HasSubstr("apt-get install ccache")));
+  env_->variables["PATH"] = (env_.dir() / "bin").str();
+  EXPECT_THAT(OpenTheCompilerCache(env_), IsOk());
+  env_.dir().WriteFile("bin/ccache", "#!/bin/sh\necho 'ccache: error: no'\nexit 1\n", 0755);
+  EXPECT_THAT(OpenTheCompilerCache(env_),
+              FailsWith(ErrorCode::kUsage, HasSubstr("does not work: ccache: error: no")));
+  ASSERT_THAT(RemoveTree(env_->fs, CompilerCacheFolder(env_)), IsOk());
+  ASSERT_THAT(WriteFile(env_->fs, CompilerCacheFolder(env_), "a file"), IsOk());
+  EXPECT_THAT(OpenTheCompilerCache(env_), Not(IsOk()));
+}
+
+}  // namespace
+}  // namespace ptpkg::build
