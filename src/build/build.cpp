@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "build/environment.h"
+#include "build/environment_file.h"
 #include "build/jobs.h"
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
@@ -41,6 +42,13 @@ class Builder {
     return staged;
   }
 
+  Result<MadePrefix> MakePrefix() {
+    PTPKG_TRY(const Prefix prefix, MakeThePrefix());
+    MadePrefix made{.place = Place(), .host_files = prefix.before.Paths()};
+    PTPKG_CHECK(WriteEnvironmentFile(env_.fs, input_, made.place));
+    return made;
+  }
+
   Result<StagingBuild> RunStaging(const AbsPath& folder) {
     PTPKG_TRY(const std::vector<RelPath> added, Make());
     PTPKG_TRY(StagingArchives archives, SaveStaging(env_, input_.layout, added, folder));
@@ -51,6 +59,20 @@ class Builder {
  private:
   /// Host prefix and script; what they added.
   Result<std::vector<RelPath>> Make() {
+    PTPKG_TRY(const Prefix prefix, MakeThePrefix());
+    if (prefix.script) {
+      PTPKG_CHECK(RunScriptIn(env_, input_, Place(),
+                              {.interpreter = recipe_.script.interpreter, .text = *prefix.script}));
+    }
+    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
+    return prefix.before.Added(env_, input_.layout.prefix);
+  }
+
+  struct Prefix {
+    PrefixSnapshot before;
+    std::optional<std::string> script;
+  };
+  Result<Prefix> MakeThePrefix() {
     PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
     PTPKG_TRY(plan_, CheckTools(env_, recipe_,
                                 {.host_env = input_.host_env,
@@ -65,9 +87,7 @@ class Builder {
     if (input_.inherited) {
       PTPKG_TRY(before, Inherit(before));
     }
-    if (script) PTPKG_CHECK(RunTheScript(*host_, *script));
-    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
-    return before.Added(env_, input_.layout.prefix);
+    return Prefix{.before = std::move(before), .script = script};
   }
 
   /// Puts the inherited files into the prefix. Those that a host package has too stay that package's.
@@ -150,31 +170,13 @@ class Builder {
     return host;
   }
 
-  Result<void> RunTheScript(const HostPrefix& host, const std::string& text) {
-    const EnvironmentInput environment{.recipe = recipe_,
-                                       .layout = input_.layout,
-                                       .source_root = input_.source_root,
-                                       .tools = host.tools(),
-                                       .mentioned = input_.mentioned};
-    const bool shell = recipe_.script.interpreter == "bash";
-    const std::uint64_t per_job = MemoryPerJob(recipe_, input_.memory_per_job);
-    const JobChoice jobs = ChooseJobs(env_, per_job);
-    if (!jobs.warning.empty()) env_.reporter.Warn(fmt::format("'{}': {}", input_.subject, jobs.warning));
-    Env env = env_;
-    env.jobs = jobs.jobs;
-    // A copy below the root: an edit of the recipe during the build has no part in it.
-    return RunBuildScript(env, {.stage = "build",
-                                .subject = input_.subject,
-                                .title = "",
-                                .interpreter = recipe_.script.interpreter,
-                                .text = (shell ? host.preamble() : std::string()) + text,
-                                .file = input_.layout.root / "script/build_script",
-                                .cwd = input_.source_root,
-                                .log_file = input_.log_file,
-                                .variables = ScriptEnvironment(env, environment),
-                                .how = jobs.told,
-                                .bytes_per_job = per_job,
-                                .free_bytes = jobs.free_bytes});
+  [[nodiscard]] ScriptPlace Place() const {
+    return {.variables = ScriptEnvironment(env_, {.recipe = recipe_,
+                                                  .layout = input_.layout,
+                                                  .source_root = input_.source_root,
+                                                  .tools = host_->tools(),
+                                                  .mentioned = input_.mentioned}),
+            .preamble = host_->preamble()};
   }
 
   Result<void> CheckEmpty(std::size_t added) {
@@ -207,6 +209,35 @@ class Builder {
 };
 
 }  // namespace
+
+Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input) { return Builder(env, input).MakePrefix(); }
+
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+                         const ScriptToRun& script) {
+  const std::uint64_t per_job = MemoryPerJob(input.recipe, input.memory_per_job);
+  const JobChoice jobs = ChooseJobs(env, per_job);
+  if (!jobs.warning.empty()) env.reporter.Warn(fmt::format("'{}': {}", input.subject, jobs.warning));
+  Env own = env;
+  own.jobs = jobs.jobs;
+  ScriptPlace there = place;
+  SetJobs(jobs.jobs, input.recipe, there.variables);
+  PTPKG_CHECK(WriteEnvironmentFile(env.fs, input, there));
+  const bool shell = script.interpreter == "bash";
+  // A copy below the root: an edit of the recipe during the build has no part in it.
+  return RunBuildScript(own, {.stage = "build",
+                              .subject = input.subject,
+                              .title = "",
+                              .interpreter = script.interpreter,
+                              .text = (shell ? there.preamble : std::string()) + script.text,
+                              .file = input.layout.root / "script/build_script",
+                              .cwd = input.source_root,
+                              .log_file = input.log_file,
+                              .variables = std::move(there.variables),
+                              .how = jobs.told,
+                              .bytes_per_job = per_job,
+                              .free_bytes = jobs.free_bytes,
+                              .remembers = script.whole});
+}
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }
 

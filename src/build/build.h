@@ -3,6 +3,7 @@
 // Sources: conda-build's and rattler-build's build environment and post-processing
 // (docs/formats/build-environment.md).
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -74,5 +75,31 @@ Result<StagedBuild> Run(Env& env, const BuildInput& input);
 /// The same for a staging output, up to the end of its script: nothing is selected or post-processed.
 /// The archives are left in the existing `folder`.
 Result<StagingBuild> RunStaging(Env& env, const BuildInput& input, const AbsPath& folder);
+
+/// What a script needs besides its text.
+struct ScriptPlace {
+  std::map<std::string, std::string> variables = {};  ///< ScriptEnvironment.
+  std::string preamble = {};                          ///< What a shell has to do before the script.
+};
+
+struct MadePrefix {
+  ScriptPlace place;
+  std::vector<RelPath> host_files;  ///< What of the prefix belongs to no package of the script, sorted.
+};
+
+/// The first half of Run, up to the script: RECIPE_DIR, host prefix, what is inherited. Writes
+/// layout.EnvironmentFile(). Errors: Run's.
+Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input);
+
+struct ScriptToRun {
+  std::string interpreter = "bash";
+  std::string text = {};
+  bool whole = true;  ///< False: it builds a part, and the time that it takes is not remembered.
+};
+
+/// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes
+/// layout.EnvironmentFile(). The log grows. Errors: RunBuildScript's.
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+                         const ScriptToRun& script);
 
 }  // namespace ptpkg::build
