@@ -164,11 +164,11 @@ bool IsVariableName(const std::string& name) {
 
 }  // namespace
 
-void SetJobs(int jobs, const recipe::Recipe& recipe, std::map<std::string, std::string>& variables) {
+void SetJobs(int jobs, const recipe::Recipe& recipe, Variables& out) {
   // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
   // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
   for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"}) {
-    if (!recipe.script.env.contains(name)) variables[name] = std::to_string(jobs);
+    if (!recipe.script.env.contains(name)) out[name] = std::to_string(jobs);
   }
 }
 

@@ -30,6 +30,6 @@ struct EnvironmentInput {
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input);
 
 /// Tells tools how many jobs to run, but where the recipe's `script.env` does.
-void SetJobs(int jobs, const recipe::Recipe& recipe, std::map<std::string, std::string>& variables);
+void SetJobs(int jobs, const recipe::Recipe& recipe, std::map<std::string, std::string>& out);
 
 }  // namespace ptpkg::build

@@ -20,44 +20,10 @@
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
 #include "source/git_resolve.h"
-#include "source/override.h"
 #include "source/prepare.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
-
-namespace {
-
-/// Whether --source `name` means the recipe or a staging output that it goes on from.
-bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
-  return source::OverrideApplies(recipe, name) ||
-         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
-}
-
-}  // namespace
-
-Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
-  std::set<std::string> known;
-  for (const recipe::Recipe& recipe : recipes)
-    known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
-  known.erase("");
-  const std::vector<std::string> names(known.begin(), known.end());
-  std::set<std::string> given;
-  for (const auto& source : request.sources) given.insert(source.first);
-  for (const auto& source : request.git_sources) given.insert(source.first);
-  for (const std::string& name : given) {
-    const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
-      return OverriddenIn(recipe, name);
-    });
-    if (applies) continue;
-    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
-    if (const auto nearest = NearestMatch(name, names)) {
-      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
-    }
-    return std::move(error).WithHint(fmt::format("the recipes are: {}", Join(names, ", ")));
-  }
-  return Ok();
-}
 
 namespace {
 
@@ -194,6 +160,15 @@ class BuildPlanner {
     return result;
   }
 
+  /// The build of `recipe` and of what it inherits; its sources are not read.
+  Result<graph::Plan> RunNative(const recipe::Recipe& recipe) {
+    PTPKG_TRY(candidates_, channel::ReadChannel(env_, channel_, kBuildPlatform));
+    unread_ = "build/" + recipe.FileStem();
+    std::set<std::string> passed;
+    PTPKG_CHECK(AddNative(recipe, passed));
+    return std::move(plan_);
+  }
+
  private:
   /// Build, packages, tests, checks and publication of one variant.
   Result<void> PlanRecipe(const recipe::Recipe& recipe) {
@@ -253,22 +228,27 @@ class BuildPlanner {
     return Ok();
   }
 
+  /// The build node of `recipe` alone: of a staging output, or for `ptpkg dev`.
+  Result<void> AddNative(const recipe::Recipe& recipe, std::set<std::string>& passed) {
+    const std::optional<AbsPath> source = SourceOverride(recipe);
+    PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
+    PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)),
+              fmt::format("while resolving what {} '{}' needs",
+                          recipe.staging ? "the staging output" : "the build of", recipe.name));
+    PTPKG_TRY(const build::RecipeFolder whole,
+              build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
+    PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, recipe, recipes_, whole));
+    PTPKG_TRY([[maybe_unused]] const std::string built, AddBuild(recipe, resolution, folder, source, passed));
+    return Ok();
+  }
+
   /// The build of a staging output, once for all that inherit from it. Adds to `passed` what those that are
   /// made of it have to wait for.
   Result<std::string> AddStaging(const recipe::Recipe& staging, std::set<std::string>& passed) {
     const std::string id = "build/" + staging.FileStem();
     const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
     if (added) {
-      const std::optional<AbsPath> source = SourceOverride(staging);
-      PTPKG_CHECK(CheckPlaces(env_, request_.output, staging, source));
-      PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(staging)),
-                fmt::format("while resolving what the staging output '{}' needs", staging.name));
-      PTPKG_TRY(
-          const build::RecipeFolder whole,
-          build::ReadRecipeFolder(env_, staging, RealPlaces(env_, staging.recipe_dir, request_.output)));
-      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, recipes_, whole));
-      PTPKG_TRY([[maybe_unused]] const std::string built,
-                AddBuild(staging, resolution, folder, source, at->second.passed));
+      PTPKG_CHECK(AddNative(staging, at->second.passed));
     }
     passed.insert(at->second.passed.begin(), at->second.passed.end());
     return id;
@@ -379,8 +359,11 @@ class BuildPlanner {
       sources.overrides.emplace(recipe.name, *source);
       node.places.emplace("source", *source);
     }
-    PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
-    node.inputs["source"] = source_key.Hex();
+    node.inputs["source"] = "";
+    if (node.id != unread_) {
+      PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
+      node.inputs["source"] = source_key.Hex();
+    }
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     UsePackages(node, resolution.packages, passed);
@@ -391,7 +374,7 @@ class BuildPlanner {
         build::CheckTools(env_, recipe,
                           {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
-    PTPKG_CHECK(TellTools(recipe, host));
+    if (unread_.empty()) PTPKG_CHECK(TellTools(recipe, host));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
@@ -516,6 +499,7 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
+  std::string unread_;              // id of the node whose sources are not read
   std::vector<std::string> tools_;  // for people
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
@@ -538,18 +522,6 @@ class BuildPlanner {
 
 }  // namespace
 
-Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
-  PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
-  request.sources.erase(name);
-  request.git_sources.erase(name);
-  if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
-    request.git_sources.emplace(name, *git);
-  } else {
-    request.sources.emplace(name, std::get<AbsPath>(taken));
-  }
-  return Ok();
-}
-
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
                                                                .variant_files = request.variant_files,
@@ -571,6 +543,17 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;
+}
+
+Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                              const std::vector<recipe::Recipe>& rendered) {
+  std::vector<recipe::Recipe> own = {recipe};
+  PTPKG_CHECK(CheckSources(request, own));
+  PTPKG_CHECK(ResolveSources(env, request, own));
+  PTPKG_TRY(graph::Plan plan, BuildPlanner(env, request, rendered).RunNative(own.front()),
+            fmt::format("while planning '{}'", recipe.FileStem()));
+  PTPKG_CHECK(graph::CheckPlan(plan));
+  return NativePlan{.recipe = std::move(own.front()), .plan = std::move(plan)};
 }
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {

@@ -60,7 +60,8 @@ Result<bool> RemoveIfFree(Env& env, const AbsPath& folder) {
   return true;
 }
 
-/// Waits for the lease of `folder`, which is made where it is missing.
+}  // namespace
+
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject) {
   int gone = 0;
   for (int turn = 0;;) {
@@ -80,8 +81,6 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
     env.clock.SleepFor(kTurn);
   }
 }
-
-}  // namespace
 
 BuildFolder::BuildFolder(Env& env, const graph::Node& node, std::string key, const AbsPath& root)
     : env_(env),

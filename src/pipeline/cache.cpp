@@ -56,7 +56,7 @@ class CacheLister {
     PTPKG_CHECK(AddDownloads());
     PTPKG_CHECK(AddAnswers());
     PTPKG_CHECK(AddMirrors());
-    for (const char* name : {"kept", "work"}) PTPKG_CHECK(AddKept(root_ / name));
+    for (const char* name : {"kept", "work", "dev"}) PTPKG_CHECK(AddKept(root_ / name));
     for (const AbsPath& parent : scratch_parents_) PTPKG_CHECK(AddScratch(parent));
     PTPKG_CHECK(AddOthers());
     std::sort(items_.begin(), items_.end(), [](const CacheItem& left, const CacheItem& right) {
@@ -153,7 +153,7 @@ class CacheLister {
     for (const std::string& name : names) {
       CacheItem item{.kind = CacheKind::kKept, .path = parent / name};
       if (const auto state = build::ReadWorkState(env_.fs, item.path)) {
-        item.kind = CacheKind::kWork;
+        item.kind = parent.Name() == "dev" ? CacheKind::kDev : CacheKind::kWork;
         item.subject = state->subject;
       }
       PTPKG_CHECK(AddFolder(std::move(item)));
@@ -178,7 +178,8 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"downloads", "git", "kept", "stages", "wheels", "work"};
+    static const std::set<std::string> kOurs = {"dev",    "downloads", "git", "kept",
+                                                "stages", "wheels",    "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);
@@ -193,7 +194,7 @@ class CacheLister {
   Result<void> Measure(CacheItem item) {
     PTPKG_CHECK(env_.cancel.Check());
     const bool leased = item.kind == CacheKind::kResult || IsSource(item.kind);
-    const bool work = item.kind == CacheKind::kWork;
+    const bool work = item.kind == CacheKind::kWork || item.kind == CacheKind::kDev;
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
                        : env_.fs.Lstat(item.path);
@@ -292,6 +293,8 @@ std::string_view CacheKindName(CacheKind kind) {
       return "answer";
     case CacheKind::kWork:
       return "work";
+    case CacheKind::kDev:
+      return "dev";
     case CacheKind::kPartial:
       return "partial";
     case CacheKind::kGit:
