@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "build/environment.h"
+#include "build/environment_file.h"
 #include "build/jobs.h"
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
@@ -51,9 +52,35 @@ class Builder {
                         .counts = counts_};
   }
 
+  Result<MadePrefix> MakePrefix() {
+    PTPKG_TRY(const Prefix prefix, MakeThePrefix());
+    PTPKG_TRY(ScriptPlace place, Place());
+    MadePrefix made{.place = std::move(place), .host_files = prefix.before.Paths()};
+    PTPKG_CHECK(WriteEnvironmentFile(env_.fs, input_, made.place));
+    return made;
+  }
+
  private:
   /// Host prefix and script; what they added.
   Result<std::vector<RelPath>> Make() {
+    PTPKG_TRY(const Prefix prefix, MakeThePrefix());
+    if (prefix.script) {
+      PTPKG_TRY(const ScriptPlace place, Place());
+      PTPKG_CHECK(RunScriptIn(env_, input_, place,
+                              {.interpreter = recipe_.script.interpreter, .text = *prefix.script}));
+      if (input_.compiler_cache) {
+        PTPKG_TRY(counts_, CompilerCacheCounts(env_, input_.layout));
+      }
+    }
+    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
+    return prefix.before.Added(env_, input_.layout.prefix);
+  }
+
+  struct Prefix {
+    PrefixSnapshot before;
+    std::optional<std::string> script;
+  };
+  Result<Prefix> MakeThePrefix() {
     PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
     PTPKG_TRY(plan_, CheckTools(env_, recipe_,
                                 {.host_env = input_.host_env,
@@ -68,9 +95,7 @@ class Builder {
     if (input_.inherited) {
       PTPKG_TRY(before, Inherit(before));
     }
-    if (script) PTPKG_CHECK(RunTheScript(*host_, *script));
-    PTPKG_CHECK(WriteEntryPoints(env_, recipe_, input_.layout));
-    return before.Added(env_, input_.layout.prefix);
+    return Prefix{.before = std::move(before), .script = script};
   }
 
   /// Puts the inherited files into the prefix. Those that a host package has too stay that package's.
@@ -154,38 +179,17 @@ class Builder {
     return host;
   }
 
-  Result<void> RunTheScript(const HostPrefix& host, const std::string& text) {
-    const EnvironmentInput environment{.recipe = recipe_,
-                                       .layout = input_.layout,
-                                       .source_root = input_.source_root,
-                                       .tools = host.tools(),
-                                       .mentioned = input_.mentioned};
-    const bool shell = recipe_.script.interpreter == "bash";
-    const std::uint64_t per_job = MemoryPerJob(recipe_, input_.memory_per_job);
-    const JobChoice jobs = ChooseJobs(env_, per_job);
-    if (!jobs.warning.empty()) env_.reporter.Warn(fmt::format("'{}': {}", input_.subject, jobs.warning));
-    Env env = env_;
-    env.jobs = jobs.jobs;
-    std::map<std::string, std::string> variables = ScriptEnvironment(env, environment);
-    PTPKG_TRY(const CompilerCache cache, LayCache(variables));
-    for (const auto& [name, value] : cache.variables) variables[name] = value;
-    const std::string preamble = host.preamble().empty() ? "" : host.preamble() + cache.preamble;
-    // A copy below the root: an edit of the recipe during the build has no part in it.
-    PTPKG_CHECK(RunBuildScript(env, {.stage = "build",
-                                     .subject = input_.subject,
-                                     .title = "",
-                                     .interpreter = recipe_.script.interpreter,
-                                     .text = (shell ? preamble : std::string()) + text,
-                                     .file = input_.layout.root / "script/build_script",
-                                     .cwd = input_.source_root,
-                                     .log_file = input_.log_file,
-                                     .variables = std::move(variables),
-                                     .how = jobs.told,
-                                     .bytes_per_job = per_job,
-                                     .free_bytes = jobs.free_bytes}));
-    if (!input_.compiler_cache) return Ok();
-    PTPKG_TRY(counts_, CompilerCacheCounts(env_, input_.layout));
-    return Ok();
+  Result<ScriptPlace> Place() {
+    ScriptPlace place{.variables = ScriptEnvironment(env_, {.recipe = recipe_,
+                                                            .layout = input_.layout,
+                                                            .source_root = input_.source_root,
+                                                            .tools = host_->tools(),
+                                                            .mentioned = input_.mentioned}),
+                      .preamble = host_->preamble()};
+    PTPKG_TRY(const CompilerCache cache, LayCache(place.variables));
+    for (const auto& [name, value] : cache.variables) place.variables[name] = value;
+    if (!place.preamble.empty()) place.preamble += cache.preamble;
+    return place;
   }
 
   /// What a build inherits may have been configured with these programs, and goes on to call them.
@@ -235,6 +239,35 @@ class Builder {
 };
 
 }  // namespace
+
+Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input) { return Builder(env, input).MakePrefix(); }
+
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+                         const ScriptToRun& script) {
+  const std::uint64_t per_job = MemoryPerJob(input.recipe, input.memory_per_job);
+  const JobChoice jobs = ChooseJobs(env, per_job);
+  if (!jobs.warning.empty()) env.reporter.Warn(fmt::format("'{}': {}", input.subject, jobs.warning));
+  Env own = env;
+  own.jobs = jobs.jobs;
+  ScriptPlace there = place;
+  SetJobs(jobs.jobs, input.recipe, there.variables);
+  PTPKG_CHECK(WriteEnvironmentFile(env.fs, input, there));
+  const bool shell = script.interpreter == "bash";
+  // A copy below the root: an edit of the recipe during the build has no part in it.
+  return RunBuildScript(own, {.stage = "build",
+                              .subject = input.subject,
+                              .title = "",
+                              .interpreter = script.interpreter,
+                              .text = (shell ? there.preamble : std::string()) + script.text,
+                              .file = input.layout.root / "script/build_script",
+                              .cwd = input.source_root,
+                              .log_file = input.log_file,
+                              .variables = std::move(there.variables),
+                              .how = jobs.told,
+                              .bytes_per_job = per_job,
+                              .free_bytes = jobs.free_bytes,
+                              .remembers = script.whole});
+}
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }
 

@@ -79,4 +79,30 @@ Result<StagedBuild> Run(Env& env, const BuildInput& input);
 /// The same for a staging output, up to the end of its script: nothing is selected or post-processed.
 Result<StagingBuild> RunStaging(Env& env, const BuildInput& input);
 
+/// What a script needs besides its text.
+struct ScriptPlace {
+  std::map<std::string, std::string> variables = {};  ///< ScriptEnvironment.
+  std::string preamble = {};                          ///< What a shell has to do before the script.
+};
+
+struct MadePrefix {
+  ScriptPlace place;
+  std::vector<RelPath> host_files;  ///< What of the prefix belongs to no package of the script, sorted.
+};
+
+/// The first half of Run, up to the script: RECIPE_DIR, host prefix, what is inherited. Writes
+/// layout.EnvironmentFile(). Errors: Run's.
+Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input);
+
+struct ScriptToRun {
+  std::string interpreter = "bash";
+  std::string text = {};
+  bool whole = true;  ///< False: it builds a part, and the time that it takes is not remembered.
+};
+
+/// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes
+/// layout.EnvironmentFile(). The log grows. Errors: RunBuildScript's.
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+                         const ScriptToRun& script);
+
 }  // namespace ptpkg::build

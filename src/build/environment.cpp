@@ -164,6 +164,14 @@ bool IsVariableName(const std::string& name) {
 
 }  // namespace
 
+void SetJobs(int jobs, const recipe::Recipe& recipe, Variables& out) {
+  // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
+  // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
+  for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"}) {
+    if (!recipe.script.env.contains(name)) out[name] = std::to_string(jobs);
+  }
+}
+
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input) {
   Variables out;
   AddFolders(out, input);
@@ -172,10 +180,7 @@ std::map<std::string, std::string> ScriptEnvironment(const Env& env, const Envir
   AddCompilation(out, input);
   AddDeviceCode(out, input);
   AddPython(out, input);
-  // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
-  // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
-  for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"})
-    out[name] = std::to_string(env.jobs);
+  SetJobs(env.jobs, input.recipe, out);
   for (const auto& [key, value] : input.recipe.variant) {
     // A key such as "prefix-map" is no name, and one such as "PATH" must not break the build.
     if (IsVariableName(key)) out.try_emplace(key, value);

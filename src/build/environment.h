@@ -29,4 +29,7 @@ struct EnvironmentInput {
 /// the prefix's headers, as those of conda's compilers do.
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input);
 
+/// Tells tools how many jobs to run, but where the recipe's `script.env` does.
+void SetJobs(int jobs, const recipe::Recipe& recipe, std::map<std::string, std::string>& out);
+
 }  // namespace ptpkg::build

@@ -6,7 +6,7 @@
 #include "build/environment.h"
 #include "build/package_contents.h"
 #include "build/prefix_diff.h"
-#include "build/script.h"
+#include "build/test_run.h"
 #include "support/json.h"
 #include "support/text.h"
 
@@ -36,14 +36,6 @@ if done.returncode not in (0, 1):
 if bad:
     sys.exit('not met: ' + '; '.join(bad))
 )";
-
-/// One program to run, and what a person calls it.
-struct TestRun {
-  std::string title;
-  std::string interpreter;
-  std::string text;
-  std::map<std::string, std::string> variables = {};
-};
 
 /// For itself, or because only an interpreter says where a noarch package's files go.
 bool NeedsPython(const recipe::Recipe& recipe) {
@@ -114,13 +106,7 @@ class Tester {
   }
 
   Result<void> One(const recipe::PythonTest& test) {
-    std::string text;
-    for (const std::string& module : test.imports)
-      text += fmt::format("print(\"import: '{0}'\", flush=True)\nimport {0}\n", module);
-    if (!test.imports.empty()) {
-      PTPKG_CHECK(
-          Execute({.title = "import " + Join(test.imports, ", "), .interpreter = "python", .text = text}));
-    }
+    if (!test.imports.empty()) PTPKG_CHECK(Execute(ImportRun(test)));
     return test.pip_check ? PipCheck() : Ok();
   }
 
@@ -142,13 +128,8 @@ class Tester {
   }
 
   Result<void> One(const recipe::ScriptTest& test) {
-    PTPKG_TRY(const std::string text, ScriptText(env_.fs, test.script, layout_.recipe_copy));
-    const std::string& first = test.script.lines.empty() ? test.script.file : test.script.lines.front();
-    const bool shell = test.script.interpreter == "bash";
-    return Execute({.title = first + (test.script.lines.size() > 1 ? " …" : ""),
-                    .interpreter = test.script.interpreter,
-                    .text = (shell ? host_->preamble() : std::string()) + text,
-                    .variables = test.script.env});
+    PTPKG_TRY(const TestRun run, RunOf(env_.fs, test, layout_.recipe_copy, host_->preamble()));
+    return Execute(run);
   }
 
   Result<void> One(const recipe::ContentsTest& test) {
@@ -174,31 +155,25 @@ class Tester {
     variables["CONDA_BUILD_STATE"] = "TEST";
     variables["CONDA_PREFIX"] = prefix;
     variables["LDFLAGS"] = fmt::format("-L{0}/lib -Wl,-rpath,{0}/lib", prefix);
-    for (const auto& [name, value] : run.variables) variables[name] = value;
-    PTPKG_TRY(const ExitStatus status,
-              RunScript(env_, {.stage = "test",
-                               .subject = report_.subject,
-                               .title = run.title,
-                               .interpreter = run.interpreter,
-                               .text = run.text,
-                               .file = layout_.root / fmt::format("scripts/test_{}", runs_),
-                               .cwd = cwd,
-                               .log_file = request_.log_file,
-                               .variables = std::move(variables)}));
-    if (status.ok()) return Ok();
-    Add(Severity::kError,
-        fmt::format("'{}' {}; log: '{}'{}", run.title, HowItEnded(status), request_.log_file.str(),
-                    LastLines(status.output)),
-        "fix the package or the test; --test skip publishes without tests");
+    PTPKG_TRY(const std::string failure,
+              RunTest(env_, run,
+                      {.stage = "test",
+                       .subject = report_.subject,
+                       .title = run.title,
+                       .interpreter = run.interpreter,
+                       .text = run.text,
+                       .file = layout_.root / fmt::format("scripts/test_{}", runs_),
+                       .cwd = cwd,
+                       .log_file = request_.log_file,
+                       .variables = std::move(variables)}));
+    if (!failure.empty()) {
+      Add(Severity::kError, failure, "fix the package or the test; --test skip publishes without tests");
+    }
     return Ok();
   }
 
   void Add(Severity severity, const std::string& message, std::string fix) {
-    report_.findings.push_back({.id = "package-test",
-                                .severity = severity,
-                                .file = "",
-                                .message = fmt::format("test {}: {}", number_, message),
-                                .fix = std::move(fix)});
+    report_.findings.push_back(TestFinding(severity, number_, message, std::move(fix)));
   }
 
   Env& env_;

@@ -31,6 +31,15 @@ bool PrefixSnapshot::Contains(const RelPath& path) const {
   return before_.contains(path) || helpers_.contains(path);
 }
 
+std::vector<RelPath> PrefixSnapshot::Paths() const {
+  std::vector<RelPath> paths;
+  for (const auto* files : {&before_, &helpers_}) {
+    for (const auto& [path, stat] : *files) paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& prefix) const {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
   std::vector<RelPath> added;

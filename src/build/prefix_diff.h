@@ -16,6 +16,8 @@ class PrefixSnapshot {
   static Result<PrefixSnapshot> Take(Env& env, const AbsPath& prefix,
                                      const std::vector<RelPath>& helpers = {});
 
+  /// All of them, helpers too, sorted.
+  [[nodiscard]] std::vector<RelPath> Paths() const;
   [[nodiscard]] bool Contains(const RelPath& path) const;
   /// From now on `path` counts as one that was not there.
   void Forget(const RelPath& path) { before_.erase(path); }

@@ -130,7 +130,8 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
                           .log = run.log_file.str(),
                           .jobs = env.jobs,
                           .bytes_per_job = run.bytes_per_job,
-                          .free_bytes = run.free_bytes});
+                          .free_bytes = run.free_bytes,
+                          .remembers = run.remembers});
   PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watch));
   if (!status.ok()) return watch.Failed(status);
   watch.Succeeded();

@@ -32,6 +32,7 @@ struct ScriptRun {
   std::string how = {};                                 ///< With how many jobs, and why, for progress.
   std::uint64_t bytes_per_job = 0;  ///< What one of env.jobs needs, as far as is known; 0 = not at all.
   std::uint64_t free_bytes = 0;     ///< What they all have; 0 = not known.
+  bool remembers = true;            ///< The time of its steps is read and written (step_estimate.h).
 };
 
 /// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`

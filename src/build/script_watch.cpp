@@ -11,7 +11,7 @@ ScriptWatch::ScriptWatch(Env& env, WatchOptions options)
     : env_(env),
       options_(std::move(options)),
       start_(env.clock.Now()),
-      estimate_(ReadStepRecord(env, options_.subject), options_.jobs),
+      estimate_(options_.remembers ? ReadStepRecord(env, options_.subject) : std::nullopt, options_.jobs),
       kills_before_(ReadOomKills(env.fs)) {}
 
 double ScriptWatch::Seconds() const {
@@ -33,6 +33,7 @@ void ScriptWatch::Look(Task& task, std::string_view line) {
 }
 
 void ScriptWatch::Succeeded() {
+  if (!options_.remembers) return;
   if (const auto record = estimate_.Finish(Seconds())) WriteStepRecord(env_, options_.subject, *record);
 }
 

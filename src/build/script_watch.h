@@ -19,6 +19,7 @@ struct WatchOptions {
   int jobs = 1;         ///< The script was told to use.
   std::uint64_t bytes_per_job = 0;
   std::uint64_t free_bytes = 0;
+  bool remembers = true;  ///< False: a run of a part, whose time says nothing of others'.
 };
 
 /// Progress, time left, why it failed. For one script; all calls from one thread.

@@ -21,6 +21,9 @@ class SourceRecord {
   /// True if `now` is not as it was when it was recorded, by kind, size and time. REQUIRES: Holds(its path).
   [[nodiscard]] bool IsChanged(const source::WalkEntry& now) const;
 
+  /// The same files, by kind, size and time.
+  bool operator==(const SourceRecord&) const = default;
+
   /// Every recorded file that is not as it was, with the digest of what it holds now: of a file its bytes,
   /// of a link its target; "" of one that is missing. `now`: what lies below `root`.
   Result<std::map<RelPath, std::string>> Changes(Env& env, const AbsPath& root,
@@ -31,6 +34,8 @@ class SourceRecord {
     FileKind kind = FileKind::kRegular;
     std::uint64_t size_bytes = 0;
     std::int64_t mtime_ns = 0;
+
+    bool operator==(const File&) const = default;
   };
 
   std::map<RelPath, File> files_;

@@ -20,6 +20,8 @@ struct WorkLayout {
   AbsPath home = AbsPath::Literal("/nonexistent");          ///< HOME of the script.
   AbsPath temp = AbsPath::Literal("/nonexistent");          ///< TMPDIR: short, for sockets.
 
+  /// The environment of the script, for bash (environment_file.h).
+  [[nodiscard]] AbsPath EnvironmentFile() const { return root / "build_env_setup.sh"; }
   /// `root` as it is called in staged files; as long as `root`'s path.
   [[nodiscard]] std::string RootPlaceholder() const;
   /// `prefix` as it is called in staged files; begins with RootPlaceholder().

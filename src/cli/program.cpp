@@ -45,8 +45,9 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages and wheels from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(), CheckVerb(), IndexVerb(),
-                DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
+      .verbs = {BuildVerb(), DevVerb(), ShellVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(),
+                CheckVerb(), IndexVerb(), DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(),
+                ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -71,7 +71,8 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
   }
   const bool named = item.kind == CacheKind::kDownload || item.kind == CacheKind::kGit;
   if (named && !item.subject.empty()) return item.subject;
-  if (item.kind == CacheKind::kWork) return fmt::format("{} {}", item.subject, item.path.Name());
+  if (item.kind == CacheKind::kWork || item.kind == CacheKind::kDev)
+    return fmt::format("{} {}", item.subject, item.path.Name());
   const auto below = item.path.RelativeTo(cache);
   return below ? below->str() : item.path.str();
 }

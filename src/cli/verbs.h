@@ -19,6 +19,8 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
+Verb DevVerb();
+Verb ShellVerb();
 Verb DoctorVerb();
 Verb CacheVerb();
 Verb RunNodeVerb();

@@ -123,6 +123,15 @@ class BuildPlanner {
     return result;
   }
 
+  /// The build of `recipe` and of what it inherits; its sources are not read.
+  Result<graph::Plan> RunNative(const recipe::Recipe& recipe) {
+    PTPKG_TRY(candidates_, channel::ReadChannel(env_, channel_, kBuildPlatform));
+    unread_ = "build/" + recipe.FileStem();
+    std::set<std::string> passed;
+    PTPKG_CHECK(AddNative(recipe, passed));
+    return std::move(plan_);
+  }
+
  private:
   /// Build, packages, tests, checks and publication of one variant.
   Result<void> PlanRecipe(const recipe::Recipe& recipe) {
@@ -182,6 +191,20 @@ class BuildPlanner {
     return Ok();
   }
 
+  /// The build node of `recipe` alone: of a staging output, or for `ptpkg dev`.
+  Result<void> AddNative(const recipe::Recipe& recipe, std::set<std::string>& passed) {
+    const std::optional<AbsPath> source = SourceOverride(recipe);
+    PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
+    PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)),
+              fmt::format("while resolving what {} '{}' needs",
+                          recipe.staging ? "the staging output" : "the build of", recipe.name));
+    PTPKG_TRY(const build::RecipeFolder whole,
+              build::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
+    PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, recipe, outputs_, whole));
+    PTPKG_TRY([[maybe_unused]] const std::string built, AddBuild(recipe, resolution, folder, source, passed));
+    return Ok();
+  }
+
   /// The build of a staging output, once for all that inherit from it. Adds to `passed` what those that are
   /// made of it have to wait for.
   Result<std::string> AddStaging(const recipe::Recipe& staging, std::set<std::string>& passed) {
@@ -189,16 +212,7 @@ class BuildPlanner {
     const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
     if (added) {
       PTPKG_CHECK(build::NeedTar(env_));
-      const std::optional<AbsPath> source = SourceOverride(staging);
-      PTPKG_CHECK(CheckPlaces(env_, request_.output, staging, source));
-      PTPKG_TRY(const channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(staging)),
-                fmt::format("while resolving what the staging output '{}' needs", staging.name));
-      PTPKG_TRY(
-          const build::RecipeFolder whole,
-          build::ReadRecipeFolder(env_, staging, RealPlaces(env_, staging.recipe_dir, request_.output)));
-      PTPKG_TRY(const build::RecipeFolder folder, OwnFolder(env_, staging, outputs_, whole));
-      PTPKG_TRY([[maybe_unused]] const std::string built,
-                AddBuild(staging, resolution, folder, source, at->second.passed));
+      PTPKG_CHECK(AddNative(staging, at->second.passed));
     }
     passed.insert(at->second.passed.begin(), at->second.passed.end());
     return id;
@@ -310,8 +324,11 @@ class BuildPlanner {
       node.places.emplace("source", *source);
     }
     SetSources(node, request_, recipe);
-    PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
-    node.inputs["source"] = source_key.Hex();
+    node.inputs["source"] = "";
+    if (node.id != unread_) {
+      PTPKG_TRY(const Sha256 source_key, source::SourceKey(env_, recipe, sources));
+      node.inputs["source"] = source_key.Hex();
+    }
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     UsePackages(node, resolution.packages, passed);
@@ -322,7 +339,7 @@ class BuildPlanner {
         build::CheckTools(env_, recipe,
                           {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
-    PTPKG_CHECK(TellTools(recipe, host));
+    if (unread_.empty()) PTPKG_CHECK(TellTools(recipe, host));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
@@ -451,6 +468,7 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
+  std::string unread_;              // id of the node whose sources are not read
   std::vector<std::string> tools_;  // for people
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
@@ -505,6 +523,17 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes, outputs).Run());
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;
+}
+
+Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                              const std::vector<recipe::Recipe>& rendered) {
+  std::vector<recipe::Recipe> own = {recipe};
+  PTPKG_CHECK(CheckSources(request, own));
+  PTPKG_CHECK(ResolveSources(env, request, own));
+  PTPKG_TRY(graph::Plan plan, BuildPlanner(env, request, rendered, rendered).RunNative(own.front()),
+            fmt::format("while planning '{}'", recipe.FileStem()));
+  PTPKG_CHECK(graph::CheckPlan(plan));
+  return NativePlan{.recipe = std::move(own.front()), .plan = std::move(plan)};
 }
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {

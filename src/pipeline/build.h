@@ -58,6 +58,17 @@ struct BuildPlan {
 /// output or cache folder inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
+struct NativePlan {
+  recipe::Recipe recipe;  ///< With the commits of its git sources.
+  graph::Plan plan;       ///< Its build node, after those of the staging outputs that it goes on from.
+};
+
+/// The build of `recipe` alone, which is one of `rendered` or what one of these inherits. Its own local
+/// sources are not read: the input "source" of its node, the last of the plan, is empty. Errors: those of
+/// PlanBuild.
+Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                              const std::vector<recipe::Recipe>& rendered);
+
 /// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
 /// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors:
 /// those of PlanBuild and RunPlan.

@@ -73,7 +73,8 @@ Result<bool> RemoveIfFree(Env& env, const AbsPath& folder) {
   return true;
 }
 
-/// Waits for the lease of `folder`, which is made where it is missing.
+}  // namespace
+
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject) {
   int gone = 0;
   for (int turn = 0;;) {
@@ -93,6 +94,8 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
     env.clock.SleepFor(kTurn);
   }
 }
+
+namespace {
 
 /// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. Waits
 /// as WaitForLease for a build of the same inputs.

@@ -70,6 +70,10 @@ class BuildFolder final : public graph::Claim {
   std::optional<TempDir> scratch_;  // in its place, where there are no locks
 };
 
+/// The lease of the folder of a build, made where it is missing; waits, with a note, while another process
+/// holds it. Not locked where the file system has no locks. Errors: kIo, kCancelled.
+Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject);
+
 /// Removes from <cache>/work what nobody holds and nobody will go on with: folders without a readable state,
 /// those whose result is there (`has_result`, by key: their run was killed just before the end), and
 /// forgotten ones (kForgottenAfter). Errors: kIo, those of `has_result`.

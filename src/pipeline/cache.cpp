@@ -58,7 +58,7 @@ class CacheLister {
     PTPKG_CHECK(AddMirrors());
     PTPKG_TRY(const bool objects, Exists(env_.fs, root_ / "ccache"));
     if (objects) PTPKG_CHECK(AddFolder(CacheItem{.kind = CacheKind::kCcache, .path = root_ / "ccache"}));
-    for (const char* name : {"kept", "work"}) PTPKG_CHECK(AddKept(root_ / name));
+    for (const char* name : {"kept", "work", "dev"}) PTPKG_CHECK(AddKept(root_ / name));
     for (const AbsPath& parent : scratch_parents_) PTPKG_CHECK(AddScratch(parent));
     PTPKG_CHECK(AddOthers());
     std::sort(items_.begin(), items_.end(), [](const CacheItem& left, const CacheItem& right) {
@@ -155,7 +155,7 @@ class CacheLister {
     for (const std::string& name : names) {
       CacheItem item{.kind = CacheKind::kKept, .path = parent / name};
       if (const auto state = build::ReadWorkState(env_.fs, item.path)) {
-        item.kind = CacheKind::kWork;
+        item.kind = parent.Name() == "dev" ? CacheKind::kDev : CacheKind::kWork;
         item.subject = state->subject;
       }
       PTPKG_CHECK(AddFolder(std::move(item)));
@@ -180,7 +180,7 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"ccache", "downloads", "git", "kept",
+    static const std::set<std::string> kOurs = {"ccache", "dev",    "downloads", "git", "kept",
                                                 "stages", "wheels",    "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
@@ -197,7 +197,7 @@ class CacheLister {
     PTPKG_CHECK(env_.cancel.Check());
     const bool leased =
         item.kind == CacheKind::kResult || item.kind == CacheKind::kCcache || IsSource(item.kind);
-    const bool work = item.kind == CacheKind::kWork;
+    const bool work = item.kind == CacheKind::kWork || item.kind == CacheKind::kDev;
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
                        : env_.fs.Lstat(item.path);
@@ -296,6 +296,8 @@ std::string_view CacheKindName(CacheKind kind) {
       return "answer";
     case CacheKind::kWork:
       return "work";
+    case CacheKind::kDev:
+      return "dev";
     case CacheKind::kPartial:
       return "partial";
     case CacheKind::kGit:

@@ -8,6 +8,7 @@
 //   git/<sha256 of the URL>/        mirrors of git repositories
 //   wheels/<key>/pins.json          answers of the Python index (build/wheel_index.h): a few kB each
 //   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
+//   dev/<16 hex digits>/            folders of `ptpkg dev` (dev_folder.h)
 //   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
 //                                   work/ under another name
 //   ccache/                         objects that --ccache keeps (build/compiler_cache.h), one entry
@@ -28,6 +29,7 @@ enum class CacheKind : std::uint8_t {
   kDownload,
   kAnswer,
   kWork,
+  kDev,
   kPartial,  ///< A download that is not whole: the next run goes on with it.
   kGit,
   kKept,
@@ -50,12 +52,12 @@ struct CacheItem {
   std::string stage = {};  ///< Of results.
   /// Of results and answers: 64 hex digits. Of downloads, whole or not: the sha256.
   std::string key = {};
-  /// Of results: what it was last made for, "" if no record says. Of work: what is built. Of downloads: the
-  /// file. Of mirrors: the URL.
+  /// Of results: what it was last made for, "" if no record says. Of work and dev: what is built. Of
+  /// downloads: the file. Of mirrors: the URL.
   std::string subject = {};
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
-  /// Unix time. A result or a source: when a run last took it. Work: when it was last gone on with. Else the
-  /// last change.
+  /// Unix time. A result or a source: when a run last took it. Work and dev: when it was last gone on with.
+  /// Else the last change.
   std::int64_t last_use_ns = 0;
 };
 
@@ -65,7 +67,7 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, sources, answers, work and kept folders together fit
+  /// Removes the least recently used until results, sources, answers, work, dev and kept folders together fit
   /// this size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
@@ -79,13 +81,13 @@ struct CacheCleanOutcome {
   std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
 };
 
-/// Removes results, sources, answers, work and kept folders that nobody holds: all of them, or those that the
-/// request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same time
-/// either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
+/// Removes results, sources, answers, work, dev and kept folders that nobody holds: all of them, or those
+/// that the request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same
+/// time either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
 /// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
-/// "result", "download", "partial", "git", "answer", "work", "kept", "scratch", "other".
+/// "result", "download", "partial", "git", "answer", "work", "dev", "kept", "scratch", "other".
 std::string_view CacheKindName(CacheKind kind);
 /// "free", "in_use", "unknown", "foreign".
 std::string_view CacheStateName(CacheState state);

@@ -116,6 +116,15 @@ Result<std::uint64_t> ReadMemoryPerJob(Reader& reader, const Node* node) {
       .WithHint("give a size of at least 1 MB with its unit, such as 1.5 GB or 3 GiB");
 }
 
+/// Nothing without the key; a script that runs nothing would leave the edit unbuilt.
+Result<BuildScript> ReadDevScript(Reader& reader, const Node* dev) {
+  if (dev == nullptr) return BuildScript();
+  PTPKG_TRY(BuildScript script, ReadScript(reader, dev->Find("script"), "extra.ptpkg.dev.script"));
+  if (!script.lines.empty() || !script.file.empty()) return script;
+  return InvalidExtra("'extra.ptpkg.dev' has no 'script'", dev->span)
+      .WithHint("give the commands that build again what was edited, or leave 'dev' out");
+}
+
 }  // namespace
 
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement) {
@@ -147,6 +156,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
   PTPKG_TRY(extra.memory_per_job, ReadMemoryPerJob(reader, section->Find("memory_per_job")));
   PTPKG_TRY(extra.resume, reader.BoolOf(section, "resume", true));
+  PTPKG_TRY(extra.dev_script, ReadDevScript(reader, section->Find("dev")));
   return extra;
 }
 

@@ -149,6 +149,9 @@ struct PtpkgExtra {
   /// and nothing that is made: no key holds it, and so no codec.
   std::uint64_t memory_per_job = 0;
   bool resume = true;  ///< The script may run again where it was interrupted.
+  /// What `ptpkg dev` runs after the first whole build; without lines and file: the build's script. It makes
+  /// no package, so no codec writes it.
+  BuildScript dev_script = {};
 };
 
 struct Recipe {

@@ -113,6 +113,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
   if (extra.formats_given) members.Add("formats", extra.formats);
   if (extra.memory_per_job > 0) members.Add("memory_per_job", extra.memory_per_job);
   if (!extra.resume) members.Add("resume", false);
+  members.Add("dev", Members().Add("script", ScriptToJson(extra.dev_script)).Take());
   return members.Add("layouts", layouts.Take())
       .Add("wheel", Members()
                         .Add("name", extra.wheel_name)

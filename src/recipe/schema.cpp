@@ -211,6 +211,7 @@ constexpr Rule kLayoutRule[] = {{"files"}, {"rpath", Shape::kTexts}, {"tag"}};
 constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
                              {"wheel", Shape::kMappingList, kLayoutRule}};
 constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
+constexpr Rule kDev[] = {{"script", Shape::kTextsOrMapping, kScript}};
 constexpr Rule kPtpkgOutput[] = {
     {"formats", Shape::kTexts},
     {"layouts", Shape::kMapping, kLayouts},
@@ -221,6 +222,7 @@ constexpr Rule kPtpkgOutput[] = {
     {"resume"},
     {"memory_per_job"},
     {"device_code", Shape::kTexts},
+    {"dev", Shape::kMapping, kDev},
 };
 constexpr auto kPtpkg = With(kPtpkgOutput, {"outputs", Shape::kNamedMappings, kPtpkgOutput});
 

@@ -4,14 +4,11 @@
 #include <fmt/core.h>
 #include <functional>
 
-#include "source/walk.h"
 #include "support/parallel.h"
 
 namespace ptpkg::source {
 
-namespace {
-
-Result<TreeEntry> EntryOf(Env& env, const AbsPath& root, WalkEntry found) {
+Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found) {
   const AbsPath path = root / found.path;
   TreeEntry entry{.path = std::move(found.path),
                   .kind = found.stat.kind,
@@ -40,14 +37,12 @@ Result<TreeEntry> EntryOf(Env& env, const AbsPath& root, WalkEntry found) {
   return entry;
 }
 
-}  // namespace
-
 Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
   PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root, {.skip_git = true}));
   std::vector<TreeEntry> entries;
   entries.reserve(found.size());
   for (WalkEntry& one : found) {
-    PTPKG_TRY(TreeEntry entry, EntryOf(env, root, std::move(one)));
+    PTPKG_TRY(TreeEntry entry, CheckEntry(env, root, std::move(one)));
     entries.push_back(std::move(entry));
   }
   return entries;

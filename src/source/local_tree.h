@@ -4,16 +4,21 @@
 #include <vector>
 
 #include "model/staged_tree.h"
+#include "source/walk.h"
 #include "support/env.h"
 #include "support/hash.h"
 
 namespace ptpkg::source {
 
+/// One file of a source folder: its size and mode as on disk, no digest. Errors: kIo; kInvalidInput for
+/// sockets, devices and fifos, and for a symlink that is absolute or leaves the tree: a build that writes
+/// through it would change files outside of its own copy.
+Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found);
+
 /// Everything below `root` but ".git" (folder or file) at any depth, by path. Sizes and modes as on
 /// disk, digests empty; empty folders do not count.
-/// Errors: kNotFound, kIo with the path, kCancelled; kInvalidInput for `root` not a folder, for sockets,
-/// devices and fifos, and for a symlink that is absolute or leaves the tree: a build that writes through
-/// it would change files outside of its own copy.
+/// Errors: kNotFound, kIo with the path, kCancelled; kInvalidInput for `root` not a folder, and as of
+/// CheckEntry.
 Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root);
 
 /// Digest over path, kind, executable bit and content of all that ListFolder gives.

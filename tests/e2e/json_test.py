@@ -55,6 +55,12 @@ class JsonOutput(harness.Case):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)
 
+    def test_dev_and_shell(self):
+        arguments = (harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu")
+        self.valid(self.ptpkg_json("dev", *arguments), "dev")
+        self.valid(self.ptpkg_json("shell", *arguments), "shell")
+        self.assertIn("dev", {item["kind"] for item in self.valid(self.ptpkg_json("cache"), "cache")["items"]})
+
     def test_build_index_and_cache(self):
         output = self.scratch / "dist"
         arguments = ("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output", output)

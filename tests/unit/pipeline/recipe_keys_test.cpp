@@ -180,7 +180,13 @@ const std::vector<Row> kRows = {
      "recipe: {name: r, version: \"1\"}\noutputs: [{package: {name: toy}}]\n"
      "extra: {ptpkg: {outputs: {toy: {formats: wheel}}}}\n",
      "wheel no check/conda no conda", kOne},
-    {"extra.ptpkg.resume", "extra: {ptpkg: {resume: false}}\n", ""},  // how it is built, not what
+    {"extra.ptpkg.resume", "extra: {ptpkg: {resume: false}}\n", ""},            // how it is built, not what
+    {"extra.ptpkg.dev.script", "extra: {ptpkg: {dev: {script: make}}}\n", ""},  // of `ptpkg dev` alone
+    {"extra.ptpkg.dev.script.file", "extra: {ptpkg: {dev: {script: {file: f}}}}\n", ""},
+    {"extra.ptpkg.dev.script.content", "extra: {ptpkg: {dev: {script: {content: f}}}}\n", ""},
+    {"extra.ptpkg.dev.script.interpreter", "extra: {ptpkg: {dev: {script: {content: f, interpreter: sh}}}}\n",
+     ""},
+    {"extra.ptpkg.dev.script.env", "extra: {ptpkg: {dev: {script: {content: f, env: {b: c}}}}}\n", ""},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
     {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
 };

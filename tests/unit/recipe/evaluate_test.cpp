@@ -330,6 +330,28 @@ TEST_F(EvaluateTest, DeviceCode) {
   }
 }
 
+TEST_F(EvaluateTest, DevScript) {
+  const auto dev = [&](const std::string& value) -> Result<BuildScript> {
+    PTPKG_TRY(const Evaluation evaluation, EvaluateBody("extra:\n  ptpkg:\n    dev: " + value + "\n"));
+    return evaluation.recipe.ptpkg.dev_script;
+  };
+  ASSERT_OK_AND_ASSIGN(const BuildScript lines, dev("{script: [ninja, \"echo ${PREFIX}\"]}"));
+  EXPECT_THAT(lines.lines, ElementsAre("ninja", "echo ${PREFIX}"));
+  ASSERT_OK_AND_ASSIGN(const BuildScript file, dev("{script: {file: again.py, env: {A: b}}}"));
+  EXPECT_EQ(file.file, "again.py");
+  EXPECT_EQ(file.interpreter, "python");
+  EXPECT_EQ(file.env.at("A"), "b");
+  for (const char* nothing : {"{script: []}", "{}"}) {
+    EXPECT_THAT(dev(nothing),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("'extra.ptpkg.dev' has no 'script'")))
+        << nothing;
+  }
+  EXPECT_THAT(dev("{script: {}}"), FailsWith(ErrorCode::kInvalidInput,
+                                             HasSubstr("'extra.ptpkg.dev.script' has either 'file' or")));
+  EXPECT_THAT(dev("{script: {file: ../x.sh}}"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("relative path without '..'")));
+}
+
 TEST_F(EvaluateTest, AboutAndTests) {
   ASSERT_OK_AND_ASSIGN(
       const Evaluation evaluation,

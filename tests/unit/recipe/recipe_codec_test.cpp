@@ -42,7 +42,7 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 12);
+static_assert(CountFields<PtpkgExtra>() == 13);
 static_assert(CountFields<CondaOutput>() == 20);
 static_assert(CountFields<WheelOutput>() == 9);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,

@@ -1,0 +1,32 @@
+#pragma once
+// One test of a recipe as a program to run. Layer: build.
+
+#include <map>
+#include <string>
+
+#include "build/script.h"
+#include "model/finding.h"
+
+namespace ptpkg::build {
+
+struct TestRun {
+  std::string title;  ///< What a person calls it.
+  std::string interpreter;
+  std::string text;
+  std::map<std::string, std::string> variables = {};
+};
+
+/// REQUIRES: it imports something.
+TestRun ImportRun(const recipe::PythonTest& test);
+/// `folder`: RECIPE_DIR. `preamble`: what a shell has to do first. Errors: ScriptText's.
+Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
+                      const std::string& preamble);
+
+/// Runs `place`, which has title, interpreter and text of `run`, whose variables are added. Returns how it
+/// failed, with its last lines; "": it has not. Errors: RunScript's.
+Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place);
+
+/// "package-test" about the test with this number, from 1.
+Finding TestFinding(Severity severity, std::size_t number, const std::string& message, std::string fix);
+
+}  // namespace ptpkg::build

@@ -1,0 +1,351 @@
+#include "pipeline/dev.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fmt/core.h>
+
+#include "build/in_flight.h"
+#include "build/post_process.h"
+#include "build/resume.h"
+#include "build/script.h"
+#include "graph/executor.h"
+#include "pipeline/dev_sources.h"
+#include "pipeline/foresee.h"
+#include "pipeline/inheritance.h"
+#include "pipeline/package_inputs.h"
+#include "pipeline/plan_sources.h"
+#include "pipeline/stages.h"
+#include "publish/output_folder.h"
+#include "recipe/recipe_codec.h"
+#include "source/walk.h"
+#include "support/hash.h"
+#include "support/json.h"
+#include "support/scratch.h"
+#include "support/text.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using build::WorkPhase;
+
+/// Inputs of a build node that a folder outlives: sources and scripts are taken anew in each run, and what is
+/// read after the script makes no package here.
+bool IsTakenEachTime(std::string_view input) {
+  constexpr std::array<std::string_view, 8> kEachTime = {"source",
+                                                         "script",
+                                                         "recipe.script",
+                                                         "recipe.files_include",
+                                                         "recipe.about",
+                                                         "recipe.ptpkg",
+                                                         "recipe.files_exclude",
+                                                         "recipe.python_entry_points"};
+  return input.starts_with("recipe folder") ||
+         std::find(kEachTime.begin(), kEachTime.end(), input) != kEachTime.end();
+}
+
+/// "'tools', 'recipe.requirements'": what differs.
+std::string Differences(const std::map<std::string, std::string>& before,
+                        const std::map<std::string, std::string>& now) {
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : now) {
+    const auto found = before.find(name);
+    if (found == before.end() || found->second != digest) names.push_back("'" + name + "'");
+  }
+  for (const auto& [name, digest] : before) {
+    if (!now.contains(name)) names.push_back("'" + name + "'");
+  }
+  return Join(names, ", ");
+}
+
+/// One run in the folder, as the last node of a plan.
+class DevRun {
+ public:
+  DevRun(Env& env, const NativeRequest& request, const recipe::Recipe& recipe, DevFolder& folder)
+      : env_(env), request_(request), recipe_(recipe), folder_(folder) {
+    summary_.subject = recipe.FileStem();
+    summary_.log = folder.root() / "build.log";
+  }
+
+  /// Everything before the script.
+  Result<void> Prepare(const graph::NodeRun& run) {
+    PTPKG_TRY(const Json encoded, run.Input("recipe"));
+    PTPKG_TRY(native_, recipe::DecodeNativeBuild(encoded, run.subject()));
+    PTPKG_TRY(native_.recipe.recipe_dir, run.Place("recipe"));
+    PTPKG_TRY(recipe_folder_, ReadRecipeFolder(env_, run));
+    const auto given = run.Place("source");
+    recipe::Recipe with_sources = recipe_;
+    PTPKG_TRY(with_sources.sources, ReadSources(run));
+    PTPKG_TRY(sources_, SplitSources(env_, with_sources, given ? std::optional(*given) : std::nullopt));
+    PTPKG_TRY(now_.source_stamp, FixedStamp(env_, sources_));
+    TakeInputs(run);
+    PTPKG_CHECK(env_.fs.MakeDirs(folder_.path()));
+    PTPKG_TRY(summary_.layout, build::MakeWorkLayout(env_, folder_.path()));
+    PTPKG_CHECK(build::AwaitEarlierScript(env_, summary_.layout));
+    PTPKG_TRY(std::string why, WhyAnew());
+    if (folder_.left() && why.empty()) {
+      PTPKG_TRY(why, GoOn());
+    }
+    if (folder_.left() && why.empty()) return Ok();
+    if (folder_.left() || !folder_.damage().empty()) {
+      summary_.why_anew = why;
+      env_.reporter.Note(fmt::format("'{}' starts anew: {}", summary_.subject, why));
+    }
+    summary_.anew = true;
+    return MakeAnew(run);
+  }
+
+  Result<void> RunScript() {
+    PTPKG_TRY(const std::optional<build::ScriptToRun> script, ScriptOf());
+    if (script) {
+      summary_.script = script->whole ? "build.script" : "extra.ptpkg.dev.script";
+      PTPKG_CHECK(RemoveTree(env_.fs, summary_.log), "while replacing the log of the last run");
+      PTPKG_CHECK(folder_.Reach(WorkPhase::kScript));
+      const auto start = env_.clock.Now();
+      build::ScriptPlace place = now_.place;
+      if (!script->whole) {
+        for (const auto& [name, value] : recipe_.ptpkg.dev_script.env) place.variables[name] = value;
+      }
+      Result<void> ran = build::RunScriptIn(env_, Input(), place, *script);
+      summary_.script_seconds = SecondsSince(start);
+      if (!ran) return Failed(std::move(ran).error());
+    }
+    PTPKG_CHECK(build::WriteEntryPoints(env_, native_.recipe, summary_.layout));
+    now_.ran_whole = true;
+    PTPKG_CHECK(folder_.Save(now_));
+    return folder_.Reach(WorkPhase::kInstalled);
+  }
+
+  Result<void> RunTests() {
+    if (!request_.build.test || !build::HasTests(recipe_)) return Ok();
+    PTPKG_TRY(const std::vector<RelPath> host_files, folder_.ReadHostFiles());
+    const auto start = env_.clock.Now();
+    PTPKG_TRY(summary_.tests, build::TestPrefix(env_, {.recipe = recipe_,
+                                                       .layout = summary_.layout,
+                                                       .place = now_.place,
+                                                       .host_files = host_files,
+                                                       .log_file = folder_.root() / "test.log"}));
+    summary_.test_seconds = SecondsSince(start);
+    return Ok();
+  }
+
+  [[nodiscard]] const DevSummary& summary() const { return summary_; }
+
+ private:
+  void TakeInputs(const graph::NodeRun& run) {
+    for (const auto& [name, digest] : run.digests()) {
+      if (!IsTakenEachTime(name)) now_.inputs.emplace(name, digest);
+    }
+    now_.inputs["build.script.env"] = HashText(Json(native_.recipe.script.env).dump()).Hex();
+    std::string below;
+    for (const build::SyncOrigin& origin : sources_.synchronised) below += origin.below + "\n";
+    now_.inputs["source.target_directory"] = HashText(below).Hex();
+  }
+
+  /// "" if the folder can be gone on with, as far as that can be seen without looking into it.
+  Result<std::string> WhyAnew() {
+    if (!folder_.damage().empty()) return folder_.damage();
+    if (!folder_.left()) return std::string();
+    const DevState& left = *folder_.left();
+    if (request_.build.fresh) return std::string("--fresh");
+    const std::string changed = Differences(left.inputs, now_.inputs);
+    if (!changed.empty()) return changed + " changed";
+    if (folder_.phase() == WorkPhase::kScript && folder_.is_other_boot()) {
+      return std::string("the machine went down while the script ran");
+    }
+    now_.source_key = left.source_key;
+    if (left.source_stamp == now_.source_stamp) return std::string();
+    PTPKG_TRY(now_.source_key, FixedKey(env_, sources_));
+    if (now_.source_key == left.source_key) return std::string();
+    return std::string("a source changed that is patched, unpacked or from git, and is not synchronised");
+  }
+
+  /// Goes on in what the last run left. Returns why it cannot, or "".
+  Result<std::string> GoOn() {
+    now_.place = folder_.left()->place;
+    now_.ran_whole = folder_.left()->ran_whole;
+    const build::WorkLayout& layout = summary_.layout;
+    PTPKG_CHECK(RemoveAbandoned(env_, folder_.root()));
+    PTPKG_TRY(const bool there, Exists(env_.fs, layout.source));
+    if (!there) return std::string("its sources are gone");
+    Result<build::SyncRecord> record = build::SyncRecord::Read(env_, SyncFile());
+    if (!record && record.error().code() == ErrorCode::kIo) return std::move(record).error();
+    if (!record) return record.error().message();
+    if (folder_.phase() == WorkPhase::kScript) {
+      PTPKG_TRY(const std::string why, RemoveHalfWritten(*record));
+      if (!why.empty()) return why;
+    }
+    PTPKG_TRY(build::SyncOutcome outcome, build::SyncSources(env_, SyncOf(), *record));
+    summary_.copied = std::move(outcome.copied);
+    summary_.removed = std::move(outcome.removed);
+    PTPKG_CHECK(RemoveTree(env_.fs, layout.recipe_copy));
+    PTPKG_CHECK(build::CopyRecipeFolder(env_, recipe_folder_, layout.recipe_copy),
+                "while copying the recipe's files");
+    PTPKG_CHECK(folder_.Save(now_));
+    PTPKG_CHECK(folder_.Reach(WorkPhase::kPrepared));
+    return std::string();
+  }
+
+  /// After a script that was cut off: what it was writing then. Returns why that cannot be told, or "".
+  Result<std::string> RemoveHalfWritten(const build::SyncRecord& record) {
+    const AbsPath& root = summary_.layout.source;
+    PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
+    std::erase_if(files, [&](const source::WalkEntry& file) { return record.files.contains(file.path); });
+    auto sources = build::SourceRecord::Read(env_, folder_.root() / "sources");
+    if (!sources && sources.error().code() == ErrorCode::kIo) return std::move(sources).error();
+    if (!sources) return sources.error().message();
+    PTPKG_TRY(const build::InFlight cut,
+              build::FindInFlight(env_, root, files, *sources, build::EndKind::kProcesses));
+    if (!cut.sources.empty()) {
+      return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
+    }
+    for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
+    return std::string();
+  }
+
+  [[nodiscard]] AbsPath SyncFile() const { return folder_.root() / "synchronised"; }
+
+  [[nodiscard]] build::SyncRequest SyncOf() const {
+    return {.origins = sources_.synchronised, .copy = summary_.layout.source, .record_file = SyncFile()};
+  }
+
+  Result<void> MakeAnew(const graph::NodeRun& run) {
+    PTPKG_CHECK(folder_.StartAnew());
+    now_.ran_whole = false;
+    PTPKG_CHECK(RefuseFailingBuilds(env_, {run}));
+    PTPKG_TRY(std::vector<build::LocalPackage> packages, ReadPackages(env_, run));
+    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
+    PTPKG_TRY(const build::HostPlan host, build::CheckTools(env_, native_.recipe, request));
+    PTPKG_CHECK(CompareHost(env_, run, host));
+    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
+    PTPKG_TRY(summary_.layout, build::MakeWorkLayout(env_, folder_.path()));
+    PTPKG_CHECK(MakeSources(env_, sources_.fixed, sources_.options, {inheritance, summary_.layout}));
+    PTPKG_TRY(const bool there, Exists(env_.fs, summary_.layout.source));
+    if (!there) PTPKG_CHECK(env_.fs.MakeDirs(summary_.layout.source));
+    PTPKG_TRY(now_.source_key, FixedKey(env_, sources_));
+    build::SyncRecord record;
+    build::SyncRequest sync = SyncOf();
+    sync.first = true;
+    sync.replaces = inheritance.archives.has_value();
+    PTPKG_TRY([[maybe_unused]] const build::SyncOutcome all, build::SyncSources(env_, sync, record));
+    PTPKG_TRY(const build::SourceRecord sources, build::SourceRecord::Take(env_, summary_.layout.source));
+    PTPKG_CHECK(sources.Write(env_.fs, folder_.root() / "sources"));
+
+    build::BuildInput input = Input();
+    input.packages = std::move(packages);
+    input.unpack = UnpackInto;
+    input.host_env = request.host_env;
+    input.options = request.options;
+    input.wheels = request.given;
+    input.mentioned = native_.mentioned;
+    input.recipe_folder = recipe_folder_;
+    input.inherited = inheritance.archives;
+    PTPKG_TRY(build::MadePrefix made, build::MakePrefix(env_, input));
+    now_.place = std::move(made.place);
+    PTPKG_CHECK(folder_.SaveHostFiles(made.host_files));
+    PTPKG_CHECK(folder_.Save(now_));
+    return folder_.Reach(WorkPhase::kPrepared);
+  }
+
+  [[nodiscard]] build::BuildInput Input() const {
+    return {.recipe = native_.recipe,
+            .subject = summary_.subject,
+            .source_root = summary_.layout.source,
+            .packages = {},
+            .unpack = {},
+            .layout = summary_.layout,
+            .log_file = summary_.log,
+            .memory_per_job = recipe_.ptpkg.memory_per_job};
+  }
+
+  /// nullopt: the recipe has none.
+  Result<std::optional<build::ScriptToRun>> ScriptOf() {
+    const recipe::BuildScript& later = recipe_.ptpkg.dev_script;
+    const AbsPath& folder = summary_.layout.recipe_copy;
+    if (now_.ran_whole && !(later.lines.empty() && later.file.empty())) {
+      PTPKG_TRY(std::string text, build::ScriptText(env_.fs, later, folder));
+      return std::optional(
+          build::ScriptToRun{.interpreter = later.interpreter, .text = std::move(text), .whole = false});
+    }
+    PTPKG_TRY(std::optional<std::string> text,
+              build::BuildScriptText(env_.fs, native_.recipe.script, folder));
+    if (!text) return std::optional<build::ScriptToRun>();
+    return std::optional(
+        build::ScriptToRun{.interpreter = native_.recipe.script.interpreter, .text = *std::move(text)});
+  }
+
+  /// A script that ended by itself has no command that was cut off.
+  Error Failed(Error error) {
+    if (error.code() != ErrorCode::kCommandFailed) return error;
+    const Result<void> reached = folder_.Reach(WorkPhase::kPrepared);
+    if (!reached) return reached.error();
+    env_.reporter.Note(fmt::format("the folder stays, and the same command goes on there: '{}'",
+                                   summary_.layout.source.str()));
+    return error;
+  }
+
+  [[nodiscard]] double SecondsSince(std::chrono::steady_clock::time_point start) const {
+    return std::chrono::duration<double>(env_.clock.Now() - start).count();
+  }
+
+  Env& env_;
+  const NativeRequest& request_;
+  const recipe::Recipe& recipe_;
+  DevFolder& folder_;
+  recipe::NativeBuild native_;
+  build::RecipeFolder recipe_folder_;
+  DevSources sources_;
+  DevState now_;
+  DevSummary summary_;
+};
+
+/// How far a run goes.
+enum class DevExtent : std::uint8_t { kPrepare, kWhole };
+
+Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeChoice& choice,
+                         DevFolder& folder, DevExtent extent) {
+  PTPKG_TRY(NativePlan planned, PlanNative(env, request.build, choice.recipe, choice.rendered));
+  graph::Node& last = planned.plan.nodes.back();
+  last.stage = "dev";
+  last.version = 1;
+  DevRun run(env, request, planned.recipe, folder);
+  graph::StageTable stages = MakeStages();
+  stages.Add({.name = "dev",
+              .parallel = true,
+              .run = [&](Env&, const graph::NodeRun& node) -> Result<graph::NodeResult> {
+                PTPKG_CHECK(run.Prepare(node));
+                if (extent == DevExtent::kPrepare) return graph::NodeResult();
+                PTPKG_CHECK(run.RunScript());
+                PTPKG_CHECK(run.RunTests());
+                return graph::NodeResult();
+              }});
+  graph::Store cache(env, env.cache_dir / "stages");
+  graph::Store staging(env, publish::OutputFolder::PlaceOfStaging(request.build.output));
+  graph::History history(env, env.cache_dir / "stages/records");
+  PTPKG_TRY(const std::vector<graph::NodeOutcome> outcomes,
+            graph::Execute(env, planned.plan, stages,
+                           {.cache = cache, .staging = staging, .history = history}, {}));
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].error) continue;
+    if (i + 1 == outcomes.size()) return Error(*outcomes[i].error);
+    return Error(*outcomes[i].error).WithContext(fmt::format("in '{}'", planned.plan.nodes[i].id));
+  }
+  return run.summary();
+}
+
+}  // namespace
+
+Result<DevSummary> Dev(Env& env, const NativeRequest& request) {
+  PTPKG_TRY(const NativeChoice choice, ChooseNative(env, request));
+  PTPKG_TRY(DevFolder folder, DevFolder::Take(env, choice.recipe));
+  return RunIn(env, request, choice, folder, DevExtent::kWhole);
+}
+
+Result<DevPlace> PrepareDev(Env& env, const NativeRequest& request, const NativeChoice& choice) {
+  PTPKG_TRY(DevFolder folder, DevFolder::Take(env, choice.recipe));
+  PTPKG_TRY(const DevSummary summary, RunIn(env, request, choice, folder, DevExtent::kPrepare));
+  return DevPlace{.folder = std::move(folder), .layout = summary.layout};
+}
+
+}  // namespace ptpkg::pipeline

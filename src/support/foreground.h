@@ -1,0 +1,24 @@
+#pragma once
+// A program that has the terminal to itself while it runs: a shell for a person. Layer: support.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/path.h"
+#include "support/result.h"
+
+namespace ptpkg {
+
+struct ForegroundCommand {
+  std::vector<std::string> argv = {};           ///< argv[0]: absolute path.
+  std::map<std::string, std::string> env = {};  ///< The whole environment; nothing is inherited.
+  AbsPath cwd = AbsPath::Literal("/");
+};
+
+/// Runs it to its end with our stdin, stdout and stderr. Until then SIGINT and SIGQUIT are its affair alone.
+/// Returns its exit status as a shell tells it: 128 and more for a signal, 127 when it could not be started
+/// after all. Errors: kNotFound (program, cwd), kIo.
+Result<int> RunInForeground(const ForegroundCommand& command);
+
+}  // namespace ptpkg

@@ -1,0 +1,372 @@
+"""`ptpkg dev` and `ptpkg shell`: a folder that stays, one edit at a time, and the environment of a build.
+
+The project is C, built by ninja or make. The compiler is a script beside the recipe that writes down each object
+that it makes, so what is compiled again can be counted.
+"""
+
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import harness
+
+RECIPE = """\
+schema_version: 1
+package: {{name: toy, version: "1"}}
+source: {{path: src}}
+build: {{number: 0, string: "0", script: {{file: build.sh, env: {{TOOL: {tool}}}}}}}
+requirements: {{build: [{tool}]}}
+tests:
+  - script: ["echo 'int toy(void); int main(void) {{ return toy(); }}' > t.c", "gcc t.c $LDFLAGS -ltoy -o t", "./t"]
+about: {{license: MIT}}
+extra: {{ptpkg: {{formats: [conda]{dev}}}}}
+"""
+
+DEV = """, dev: {script: ['echo short >> log.txt', 'export CC="$RECIPE_DIR/compiler"', 'chmod +x "$CC"', ninja -C out,
+  cp out/libtoy.so $PREFIX/lib/]}"""
+
+SCRIPT = """\
+echo whole >> log.txt
+export CC="$RECIPE_DIR/compiler"
+chmod +x "$CC"
+mkdir -p out
+if [ "$TOOL" = make ]; then
+  make -C out -f ../Makefile
+else
+  { printf 'rule cc\\n  command = "$$CC" -fPIC -c $in -o $out\\n'
+    printf 'rule so\\n  command = gcc -shared $in -o $out\\n'
+    objects=
+    for file in *.c; do printf 'build %s.o: cc ../%s\\n' "$file" "$file"; objects="$objects $file.o"; done
+    printf 'build libtoy.so: so%s\\n' "$objects"; } > out/new.ninja
+  cmp -s out/new.ninja out/build.ninja || cp out/new.ninja out/build.ninja
+  ninja -C out
+fi
+mkdir -p "$PREFIX/lib"
+cp out/libtoy.so "$PREFIX/lib/"
+"""
+
+MAKEFILE = """\
+objects = $(patsubst ../%.c,%.o,$(wildcard ../*.c))
+libtoy.so: $(objects) ; gcc -shared $^ -o $@
+%.o: ../%.c ; "$(CC)" -fPIC -c $< -o $@
+"""
+
+COMPILER = """\
+#!/bin/sh
+for word; do :; done
+basename "$word" .o >> "{scratch}/compiled"
+if [ -e "{scratch}/hold" ]; then echo held >> "{scratch}/held"; sleep 60; fi
+exec gcc "$@"
+"""
+
+
+class Dev(harness.Case):
+    def project(self, tool="ninja", dev="", name="toy"):
+        harness.tool(tool)
+        harness.tool("gcc")
+        self.recipe = self.scratch / name
+        source = self.recipe / "src"
+        source.mkdir(parents=True)
+        self.write_recipe(tool, dev)
+        (self.recipe / "build.sh").write_text(SCRIPT)
+        (self.recipe / "compiler").write_text(COMPILER.format(scratch=self.scratch))
+        (source / "Makefile").write_text(MAKEFILE)
+        (source / "toy.c").write_text("int one(void); int toy(void) { return one() - 1; }\n")
+        (source / "one.c").write_text("int one(void) { return 1; }\n")
+        for number in range(5):
+            (source / f"f{number}.c").write_text(f"int f{number}(void) {{ return {number}; }}\n")
+        return self.recipe
+
+    def write_recipe(self, tool="ninja", dev=""):
+        (self.recipe / "recipe.yaml").write_text(RECIPE.format(tool=tool, dev=dev))
+
+    def edit(self, name, text):
+        (self.recipe / "src" / name).write_text(text)
+
+    def compiled(self):
+        """What was compiled since the last call."""
+        path = self.scratch / "compiled"
+        found = sorted(pathlib.Path(line).stem for line in path.read_text().split()) if path.exists() else []
+        path.unlink(missing_ok=True)
+        return found
+
+    def dev(self, *args, **extra):
+        return self.ptpkg_json("dev", self.recipe, *args, **extra)
+
+    def shell(self, *command, exit_code=0, **extra):
+        return self.ptpkg("shell", self.recipe, "--", *command, exit_code=exit_code, **extra)
+
+    def folder(self):
+        (root,) = (self.cache / "dev").iterdir()
+        return root
+
+    def test_one_edited_file_is_compiled_and_the_tests_run(self):
+        for tool in ("ninja", "make"):
+            with self.subTest(tool=tool):
+                self.cache = self.scratch / f"cache-{tool}"
+                self.project(tool, name=f"toy-{tool}")
+                first = self.dev()
+                self.assertTrue(first["anew"])
+                self.assertEqual(len(self.compiled()), 7)
+                self.assertEqual(len(first["tests"]["ran"]), 1)
+                self.assertEqual(first["tests"]["findings"], [])
+                self.edit("one.c", "int one(void) { return 0 + 1; }\n")
+                second = self.dev()
+                self.assertEqual((second["anew"], second["copied"], second["removed"]), (False, ["one.c"], []))
+                self.assertEqual(self.compiled(), ["one"])
+                third = self.ptpkg("dev", self.recipe)
+                self.assertEqual(self.compiled(), [])
+                self.assertRegex(third.stdout, r"\Atoy-1-0: no source changed; build.script [0-9.]+ s; 1 test [0-9.]+ s\n\Z")
+
+    def test_a_test_that_fails_is_told_and_mended(self):
+        self.project()
+        self.dev()
+        self.edit("one.c", "int one(void) { return 2; }\n")
+        done = self.ptpkg("dev", self.recipe, exit_code=1)
+        self.assertIn("[package-test]", done.stderr)
+        self.assertIn("1 file copied: 'one.c'", done.stdout)
+        self.assertIn("1 failed", done.stdout)
+        self.ptpkg("dev", self.recipe, "--no-test")
+        self.edit("one.c", "int one(void) { return 1; }\n")
+        self.assertEqual(self.dev()["tests"]["findings"], [])
+
+    def test_a_file_that_is_removed_and_one_that_is_new(self):
+        self.project()
+        self.dev()
+        self.compiled()
+        (self.recipe / "src/f4.c").unlink()
+        self.edit("g.c", "int g(void) { return 7; }\n")
+        told = self.dev()
+        self.assertEqual((told["copied"], told["removed"]), (["g.c"], ["f4.c"]))
+        self.assertEqual(self.compiled(), ["g"])
+
+    def test_a_source_of_ones_own(self):
+        self.project()
+        other = self.scratch / "checkout"
+        shutil.copytree(self.recipe / "src", other)
+        self.dev("--source", f"toy={other}")
+        self.compiled()
+        (other / "f0.c").write_text("int f0(void) { return 10; }\n")
+        self.assertEqual(self.dev("--source", f"toy={other}")["copied"], ["f0.c"])
+        self.assertEqual(self.compiled(), ["f0"])
+
+    def test_a_changed_requirement_starts_anew_and_is_named(self):
+        self.project("make")
+        self.dev()
+        self.compiled()
+        self.write_recipe("ninja")
+        done = self.ptpkg("dev", self.recipe)
+        self.assertRegex(done.stderr, r"note: 'toy-1-0' starts anew: .*'recipe.requirements'.* changed")
+        self.assertEqual(len(self.compiled()), 7)
+        self.assertEqual(self.dev("--fresh")["why_anew"], "--fresh")
+
+    def test_a_script_that_fails_and_is_mended(self):
+        self.project()
+        self.edit("one.c", "int one(void) { return 1 }\n")
+        done = self.ptpkg("dev", self.recipe, exit_code=5)
+        self.assertIn("error: the build script of 'toy-1-0' ended with status 1", done.stderr)
+        self.assertIn("the first command that failed, from its log", done.stderr)
+        self.assertIn("one.c:1:", done.stderr)
+        self.assertIn("the folder stays, and the same command goes on there", done.stderr)
+        done = {*self.compiled()} - {"one"}
+        self.edit("one.c", "int one(void) { return 1; }\n")
+        self.assertFalse(self.dev()["anew"])
+        self.assertFalse(done & set(self.compiled()))
+
+    def test_a_shorter_script_runs_after_the_first_whole_one(self):
+        self.project(dev=DEV)
+        self.assertEqual(self.dev()["script"], "build.script")
+        self.compiled()
+        self.edit("one.c", "int one(void) { return 0 + 1; }\n")
+        told = self.dev()
+        self.assertEqual(told["script"], "extra.ptpkg.dev.script")
+        self.assertEqual(self.compiled(), ["one"])
+        self.assertEqual((pathlib.Path(told["source"]) / "log.txt").read_text(), "whole\nshort\n")
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+    def start(self, *args):
+        process = subprocess.Popen([harness.Settings.ptpkg, *map(str, args)], env=self.environment(), text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_interrupted_and_killed_runs_are_gone_on_with(self):
+        self.project()
+        self.dev()
+        for number, end in ((0, signal.SIGINT), (1, signal.SIGKILL)):
+            self.compiled()
+            (self.scratch / "hold").touch()
+            self.edit("one.c", f"int one(void) {{ return 1 + {number} - {number}; }}\n")
+            process = self.start("dev", self.recipe)
+            self.wait_for((self.scratch / "held").exists)
+            process.send_signal(end)
+            self.assertEqual(process.wait(timeout=60), 130 if end == signal.SIGINT else -end)
+            (self.scratch / "hold").unlink()
+            (self.scratch / "held").unlink()
+            told = self.dev()
+            self.assertFalse(told["anew"], told)
+            self.assertEqual(set(self.compiled()), {"one"})
+
+    def test_two_at_once_work_one_after_the_other(self):
+        self.project()
+        self.dev()
+        (self.scratch / "hold").touch()
+        self.edit("one.c", "int one(void) { return 3 - 2; }\n")
+        first = self.start("dev", self.recipe)
+        self.wait_for((self.scratch / "held").exists)
+        second = self.start("dev", self.recipe)
+        lines = []
+        reader = threading.Thread(target=lambda: lines.extend(second.stderr))
+        reader.start()
+        self.wait_for(lambda: any("is being built by another run; waiting for it" in line for line in lines))
+        items = {item["kind"]: item for item in self.ptpkg_json("cache")["items"]}
+        self.assertEqual((items["dev"]["state"], items["dev"]["subject"]), ("in_use", "toy-1-0"))
+        self.ptpkg("cache", "clean")
+        self.assertTrue(self.folder().exists())
+        (self.scratch / "hold").unlink()
+        first.send_signal(signal.SIGINT)
+        self.assertEqual(first.wait(timeout=60), 130)
+        self.assertEqual(second.wait(timeout=60), 0, lines)
+        reader.join()
+        self.ptpkg("cache", "clean")
+        self.assertEqual(list((self.cache / "dev").iterdir()), [])
+
+    def test_shell_in_the_folder_of_dev(self):
+        self.project()
+        told = self.dev()
+        done = self.shell("sh", "-c", 'pwd; echo "$PREFIX"; echo "$TOOL $PKG_NAME"; echo "[$HOME_OF_CALLER]"',
+                          HOME_OF_CALLER="leaks")
+        where, prefix, names, leak = done.stdout.splitlines()
+        self.assertEqual((where, prefix, names, leak), (told["source"], told["prefix"], "ninja toy", "[]"))
+        self.assertIn("note: the folder of 'ptpkg dev'", done.stderr)
+        self.shell("sh", "-c", "exit 7", exit_code=7)
+        self.shell("no-such-program", exit_code=127)
+        self.shell("sh", "-c", "kill -TERM $$", exit_code=143)
+        # The environment is useful by itself.
+        sourced = self.run_clean("bash", "-c", f". '{told['environment']}' && echo $SRC_DIR")
+        self.assertEqual(sourced.strip(), told["source"])
+        named = self.ptpkg_json("shell", self.recipe)
+        self.assertEqual(named, {"subject": "toy-1-0", "source": told["source"], "environment": told["environment"]})
+
+    def test_shell_holds_the_folder(self):
+        self.project()
+        self.dev()
+        process = self.start("shell", self.recipe, "--", "sleep", "60")
+        self.wait_for(lambda: any(item["kind"] == "dev" and item["state"] == "in_use"
+                                  for item in self.ptpkg_json("cache")["items"]))
+        self.ptpkg("cache", "clean")
+        self.assertTrue((self.folder() / "d").exists())
+        process.kill()
+
+    def test_shell_in_what_a_failed_build_has_left(self):
+        self.project("make")
+        self.edit("one.c", "int one(void) { return 1 }\n")
+        build = ("build", self.recipe, "--output", self.scratch / "dist")
+        self.ptpkg(*build, exit_code=5)
+        self.compiled()
+        done = self.shell("ls", "out")
+        self.assertIn("the work folder of a build that did not end well", done.stderr)
+        self.assertIn("f0.o", done.stdout)
+        self.assertNotIn("starts anew", done.stderr)
+        self.assertIn("goes on where an interrupted run was ended", self.ptpkg(*build, exit_code=5).stderr)
+        # What was changed by hand is not what the recipe says.
+        done = self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c")
+        self.assertIn("were changed by hand: the next build of 'toy-1-0' starts anew", done.stderr)
+        self.compiled()
+        self.assertNotIn("goes on where", self.ptpkg(*build, exit_code=5).stderr)
+        self.assertIn("f0", self.compiled())
+        self.edit("one.c", "int one(void) { return 1; }\n")
+        self.ptpkg(*build)
+
+    def test_shell_after_a_finished_build_makes_the_folder_anew(self):
+        self.project()
+        self.ptpkg("build", self.recipe, "--output", self.scratch / "dist")
+        self.compiled()
+        done = self.shell("sh", "-c", "ls; ls $PREFIX")
+        self.assertIn("no folder of 'toy-1-0' is left: sources and host prefix are made, and no script runs", done.stderr)
+        self.assertIn("toy.c", done.stdout)
+        self.assertNotIn("out", done.stdout.split())
+        self.assertEqual(self.compiled(), [])
+        self.assertEqual(self.dev()["script"], "build.script")
+
+    def test_shell_in_a_kept_folder(self):
+        self.project()
+        self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", "--keep-work")
+        done = self.shell("sh", "-c", 'pwd; echo "$SRC_DIR"; ls out')
+        self.assertIn("what --keep-work has kept", done.stderr)
+        where, told, *names = done.stdout.splitlines()
+        self.assertEqual(where, told)
+        self.assertTrue(where.startswith(str(self.cache / "kept")), where)
+        self.assertIn("libtoy.so", names)
+
+    def test_shell_without_a_terminal_or_with_too_much(self):
+        self.project()
+        done = self.ptpkg("shell", self.recipe, exit_code=2)
+        self.assertIn("error: a shell needs a terminal, and there is none", done.stderr)
+        self.assertIn("-- COMMAND", done.stderr)
+        done = self.ptpkg("shell", self.recipe, "--json", "--", "ls", exit_code=2)
+        self.assertIn("with --json nothing is run", done.stderr)
+        self.assertFalse((self.cache / "dev").exists())
+
+    def test_an_interactive_shell(self):
+        self.project()
+        told = self.dev()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(harness.Settings.ptpkg, [harness.Settings.ptpkg, "shell", str(self.recipe)],
+                      self.environment(TERM="dumb"))
+        seen = b""
+
+        def read_until(text):
+            """What comes after `text`."""
+            nonlocal seen
+            deadline = time.monotonic() + 60
+            while text not in seen:
+                self.assertLess(time.monotonic(), deadline, seen)
+                if select.select([terminal], [], [], 1)[0]:
+                    seen += os.read(terminal, 4096)
+            seen = seen.split(text, 1)[1]
+
+        prompt = b"(toy-1-0) work"
+        read_until(prompt)
+        os.write(terminal, b"echo at=$PWD\n")
+        read_until(f"at={told['source']}".encode())
+        read_until(prompt)
+        os.write(terminal, b"\x03")  # of the shell, which lives on
+        read_until(prompt)
+        os.write(terminal, b"exit 3\n")
+        _, status = os.waitpid(pid, 0)
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 3)
+
+    def test_more_than_one_native_build_is_refused(self):
+        self.project()
+        (self.recipe / "variants.yaml").write_text("flavour: [sweet, sour]\n")
+        text = (self.recipe / "recipe.yaml").read_text().replace('string: "0"', 'string: "${{ flavour }}"')
+        (self.recipe / "recipe.yaml").write_text(text)
+        for verb in ("dev", "shell"):
+            command = (verb, self.recipe, *(("--", "true") if verb == "shell" else ()))
+            done = self.ptpkg(*command, exit_code=2)
+            self.assertIn("'toy' has 2 variants, and this command works on one", done.stderr)
+            self.assertIn("hint: pick one: --select flavour=", done.stderr)
+        self.assertEqual(json.loads(self.ptpkg("dev", self.recipe, "--select", "flavour=sour", "--json").stdout)["subject"],
+                         "toy-1-sour")
+
+
+if __name__ == "__main__":
+    harness.main()
