@@ -180,8 +180,8 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"ccache", "dev",    "downloads", "git", "kept",
-                                                "stages", "wheels",    "work"};
+    static const std::set<std::string> kOurs = {"ccache", "dev",    "downloads", "git",
+                                                "kept",   "stages", "wheels",    "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);

@@ -33,14 +33,9 @@ using build::WorkPhase;
 /// Inputs of a build node that a folder outlives: sources and scripts are taken anew in each run, and what is
 /// read after the script makes no package here.
 bool IsTakenEachTime(std::string_view input) {
-  constexpr std::array<std::string_view, 8> kEachTime = {"source",
-                                                         "script",
-                                                         "recipe.script",
-                                                         "recipe.files_include",
-                                                         "recipe.about",
-                                                         "recipe.ptpkg",
-                                                         "recipe.files_exclude",
-                                                         "recipe.python_entry_points"};
+  constexpr std::array<std::string_view, 8> kEachTime = {
+      "source",       "script",       "recipe.script",        "recipe.files_include",
+      "recipe.about", "recipe.ptpkg", "recipe.files_exclude", "recipe.python_entry_points"};
   return input.starts_with("recipe folder") ||
          std::find(kEachTime.begin(), kEachTime.end(), input) != kEachTime.end();
 }
