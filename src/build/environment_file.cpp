@@ -33,6 +33,7 @@ Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptP
   for (const auto& [name, value] : place.variables) {
     if (IsShellName(name)) text += fmt::format("export {}={}\n", name, ShellQuote({value}));
   }
+  text += fmt::format("export {}=1\n", kReadByHand);
   return WriteFile(fs, input.layout.EnvironmentFile(), text + place.preamble);
 }
 

@@ -6,6 +6,9 @@
 
 namespace ptpkg::build {
 
+/// Set to 1 by the file: a shell, an editor and what they start are not the script that left them.
+inline constexpr std::string_view kReadByHand = "PTPKG_ENVIRONMENT_READ";
+
 /// Replaces `input.layout.EnvironmentFile()`, whole or not at all: a comment that says for what it is, an
 /// export for each variable with a name that a shell can have, then the preamble. Sourced, it gives what the
 /// script gets; nothing of the caller's environment is removed. Errors: kIo.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <set>
 
 #include "build/machine_facts.h"
@@ -145,7 +145,8 @@ namespace {
 /// One finding, and the builds that it holds for.
 struct Told {
   Finding finding;
-  std::vector<std::string> subjects = {};
+  std::set<std::string> subjects = {};
+  std::set<std::string> fixes = {};
 };
 
 void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all) {
@@ -155,7 +156,8 @@ void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all)
       return told.finding.id == finding.id && told.finding.message == finding.message;
     });
     Told& told = same == all.end() ? all.emplace_back(Told{.finding = finding}) : *same;
-    told.subjects.push_back(finding.file);
+    told.subjects.insert(finding.file);
+    told.fixes.insert(finding.fix);
   }
 }
 
@@ -163,22 +165,22 @@ void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all)
 std::string ToldText(const Told& told, std::size_t builds) {
   const std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
   if (told.subjects.size() == builds) return text;
-  return fmt::format("{} ('{}')", text, Join(told.subjects, "', '"));
+  return fmt::format("{} ('{}')", text, fmt::join(told.subjects, "', '"));
 }
 
 Error Refusal(const std::vector<Told>& errors, std::size_t builds) {
   std::set<std::string> failing;
   std::vector<std::string> texts;
-  std::vector<std::string> fixes;
+  std::set<std::string> fixes;
   for (const Told& told : errors) {
     failing.insert(told.subjects.begin(), told.subjects.end());
     texts.push_back(ToldText(told, builds));
-    fixes.push_back(told.finding.fix);
+    fixes.insert(told.fixes.begin(), told.fixes.end());
   }
   const std::string which =
       builds == 1 ? "the build" : fmt::format("{} of the {} builds", failing.size(), builds);
   return Error(ErrorCode::kRefused, fmt::format("{} would fail: {}", which, Join(texts, "; ")))
-      .WithHint(Join(fixes, "; ") + "; --no-preflight builds all the same");
+      .WithHint(fmt::format("{}; --no-preflight builds all the same", fmt::join(fixes, "; ")));
 }
 
 }  // namespace
@@ -197,7 +199,7 @@ Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& b
   std::vector<Told> errors;
   for (Told& told : all) {
     if (told.finding.severity == Severity::kWarning)
-      env.reporter.Warn(fmt::format("{}; {}", ToldText(told, builds.size()), told.finding.fix));
+      env.reporter.Warn(fmt::format("{}; {}", ToldText(told, builds.size()), fmt::join(told.fixes, "; ")));
     if (told.finding.severity == Severity::kError) errors.push_back(std::move(told));
   }
   return errors.empty() ? Ok() : Result<void>(Refusal(errors, builds.size()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "build/environment_file.h"
 #include "build/in_flight.h"
 #include "support/text.h"
 
@@ -24,13 +25,24 @@ bool MayBeLost(const WorkState& state, const std::vector<source::WalkEntry>& fil
   return last - state.prepared_ns < std::chrono::nanoseconds(kMachineWindow).count();
 }
 
+Result<bool> IsTouchedByHand(Env& env, const WorkLayout& layout, const AbsPath& work) {
+  const Result<SourceRecord> entered = SourceRecord::Read(env, EnteredFile(work));
+  if (!entered) return entered.error().code() != ErrorCode::kNotFound;
+  PTPKG_TRY(const SourceRecord now, SourceRecord::Take(env, layout.source));
+  return now != *entered;
+}
+
 }  // namespace
+
+AbsPath EnteredFile(const AbsPath& work) { return work / "entered"; }
 
 Result<LeftFolder> TakeLeftSources(Env& env, const WorkLayout& layout, const AbsPath& record,
                                    const WorkState& state) {
   if (state.phase == WorkPhase::kStarted) return LeftFolder{};
   PTPKG_TRY(const bool there, Exists(env.fs, layout.source));
   if (!there) return Unusable("its sources are gone");
+  PTPKG_TRY(const bool touched, IsTouchedByHand(env, layout, record.Parent()));
+  if (touched) return Unusable("files in it were changed by hand");
   Result<SourceRecord> read = SourceRecord::Read(env, record);
   if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
   if (!read) return Unusable(read.error().message());
@@ -73,8 +85,10 @@ Result<std::optional<RelPath>> FirstOtherChange(Env& env, const AbsPath& source,
 
 namespace {
 
-/// Of those whose environment this process may read.
+/// Of those whose environment this process may read, but for what a person has started in a shell that has
+/// read the environment file.
 std::vector<std::string> ProcessesWith(Fs& fs, const std::string& assignment) {
+  const std::string by_hand = fmt::format("{}=1", kReadByHand);
   const AbsPath proc = AbsPath::Literal("/proc");
   std::vector<std::string> found;
   const auto names = fs.ListDir(proc);
@@ -84,7 +98,10 @@ std::vector<std::string> ProcessesWith(Fs& fs, const std::string& assignment) {
     const auto environment = ReadFile(fs, proc / name / "environ");
     if (!environment) continue;
     const std::vector<std::string> variables = Split(*environment, '\0');
-    if (std::find(variables.begin(), variables.end(), assignment) != variables.end()) found.push_back(name);
+    const auto holds = [&](const std::string& text) {
+      return std::find(variables.begin(), variables.end(), text) != variables.end();
+    };
+    if (holds(assignment) && !holds(by_hand)) found.push_back(name);
   }
   return found;
 }

@@ -25,6 +25,10 @@ struct LeftFolder {
   std::string why_not = {};            ///< For people, if so.
 };
 
+/// Where the record of the sources and outputs stands, as they were when a person entered the folder `work`
+/// with `ptpkg shell`. Gone when nothing was changed there; else whoever goes on in the folder compares.
+AbsPath EnteredFile(const AbsPath& work);
+
 /// Looks at `layout.source` and at the record in the file `record`, in the phase that `state` says, and
 /// removes the outputs that were in flight when the earlier run ended. Errors: kIo, kCancelled.
 Result<LeftFolder> TakeLeftSources(Env& env, const WorkLayout& layout, const AbsPath& record,

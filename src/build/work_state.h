@@ -5,6 +5,7 @@
 //   <cache>/work/<16 hex digits>/.lease       held by the run that works in it (support/lease.h)
 //                                state.json   this
 //                                sources      how the sources were prepared (source_record.h)
+//                                entered      what was there when `ptpkg shell` entered it (resume.h)
 //                                d/           the folders of the build (work_layout.h)
 
 #include <cstdint>

@@ -145,14 +145,14 @@ Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const
 Result<bool> RecoverEdit(Fs& fs, const AbsPath& path);
 
 struct RecoveredFile {
-  /// Read only. Holds the file's lock until it is destroyed, so that no edit by another process is seen half
-  /// done; it must be gone before ApplyEdit, which waits for the lock.
+  /// Read only. Holds a shared lock of the file until it is destroyed, so that no edit by another process is
+  /// seen half done; it must be gone before ApplyEdit, which waits for the lock.
   std::unique_ptr<File> file;
   bool interrupted = false;  ///< RecoverEdit has something to do.
 };
 
-/// The file as RecoverEdit would leave it; writes nothing. Waits for an edit that is under way. Errors: those
-/// of RecoverEdit.
+/// The file as RecoverEdit would leave it; writes nothing. Waits for an edit that is under way, up to a
+/// minute. Errors: those of RecoverEdit; kRefused when the file stays locked.
 Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path);
 
 /// Errors: kCorrupt if the file ends with the record of an edit that was interrupted; kIo.

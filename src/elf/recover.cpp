@@ -1,6 +1,8 @@
 // RecoverEdit and OpenRecovered (declared in elf/edit.h).
 
+#include <chrono>
 #include <fmt/core.h>
+#include <thread>
 
 #include "elf/edit.h"
 #include "elf/undo.h"
@@ -35,6 +37,20 @@ Result<bool> MayHaveUndo(File& file) {
   return record.error();
 }
 
+/// Readers do not wait for each other. An edit takes at most seconds (6 s for 448 MB, deeply verified); a
+/// process that was stopped, or another program's lock, must not hold us for ever.
+Result<void> HoldForReading(File& file, const AbsPath& path) {
+  constexpr std::chrono::milliseconds kPause{10};
+  constexpr int kTurns = 6000;  // a minute
+  for (int turn = 0; turn < kTurns; ++turn) {
+    PTPKG_TRY(const LockOutcome outcome, file.TryLock(LockKind::kShared));
+    if (outcome != LockOutcome::kBusy) return Ok();
+    std::this_thread::sleep_for(kPause);
+  }
+  return Error(ErrorCode::kRefused, fmt::format("another process holds '{}' locked", path.str()))
+      .WithHint("find it with 'fuser' or 'lslocks', and run again when it has ended");
+}
+
 }  // namespace
 
 Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
@@ -62,7 +78,7 @@ Result<void> CheckFinished(File& file) {
 
 Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_CHECK(file->Lock());
+  PTPKG_CHECK(HoldForReading(*file, path));
   PTPKG_TRY(auto record, ReadOwnUndo(*file, path));
   if (!record) return RecoveredFile{.file = std::move(file)};
   return RecoveredFile{.file = ViewAsBefore(std::move(file), *std::move(record)), .interrupted = true};

@@ -530,7 +530,8 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
   std::vector<recipe::Recipe> own = {recipe};
   PTPKG_CHECK(CheckSources(request, own));
   PTPKG_CHECK(ResolveSources(env, request, own));
-  PTPKG_TRY(graph::Plan plan, BuildPlanner(env, request, rendered, rendered).RunNative(own.front()),
+  PTPKG_TRY(const std::vector<recipe::Recipe> outputs, AllOutputs(env, request, rendered));
+  PTPKG_TRY(graph::Plan plan, BuildPlanner(env, request, rendered, outputs).RunNative(own.front()),
             fmt::format("while planning '{}'", recipe.FileStem()));
   PTPKG_CHECK(graph::CheckPlan(plan));
   return NativePlan{.recipe = std::move(own.front()), .plan = std::move(plan)};

@@ -191,6 +191,7 @@ class BuildRun {
     PTPKG_CHECK(MakeSources(env_, recipe, sources, origin));
     PTPKG_TRY(build::SourceRecord record, build::SourceRecord::Take(env_, layout.source));
     PTPKG_CHECK(record.Write(env_.fs, work_.record()));
+    PTPKG_CHECK(RemoveTree(env_.fs, build::EnteredFile(work_.record().Parent())));
     PTPKG_CHECK(work_.Reach(build::WorkPhase::kPrepared));
     return build::LeftSources{.record = std::move(record)};
   }

@@ -67,8 +67,8 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, sources, answers, work, dev and kept folders together fit
-  /// this size.
+  /// Removes the least recently used until results, sources, answers, work, dev and kept folders and the
+  /// compiler cache together fit this size.
   std::optional<std::uint64_t> max_size_bytes = {};
   bool dry_run = false;  ///< Tell what would be removed.
 };
@@ -87,7 +87,8 @@ struct CacheCleanOutcome {
 /// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
-/// "result", "download", "partial", "git", "answer", "work", "dev", "kept", "scratch", "other".
+/// "result", "download", "partial", "git", "answer", "work", "dev", "kept", "ccache", "scratch",
+/// "other".
 std::string_view CacheKindName(CacheKind kind);
 /// "free", "in_use", "unknown", "foreign".
 std::string_view CacheStateName(CacheState state);

@@ -7,6 +7,7 @@
 //                               sources        the sources as they were when no script had run yet
 //                               synchronised   local sources, as they were copied last (build/source_sync.h)
 //                               host_files     what the host prefix held before the script
+//                               entered        what was there when `ptpkg shell` entered it (build/resume.h)
 //                               build.log, test.log
 //                               d/             the folders of the build (build/work_layout.h)
 

@@ -15,7 +15,7 @@ struct NativeRequest {
 
 struct NativeChoice {
   recipe::Recipe recipe;
-  std::vector<recipe::Recipe> rendered;  ///< All variants and outputs.
+  std::vector<recipe::Recipe> rendered;  ///< What --select leaves of all variants and outputs.
 };
 
 /// Errors: those of Render and DetectInBuildStrings; kUsage when more than one is left, with all of them and

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "build/environment_file.h"
-#include "build/source_record.h"
+#include "build/resume.h"
 #include "pipeline/build_folder.h"
 #include "pipeline/dev.h"
 #include "source/walk.h"
@@ -34,9 +34,13 @@ Result<std::optional<AbsPath>> EnvironmentFileIn(Env& env, const AbsPath& work) 
 struct Entrance {
   AbsPath environment;
   Lease lease;
-  std::string told;                  ///< For people: which one it is.
-  std::optional<AbsPath> work = {};  ///< Of a build that may go on in it: where its state.json lies.
+  std::string told;  ///< For people: which one it is.
+  std::optional<AbsPath> work =
+      {};  ///< Where its state.json lies, if a build or `ptpkg dev` may go on in it.
+  bool is_dev = false;
 };
+
+constexpr std::string_view kDevTold = "the folder of 'ptpkg dev'";
 
 class ShellFinder {
  public:
@@ -44,73 +48,95 @@ class ShellFinder {
       : env_(env), request_(request), choice_(choice), subject_(choice.recipe.FileStem()) {}
 
   Result<Entrance> Run() {
-    for (const auto find : {&ShellFinder::OfDev, &ShellFinder::OfBuild, &ShellFinder::OfKept}) {
-      PTPKG_TRY(std::optional<Entrance> found, (this->*find)());
-      if (found) return *std::move(found);
-    }
+    PTPKG_TRY(std::optional<Entrance> left, LeftByRuns());
+    if (left) return *std::move(left);
+    PTPKG_TRY(std::optional<Entrance> kept, OfKept());
+    if (kept) return *std::move(kept);
     env_.reporter.Note(fmt::format(
         "no folder of '{}' is left: sources and host prefix are made, and no script runs", subject_));
     PTPKG_TRY(DevPlace place, PrepareDev(env_, request_.native, choice_));
+    const AbsPath root = place.folder.root();
     return Entrance{.environment = place.layout.EnvironmentFile(),
                     .lease = std::move(place.folder).TakeLease(),
-                    .told = "the folder of 'ptpkg dev'"};
+                    .told = std::string(kDevTold),
+                    .work = root,
+                    .is_dev = true};
   }
 
  private:
-  [[nodiscard]] bool IsOfRecipe(const build::WorkState& state) const {
-    return state.phase != WorkPhase::kStarted && state.recipe == choice_.recipe.recipe_dir.str();
-  }
-
-  Result<std::optional<Entrance>> OfDev() {
-    const AbsPath root = DevFolder::PlaceOf(env_, choice_.recipe);
-    PTPKG_TRY(const bool there, Exists(env_.fs, root));
-    if (!there) return std::optional<Entrance>();
-    PTPKG_TRY(Lease lease, WaitForLease(env_, root, subject_));
-    const auto state = build::ReadWorkState(env_.fs, root);
-    if (!state || !IsOfRecipe(*state)) return std::optional<Entrance>();
-    PTPKG_TRY(std::optional<AbsPath> file, EnvironmentFileIn(env_, root / "d"));
-    if (!file) return std::optional<Entrance>();
-    return std::optional(Entrance{
-        .environment = *std::move(file), .lease = std::move(lease), .told = "the folder of 'ptpkg dev'"});
-  }
-
   struct Candidate {
     std::int64_t mtime_ns = 0;
     AbsPath folder;
+    bool is_dev = false;
   };
   static void NewestFirst(std::vector<Candidate>& candidates) {
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate& a, const Candidate& b) { return a.mtime_ns > b.mtime_ns; });
   }
 
-  /// What a failed or interrupted build of this subject has left.
-  Result<std::optional<Entrance>> OfBuild() {
-    const AbsPath parent = env_.cache_dir / "work";
+  /// Of this recipe and subject; a folder of `ptpkg dev` may be of another version.
+  [[nodiscard]] bool IsUsable(const AbsPath& folder, bool is_dev) const {
+    const auto state = build::ReadWorkState(env_.fs, folder);
+    return state && state->phase != WorkPhase::kStarted && state->recipe == choice_.recipe.recipe_dir.str() &&
+           (is_dev || state->subject == subject_);
+  }
+
+  /// The folder of `ptpkg dev` and what failed or interrupted builds have left, the newest first.
+  std::vector<Candidate> Candidates() {
     std::vector<Candidate> candidates;
+    const auto add = [&](const AbsPath& folder, bool is_dev) {
+      const auto stat = env_.fs.Lstat(folder / "state.json");
+      if (stat && IsUsable(folder, is_dev))
+        candidates.push_back({.mtime_ns = stat->mtime_ns, .folder = folder, .is_dev = is_dev});
+    };
+    add(DevFolder::PlaceOf(env_, choice_.recipe), true);
+    const AbsPath parent = env_.cache_dir / "work";
     const auto names = env_.fs.ListDir(parent);
-    if (!names) return std::optional<Entrance>();
-    for (const std::string& name : *names) {
-      const auto state = build::ReadWorkState(env_.fs, parent / name);
-      const auto stat = env_.fs.Lstat(parent / name / "state.json");
-      if (!state || !stat || !IsOfRecipe(*state) || state->subject != subject_) continue;
-      candidates.push_back({.mtime_ns = stat->mtime_ns, .folder = parent / name});
+    if (names) {
+      for (const std::string& name : *names) add(parent / name, false);
     }
     NewestFirst(candidates);
-    for (const Candidate& candidate : candidates) {
-      PTPKG_TRY(Lease lease, WaitForLease(env_, candidate.folder, subject_));
-      PTPKG_TRY(std::optional<AbsPath> file, EnvironmentFileIn(env_, candidate.folder / "d"));
-      // A run that held it has ended well by now, or no script had begun.
-      const auto state = build::ReadWorkState(env_.fs, candidate.folder);
-      if (!file || !state || !IsOfRecipe(*state)) continue;
-      const std::string which =
-          candidates.size() == 1
-              ? "the work folder of a build that did not end well"
-              : fmt::format("the newest of {} that builds which did not end well have left",
-                            Plural(candidates.size(), "work folder"));
-      return std::optional(Entrance{.environment = *std::move(file),
-                                    .lease = std::move(lease),
-                                    .told = which,
-                                    .work = candidate.folder});
+    return candidates;
+  }
+
+  Result<std::optional<Lease>> LeaseOf(const Candidate& candidate, bool wait) {
+    if (!wait) return Lease::Try(env_.fs, candidate.folder, LockKind::kExclusive);
+    PTPKG_TRY(Lease lease, WaitForLease(env_, candidate.folder, subject_));
+    return std::optional(std::move(lease));
+  }
+
+  /// nullopt: somebody works in it, or it has become useless.
+  Result<std::optional<Entrance>> Enter(const Candidate& candidate, std::optional<Lease> lease) {
+    if (!lease) return std::optional<Entrance>();
+    // A run that held it has ended well by now, or no script had begun.
+    if (!IsUsable(candidate.folder, candidate.is_dev)) {
+      PTPKG_TRY(const bool there, Exists(env_.fs, candidate.folder / "state.json"));
+      if (!there) PTPKG_CHECK(std::move(*lease).Remove());
+      return std::optional<Entrance>();
+    }
+    PTPKG_TRY(std::optional<AbsPath> file, EnvironmentFileIn(env_, candidate.folder / "d"));
+    if (!file) return std::optional<Entrance>();
+    return std::optional(Entrance{
+        .environment = *std::move(file),
+        .lease = *std::move(lease),
+        .told = candidate.is_dev ? std::string(kDevTold) : "the work folder of a build that did not end well",
+        .work = candidate.folder,
+        .is_dev = candidate.is_dev});
+  }
+
+  /// The newest that nobody holds; where all are held, the newest, when it is free.
+  Result<std::optional<Entrance>> LeftByRuns() {
+    const std::vector<Candidate> candidates = Candidates();
+    for (const bool wait : {false, true}) {
+      for (const Candidate& candidate : candidates) {
+        PTPKG_TRY(std::optional<Lease> lease, LeaseOf(candidate, wait));
+        PTPKG_TRY(std::optional<Entrance> entrance, Enter(candidate, std::move(lease)));
+        if (!entrance) continue;
+        if (candidates.size() > 1) {
+          entrance->told += fmt::format(", the newest free one of {}", Plural(candidates.size(), "folder"));
+        }
+        return entrance;
+      }
     }
     return std::optional<Entrance>();
   }
@@ -151,42 +177,54 @@ class ShellFinder {
   std::string subject_;
 };
 
-/// A build goes on in its work folder only if nobody has touched it: while a shell is in it the folder counts
-/// as started, whatever happens to us.
-class WorkGuard {
+/// Somebody may change files in there, and be cut off at any moment: a record on the disk tells the next run
+/// what was there before.
+class FolderGuard {
  public:
-  static Result<WorkGuard> Take(Env& env, const AbsPath& work, const AbsPath& source) {
-    PTPKG_TRY(const build::WorkState state, build::ReadWorkState(env.fs, work));
-    PTPKG_TRY(build::SourceRecord before, build::SourceRecord::Take(env, source));
-    build::WorkState entered = state;
-    entered.phase = WorkPhase::kStarted;
-    PTPKG_CHECK(build::WriteWorkState(env.fs, work, entered));
-    return WorkGuard(env, work, source, state, std::move(before));
+  static Result<FolderGuard> Take(Env& env, const Entrance& entrance, const AbsPath& source) {
+    FolderGuard guard(env, *entrance.work, source, entrance.is_dev);
+    PTPKG_TRY(guard.state_, build::ReadWorkState(env.fs, guard.work_));
+    PTPKG_TRY(const bool cut_off, Exists(env.fs, build::EnteredFile(guard.work_)));
+    if (!cut_off) {  // else the older record counts
+      PTPKG_TRY(const build::SourceRecord before, build::SourceRecord::Take(env, source));
+      PTPKG_CHECK(before.Write(env.fs, build::EnteredFile(guard.work_)));
+    }
+    if (guard.is_dev_) PTPKG_CHECK(guard.Say(WorkPhase::kScript));
+    return guard;
   }
 
+  /// The command has ended by itself.
   Result<void> Leave() {
+    if (is_dev_) PTPKG_CHECK(Say(state_.phase));
+    PTPKG_TRY(const build::SourceRecord before, build::SourceRecord::Read(*env_, build::EnteredFile(work_)));
     PTPKG_TRY(const build::SourceRecord after, build::SourceRecord::Take(*env_, source_));
-    if (after == before_) return build::WriteWorkState(env_->fs, work_, state_);
-    env_->reporter.Warn(fmt::format(
-        "files in '{}' were changed by hand: the next build of '{}' starts anew. What you edit to be "
-        "built goes into the sources; 'ptpkg dev' builds an edit in seconds",
-        source_.str(), state_.subject));
+    if (after == before) return RemoveTree(env_->fs, build::EnteredFile(work_));
+    if (!is_dev_) {
+      env_->reporter.Warn(fmt::format(
+          "files in '{}' were changed by hand: the next build of '{}' starts anew. What you edit to be "
+          "built goes into the sources; 'ptpkg dev' builds an edit in seconds",
+          source_.str(), state_.subject));
+    }
     return Ok();
   }
 
  private:
-  WorkGuard(Env& env, AbsPath work, AbsPath source, build::WorkState state, build::SourceRecord before)
-      : env_(&env),
-        work_(std::move(work)),
-        source_(std::move(source)),
-        state_(std::move(state)),
-        before_(std::move(before)) {}
+  FolderGuard(Env& env, AbsPath work, AbsPath source, bool is_dev)
+      : env_(&env), work_(std::move(work)), source_(std::move(source)), is_dev_(is_dev) {}
+
+  /// With kScript the next `ptpkg dev` looks for what was being written when we were cut off.
+  Result<void> Say(WorkPhase phase) {
+    build::WorkState said = state_;
+    said.phase = phase;
+    said.boot_id = build::BootId(env_->fs);
+    return build::WriteWorkState(env_->fs, work_, said);
+  }
 
   Env* env_;
   AbsPath work_;
   AbsPath source_;
-  build::WorkState state_;
-  build::SourceRecord before_;
+  bool is_dev_;
+  build::WorkState state_ = {};
 };
 
 Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary& place) {
@@ -199,14 +237,16 @@ Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary&
   const auto term = env.variables.find("TERM");
   if (term != env.variables.end()) command.env.insert(*term);
   if (!request.command.empty()) {
-    command.argv = {bash->str(), "-c", R"(. "$1"; shift; exec "$@")", "bash", place.environment.str()};
+    command.argv = {bash->str(), "-c",
+                    fmt::format(R"(. "$1"; unset {}; shift; exec "$@")", build::kReadByHand), "bash",
+                    place.environment.str()};
     command.argv.insert(command.argv.end(), request.command.begin(), request.command.end());
     return RunInForeground(command);
   }
   const AbsPath rc = place.environment.Parent() / "shell_rc.sh";
   PTPKG_CHECK(WriteFile(env.fs, rc,
-                        fmt::format(". {}\nPS1={}\n", ShellQuote({place.environment.str()}),
-                                    ShellQuote({"(" + place.subject + ") \\W\\$ "}))));
+                        fmt::format(". {}\nunset {}\nPS1={}\n", ShellQuote({place.environment.str()}),
+                                    build::kReadByHand, ShellQuote({"(" + place.subject + ") \\W\\$ "}))));
   command.argv = {bash->str(), "--noprofile", "--rcfile", rc.str(), "-i"};
   return RunInForeground(command);
 }
@@ -221,13 +261,15 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
                        .environment = entrance.environment};
   env.reporter.Note(fmt::format("{}: '{}'", entrance.told, summary.source.str()));
   if (!request.enters) return summary;
-  std::optional<WorkGuard> guard;
+  std::optional<FolderGuard> guard;
   if (entrance.work) {
-    PTPKG_TRY(WorkGuard taken, WorkGuard::Take(env, *entrance.work, summary.source));
+    PTPKG_TRY(FolderGuard taken, FolderGuard::Take(env, entrance, summary.source));
     guard.emplace(std::move(taken));
   }
-  PTPKG_TRY(summary.status, RunInside(env, request, summary));
-  if (guard) PTPKG_CHECK(guard->Leave());
+  const Result<int> status = RunInside(env, request, summary);
+  const Result<void> left = guard ? guard->Leave() : Ok();
+  PTPKG_TRY(summary.status, status);
+  PTPKG_CHECK(left);
   return summary;
 }
 
