@@ -1,6 +1,7 @@
-# Run by bash -e in the source folder. TARGET: c10.
+# Run by bash -e in the source folder. TARGET: c10, or c10_cuda, which is both libraries.
 case "$TARGET" in
-  c10) cmake_target=c10 install_from=c10 ;;
+  c10) cmake_targets=(c10) install_from=c10 cuda=OFF ;;
+  c10_cuda) cmake_targets=(c10 c10_cuda) install_from=c10 cuda=ON ;;
   *) echo "unknown target '$TARGET'" >&2; exit 1 ;;
 esac
 
@@ -25,11 +26,19 @@ options=(
   -DBLAS=OpenBLAS
   -DONNX_NAMESPACE=onnx
 )
-for feature in CUDA ROCM XPU DISTRIBUTED MKLDNN FBGEMM KINETO XNNPACK NNPACK PYTORCH_QNNPACK ITT MPI NUMA GLOG \
-               GFLAGS; do
+for feature in ROCM XPU DISTRIBUTED MKLDNN FBGEMM KINETO XNNPACK NNPACK PYTORCH_QNNPACK ITT MPI NUMA GLOG GFLAGS CUDNN \
+               CUSPARSELT CUDSS CUFILE NCCL MAGMA FLASH_ATTENTION MEM_EFF_ATTENTION; do
   options+=("-DUSE_$feature=OFF")
 done
+options+=("-DUSE_CUDA=$cuda")
+if [ "$cuda" = ON ]; then
+  toolkit=${CUDA_HOME:-$(dirname "$(dirname "$(readlink -f "$CUDACXX")")")}
+  export TORCH_CUDA_ARCH_LIST=$CUDA_ARCHS
+  # CUDA 13 keeps CUB where FindCUB does not look.
+  options+=("-DCUB_INCLUDE_DIR=$toolkit/include/cccl" -DUSE_SYSTEM_NVTX=ON
+            "-DCMAKE_PROJECT_Torch_INCLUDE=$RECIPE_DIR/unused_cuda_libraries.cmake")
+fi
 
 cmake -G Ninja -S . -B build "${options[@]}"
-cmake --build build --target "$cmake_target" --parallel "$CPU_COUNT"
+cmake --build build --target "${cmake_targets[@]}" --parallel "$CPU_COUNT"
 cmake --install "build/$install_from"

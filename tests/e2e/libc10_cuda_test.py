@@ -1,0 +1,45 @@
+"""libc10 and libc10_cuda of PyTorch 2.6 with CUDA 13: c10 compiled once, two packages, loaded, and used where there is a GPU.
+
+PTPKG_PYTORCH_SOURCE names the unpacked sources of PyTorch 2.6.0 (recipes/pytorch/recipe.yaml says which); without it the
+test is skipped. CUDA comes from the Python index: 250 MB once. About 100 CPU seconds.
+"""
+
+import os
+import pathlib
+import re
+
+import harness
+
+RECIPE = harness.REPOSITORY / "recipes/pytorch"
+
+
+class LibC10Cuda(harness.Case):
+    def test_two_packages_of_one_compilation(self):
+        place = os.environ.get("PTPKG_PYTORCH_SOURCE", "")
+        if not place:
+            self.skipTest("PTPKG_PYTORCH_SOURCE does not name the sources of PyTorch 2.6.0")
+        output = self.scratch / "dist"
+        self.ptpkg("build", RECIPE / "c10_cuda.yaml", "--variants", RECIPE / "variants_c10_cuda.yaml", "--env", "wheels",
+                   "--source", f"pytorch={pathlib.Path(place).resolve()}", "--output", output)
+        made = harness.artifacts(output)
+        names = sorted(re.sub(r"_h[0-9a-f]{7}_0", "", path.rsplit("/", 1)[1]) for path in made)
+        self.assertEqual(names, [f"{name}-2.6.0-cuda130.{ending}" for name in ("libc10", "libc10_cuda")
+                                 for ending in ("conda", "tar.bz2")])
+        log, = (output / "logs").glob("*.build.log")  # of the staging output: the packages only take their files
+        text = log.read_text(errors="replace")
+        compiled = re.findall(r"Building CXX object c10/(cuda/)?", text)
+        self.assertEqual(len(re.findall(r"Building CXX object \S*/core/Device\.cpp\.o", text)), 1)
+        tested = next((output / "logs").glob("libc10_cuda-*.test.log")).read_text(errors="replace")
+        said, = re.findall(r"^libc10_cuda is loaded.*", tested, re.MULTILINE)
+        if "0 GPUs" not in said:
+            self.assertRegex(tested, r"allocated 67108864 bytes, last one is 7, after the release 0")
+        print(f"{said}; objects: {len(compiled)}, of them {compiled.count('cuda/')} of c10_cuda")
+        for name, digest in made.items():
+            print(f"{(output / name).stat().st_size} {digest} {name}")
+        for name in made:
+            facts, = self.ptpkg_json("check", output / name)
+            self.assertFalse([one for one in facts["findings"] if one["severity"] == "error"], facts["findings"])
+
+
+if __name__ == "__main__":
+    harness.main()
