@@ -148,7 +148,7 @@ struct RecoveredFile {
   /// Read only. Holds the file's lock until it is destroyed, so that no edit by another process is seen half
   /// done; it must be gone before ApplyEdit, which waits for the lock.
   std::unique_ptr<File> file;
-  bool interrupted = false;    ///< RecoverEdit has something to do.
+  bool interrupted = false;  ///< RecoverEdit has something to do.
 };
 
 /// The file as RecoverEdit would leave it; writes nothing. Waits for an edit that is under way. Errors: those

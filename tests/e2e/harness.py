@@ -106,6 +106,22 @@ def leftovers(*folders: pathlib.Path) -> list[str]:
     return found
 
 
+def descendants(pid):
+    """All processes below `pid`, by /proc."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat[stat.rindex(")") + 2:].split()[1])
+    found = [pid]
+    for one in found:
+        found.extend(child for child, parent in parents.items() if parent == one)
+    return found[1:]
+
+
 class Case(unittest.TestCase):
     """A test with a scratch folder, a cache of its own, and the program."""
 

@@ -6,7 +6,6 @@ of their bytes written, and the run is ended there, in each way in which runs en
 """
 
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -65,24 +64,8 @@ exec gcc "$@"
 """
 
 
-def descendants(pid):
-    """All processes below `pid`, by /proc."""
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(stat[stat.rindex(")") + 2:].split()[1])
-    found = [pid]
-    for one in found:
-        found.extend(child for child, parent in parents.items() if parent == one)
-    return found[1:]
-
-
 def kill_all(process):
-    for pid in [process.pid, *descendants(process.pid)]:
+    for pid in [process.pid, *harness.descendants(process.pid)]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:

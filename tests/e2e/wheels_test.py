@@ -1,6 +1,7 @@
 """CUDA from the Python index: two toolkits side by side on a machine with g++ and Python alone.
 
-Fetches about 250 MB (two compilers, cmake, ninja) once; the second cache gets a copy and must ask nobody.
+Fetches about 250 MB (two compilers, cmake, ninja) once; the second cache gets a copy and must ask nobody. The test of
+all libraries fetches another 2.5 GB.
 """
 
 import json
@@ -57,6 +58,48 @@ extern "C" int devmath_saxpy(int n, float a, const void* x, void* y) {
   assert(x != y);
   Saxpy<<<(n + 255) / 256, 256>>>(n, __float2half(a), static_cast<const __half*>(x), static_cast<__half*>(y));
   return static_cast<int>(cudaGetLastError());
+}
+"""
+
+LIBRARIES_RECIPE = """\
+schema_version: 1
+package: {name: allmath, version: "1.0"}
+source: {path: src}
+build:
+  number: 0
+  string: cuda${{ detected('cuda_toolkit') }}_cudnn${{ detected('cudnn') }}_nccl${{ detected('nccl') }}_0
+  script:
+    - g++ -fPIC -shared -o liball.so all.cpp $CPPFLAGS $LDFLAGS -Wl,--no-undefined
+      -lcudnn -lnccl -lcublas -lcusparse -lcusolver -lcufft -lcurand -lcudart
+      -Wl,--start-group -lmkl_intel_lp64 -lmkl_sequential -lmkl_core -Wl,--end-group -lm -ldl -lpthread
+    - readelf -d liball.so
+    - mkdir -p "$PREFIX/lib"
+    - cp liball.so "$PREFIX/lib"
+requirements:
+  build: ["${{ compiler('cxx') }}", "${{ compiler('cuda') }}"]
+  host: [cudnn, nccl, libcublas-dev, libcusparse-dev, libcusolver-dev, libcufft-dev, libcurand-dev, mkl-static, mkl-devel]
+about: {license: MIT}
+extra: {ptpkg: {formats: [conda], allow_unresolved: ["*"]}}
+"""
+
+LIBRARIES_SOURCE = """\
+#include <cublas_v2.h>
+#include <cudnn.h>
+#include <cufft.h>
+#include <curand.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+#include <mkl_cblas.h>
+#include <nccl.h>
+extern "C" int allmath(const double* x) {
+  int cublas = 0, cufft = 0, curand = 0, cusolver = 0, nccl = 0;
+  cublasGetProperty(MAJOR_VERSION, &cublas);
+  cufftGetVersion(&cufft);
+  curandGetVersion(&curand);
+  cusolverGetProperty(MAJOR_VERSION, &cusolver);
+  ncclGetVersion(&nccl);
+  return cublas + cufft + curand + cusolver + nccl + static_cast<int>(cudnnGetVersion()) +
+         (cusparseGetErrorName(CUSPARSE_STATUS_SUCCESS) != nullptr) + (cblas_ddot(3, x, 1, x, 1) > 0);
 }
 """
 
@@ -165,6 +208,18 @@ class Wheels(harness.Case):
         (self.recipe / "recipe.yaml").write_text(text)
         done = self.build(self.scratch / "out", exit_code=3)
         self.assertIn("are of two CUDA toolkits", done.stderr)
+
+    def test_libraries_of_a_toolkit_cudnn_nccl_and_mkl(self):
+        (self.recipe / "recipe.yaml").write_text(LIBRARIES_RECIPE)
+        (self.recipe / "variants.yaml").write_text('cuda_compiler_version: ["13.0"]\n')
+        (self.recipe / "src/all.cpp").write_text(LIBRARIES_SOURCE)
+        self.build(self.scratch / "out")
+        made = [path.name for path in (self.scratch / "out/conda/linux-64").glob("allmath-*.conda")]
+        self.assertEqual(len(made), 1)
+        self.assertRegex(made[0], r"^allmath-1\.0-cuda13\.0\.\d+_cudnn9(\.\d+)+_nccl2(\.\d+)+_0\.conda$")
+        log = next((self.scratch / "out/logs").glob("*.build.log")).read_text()
+        for library in ("cudnn", "nccl", "cublas", "cusparse", "cusolver", "cufft", "curand"):
+            self.assertRegex(log, rf"\(NEEDED\) .*\[lib{library}\.so\.\d+\]")
 
     def test_python_packages_of_the_build_and_of_the_host(self):
         (self.recipe / "recipe.yaml").write_text(PYTHON_RECIPE)

@@ -97,6 +97,18 @@ TEST(RecoverEdit, WhatOnlyLooksLikeARecordIsNone) {
   }
 }
 
+TEST(OpenRecovered, HoldsTheLockWhileTheFileIsRead) {
+  KilledEdit edit;
+  for (const std::string& content : {edit.before, edit.killed}) {
+    edit.Put(content);
+    ASSERT_OK_AND_ASSIGN(RecoveredFile seen, OpenRecovered(edit.fs, kFile));
+    ASSERT_OK_AND_ASSIGN(const auto writer, edit.fs.Open(kFile, OpenMode::kReadWrite));
+    EXPECT_THAT(writer->TryLock(LockKind::kExclusive), ptpkg::test::IsOkAndHolds(LockOutcome::kBusy));
+    seen.file.reset();
+    EXPECT_THAT(writer->TryLock(LockKind::kExclusive), ptpkg::test::IsOkAndHolds(LockOutcome::kHeld));
+  }
+}
+
 TEST(OpenRecovered, ReadsTheOldFileAndWritesNothing) {
   KilledEdit edit;
   ASSERT_OK_AND_ASSIGN(const RecoveredFile seen, OpenRecovered(edit.fs, kFile));
