@@ -6,6 +6,7 @@ of their bytes written, and the run is ended there, in each way in which runs en
 """
 
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
