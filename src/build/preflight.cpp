@@ -163,7 +163,7 @@ void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all)
 
 /// "MESSAGE [ID]", with the builds that it holds for, unless it holds for all.
 std::string ToldText(const Told& told, std::size_t builds) {
-  const std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
+  std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
   if (told.subjects.size() == builds) return text;
   return fmt::format("{} ('{}')", text, fmt::join(told.subjects, "', '"));
 }

@@ -74,7 +74,8 @@ Result<void> HidePlaces(const BuildRequest& request, const std::vector<std::stri
   for (const auto& [name, git] : request.git_sources) {
     for (std::size_t i = 0; i < recipes.size(); ++i) {
       recipe::Recipe& recipe = recipes[i];
-      if (!source::OverrideApplies(recipe, name)) continue;
+      // Of two names for one recipe the later was taken.
+      if (!source::OverrideApplies(recipe, name) || recipe.sources.front().git.url != git.url) continue;
       PTPKG_TRY(const recipe::GitUrl url, recipe::ParseGitUrl(git.url, recipe.recipe_dir));
       if (!url.is_local) continue;
       const std::string& package = recipe.recipe_name.empty() ? recipe.name : recipe.recipe_name;
@@ -109,13 +110,17 @@ Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<r
   return Ok();
 }
 
-void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe) {
-  if (recipe.sources.empty()) return;
+std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe) {
   std::vector<recipe::Source> sources = recipe.sources;
   for (const auto& [name, git] : request.git_sources) {
     if (source::OverrideApplies(recipe, name)) sources.front().git.url = git.url;
   }
-  node.options.insert_or_assign("sources", DumpJson(recipe::EncodeSources(sources)));
+  return sources;
+}
+
+void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe) {
+  if (recipe.sources.empty()) return;
+  node.options.insert_or_assign("sources", DumpJson(recipe::EncodeSources(SourcesToFetch(request, recipe))));
 }
 
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {

@@ -18,7 +18,10 @@ namespace ptpkg::pipeline {
 /// source::ResolveGit's.
 Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes);
 
-/// Sets the option "sources": those of `recipe`, with the repositories of --source as they are named.
+/// The sources of a recipe that went through ResolveSources, with the repositories of --source where they
+/// lie.
+std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe);
+/// Sets the option "sources" to SourcesToFetch.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);

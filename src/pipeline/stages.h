@@ -3,7 +3,8 @@
 // input that is missing is an error that names it.
 //
 //   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
-//                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch
+//                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch.
+//                 Option: sources (plan_sources.h)
 //                 A staging output leaves prefix.tar and work.tar instead; what inherits needs it as
 //                 "staging"
 //   outputs       warnings: what several outputs of a staging output hold, and what none does.
