@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <functional>
 
+#include "support/scratch_buffer.h"
+
 namespace ptpkg::build {
 
 namespace {
@@ -15,11 +17,13 @@ template <typename OnHit>
 Result<void> FindText(File& reader, std::string_view text, const OnHit& on_hit) {
   const std::boyer_moore_horspool_searcher searcher(text.begin(), text.end());
   // Each window begins with the last bytes of the one before: a match may lie across.
-  std::vector<char> window(kWindow + text.size() - 1);
+  ScratchBuffer memory(kWindow + text.size() - 1);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text, for the searcher
+  const std::span<char> window(reinterpret_cast<char*>(memory.bytes().data()), memory.bytes().size());
   std::size_t kept = 0;
   std::uint64_t offset = 0;  // of window[0] in the file
   while (true) {
-    const MutableBytes rest = std::as_writable_bytes(std::span(window.data() + kept, kWindow));
+    const MutableBytes rest = memory.bytes().subspan(kept, kWindow);
     PTPKG_TRY(const std::size_t got, reader.ReadAt(offset + kept, rest));
     if (got == 0) return Ok();
     const char* const end = window.data() + kept + got;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <functional>
 
 #include "support/parallel.h"
 
@@ -50,18 +49,14 @@ Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
 
 namespace {
 
-/// Of `entries` below `root`. `advance` hears of bytes that were read.
-Result<Sha256> DigestEntries(Env& env, const AbsPath& root, std::vector<TreeEntry> entries,
-                             const std::function<void(std::uint64_t)>& advance) {
-  const auto digest_one = [&](std::size_t i) -> Result<void> {
-    PTPKG_CHECK(env.cancel.Check());
-    if (entries[i].kind != FileKind::kRegular) return Ok();
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entries[i].path));
-    entries[i].sha256 = digests.sha256;
-    advance(digests.size_bytes);
-    return Ok();
-  };
-  PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
+/// Fills the digest of a regular file below `root`.
+Result<void> Digest(Env& env, const AbsPath& root, TreeEntry& entry) {
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entry.path));
+  entry.sha256 = digests.sha256;
+  return Ok();
+}
+
+Sha256 DigestOf(const AbsPath& root, std::vector<TreeEntry> entries) {
   // Only the executable bit of a mode travels into the copy's meaning; umask and the like must not.
   for (TreeEntry& entry : entries) {
     entry.mode = entry.kind == FileKind::kRegular && (entry.mode & 0100U) == 0 ? 0644 : 0755;
@@ -75,32 +70,41 @@ Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
   PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
   const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
   Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
-  PTPKG_TRY(const Sha256 digest,
-            DigestEntries(env, root, std::move(entries), [&](std::uint64_t bytes) { task.Advance(bytes); }));
+  const auto digest_one = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    if (entries[i].kind != FileKind::kRegular) return Ok();
+    PTPKG_CHECK(Digest(env, root, entries[i]));
+    task.Advance(entries[i].size_bytes);
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
   task.Done();
-  return digest;
+  return DigestOf(root, std::move(entries));
 }
 
 Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
   PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
   std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
   for (const TreeEntry& entry : entries) {
-    PTPKG_CHECK(env.cancel.Check());
-    const AbsPath target = destination / entry.path;
     const std::string folder = entry.path.ParentText();
-    if (folder != made) {
-      PTPKG_CHECK(env.fs.MakeDirs(target.Parent()));
-      made = folder;
-    }
-    if (entry.kind == FileKind::kSymlink) {
-      PTPKG_CHECK(env.fs.CreateSymlink(entry.link_target, target));
-      continue;
-    }
+    if (folder == made) continue;
+    PTPKG_CHECK(env.fs.MakeDirs((destination / entry.path).Parent()));
+    made = folder;
+  }
+  const auto copy_one = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    TreeEntry& entry = entries[i];
+    const AbsPath target = destination / entry.path;
+    if (entry.kind == FileKind::kSymlink) return env.fs.CreateSymlink(entry.link_target, target);
     PTPKG_CHECK(env.fs.CopyFile(root / entry.path, target));
     if ((entry.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(target, entry.mode | 0200U));
+    // The copy, which nobody else writes to.
+    PTPKG_CHECK(Digest(env, destination, entry));
     task.Advance(entry.size_bytes);
-  }
-  return DigestEntries(env, destination, std::move(entries), [](std::uint64_t) {});
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), copy_one));
+  return DigestOf(destination, std::move(entries));
 }
 
 namespace {

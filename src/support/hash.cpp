@@ -7,6 +7,7 @@
 
 #include "support/blake2b.h"
 #include "support/crypto_library.h"
+#include "support/scratch_buffer.h"
 
 namespace ptpkg {
 namespace {
@@ -147,11 +148,11 @@ Result<Digests> HashFile(Fs& fs, const AbsPath& path, HashChoice choice) {
   PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kRead));
   FileSource source(*file);
   HashingSink sink(nullptr, choice);
-  std::vector<std::byte> buffer(kReadBytes);
+  ScratchBuffer buffer(kReadBytes);
   while (true) {
-    PTPKG_TRY(const std::size_t got, source.Read(buffer));
+    PTPKG_TRY(const std::size_t got, source.Read(buffer.bytes()));
     if (got == 0) return sink.Finish();
-    PTPKG_CHECK(sink.Write(Bytes(buffer).first(got)));
+    PTPKG_CHECK(sink.Write(buffer.First(got)));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "support/fs.h"
 #include "support/os_attributes.h"
 #include "support/os_find.h"
+#include "support/scratch_buffer.h"
 
 namespace ptpkg {
 namespace {
@@ -225,7 +226,8 @@ Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
 
 /// Copies from the current positions of both descriptors to the end of `from`.
 Result<void> CopyByBuffer(int from, int to, const AbsPath& from_path, const AbsPath& to_path) {
-  std::vector<std::byte> buffer(kCopyBufferBytes);
+  ScratchBuffer memory(kCopyBufferBytes);
+  const MutableBytes buffer = memory.bytes();
   while (true) {
     const ssize_t got = RetryOnSignal([&] { return ::read(from, buffer.data(), buffer.size()); });
     if (got < 0) return PathError(errno, "read", from_path);
