@@ -163,8 +163,8 @@ Verb DevVerb() {
           .summary = "Build in a folder that stays, and test: again after each edit, in seconds",
           .options = std::move(options),
           .notes =
-              "The first run makes sources and host prefix and runs the build script. Later runs\n"
-              "copy what has changed in local source folders, run the script again, or the\n"
+              "The first run makes sources and host prefix and runs the build script. Later\n"
+              "runs copy what has changed in local source folders, run the script again, or the\n"
               "shorter extra.ptpkg.dev.script, and then the tests in the prefix, with\n"
               "$PREFIX/lib in LD_LIBRARY_PATH. Nothing is packed. Exit codes as of build.",
           .examples = {"ptpkg dev recipes/pytorch --source pytorch=../pytorch",

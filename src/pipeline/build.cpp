@@ -124,9 +124,10 @@ class BuildPlanner {
   }
 
   /// The build of `recipe` and of what it inherits; its sources are not read.
-  Result<graph::Plan> RunNative(const recipe::Recipe& recipe) {
+  Result<graph::Plan> RunNative(const recipe::Recipe& recipe, const std::optional<std::string>& known_tools) {
     PTPKG_TRY(candidates_, channel::ReadChannel(env_, channel_, kBuildPlatform));
     unread_ = "build/" + recipe.FileStem();
+    known_tools_ = known_tools;
     std::set<std::string> passed;
     PTPKG_CHECK(AddNative(recipe, passed));
     return std::move(plan_);
@@ -332,14 +333,7 @@ class BuildPlanner {
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     UsePackages(node, resolution.packages, passed);
-    std::set<std::string> provided;
-    for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
-    PTPKG_TRY(
-        const build::HostPlan host,
-        build::CheckTools(env_, recipe,
-                          {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
-    PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
-    if (unread_.empty()) PTPKG_CHECK(TellTools(recipe, host));
+    PTPKG_CHECK(AddHost(node, recipe, resolution));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
     if (request_.keep_work) node.options.emplace("keep-work", "");
@@ -352,6 +346,23 @@ class BuildPlanner {
     if (request_.fresh) node.options.emplace("fresh", "");
     if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
     return Add(std::move(node));
+  }
+
+  /// Where its tools come from.
+  Result<void> AddHost(graph::Node& node, const recipe::Recipe& recipe,
+                       const channel::Resolution& resolution) {
+    if (known_tools_ && node.id == unread_) {
+      SetKnownHost(node, *known_tools_, request_.tools);
+      return Ok();
+    }
+    std::set<std::string> provided;
+    for (const channel::Candidate& package : resolution.packages) provided.insert(package.name);
+    PTPKG_TRY(
+        const build::HostPlan host,
+        build::CheckTools(env_, recipe,
+                          {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
+    PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
+    return unread_.empty() ? TellTools(recipe, host) : Ok();
   }
 
   Result<void> TellTools(const recipe::Recipe& recipe, const build::HostPlan& host) {
@@ -468,8 +479,9 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
-  std::string unread_;              // id of the node whose sources are not read
-  std::vector<std::string> tools_;  // for people
+  std::string unread_;                      // id of the node whose sources are not read
+  std::optional<std::string> known_tools_;  // of that node
+  std::vector<std::string> tools_;          // for people
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
 
@@ -526,12 +538,14 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
 }
 
 Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
-                              const std::vector<recipe::Recipe>& rendered) {
+                              const std::vector<recipe::Recipe>& rendered,
+                              const std::optional<std::string>& known_tools) {
   std::vector<recipe::Recipe> own = {recipe};
   PTPKG_CHECK(CheckSources(request, own));
   PTPKG_CHECK(ResolveSources(env, request, own));
   PTPKG_TRY(const std::vector<recipe::Recipe> outputs, AllOutputs(env, request, rendered));
-  PTPKG_TRY(graph::Plan plan, BuildPlanner(env, request, rendered, outputs).RunNative(own.front()),
+  PTPKG_TRY(graph::Plan plan,
+            BuildPlanner(env, request, rendered, outputs).RunNative(own.front(), known_tools),
             fmt::format("while planning '{}'", recipe.FileStem()));
   PTPKG_CHECK(graph::CheckPlan(plan));
   return NativePlan{.recipe = std::move(own.front()), .plan = std::move(plan)};

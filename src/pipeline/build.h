@@ -64,10 +64,12 @@ struct NativePlan {
 };
 
 /// The build of `recipe` alone, which is one of `rendered` or what one of these inherits. Its own local
-/// sources are not read: the input "source" of its node, the last of the plan, is empty. Errors: those of
-/// PlanBuild.
+/// sources are not read: the input "source" of its node, the last of the plan, is empty. `known_tools`: its
+/// input "tools" of an earlier plan, if the machine's tools are the same; they are not looked at then.
+/// Errors: those of PlanBuild.
 Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
-                              const std::vector<recipe::Recipe>& rendered);
+                              const std::vector<recipe::Recipe>& rendered,
+                              const std::optional<std::string>& known_tools = std::nullopt);
 
 /// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
 /// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors:

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fmt/core.h>
 
+#include "build/host_stamp.h"
 #include "build/in_flight.h"
 #include "build/post_process.h"
 #include "build/resume.h"
@@ -54,11 +55,29 @@ std::string Differences(const std::map<std::string, std::string>& before,
   return Join(names, ", ");
 }
 
+Result<std::string> ToolStamp(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                              const std::vector<std::string>& files) {
+  return build::HostStamp(env, recipe, {.host_env = request.host_env, .options = request.tools}, files);
+}
+
+/// The input "tools" of the last run's plan, if the machine's tools are those of then as far as their files
+/// tell.
+Result<std::optional<std::string>> KnownTools(Env& env, const BuildRequest& request,
+                                              const recipe::Recipe& recipe, const DevFolder& folder) {
+  if (!folder.left() || folder.left()->tool_files.empty() || request.fresh)
+    return std::optional<std::string>();
+  PTPKG_TRY(const std::string stamp, ToolStamp(env, request, recipe, folder.left()->tool_files));
+  if (stamp != folder.left()->tool_stamp) return std::optional<std::string>();
+  return std::optional(folder.left()->tools);
+}
+
 /// One run in the folder, as the last node of a plan.
 class DevRun {
  public:
-  DevRun(Env& env, const NativeRequest& request, const recipe::Recipe& recipe, DevFolder& folder)
-      : env_(env), request_(request), recipe_(recipe), folder_(folder) {
+  /// `knows_tools`: the plan takes them on trust, which is enough to go on, and not to make the folder.
+  DevRun(Env& env, const NativeRequest& request, const recipe::Recipe& recipe, DevFolder& folder,
+         bool knows_tools)
+      : env_(env), request_(request), recipe_(recipe), folder_(folder), knows_tools_(knows_tools) {
     summary_.subject = recipe.FileStem();
     summary_.log = folder.root() / "build.log";
   }
@@ -80,9 +99,11 @@ class DevRun {
     PTPKG_CHECK(build::AwaitEarlierScript(env_, summary_.layout));
     PTPKG_TRY(std::string why, WhyAnew());
     if (folder_.left() && why.empty()) {
-      PTPKG_TRY(why, GoOn());
+      PTPKG_TRY(why, GoOn(run));
     }
     if (folder_.left() && why.empty()) return Ok();
+    wants_whole_plan_ = knows_tools_;
+    if (wants_whole_plan_) return Ok();
     if (folder_.left() || !folder_.damage().empty()) {
       summary_.why_anew = why;
       env_.reporter.Note(fmt::format("'{}' starts anew: {}", summary_.subject, why));
@@ -125,6 +146,8 @@ class DevRun {
     return Ok();
   }
 
+  /// Prepare has come to nothing: run it again by a plan that has looked at the tools.
+  [[nodiscard]] bool wants_whole_plan() const { return wants_whole_plan_; }
   [[nodiscard]] const DevSummary& summary() const { return summary_; }
 
  private:
@@ -157,9 +180,17 @@ class DevRun {
   }
 
   /// Goes on in what the last run left. Returns why it cannot, or "".
-  Result<std::string> GoOn() {
-    now_.place = folder_.left()->place;
-    now_.ran_whole = folder_.left()->ran_whole;
+  Result<std::string> GoOn(const graph::NodeRun& run) {
+    const DevState left = *folder_.left();
+    now_.place = left.place;
+    now_.ran_whole = left.ran_whole;
+    if (knows_tools_) {
+      now_.tools = left.tools;
+      now_.tool_stamp = left.tool_stamp;
+      now_.tool_files = left.tool_files;
+    } else {
+      PTPKG_TRY([[maybe_unused]] const build::HostPlan host, LookAtTools(run));
+    }
     const build::WorkLayout& layout = summary_.layout;
     PTPKG_CHECK(RemoveAbandoned(env_, folder_.root()));
     PTPKG_TRY(const bool there, Exists(env_.fs, layout.source));
@@ -205,14 +236,25 @@ class DevRun {
     return {.origins = sources_.synchronised, .copy = summary_.layout.source, .record_file = SyncFile()};
   }
 
+  /// The tools, and what a later run has to look at to know that they are the same.
+  Result<build::HostPlan> LookAtTools(const graph::NodeRun& run) {
+    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
+    PTPKG_TRY(build::HostPlan host, build::CheckTools(env_, native_.recipe, request));
+    PTPKG_CHECK(CompareHost(env_, run, host));
+    PTPKG_TRY(now_.tools, run.Text("tools"));
+    now_.tool_files = build::StampedFiles(env_, host);
+    PTPKG_TRY(now_.tool_stamp, ToolStamp(env_, request_.build, recipe_, now_.tool_files));
+    return host;
+  }
+
   Result<void> MakeAnew(const graph::NodeRun& run) {
-    PTPKG_CHECK(folder_.StartAnew());
-    now_.ran_whole = false;
+    // What is refused costs nothing of what the folder holds.
     PTPKG_CHECK(RefuseFailingBuilds(env_, {run}));
     PTPKG_TRY(std::vector<build::LocalPackage> packages, ReadPackages(env_, run));
     PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
-    PTPKG_TRY(const build::HostPlan host, build::CheckTools(env_, native_.recipe, request));
-    PTPKG_CHECK(CompareHost(env_, run, host));
+    PTPKG_TRY([[maybe_unused]] const build::HostPlan host, LookAtTools(run));
+    PTPKG_CHECK(folder_.StartAnew());
+    now_.ran_whole = false;
     PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
     PTPKG_TRY(summary_.layout, build::MakeWorkLayout(env_, folder_.path()));
     PTPKG_CHECK(MakeSources(env_, sources_.fixed, sources_.options, {inheritance, summary_.layout}));
@@ -288,6 +330,8 @@ class DevRun {
   const NativeRequest& request_;
   const recipe::Recipe& recipe_;
   DevFolder& folder_;
+  bool knows_tools_;
+  bool wants_whole_plan_ = false;
   recipe::NativeBuild native_;
   build::RecipeFolder recipe_folder_;
   DevSources sources_;
@@ -298,35 +342,42 @@ class DevRun {
 /// How far a run goes.
 enum class DevExtent : std::uint8_t { kPrepare, kWhole };
 
-Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeChoice& choice,
-                         DevFolder& folder, DevExtent extent) {
-  PTPKG_TRY(NativePlan planned, PlanNative(env, request.build, choice.recipe, choice.rendered));
-  graph::Node& last = planned.plan.nodes.back();
-  last.stage = "dev";
-  last.version = 1;
-  DevRun run(env, request, planned.recipe, folder);
+/// Runs `run` as the last node of `plan`.
+Result<void> RunLast(Env& env, graph::Plan plan, const AbsPath& output, DevRun& run, DevExtent extent) {
+  plan.nodes.back().stage = "dev";
+  plan.nodes.back().version = 1;
+  const auto in_node = [&](Env&, const graph::NodeRun& node) -> Result<graph::NodeResult> {
+    PTPKG_CHECK(run.Prepare(node));
+    if (extent == DevExtent::kPrepare || run.wants_whole_plan()) return graph::NodeResult();
+    PTPKG_CHECK(run.RunScript());
+    PTPKG_CHECK(run.RunTests());
+    return graph::NodeResult();
+  };
   graph::StageTable stages = MakeStages();
-  stages.Add({.name = "dev",
-              .parallel = true,
-              .run = [&](Env&, const graph::NodeRun& node) -> Result<graph::NodeResult> {
-                PTPKG_CHECK(run.Prepare(node));
-                if (extent == DevExtent::kPrepare) return graph::NodeResult();
-                PTPKG_CHECK(run.RunScript());
-                PTPKG_CHECK(run.RunTests());
-                return graph::NodeResult();
-              }});
+  stages.Add({.name = "dev", .parallel = true, .run = in_node});
   graph::Store cache(env, env.cache_dir / "stages");
-  graph::Store staging(env, publish::OutputFolder::PlaceOfStaging(request.build.output));
+  graph::Store staging(env, publish::OutputFolder::PlaceOfStaging(output));
   graph::History history(env, env.cache_dir / "stages/records");
   PTPKG_TRY(const std::vector<graph::NodeOutcome> outcomes,
-            graph::Execute(env, planned.plan, stages,
-                           {.cache = cache, .staging = staging, .history = history}, {}));
+            graph::Execute(env, plan, stages, {.cache = cache, .staging = staging, .history = history}, {}));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].error) continue;
     if (i + 1 == outcomes.size()) return Error(*outcomes[i].error);
-    return Error(*outcomes[i].error).WithContext(fmt::format("in '{}'", planned.plan.nodes[i].id));
+    return Error(*outcomes[i].error).WithContext(fmt::format("in '{}'", plan.nodes[i].id));
   }
-  return run.summary();
+  return Ok();
+}
+
+Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeChoice& choice,
+                         DevFolder& folder, DevExtent extent) {
+  PTPKG_TRY(std::optional<std::string> tools, KnownTools(env, request.build, choice.recipe, folder));
+  while (true) {
+    PTPKG_TRY(NativePlan planned, PlanNative(env, request.build, choice.recipe, choice.rendered, tools));
+    DevRun run(env, request, planned.recipe, folder, tools.has_value());
+    PTPKG_CHECK(RunLast(env, std::move(planned.plan), request.build.output, run, extent));
+    if (!run.wants_whole_plan()) return run.summary();
+    tools.reset();
+  }
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ Json Encode(const DevState& state) {
   return {{"inputs", state.inputs},
           {"source_stamp", state.source_stamp},
           {"source_key", state.source_key},
+          {"tools", state.tools},
+          {"tool_stamp", state.tool_stamp},
+          {"tool_files", state.tool_files},
           {"ran_whole", state.ran_whole ? 1 : 0},
           {"variables", state.place.variables},
           {"preamble", state.place.preamble}};
@@ -47,6 +50,9 @@ Result<DevState> ReadDevState(Fs& fs, const AbsPath& file) {
   PTPKG_TRY(state.place.preamble, JsonString(json, "preamble", file.str()));
   PTPKG_TRY(state.source_stamp, JsonString(json, "source_stamp", file.str()));
   PTPKG_TRY(state.source_key, JsonString(json, "source_key", file.str()));
+  PTPKG_TRY(state.tools, JsonString(json, "tools", file.str()));
+  PTPKG_TRY(state.tool_stamp, JsonString(json, "tool_stamp", file.str()));
+  PTPKG_TRY(state.tool_files, JsonStringsOr(json, "tool_files", {}, file.str()));
   PTPKG_TRY(const std::int64_t ran_whole, JsonInteger(json, "ran_whole", file.str()));
   state.ran_whole = ran_whole != 0;
   return state;

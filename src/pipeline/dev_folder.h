@@ -28,7 +28,10 @@ struct DevState {
   std::map<std::string, std::string> inputs = {};  ///< Name → digest; another one: it is made anew.
   std::string source_stamp = {};  ///< Of the sources that are not synchronised (dev_sources.h).
   std::string source_key = {};
-  bool ran_whole = false;  ///< The build script has ended well in it.
+  std::string tools = {};                    ///< The node's input of that name.
+  std::string tool_stamp = {};               ///< build::HostStamp when that was so;
+  std::vector<std::string> tool_files = {};  ///< of these. Empty: tools are always asked.
+  bool ran_whole = false;                    ///< The build script has ended well in it.
   build::ScriptPlace place = {};
 };
 

@@ -155,14 +155,28 @@ Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run) {
   return file;
 }
 
+namespace {
+
+void SetOptions(graph::Node& node, const build::ToolOptions& options) {
+  if (!options.python.empty()) node.options["python"] = options.python;
+  if (!options.conda_exe.empty()) node.options["conda"] = options.conda_exe;
+}
+
+}  // namespace
+
+void SetKnownHost(graph::Node& node, const std::string& tools, const build::ToolOptions& options) {
+  node.inputs["tools"] = tools;
+  node.inputs["env"] = HostEnvName(build::HostEnv::kSystem);
+  SetOptions(node, options);
+}
+
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options) {
   PTPKG_TRY(node.inputs["tools"], build::ToolKey(env, host));
   node.inputs["env"] = HostEnvName(host.host_env);
   // So a node on another machine takes the same bytes, whatever the index says by then.
   if (host.wheels) node.inputs["wheels"] = build::GivenWheelsToJson(host.wheels->wheels);
-  if (!options.python.empty()) node.options["python"] = options.python;
-  if (!options.conda_exe.empty()) node.options["conda"] = options.conda_exe;
+  SetOptions(node, options);
   return Ok();
 }
 

@@ -37,6 +37,8 @@ Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options);
+/// The same for tools of the machine alone, by the input "tools" of an earlier plan.
+void SetKnownHost(graph::Node& node, const std::string& tools, const build::ToolOptions& options);
 /// What the node's tools have to be looked for with; reads no package. Errors: kInvalidInput.
 Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run);
 /// Errors: kRefused when the tools are not those of the plan; those of ToolKey.

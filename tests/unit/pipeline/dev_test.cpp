@@ -179,6 +179,44 @@ TEST_F(DevTest, WhatElseChangesMakesTheFolderAnewAndIsNamed) {
   EXPECT_EQ(fresh.why_anew, "--fresh");
 }
 
+TEST_F(DevTest, ToolsAreAskedAgainOnlyWhenTheirFilesHaveChanged) {
+  Put("bin/make", "#!/bin/sh\necho asked >> " + env_.dir().path().str() + "/asked\necho GNU Make 4.3\n");
+  ASSERT_OK(env_->fs.SetMode(env_.dir() / "bin/make", 0755));
+  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
+  const auto asked = [&] {
+    const auto text = ReadFile(env_->fs, env_.dir() / "asked");
+    EXPECT_THAT(RemoveTree(env_->fs, env_.dir() / "asked"), IsOk());
+    return text.has_value();
+  };
+  PutSource("a.c", "int a;");
+  WriteToy("requirements: {build: [make]}\n");
+  ASSERT_THAT(RunDev(), IsOk());
+  EXPECT_TRUE(asked());
+  ASSERT_THAT(RunDev(), IsOk());
+  EXPECT_FALSE(asked());
+  // A tool that says the same, in another folder of PATH: asked once, and nothing is made anew.
+  Put("bin/other", "");
+  ASSERT_OK_AND_ASSIGN(const DevSummary same, RunDev());
+  EXPECT_TRUE(asked());
+  EXPECT_FALSE(same.anew);
+  ASSERT_THAT(RunDev(), IsOk());
+  EXPECT_FALSE(asked());
+  Put("bin/make", "#!/bin/sh\necho GNU Make 4.4\n");
+  ASSERT_OK(env_->fs.SetMode(env_.dir() / "bin/make", 0755));
+  ASSERT_OK_AND_ASSIGN(const DevSummary other, RunDev());
+  EXPECT_THAT(other.why_anew, HasSubstr("'tools'"));
+}
+
+TEST_F(DevTest, WhatIsMadeAnewIsMadeWithToolsThatWereAsked) {
+  PutSource("a.c", "int a;");
+  WriteToy();
+  ASSERT_THAT(RunDev(), IsOk());
+  ASSERT_OK(WriteFile(env_->fs, Root() / "synchronised", "{"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
+  EXPECT_TRUE(summary.anew);
+  EXPECT_THAT(summary.why_anew, HasSubstr("synchronised"));
+}
+
 TEST_F(DevTest, APatchedSourceIsTakenAnewWhenItChangesAndOnlyThen) {
   PutSource("a.c", "int a;\n");
   Put("toy/p.patch", "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int patched;\n");
