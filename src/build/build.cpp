@@ -192,11 +192,10 @@ class Builder {
     return place;
   }
 
-  /// What a build inherits may have been configured with these programs, and goes on to call them.
-  [[nodiscard]] bool HasCacheProgram() const { return input_.compiler_cache || input_.inherited; }
-
+  /// What a build inherits, or goes on with, may name these programs, and goes on to call them.
   Result<CompilerCache> LayCache(const std::map<std::string, std::string>& variables) {
-    if (!HasCacheProgram()) return CompilerCache();
+    PTPKG_TRY(inherits_cache_, HasCompilerCache(env_, input_.layout));
+    if (!input_.compiler_cache && !inherits_cache_) return CompilerCache();
     return LayCompilerCache(env_, {.program = input_.compiler_cache,
                                    .recipe = recipe_,
                                    .layout = input_.layout,
@@ -204,8 +203,21 @@ class Builder {
   }
 
   Result<void> RefuseTraces(const std::vector<RelPath>& files) {
-    if (!HasCacheProgram()) return Ok();
-    return RefuseTracesOfCompilerCache(env_, input_.layout, input_.layout.prefix, files);
+    PTPKG_TRY(const bool there, HasCompilerCache(env_, input_.layout));
+    if (!there) return Ok();
+    Result<void> looked = RefuseTracesOfCompilerCache(env_, input_.layout, input_.layout.prefix, files);
+    if (looked || looked.error().code() != ErrorCode::kInvalidInput) return looked;
+    if (!inherits_cache_) return looked;
+    if (!input_.inherited) {
+      return std::move(looked).error().WithHint(
+          "an interrupted run had --ccache: build with --fresh, and without --ccache (PTPKG_CCACHE)");
+    }
+    // A build without --ccache would find it in the store again.
+    const AbsPath result = input_.inherited->work.Parent().Parent();
+    return std::move(looked).error().WithHint(fmt::format(
+        "what it inherits was made with --ccache: remove that with \"rm -r {}\", and build without "
+        "--ccache (PTPKG_CCACHE)",
+        ShellQuote({result.str()})));
   }
 
   Result<void> CheckEmpty(std::size_t added) {
@@ -235,6 +247,7 @@ class Builder {
   std::optional<HostPlan> plan_;
   std::optional<HostPrefix> host_;
   bool has_script_ = false;
+  bool inherits_cache_ = false;
   std::map<std::string, std::uint64_t> counts_;
 };
 
@@ -251,6 +264,7 @@ Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& p
   own.jobs = jobs.jobs;
   ScriptPlace there = place;
   SetJobs(jobs.jobs, input.recipe, there.variables);
+  for (const auto& [name, value] : script.env) there.variables[name] = value;
   PTPKG_CHECK(WriteEnvironmentFile(env.fs, input, there));
   const bool shell = script.interpreter == "bash";
   // A copy below the root: an edit of the recipe during the build has no part in it.

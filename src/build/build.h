@@ -98,6 +98,7 @@ struct ScriptToRun {
   std::string interpreter = "bash";
   std::string text = {};
   bool whole = true;  ///< False: it builds a part, and the time that it takes is not remembered.
+  std::map<std::string, std::string> env = {};  ///< Set last, over the place's and the number of jobs.
 };
 
 /// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes

@@ -78,7 +78,9 @@ class PrefixTester {
       return Ok();
     }
     PTPKG_TRY(const std::vector<RelPath> files, InstalledFiles());
-    for (const std::string& problem : CheckContents(test, files, SitePackages())) Fail(problem);
+    const std::vector<std::string> problems = CheckContents(test, files, SitePackages());
+    for (const std::string& problem : problems) AddFinding(problem);
+    if (!problems.empty()) ++tests_.failed;
     tests_.ran.emplace_back("package_contents");
     return Ok();
   }
@@ -124,11 +126,13 @@ class PrefixTester {
                        .cwd = folder,
                        .log_file = request_.log_file,
                        .variables = std::move(variables)}));
-    if (!failure.empty()) Fail(failure);
+    if (failure.empty()) return Ok();
+    AddFinding(failure);
+    ++tests_.failed;
     return Ok();
   }
 
-  void Fail(const std::string& message) {
+  void AddFinding(const std::string& message) {
     tests_.report.findings.push_back(
         TestFinding(Severity::kError, number_, message, "mend the source or the test, and run again"));
   }

@@ -21,7 +21,8 @@ struct PrefixTestRequest {
 };
 
 struct PrefixTests {
-  Report report;                     ///< A finding "package-test" for each that failed.
+  Report report;                     ///< Findings "package-test" of those that failed.
+  std::size_t failed = 0;            ///< Of those that ran; one may have several findings.
   std::vector<std::string> ran;      ///< What a person calls them.
   std::vector<std::string> skipped;  ///< With the reason: "pip check: for the package alone".
 };

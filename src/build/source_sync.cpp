@@ -88,6 +88,12 @@ Result<void> SyncRecord::Write(Fs& fs, const AbsPath& file) const {
   return WriteFile(fs, file, fmt::format("{}{}\n", kSyncHead, HashText(text).Hex()) + text);
 }
 
+void SyncRecord::Distrust(const RelPath& path) {
+  File& one = files[path];
+  one.mtime_ns = kUnsure;
+  one.digest = {};  // of no bytes
+}
+
 namespace {
 
 /// A file of an origin.
@@ -118,8 +124,13 @@ class Syncer {
     for (const auto& [path, file] : record_.files) {
       if (!found_.contains(path)) outcome.removed.push_back(path);
     }
-    // From here on until the end the copy is neither: a run that is killed has to be made good.
-    for (const Found* one : changed) record_.files.erase(one->path);
+    const bool added = std::any_of(changed.begin(), changed.end(),
+                                   [&](const Found* one) { return !record_.files.contains(one->path); });
+    const bool others = added || !outcome.removed.empty();
+    if (others && request_.before_other_files) PTPKG_CHECK(request_.before_other_files());
+    // From here on until the end the copy is neither: a run that is killed has to be made good. A new file
+    // is recorded before it is there, because its source may be gone when the next run looks.
+    for (const Found* one : changed) record_.Distrust(one->path);
     if (!request_.first && !(changed.empty() && outcome.removed.empty())) PTPKG_CHECK(WriteRecord());
     for (const RelPath& path : outcome.removed) PTPKG_CHECK(RemoveOne(path));
     for (const RelPath& path : outcome.removed) record_.files.erase(path);
@@ -332,6 +343,23 @@ class Syncer {
 
 Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord& record) {
   return Syncer(env, request, record).Run();
+}
+
+Result<std::size_t> DistrustWritten(Env& env, const AbsPath& copy,
+                                    const std::vector<source::WalkEntry>& files, std::int64_t since_ns,
+                                    SyncRecord& record) {
+  std::size_t distrusted = 0;
+  for (const source::WalkEntry& file : files) {
+    PTPKG_CHECK(env.cancel.Check());
+    const auto found = record.files.find(file.path);
+    const bool late = file.stat.kind == FileKind::kRegular && file.stat.mtime_ns >= since_ns;
+    if (!late || found == record.files.end()) continue;
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, copy / file.path));
+    if (digests.sha256 == found->second.digest) continue;
+    record.Distrust(file.path);
+    ++distrusted;
+  }
+  return distrusted;
 }
 
 }  // namespace ptpkg::build

@@ -5,10 +5,12 @@
 // whether it has changed. An edit that keeps size and time (touch -r after it) is not seen.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "source/walk.h"
 #include "support/env.h"
 #include "support/hash.h"
 
@@ -20,7 +22,7 @@ struct SyncRecord {
     FileKind kind = FileKind::kRegular;
     bool executable = false;
     std::uint64_t size_bytes = 0;
-    /// kUnsure: it may have been written again within the same tick of the clock.
+    /// Of the source. kUnsure: it may have been written again within the same tick of the clock.
     std::int64_t mtime_ns = 0;
     Sha256 digest = {};  ///< Of the bytes; of a symlink, of its target.
   };
@@ -31,6 +33,10 @@ struct SyncRecord {
   /// Errors: kNotFound, kCorrupt, kIo.
   static Result<SyncRecord> Read(Env& env, const AbsPath& file);
   Result<void> Write(Fs& fs, const AbsPath& file) const;
+
+  /// Nobody knows what the copy of `path` holds: the next SyncSources takes it from the source again, or
+  /// removes it when it is gone there.
+  void Distrust(const RelPath& path);
 };
 
 /// One source folder, and where it lies in the copy.
@@ -46,6 +52,8 @@ struct SyncRequest {
   /// The copy is being made: files keep their times, and one that is there already is another source's.
   bool first = false;
   bool replaces = false;  ///< With `first`: what is there already was inherited, and gives way.
+  /// Called before the copy gets a file that it did not have, or loses one; may be empty. An error ends it.
+  std::function<Result<void>()> before_other_files = {};
 };
 
 struct SyncOutcome {
@@ -61,5 +69,12 @@ struct SyncOutcome {
 /// origins hold; kRefused for a file that changes while it is copied, and for one whose place the build has
 /// taken by something of another kind.
 Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord& record);
+
+/// Distrusts the recorded ones of `files`, which lie below `copy`, that were written at `since_ns` or later
+/// and do not hold what was copied: a script that was cut off may have been writing them. Returns how many.
+/// Errors: kIo, kCancelled.
+Result<std::size_t> DistrustWritten(Env& env, const AbsPath& copy,
+                                    const std::vector<source::WalkEntry>& files, std::int64_t since_ns,
+                                    SyncRecord& record);
 
 }  // namespace ptpkg::build

@@ -62,26 +62,17 @@ Json DevSummaryToJson(const pipeline::DevSummary& summary) {
             {"findings", FindingsToJson({summary.tests.report})}}}};
 }
 
-/// "'a.c'", "'a.c', 'b.c' and 3 more"
-std::string Shown(const std::vector<RelPath>& paths) {
-  constexpr std::size_t kMost = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i].str());
-  }
-  return paths.size() <= kMost ? text : fmt::format("{} and {} more", text, paths.size() - kMost);
-}
-
 std::string SourcesText(const pipeline::DevSummary& summary) {
   if (summary.anew) return "all sources are new";
   if (summary.copied.empty() && summary.removed.empty()) return "no source changed";
   std::string text;
   if (!summary.copied.empty()) {
-    text = fmt::format("{} copied: {}", Plural(summary.copied.size(), "file"), Shown(summary.copied));
+    text = fmt::format("{} copied: {}", Plural(summary.copied.size(), "file"),
+                       pipeline::ShownPaths(summary.copied));
   }
   if (!summary.removed.empty()) {
     text += fmt::format("{}{} removed: {}", text.empty() ? "" : "; ", Plural(summary.removed.size(), "file"),
-                        Shown(summary.removed));
+                        pipeline::ShownPaths(summary.removed));
   }
   return text;
 }
@@ -93,9 +84,8 @@ std::string DevSummaryText(const pipeline::DevSummary& summary) {
                                  : fmt::format("{} {:.1f} s", summary.script, summary.script_seconds);
   const auto& tests = summary.tests;
   if (!tests.ran.empty()) {
-    const std::size_t failed = tests.report.findings.size();
     text += fmt::format("; {} {:.1f} s{}", Plural(tests.ran.size(), "test"), summary.test_seconds,
-                        failed == 0 ? "" : fmt::format(", {} failed", failed));
+                        tests.failed == 0 ? "" : fmt::format(", {} failed", tests.failed));
   }
   for (const std::string& skipped : tests.skipped) text += fmt::format("; skipped: {}", skipped);
   return text;
@@ -166,7 +156,8 @@ Verb DevVerb() {
               "The first run makes sources and host prefix and runs the build script. Later\n"
               "runs copy what has changed in local source folders, run the script again, or the\n"
               "shorter extra.ptpkg.dev.script, and then the tests in the prefix, with\n"
-              "$PREFIX/lib in LD_LIBRARY_PATH. Nothing is packed. Exit codes as of build.",
+              "$PREFIX/lib in LD_LIBRARY_PATH. Nothing is packed. Exit codes as of build, and 1\n"
+              "when a test failed.",
           .examples = {"ptpkg dev recipes/pytorch --source pytorch=../pytorch",
                        "ptpkg dev fixtures/toytorch --select python=3.11 --select toy_backend=cpu"},
           .run = [flags](Context& context) { return RunDev(context, *flags); }};
@@ -189,9 +180,11 @@ Verb ShellVerb() {
       .options = std::move(options),
       .notes =
           "The folder is that of 'ptpkg dev', else what a failed or interrupted build has\n"
-          "left, else what --keep-work kept, else a new one, made up to the script. The\n"
+          "left, else what --keep-work kept, else a new one, made up to the script; for that\n"
+          "one alone --source, --env, --output and what else says how to build count. The\n"
           "environment is that of the script alone; with --json its file is named and\n"
-          "nothing is run. The exit code is that of COMMAND.",
+          "nothing is run. With a command: ptpkg shell [OPTIONS] RECIPE -- COMMAND...\n"
+          "The exit code is that of COMMAND.",
       .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
       .run = [flags](Context& context) { return RunShell(context, *flags); }};
 }

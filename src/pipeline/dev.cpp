@@ -41,6 +41,9 @@ bool IsTakenEachTime(std::string_view input) {
          std::find(kEachTime.begin(), kEachTime.end(), input) != kEachTime.end();
 }
 
+/// Of the build script alone: it runs again, whole, when one has another digest.
+bool IsOfScript(std::string_view input) { return input == "script" || input == "recipe.script"; }
+
 /// "'tools', 'recipe.requirements'": what differs.
 std::string Differences(const std::map<std::string, std::string>& before,
                         const std::map<std::string, std::string>& now) {
@@ -97,6 +100,7 @@ class DevRun {
     PTPKG_CHECK(env_.fs.MakeDirs(folder_.path()));
     PTPKG_TRY(summary_.layout, build::MakeWorkLayout(env_, folder_.path()));
     PTPKG_CHECK(build::AwaitEarlierScript(env_, summary_.layout));
+    PTPKG_CHECK(RemoveTree(env_.fs, summary_.log), "while replacing the log of the last run");
     PTPKG_TRY(std::string why, WhyAnew());
     if (folder_.left() && why.empty()) {
       PTPKG_TRY(why, GoOn(run));
@@ -116,14 +120,9 @@ class DevRun {
     PTPKG_TRY(const std::optional<build::ScriptToRun> script, ScriptOf());
     if (script) {
       summary_.script = script->whole ? "build.script" : "extra.ptpkg.dev.script";
-      PTPKG_CHECK(RemoveTree(env_.fs, summary_.log), "while replacing the log of the last run");
       PTPKG_CHECK(folder_.Reach(WorkPhase::kScript));
       const auto start = env_.clock.Now();
-      build::ScriptPlace place = now_.place;
-      if (!script->whole) {
-        for (const auto& [name, value] : recipe_.ptpkg.dev_script.env) place.variables[name] = value;
-      }
-      Result<void> ran = build::RunScriptIn(env_, Input(), place, *script);
+      Result<void> ran = build::RunScriptIn(env_, Input(), now_.place, *script);
       summary_.script_seconds = SecondsSince(start);
       if (!ran) return Failed(std::move(ran).error());
     }
@@ -154,11 +153,24 @@ class DevRun {
   void TakeInputs(const graph::NodeRun& run) {
     for (const auto& [name, digest] : run.digests()) {
       if (!IsTakenEachTime(name)) now_.inputs.emplace(name, digest);
+      if (IsOfScript(name)) now_.scripts.emplace(name, digest);
     }
+    now_.scripts["recipe folder"] = DigestOfFiles();
     now_.inputs["build.script.env"] = HashText(Json(native_.recipe.script.env).dump()).Hex();
     std::string below;
     for (const build::SyncOrigin& origin : sources_.synchronised) below += origin.below + "\n";
     now_.inputs["source.target_directory"] = HashText(below).Hex();
+  }
+
+  /// Of what the build script may read in RECIPE_DIR.
+  [[nodiscard]] std::string DigestOfFiles() const {
+    KeyHasher hasher;
+    const std::string& other = recipe_.ptpkg.dev_script.file;  // may lack its ".sh"
+    for (const TreeEntry& file : recipe_folder_.tree.entries) {
+      if (file.path.str() == other || file.path.str() == other + ".sh") continue;
+      hasher.Add(file.path.str(), fmt::format("{} {} {}", file.mode, file.sha256.Hex(), file.link_target));
+    }
+    return hasher.Finish().Hex();
   }
 
   /// "" if the folder can be gone on with, as far as that can be seen without looking into it.
@@ -168,8 +180,8 @@ class DevRun {
     const DevState& left = *folder_.left();
     if (request_.build.fresh) return std::string("--fresh");
     const std::string changed = Differences(left.inputs, now_.inputs);
-    if (!changed.empty()) return changed + " changed";
-    if (folder_.phase() == WorkPhase::kScript && folder_.is_other_boot()) {
+    if (!changed.empty()) return changed + " changed" + StagingHint(left);
+    if (folder_.phase() == WorkPhase::kScript && folder_.is_other_boot() && !left.script_ended) {
       return std::string("the machine went down while the script ran");
     }
     now_.source_key = left.source_key;
@@ -179,11 +191,20 @@ class DevRun {
     return std::string("a source changed that is patched, unpacked or from git, and is not synchronised");
   }
 
+  /// What is meant by an edit that made the staging output anew, if one did.
+  [[nodiscard]] std::string StagingHint(const DevState& left) const {
+    const auto before = left.inputs.find("staging");
+    const auto now = now_.inputs.find("staging");
+    if (before == left.inputs.end() || now == now_.inputs.end() || before->second == now->second) return "";
+    return fmt::format(" (an edit of what '{}' compiles costs less with --name {})", recipe_.inherited->name,
+                       recipe_.inherited->name);
+  }
+
   /// Goes on in what the last run left. Returns why it cannot, or "".
   Result<std::string> GoOn(const graph::NodeRun& run) {
     const DevState left = *folder_.left();
     now_.place = left.place;
-    now_.ran_whole = left.ran_whole;
+    now_.ran_whole = left.ran_whole && left.scripts == now_.scripts;
     if (knows_tools_) {
       now_.tools = left.tools;
       now_.tool_stamp = left.tool_stamp;
@@ -198,13 +219,12 @@ class DevRun {
     Result<build::SyncRecord> record = build::SyncRecord::Read(env_, SyncFile());
     if (!record && record.error().code() == ErrorCode::kIo) return std::move(record).error();
     if (!record) return record.error().message();
-    if (folder_.phase() == WorkPhase::kScript) {
-      PTPKG_TRY(const std::string why, RemoveHalfWritten(*record));
-      if (!why.empty()) return why;
+    PTPKG_TRY(const std::string why, MakeGood(*record));
+    if (!why.empty()) return why;
+    PTPKG_CHECK(Synchronise(*record));
+    if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasShorter())) {
+      return std::string("its script cannot run twice in one folder (extra.ptpkg.resume: false)");
     }
-    PTPKG_TRY(build::SyncOutcome outcome, build::SyncSources(env_, SyncOf(), *record));
-    summary_.copied = std::move(outcome.copied);
-    summary_.removed = std::move(outcome.removed);
     PTPKG_CHECK(RemoveTree(env_.fs, layout.recipe_copy));
     PTPKG_CHECK(build::CopyRecipeFolder(env_, recipe_folder_, layout.recipe_copy),
                 "while copying the recipe's files");
@@ -213,21 +233,89 @@ class DevRun {
     return std::string();
   }
 
-  /// After a script that was cut off: what it was writing then. Returns why that cannot be told, or "".
-  Result<std::string> RemoveHalfWritten(const build::SyncRecord& record) {
+  Result<void> Synchronise(build::SyncRecord& record) {
+    build::SyncRequest sync = SyncOf();
+    // Before the copy is touched: a run that is cut off then must not forget it.
+    sync.before_other_files = [this] {
+      now_.ran_whole = false;
+      return folder_.Save(now_);
+    };
+    PTPKG_TRY(build::SyncOutcome outcome, build::SyncSources(env_, sync, record));
+    summary_.copied = std::move(outcome.copied);
+    summary_.removed = std::move(outcome.removed);
+    return RemoveTree(env_.fs, build::EnteredFile(folder_.root()));
+  }
+
+  /// What other hands, a script that was cut off or a power cut left in the folder. Distrusts of `record`
+  /// what has to be copied again. Returns why nobody can tell what to do, or "".
+  Result<std::string> MakeGood(build::SyncRecord& record) {
+    PTPKG_TRY(std::string why, TakeBackEdits(record));
+    if (!why.empty()) return why;
+    const bool script = folder_.phase() == WorkPhase::kScript;
+    // Where the machine's runs cannot be told apart, a power cut is thought of after a script alone.
+    const bool machine = folder_.is_other_boot() && (script || !build::BootId(env_.fs).empty());
+    if (!script && !machine) return std::string();
+    return RemoveHalfWritten(record, machine ? build::EndKind::kMachine : build::EndKind::kProcesses);
+  }
+
+  /// Of sources that a person has changed in `ptpkg shell`.
+  Result<std::string> TakeBackEdits(build::SyncRecord& record) {
+    const auto entered = build::SourceRecord::Read(env_, build::EnteredFile(folder_.root()));
+    if (!entered && entered.error().code() == ErrorCode::kNotFound) return std::string();
+    if (!entered && entered.error().code() == ErrorCode::kIo) return entered.error();
+    if (!entered) return entered.error().message();
+    const AbsPath& root = summary_.layout.source;
+    PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, root));
+    PTPKG_TRY(const auto changes, entered->Changes(env_, root, files));
+    std::vector<RelPath> edited;
+    for (const auto& [path, digest] : changes) {
+      const auto found = record.files.find(path);
+      if (found == record.files.end() || found->second.digest.Hex() == digest) continue;
+      record.Distrust(path);
+      edited.push_back(path);
+    }
+    if (!edited.empty()) {
+      env_.reporter.Warn(fmt::format(
+          "changed by hand in the folder of 'ptpkg dev', and taken from the sources again: {}. What you edit "
+          "to be built goes into the sources",
+          ShownPaths(edited)));
+    }
+    return std::string();
+  }
+
+  /// What was being written when the script or the machine was stopped.
+  Result<std::string> RemoveHalfWritten(build::SyncRecord& record, build::EndKind end) {
     const AbsPath& root = summary_.layout.source;
     PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
+    const std::chrono::nanoseconds window =
+        end == build::EndKind::kMachine ? build::kMachineWindow : build::kProcessesWindow;
+    const std::int64_t since = LastTime(files) - window.count();
+    // Sources keep their times when they are first copied, and so do not tell that they may be lost.
+    if (end == build::EndKind::kMachine && since < folder_.prepared_ns()) {
+      return std::string("the machine went down soon after it was made");
+    }
+    PTPKG_TRY(const std::size_t copied_again, build::DistrustWritten(env_, root, files, since, record));
+    if (copied_again > 0) now_.ran_whole = false;  // it may have patched them
     std::erase_if(files, [&](const source::WalkEntry& file) { return record.files.contains(file.path); });
     auto sources = build::SourceRecord::Read(env_, folder_.root() / "sources");
     if (!sources && sources.error().code() == ErrorCode::kIo) return std::move(sources).error();
     if (!sources) return sources.error().message();
-    PTPKG_TRY(const build::InFlight cut,
-              build::FindInFlight(env_, root, files, *sources, build::EndKind::kProcesses));
+    PTPKG_TRY(const build::InFlight cut, build::FindInFlight(env_, root, files, *sources, end));
     if (!cut.sources.empty()) {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
     return std::string();
+  }
+
+  /// The newest of `files`, but for times in the future, which say nothing.
+  [[nodiscard]] std::int64_t LastTime(const std::vector<source::WalkEntry>& files) const {
+    const std::int64_t now = build::NowNs(env_);
+    std::int64_t last = 0;
+    for (const source::WalkEntry& file : files) {
+      if (file.stat.mtime_ns <= now) last = std::max(last, file.stat.mtime_ns);
+    }
+    return last;
   }
 
   [[nodiscard]] AbsPath SyncFile() const { return folder_.root() / "synchronised"; }
@@ -253,14 +341,15 @@ class DevRun {
     PTPKG_TRY(std::vector<build::LocalPackage> packages, ReadPackages(env_, run));
     PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
     PTPKG_TRY([[maybe_unused]] const build::HostPlan host, LookAtTools(run));
+    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
     PTPKG_CHECK(folder_.StartAnew());
     now_.ran_whole = false;
-    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
     PTPKG_TRY(summary_.layout, build::MakeWorkLayout(env_, folder_.path()));
-    PTPKG_CHECK(MakeSources(env_, sources_.fixed, sources_.options, {inheritance, summary_.layout}));
+    PTPKG_TRY(const Sha256 copied,
+              MakeSources(env_, sources_.fixed, sources_.options, {inheritance, summary_.layout}));
+    now_.source_key = sources_.HasFixed() ? copied.Hex() : "";
     PTPKG_TRY(const bool there, Exists(env_.fs, summary_.layout.source));
     if (!there) PTPKG_CHECK(env_.fs.MakeDirs(summary_.layout.source));
-    PTPKG_TRY(now_.source_key, FixedKey(env_, sources_));
     build::SyncRecord record;
     build::SyncRequest sync = SyncOf();
     sync.first = true;
@@ -296,14 +385,19 @@ class DevRun {
             .memory_per_job = recipe_.ptpkg.memory_per_job};
   }
 
+  [[nodiscard]] bool HasShorter() const {
+    const recipe::BuildScript& later = recipe_.ptpkg.dev_script;
+    return !(later.lines.empty() && later.file.empty());
+  }
+
   /// nullopt: the recipe has none.
   Result<std::optional<build::ScriptToRun>> ScriptOf() {
     const recipe::BuildScript& later = recipe_.ptpkg.dev_script;
     const AbsPath& folder = summary_.layout.recipe_copy;
-    if (now_.ran_whole && !(later.lines.empty() && later.file.empty())) {
+    if (now_.ran_whole && HasShorter()) {
       PTPKG_TRY(std::string text, build::ScriptText(env_.fs, later, folder));
-      return std::optional(
-          build::ScriptToRun{.interpreter = later.interpreter, .text = std::move(text), .whole = false});
+      return std::optional(build::ScriptToRun{
+          .interpreter = later.interpreter, .text = std::move(text), .whole = false, .env = later.env});
     }
     PTPKG_TRY(std::optional<std::string> text,
               build::BuildScriptText(env_.fs, native_.recipe.script, folder));
@@ -312,11 +406,12 @@ class DevRun {
         build::ScriptToRun{.interpreter = native_.recipe.script.interpreter, .text = *std::move(text)});
   }
 
-  /// A script that ended by itself has no command that was cut off.
+  /// The phase stays kScript: a compiler that was killed makes a script fail like any other.
   Error Failed(Error error) {
     if (error.code() != ErrorCode::kCommandFailed) return error;
-    const Result<void> reached = folder_.Reach(WorkPhase::kPrepared);
-    if (!reached) return reached.error();
+    now_.script_ended = true;
+    const Result<void> saved = folder_.Save(now_);
+    if (!saved) return saved.error();
     env_.reporter.Note(fmt::format("the folder stays, and the same command goes on there: '{}'",
                                    summary_.layout.source.str()));
     return error;
@@ -381,6 +476,15 @@ Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeCho
 }
 
 }  // namespace
+
+std::string ShownPaths(const std::vector<RelPath>& paths) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i].str());
+  }
+  return paths.size() <= kMost ? text : fmt::format("{} and {} more", text, paths.size() - kMost);
+}
 
 Result<DevSummary> Dev(Env& env, const NativeRequest& request) {
   PTPKG_TRY(const NativeChoice choice, ChooseNative(env, request));

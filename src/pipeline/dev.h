@@ -29,10 +29,18 @@ struct DevSummary {
 /// the first run, and until one has ended well; then extra.ptpkg.dev.script, if the recipe has it. Then the
 /// tests, in the prefix, unless request.build.test is off. What is gone on with: sources that are local
 /// folders are synchronised; host prefix and environment stay as they were made. Whatever else has changed
-/// makes the folder anew, with a note that names it, as does request.build.fresh. The folder stays however
-/// the run ends. Formats, output packages and options of packing are not looked at. Errors: those of
-/// ChooseNative, PlanNative, source::Prepare, build::SyncSources, build::MakePrefix and build::RunScriptIn.
+/// makes the folder anew, with a note that names it, as does request.build.fresh. The whole script runs again
+/// when it or a file that it may read has changed, and when the sources have a file more or less: it may list
+/// them. What a person changed in the folder (shell.h) is taken from the sources again, with a warning; what
+/// a script was writing when it was cut off is made again. A recipe whose script cannot run twice in one
+/// folder (extra.ptpkg.resume: false) starts anew where that would happen. The folder stays however the run
+/// ends. Formats, output packages and options of packing are not looked at. Errors: those of
+/// ChooseNative, PlanNative, DevFolder::Take, source::Prepare, build::SyncSources, build::MakePrefix and
+/// build::RunScriptIn.
 Result<DevSummary> Dev(Env& env, const NativeRequest& request);
+
+/// "'a.c'", "'a.c', 'b.c', 'd.c' and 3 more"
+std::string ShownPaths(const std::vector<RelPath>& paths);
 
 /// A folder in which a script could run.
 struct DevPlace {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "build/environment_file.h"
 #include "pipeline/build_folder.h"
 #include "support/hash.h"
 #include "support/json.h"
@@ -18,12 +19,14 @@ constexpr std::size_t kDevNameLength = 16;
 
 Json Encode(const DevState& state) {
   return {{"inputs", state.inputs},
+          {"scripts", state.scripts},
           {"source_stamp", state.source_stamp},
           {"source_key", state.source_key},
           {"tools", state.tools},
           {"tool_stamp", state.tool_stamp},
           {"tool_files", state.tool_files},
           {"ran_whole", state.ran_whole ? 1 : 0},
+          {"script_ended", state.script_ended ? 1 : 0},
           {"variables", state.place.variables},
           {"preamble", state.place.preamble}};
 }
@@ -46,6 +49,7 @@ Result<DevState> ReadDevState(Fs& fs, const AbsPath& file) {
   PTPKG_TRY(const Json json, ParseJson(text, file.str()));
   DevState state;
   PTPKG_TRY(state.inputs, TextMap(json, "inputs", file.str()));
+  PTPKG_TRY(state.scripts, TextMap(json, "scripts", file.str()));
   PTPKG_TRY(state.place.variables, TextMap(json, "variables", file.str()));
   PTPKG_TRY(state.place.preamble, JsonString(json, "preamble", file.str()));
   PTPKG_TRY(state.source_stamp, JsonString(json, "source_stamp", file.str()));
@@ -55,7 +59,21 @@ Result<DevState> ReadDevState(Fs& fs, const AbsPath& file) {
   PTPKG_TRY(state.tool_files, JsonStringsOr(json, "tool_files", {}, file.str()));
   PTPKG_TRY(const std::int64_t ran_whole, JsonInteger(json, "ran_whole", file.str()));
   state.ran_whole = ran_whole != 0;
+  PTPKG_TRY(const std::int64_t script_ended, JsonInteger(json, "script_ended", file.str()));
+  state.script_ended = script_ended != 0;
   return state;
+}
+
+/// A shell or a script in `folder` holds it as long as its child waits for it.
+Result<void> RefuseInside(const Env& env, const AbsPath& folder, const std::string& subject) {
+  const auto source = env.variables.find("SRC_DIR");
+  const bool inside = source != env.variables.end() && source->second.starts_with(folder.str() + "/");
+  if (!inside || env.variables.contains(std::string(build::kReadByHand))) return Ok();
+  return Error(ErrorCode::kUsage,
+               fmt::format("this is the environment of '{}' in the folder of 'ptpkg dev', which is held "
+                           "meanwhile",
+                           subject))
+      .WithHint("leave the shell first");
 }
 
 }  // namespace
@@ -74,6 +92,7 @@ DevFolder::DevFolder(Env& env, const recipe::Recipe& recipe, Lease lease)
       state_{.subject = recipe.FileStem(), .recipe = recipe.recipe_dir.str(), .place = root_.str()} {}
 
 Result<DevFolder> DevFolder::Take(Env& env, const recipe::Recipe& recipe) {
+  PTPKG_CHECK(RefuseInside(env, PlaceOf(env, recipe), recipe.FileStem()));
   PTPKG_TRY(Lease lease, WaitForLease(env, PlaceOf(env, recipe), recipe.FileStem()));
   DevFolder folder(env, recipe, std::move(lease));
   if (!folder.lease_.is_locked()) {
@@ -146,7 +165,7 @@ Result<void> DevFolder::StartAnew() {
   left_.reset();
   state_.prepared_ns = 0;
   PTPKG_CHECK(Reach(WorkPhase::kStarted));
-  for (const char* name : {"d", "dev.json", "sources", "synchronised", "host_files"}) {
+  for (const char* name : {"d", "dev.json", "sources", "synchronised", "host_files", "entered"}) {
     PTPKG_CHECK(RemoveTree(env_->fs, root_ / name));
   }
   return env_->fs.MakeDirs(path());

@@ -26,12 +26,16 @@ namespace ptpkg::pipeline {
 /// Of what the folder was made.
 struct DevState {
   std::map<std::string, std::string> inputs = {};  ///< Name → digest; another one: it is made anew.
+  /// The same of the build script and what it may read beside it; another one: it runs again, whole.
+  std::map<std::string, std::string> scripts = {};
   std::string source_stamp = {};  ///< Of the sources that are not synchronised (dev_sources.h).
   std::string source_key = {};
   std::string tools = {};                    ///< The node's input of that name.
   std::string tool_stamp = {};               ///< build::HostStamp when that was so;
   std::vector<std::string> tool_files = {};  ///< of these. Empty: tools are always asked.
-  bool ran_whole = false;                    ///< The build script has ended well in it.
+  bool ran_whole = false;  ///< The build script has ended well, and nothing asks for it again.
+  /// The script that ran last ended by itself, though not well: no power cut ended it.
+  bool script_ended = false;
   build::ScriptPlace place = {};
 };
 
@@ -40,7 +44,8 @@ class DevFolder {
   /// By the recipe's folder, the name and the variant: a new version or other requirements find the same one.
   static AbsPath PlaceOf(const Env& env, const recipe::Recipe& recipe);
 
-  /// Waits, with a note, while another process holds it. Errors: kIo, kCancelled.
+  /// Waits, with a note, while another process holds it. Errors: kIo, kCancelled; kUsage in a `ptpkg shell`
+  /// or a script that runs in it, because that holds it until this process ends.
   static Result<DevFolder> Take(Env& env, const recipe::Recipe& recipe);
 
   [[nodiscard]] const AbsPath& root() const { return root_; }
@@ -48,12 +53,15 @@ class DevFolder {
   /// What the last run left; nullopt: nothing that could be gone on with.
   [[nodiscard]] const std::optional<DevState>& left() const { return left_; }
   [[nodiscard]] build::WorkPhase phase() const { return phase_; }
-  /// The machine has been started since the last run ended, or it was on another one.
+  /// The machine has been started since the last run ended, or it was on another one, or nobody can tell.
   [[nodiscard]] bool is_other_boot() const { return other_boot_; }
+  /// Unix time at which it was made.
+  [[nodiscard]] std::int64_t prepared_ns() const { return state_.prepared_ns; }
   /// What is wrong with the state that was found; "": nothing.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
-  /// kPrepared: no script runs, and none was cut off. kScript: one runs, or was. kInstalled: one ended well.
+  /// kPrepared: no script runs, and none was cut off. kScript: one runs, or was cut off, or failed, which may
+  /// be because a command of it was killed. kInstalled: one ended well.
   /// Errors: kIo.
   Result<void> Reach(build::WorkPhase phase);
   Result<void> Save(const DevState& state);

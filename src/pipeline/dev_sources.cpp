@@ -22,11 +22,23 @@ Result<std::optional<AbsPath>> PlaceOf(const recipe::Recipe& recipe, const recip
 /// A bare repository is refused later, as it is in a build.
 Result<bool> IsSynchronised(Env& env, const std::optional<AbsPath>& place, const recipe::Source& source) {
   if (!place || !source.patches.empty()) return false;
-  const auto stat = env.fs.Stat(*place);
-  if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
-  if (!stat || stat->kind != FileKind::kDirectory) return false;
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(*place));
+  if (stat.kind != FileKind::kDirectory) return false;
   PTPKG_TRY(const bool bare, source::IsBareRepository(env.fs, *place));
   return !bare;
+}
+
+/// The error of a build, if `place` of `source` does not exist. `given`: it is --source's.
+Result<void> RefuseMissing(Env& env, const recipe::Recipe& recipe, const recipe::Source& source,
+                           const AbsPath& place, bool given) {
+  const auto stat = env.fs.Stat(place);
+  if (stat || stat.error().code() != ErrorCode::kNotFound) return Ok();
+  recipe::Recipe alone = recipe;
+  alone.sources = {source};
+  source::SourceOptions options;
+  if (given) options.overrides.emplace(recipe.name, place);
+  PTPKG_TRY([[maybe_unused]] const Sha256 key, source::SourceKey(env, alone, options));
+  return Ok();
 }
 
 void AddStat(const std::string& path, const FileStat& stat, KeyHasher& hasher) {
@@ -57,6 +69,7 @@ Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const st
     PTPKG_TRY(std::optional<AbsPath> place, PlaceOf(recipe, sources[i]));
     const bool replaced = i == 0 && given.has_value();
     if (replaced) place = given;
+    if (place) PTPKG_CHECK(RefuseMissing(env, recipe, sources[i], *place, replaced));
     PTPKG_TRY(const bool synchronised, IsSynchronised(env, place, sources[i]));
     if (synchronised) {
       split.synchronised.push_back({.folder = *place, .below = sources[i].target_directory});

@@ -23,7 +23,8 @@ struct DevSources {
   [[nodiscard]] bool HasFixed() const { return !fixed.sources.empty(); }
 };
 
-/// `given`: of --source, in place of the first. Errors: kIo.
+/// `given`: of --source, in place of the first. Errors: kIo; source::Prepare's for a local source that does
+/// not exist.
 Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given);
 
 /// Changes when a fixed source may have changed: sizes and times of local files, digests of patches, what the

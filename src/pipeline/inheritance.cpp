@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "build/compiler_cache.h"
 #include "build/script.h"
 #include "support/json.h"
 
@@ -70,22 +71,29 @@ Result<Inheritance> ReadInheritance(const graph::NodeRun& run) {
     archives.files.push_back(std::move(path));
   }
   PTPKG_TRY(inheritance.forbidden, JsonStringsOr(result.value, "forbidden", {}, kWhere));
+  // An older ptpkg did not say.
+  const auto ccache = result.value.find("ccache");
+  inheritance.compiler_cache = ccache == result.value.end() || *ccache != false;
   inheritance.archives = std::move(archives);
   return inheritance;
 }
 
-Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
-                         const SourceOrigin& origin) {
+Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                           const SourceOrigin& origin) {
   const AbsPath& place = origin.layout.source;
   const auto& archives = origin.inheritance.archives;
   const bool script = !recipe.script.interpreter.empty();
   const bool work = archives && (script || !recipe.about.license_files.empty());
   if (work) PTPKG_CHECK(build::RestoreWork(env, *archives, origin.layout));
-  if (work && recipe.sources.empty() && sources.overrides.empty()) return Ok();
+  if (work && origin.inheritance.compiler_cache) {
+    PTPKG_CHECK(build::ExpectCompilerCache(env, origin.layout));
+  }
+  if (work && recipe.sources.empty() && sources.overrides.empty()) return Sha256();
   const AbsPath own = work ? origin.layout.root / "own_sources" : place;
   PTPKG_CHECK(RemoveTree(env.fs, own));  // of an interrupted run
-  PTPKG_TRY([[maybe_unused]] const source::SourceTree tree, source::Prepare(env, recipe, sources, own));
-  return work ? build::AddSources(env, own, place) : Ok();
+  PTPKG_TRY(const source::SourceTree tree, source::Prepare(env, recipe, sources, own));
+  if (work) PTPKG_CHECK(build::AddSources(env, own, place));
+  return tree.key;
 }
 
 Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const build::WorkLayout& layout,
@@ -102,7 +110,8 @@ Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const
   result.value = {{"root", archives.root},
                   {"files", PathTexts(archives.files)},
                   {"prefix", layout.PrefixPlaceholder()},
-                  {"forbidden", forbidden}};
+                  {"forbidden", forbidden},
+                  {"ccache", run.Has("ccache") || inheritance.compiler_cache}};
   result.counts = made.counts;
   return result;
 }

@@ -2,8 +2,9 @@
 // Staging outputs in a plan: their results, and how builds take them up. Layer: pipeline.
 //
 // The build node of a staging output keeps prefix.tar and work.tar (build/staging.h), with the value
-// {"files": members of prefix.tar, "root": …, "prefix": …, "forbidden": […]}. The build node of an output
-// that inherits needs it as "staging".
+// {"files": members of prefix.tar, "root": …, "prefix": …, "forbidden": […], "ccache": whether this
+// build or one that it inherits from had --ccache}. The last is in no key: which build was first decides it.
+// The build node of an output that inherits needs the result as "staging".
 
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace ptpkg::pipeline {
 struct Inheritance {
   std::optional<build::StagingArchives> archives = {};  ///< nullopt: the node inherits nothing.
   std::vector<std::string> forbidden = {};  ///< What must be in no artifact made of the inherited files.
+  bool compiler_cache = false;              ///< Files of the work folder may name programs of --ccache.
 };
 
 /// Of the need "staging". Errors: kInvalidInput for a result of another kind.
@@ -35,9 +37,11 @@ struct SourceOrigin {
 };
 
 /// Leaves in layout.source the inherited work folder, as far as the recipe has a use for it (a script,
-/// licence files), and the sources of the recipe. Errors: those of source::Prepare and build::RestoreWork.
-Result<void> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
-                         const SourceOrigin& origin);
+/// licence files), and the sources of the recipe. Where that folder was made with --ccache,
+/// build::HasCompilerCache is true after it. Returns source::SourceKey of what was copied; zeros where
+/// all is inherited. Errors: those of source::Prepare and build::RestoreWork.
+Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                           const SourceOrigin& origin);
 
 /// The result of a staging output's node, of what its script made. Errors: those of build::SaveStaging.
 Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const build::WorkLayout& layout,

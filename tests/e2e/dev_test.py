@@ -190,6 +190,21 @@ class Dev(harness.Case):
         self.assertEqual(self.compiled(), ["one"])
         self.assertEqual((pathlib.Path(told["source"]) / "log.txt").read_text(), "whole\nshort\n")
 
+    def test_the_whole_script_runs_again_when_it_is_edited_and_for_a_new_source(self):
+        self.project(dev=DEV)
+        self.dev()
+        (self.recipe / "build.sh").write_text(SCRIPT + "echo edited >> log.txt\n")
+        told = self.dev()
+        self.assertEqual((told["anew"], told["script"]), (False, "build.script"))
+        self.compiled()
+        # The shorter script does not look for files.
+        self.edit("g.c", "int g(void) { return 7; }\n")
+        self.assertEqual(self.dev()["script"], "build.script")
+        self.assertEqual(self.compiled(), ["g"])
+        self.assertEqual(self.dev()["script"], "extra.ptpkg.dev.script")
+        log = (pathlib.Path(told["source"]) / "log.txt").read_text()
+        self.assertEqual(log, "whole\nwhole\nedited\nwhole\nedited\nshort\n")
+
     def wait_for(self, condition):
         deadline = time.monotonic() + 60
         while not condition():
@@ -221,6 +236,28 @@ class Dev(harness.Case):
             told = self.dev()
             self.assertFalse(told["anew"], told)
             self.assertEqual(set(self.compiled()), {"one"})
+
+    def test_what_make_was_writing_when_it_was_killed_is_made_again(self):
+        self.project("make")
+        source = pathlib.Path(self.dev()["source"])
+        self.compiled()
+        (self.scratch / "hold").touch()
+        self.edit("one.c", "int one(void) { return 2 - 1; }\n")
+        process = self.start("dev", self.recipe)
+        self.wait_for((self.scratch / "held").exists)
+        # As a compiler leaves it that is killed while it writes: newer than its source, so make trusts it.
+        half = source / "out/one.o"
+        whole = half.read_bytes()
+        half.write_bytes(whole[:len(whole) // 2])
+        (source / "f0.c").write_text("int f0(")
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+        (self.scratch / "hold").unlink()
+        told = self.dev()
+        self.assertFalse(told["anew"], told)
+        self.assertEqual(told["copied"], ["f0.c"])
+        self.assertLessEqual({"f0", "one"}, set(self.compiled()))
+        self.assertEqual(told["tests"]["findings"], [])
 
     def test_two_at_once_work_one_after_the_other(self):
         self.project()
@@ -262,6 +299,25 @@ class Dev(harness.Case):
         self.assertEqual(sourced.strip(), told["source"])
         named = self.ptpkg_json("shell", self.recipe)
         self.assertEqual(named, {"subject": "toy-1-0", "source": told["source"], "environment": told["environment"]})
+
+    def test_dev_in_its_own_shell_is_refused(self):
+        self.project()
+        self.dev()
+        # A shell has nothing of the caller's environment, so not the place of the cache.
+        done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), "dev", "--cache-dir", self.cache, self.recipe,
+                          exit_code=2)
+        self.assertIn("this is the environment of 'toy-1-0' in the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("hint: leave the shell first", done.stderr)
+
+    def test_sources_that_a_shell_has_changed_are_taken_again(self):
+        self.project()
+        self.dev()
+        self.compiled()
+        self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c; rm f1.c")
+        done = self.ptpkg("dev", self.recipe)
+        self.assertIn("changed by hand in the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
+        self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
 
     def test_shell_holds_the_folder(self):
         self.project()

@@ -198,7 +198,8 @@ TEST_F(SourceSyncTest, NothingIsWrittenOrRemovedBehindALinkThatTheBuildMade) {
                                                                "something else of 'third'")));
   EXPECT_THAT(Sync(), HasHint(HasSubstr("--fresh")));
   ASSERT_OK(RemoveTree(env_->fs, source_ / "third"));
-  EXPECT_THAT(Copied(), ElementsAre("-third/x.c"));
+  // y.c was recorded before it was to be copied.
+  EXPECT_THAT(Copied(), ElementsAre("-third/x.c", "-third/y.c"));
   EXPECT_THAT(ReadFile(env_->fs, outside / "x.c"), IsOkAndHolds("theirs"));
 }
 
@@ -222,6 +223,50 @@ TEST_F(SourceSyncTest, ARunThatWasKilledIsMadeGood) {
   Write("a.c", "int a;");
   EXPECT_THAT(Copied(), ElementsAre("a.c"));
   EXPECT_THAT(Text("a.c"), IsOkAndHolds("int a;"));
+}
+
+TEST_F(SourceSyncTest, AFileMoreOrLessIsToldBeforeTheCopyChanges) {
+  First();
+  int told = 0;
+  const auto sync = [&] {
+    return SyncSources(env_,
+                       {.origins = {{.folder = source_}},
+                        .copy = copy_,
+                        .record_file = file_,
+                        .before_other_files = [&]() -> Result<void> {
+                          ++told;
+                          return Error(ErrorCode::kIo, "no");
+                        }},
+                       record_);
+  };
+  Edit("a.c", "int a2;");
+  ASSERT_THAT(sync(), IsOk());
+  EXPECT_EQ(told, 0);
+  Edit("c.c", "int c;");
+  EXPECT_THAT(sync(), FailsWith(ErrorCode::kIo, HasSubstr("no")));
+  EXPECT_THAT(Exists(env_->fs, copy_ / "c.c"), IsOkAndHolds(false));
+  ASSERT_OK(env_->fs.Remove(source_ / "c.c"));
+  ASSERT_OK(RemoveTree(env_->fs, source_ / "lib"));
+  EXPECT_THAT(sync(), FailsWith(ErrorCode::kIo, HasSubstr("no")));
+  EXPECT_THAT(Text("lib/b.c"), IsOkAndHolds("int b;"));
+  EXPECT_EQ(told, 2);
+}
+
+TEST_F(SourceSyncTest, WhatWasBeingWrittenIsCopiedAgain) {
+  First();
+  const std::int64_t since = NowNs(env_) - 10 * kSecond;
+  PutAt(copy_ / "a.c", "in", since);                    // cut off while it was written
+  PutAt(copy_ / "lib/b.c", "by sed", since - kSecond);  // long before
+  PutAt(copy_ / "other", "object", NowNs(env_));
+  const auto distrusted = [&]() -> Result<std::size_t> {
+    PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, copy_));
+    return DistrustWritten(env_, copy_, files, since, record_);
+  };
+  EXPECT_THAT(distrusted(), IsOkAndHolds(1U));
+  EXPECT_THAT(Copied(), ElementsAre("a.c"));
+  EXPECT_THAT(Text("a.c"), IsOkAndHolds("int a;"));
+  EXPECT_THAT(Text("lib/b.c"), IsOkAndHolds("by sed"));
+  EXPECT_THAT(distrusted(), IsOkAndHolds(0U));  // it is late, and as it was copied
 }
 
 TEST_F(SourceSyncTest, TwoSourcesInTwoFoldersOfTheCopy) {
@@ -300,15 +345,21 @@ class SourceSyncFaults : public ::testing::Test {
   }
 };
 
-TEST_F(SourceSyncFaults, ARunThatEndsAtAnyPointIsMadeGoodAlsoWhenTheEditIsTakenBack) {
-  for (const bool taken_back : {false, true}) {
+TEST_F(SourceSyncFaults, ARunThatEndsAtAnyPointIsMadeGoodWhateverTheSourceIsThen) {
+  const auto taken_back = [](test::MemFs& fs) { PutAt(fs, "/source/a.c", "int a;", 1); };
+  const auto gone = [](test::MemFs& fs) {
+    ASSERT_OK(fs.Remove(AbsPath::Literal("/source/a.c")));
+    ASSERT_OK(RemoveTree(fs, AbsPath::Literal("/source/new")));
+  };
+  const std::vector<std::function<void(test::MemFs&)>> edits = {[](test::MemFs&) {}, taken_back, gone};
+  for (const auto& edit : edits) {
     const int faults = test::RunFaultLoop({.scope = test::FaultScope::kMutating,
                                            .after = test::FaultAfter::kDead,
                                            .setup = SetUpEdited,
                                            .run = [](Fs& fs) { return Sync(fs); },
                                            .check =
                                                [&](test::MemFs& fs, const Error&) {
-                                                 if (taken_back) PutAt(fs, "/source/a.c", "int a;", 1);
+                                                 edit(fs);
                                                  ASSERT_THAT(Sync(fs), IsOk());
                                                  EXPECT_EQ(Files(fs, "/w/copy"), Files(fs, "/source"));
                                                }});
@@ -317,12 +368,17 @@ TEST_F(SourceSyncFaults, ARunThatEndsAtAnyPointIsMadeGoodAlsoWhenTheEditIsTakenB
 }
 
 TEST_F(SourceSyncFaults, AnEditDuringTheCopyIsTakenNowOrInTheNextRun) {
-  constexpr std::uint64_t kOperations = 60;
-  for (std::uint64_t n = 1; n <= kOperations; ++n) {
+  std::uint64_t edits = 0;
+  for (bool edited = true; edited; edits += edited ? 1 : 0) {
+    edited = false;
     test::MemFs memory;
     SetUpEdited(memory);
     test::FaultFs fs(memory, {});
-    fs.Before(n, [&] { PutAt(memory, "/source/a.c", "int later;", 3); });
+    const std::uint64_t n = edits + 1;
+    fs.Before(n, [&] {
+      edited = true;
+      PutAt(memory, "/source/a.c", "int later;", 3);
+    });
     const auto first = Sync(fs);
     if (!first) {
       EXPECT_EQ(first.error().code(), ErrorCode::kRefused) << n;
@@ -331,6 +387,7 @@ TEST_F(SourceSyncFaults, AnEditDuringTheCopyIsTakenNowOrInTheNextRun) {
     ASSERT_THAT(Sync(memory), IsOk());
     EXPECT_EQ(Files(memory, "/w/copy"), Files(memory, "/source")) << n;
   }
+  EXPECT_GT(edits, 20U);  // before each operation of a run there was one
 }
 
 TEST_F(SourceSyncFaults, AFileThatNeverStandsStillIsRefused) {

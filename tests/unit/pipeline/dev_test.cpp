@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "build/resume.h"
 #include "build/work_state.h"
 #include "pipeline/cache.h"
 #include "pipeline/shell.h"
@@ -59,10 +60,10 @@ class DevTest : public BuildFixture {
     EXPECT_TRUE(names && names->size() == 1);
     return env_->cache_dir / "dev" / names->front();
   }
-  /// The folder looks as if the run had been killed in its script.
-  void LeaveInScript(const std::string& boot_id) {
+  /// The folder looks as if the last run had been ended there, with kScript: killed in its script.
+  void Leave(WorkPhase phase, const std::string& boot_id) {
     ASSERT_OK_AND_ASSIGN(build::WorkState state, build::ReadWorkState(env_->fs, Root()));
-    state.phase = WorkPhase::kScript;
+    state.phase = phase;
     state.boot_id = boot_id;
     ASSERT_OK(build::WriteWorkState(env_->fs, Root(), state));
   }
@@ -100,6 +101,16 @@ TEST_F(DevTest, AFailedTestIsAFinding) {
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_TRUE(summary.tests.report.HasErrors());
   EXPECT_THAT(summary.tests.report.findings, SizeIs(2));
+  EXPECT_EQ(summary.tests.failed, 2U);
+}
+
+TEST_F(DevTest, ATestWithTwoFindingsFailedOnce) {
+  PutSource("a.c", "int a;");
+  WriteRecipe("toy", Script(),
+              kSource + std::string("tests: [{package_contents: {files: [share/x.c, share/y.c]}}]\n"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
+  EXPECT_THAT(summary.tests.report.findings, SizeIs(2));
+  EXPECT_EQ(summary.tests.failed, 1U);
 }
 
 TEST_F(DevTest, TestsThatCannotRunHereAreNamed) {
@@ -140,12 +151,139 @@ TEST_F(DevTest, TheShorterScriptRunsOnceAWholeOneHasEndedWell) {
   EXPECT_THAT(ReadFile(env_->fs, env_.dir() / "short"), IsOkAndHolds("me\n"));
 }
 
+constexpr const char* kShorterFile = "extra: {ptpkg: {dev: {script: {file: dev.sh}}}}\n";
+
+TEST_F(DevTest, AnEditOfTheBuildScriptOrOfAFileBesideItRunsItAgainWhole) {
+  PutSource("a.c", "int a;");
+  Put("toy/dev.sh", "true\n");
+  WriteToy(kShorterFile);
+  ASSERT_THAT(RunDev(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const DevSummary shorter, RunDev());
+  EXPECT_EQ(shorter.script, "extra.ptpkg.dev.script");
+  WriteToy(kShorterFile, "touch other");
+  ASSERT_OK_AND_ASSIGN(const DevSummary edited, RunDev());
+  EXPECT_FALSE(edited.anew);
+  EXPECT_EQ(edited.script, "build.script");
+  EXPECT_THAT(Exists(env_->fs, edited.layout.source / "other"), IsOkAndHolds(true));
+  Put("toy/data.txt", "data");
+  ASSERT_OK_AND_ASSIGN(const DevSummary beside, RunDev());
+  EXPECT_EQ(beside.script, "build.script");
+  // The shorter one is no business of the whole one.
+  Put("toy/dev.sh", "touch more\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary later, RunDev());
+  EXPECT_EQ(later.script, "extra.ptpkg.dev.script");
+  EXPECT_THAT(Exists(env_->fs, later.layout.source / "more"), IsOkAndHolds(true));
+}
+
+TEST_F(DevTest, ANewOrRemovedSourceFileRunsTheWholeScriptUntilItEndsWell) {
+  PutSource("a.c", "int a;");
+  PutSource("state", "good");
+  Put("toy/dev.sh", "true\n");
+  WriteToy(kShorterFile, "grep -q good state");
+  const auto ran = [&]() -> Result<std::string> {
+    PTPKG_TRY(const DevSummary summary, RunDev());
+    return summary.script;
+  };
+  EXPECT_THAT(ran(), IsOkAndHolds("build.script"));
+  PutSource("a.c", "int a2;");
+  EXPECT_THAT(ran(), IsOkAndHolds("extra.ptpkg.dev.script"));
+  PutSource("b.c", "int b;");
+  PutSource("state", "bad");
+  EXPECT_THAT(ran(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("the build script")));
+  PutSource("state", "good");
+  EXPECT_THAT(ran(), IsOkAndHolds("build.script"));
+  ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/src/b.c"));
+  EXPECT_THAT(ran(), IsOkAndHolds("build.script"));
+  EXPECT_THAT(ran(), IsOkAndHolds("extra.ptpkg.dev.script"));
+}
+
+TEST_F(DevTest, TheShorterScriptSaysHowManyJobsItRuns) {
+  PutSource("a.c", "int a;");
+  WriteToy(
+      "extra: {ptpkg: {dev: {script: {content: ['echo $CPU_COUNT > jobs'], env: {CPU_COUNT: '77'}}}}}\n");
+  ASSERT_THAT(RunDev(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
+  EXPECT_THAT(ReadFile(env_->fs, summary.layout.source / "jobs"), IsOkAndHolds("77\n"));
+}
+
+TEST_F(DevTest, AScriptThatCannotRunTwiceStartsAnew) {
+  PutSource("a.c", "int a;");
+  WriteToy("extra: {ptpkg: {resume: false}}\n", "mkdir made");
+  ASSERT_THAT(RunDev(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const DevSummary again, RunDev());
+  EXPECT_EQ(again.why_anew, "its script cannot run twice in one folder (extra.ptpkg.resume: false)");
+}
+
+TEST_F(DevTest, BesideAShorterScriptAlsoOneThatCannotRunTwiceIsGoneOnWith) {
+  PutSource("a.c", "int a;");
+  WriteToy("extra: {ptpkg: {resume: false, dev: {script: [touch short]}}}\n", "mkdir made");
+  ASSERT_THAT(RunDev(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const DevSummary shorter, RunDev());
+  EXPECT_FALSE(shorter.anew);
+  EXPECT_EQ(shorter.script, "extra.ptpkg.dev.script");
+  PutSource("b.c", "int b;");
+  ASSERT_OK_AND_ASSIGN(const DevSummary whole, RunDev());
+  EXPECT_TRUE(whole.anew);
+  EXPECT_EQ(whole.script, "build.script");
+}
+
+TEST_F(DevTest, WhatWasChangedByHandIsTakenFromTheSourcesAgain) {
+  PutSource("a.c", "int a;");
+  PutSource("b.c", "int b;");
+  WriteToy();
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  // As `ptpkg shell` leaves it when a person has changed something there.
+  const AbsPath entered = build::EnteredFile(Root());
+  ASSERT_OK_AND_ASSIGN(const auto before, build::SourceRecord::Take(env_, first.layout.source));
+  ASSERT_OK(before.Write(env_->fs, entered));
+  ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;"));
+  ASSERT_OK(env_->fs.Remove(first.layout.source / "b.c"));
+  ASSERT_OK(WriteFile(env_->fs, first.layout.source / "own", "notes"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_FALSE(second.anew);
+  EXPECT_THAT(Names(second.copied), ElementsAre("a.c", "b.c"));
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(AllOf(HasSubstr("changed by hand"), HasSubstr("'a.c', 'b.c'"))));
+  EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int a;"));
+  EXPECT_THAT(Exists(env_->fs, first.layout.source / "own"), IsOkAndHolds(true));
+  EXPECT_THAT(Exists(env_->fs, entered), IsOkAndHolds(false));
+  ASSERT_OK(WriteFile(env_->fs, entered, "{"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
+  EXPECT_THAT(third.why_anew, HasSubstr("entered"));
+}
+
+TEST_F(DevTest, ASourceThatIsNotThereIsAnErrorThatLeavesTheFolder) {
+  PutSource("a.c", "int a;");
+  WriteToy();
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  ASSERT_OK(RemoveTree(env_->fs, env_.dir() / "toy/src"));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kNotFound, HasSubstr("of package 'toy' does not exist")));
+  NativeRequest request = DevRequest();
+  request.build.sources.emplace("toy", env_.dir() / "nowhere");
+  EXPECT_THAT(Dev(env_, request), FailsWith(ErrorCode::kNotFound, HasSubstr("nowhere")));
+  EXPECT_THAT(Exists(env_->fs, first.layout.source / "a.c"), IsOkAndHolds(true));
+}
+
+TEST_F(DevTest, InItsOwnEnvironmentItIsRefused) {
+  PutSource("a.c", "int a;");
+  WriteToy();
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  env_->variables["SRC_DIR"] = first.layout.source.str();
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0' in the folder of 'ptpkg dev'")));
+  EXPECT_THAT(RunDev(), HasHint("leave the shell first"));
+  env_->variables["PTPKG_ENVIRONMENT_READ"] = "1";
+  EXPECT_THAT(RunDev(), IsOk());
+}
+
 TEST_F(DevTest, AFailedScriptLeavesTheFolderAndIsGoneOnWith) {
   PutSource("a.c", "int a;");
   WriteToy("", "touch made; [ ! -e bad ] || exit 3");
   PutSource("bad", "");
   EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("ended with status 3")));
   EXPECT_THAT(Notes(), Contains(HasSubstr("the folder stays, and the same command goes on there")));
+  // A compiler that was killed makes a script fail like any other.
+  ASSERT_OK_AND_ASSIGN(const build::WorkState state, build::ReadWorkState(env_->fs, Root()));
+  EXPECT_EQ(state.phase, WorkPhase::kScript);
   ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/src/bad"));
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_FALSE(summary.anew);
@@ -236,12 +374,73 @@ TEST_F(DevTest, ARunThatWasKilledIsGoneOnWithUnlessTheMachineWentDown) {
   PutSource("a.c", "int a;");
   WriteToy();
   ASSERT_THAT(RunDev(), IsOk());
-  LeaveInScript(build::BootId(env_->fs));
+  Leave(WorkPhase::kScript, build::BootId(env_->fs));
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew);
-  LeaveInScript("another");
+  Leave(WorkPhase::kScript, "another");
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_EQ(third.why_anew, "the machine went down while the script ran");
+}
+
+/// What was written last, as a script that is killed may leave it: half of a source, half of an output.
+class DevHalfWrittenTest : public DevTest {
+ protected:
+  void MakeAndTear() {
+    PutSource("a.c", "int a;");
+    WriteToy();
+    ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+    source_ = first.layout.source;
+    ASSERT_OK(WriteFile(env_->fs, source_ / "a.c", "int"));
+    ASSERT_OK(WriteFile(env_->fs, source_ / "half.o", "\x7f"));
+  }
+  void ExpectMadeGood() {
+    ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+    EXPECT_FALSE(second.anew) << second.why_anew;
+    EXPECT_THAT(Names(second.copied), ElementsAre("a.c"));
+    EXPECT_THAT(ReadFile(env_->fs, source_ / "a.c"), IsOkAndHolds("int a;"));
+    EXPECT_THAT(Exists(env_->fs, source_ / "half.o"), IsOkAndHolds(false));
+  }
+  /// The folder was made long ago, and its files are not of the future: the test's clock stands still.
+  void LetTimePass() {
+    env_.clock.Advance(std::chrono::hours(24 * 365 * 20));
+    ASSERT_OK_AND_ASSIGN(build::WorkState state, build::ReadWorkState(env_->fs, Root()));
+    state.prepared_ns = 1;
+    ASSERT_OK(build::WriteWorkState(env_->fs, Root(), state));
+  }
+
+  AbsPath source_ = AbsPath::Literal("/nonexistent");
+};
+
+TEST_F(DevHalfWrittenTest, IsCopiedAgainOrRemovedAfterAScriptThatWasKilled) {
+  MakeAndTear();
+  Leave(WorkPhase::kScript, build::BootId(env_->fs));
+  ExpectMadeGood();
+}
+
+TEST_F(DevHalfWrittenTest, AndAfterAPowerCutWhereNoScriptRan) {
+  MakeAndTear();
+  Leave(WorkPhase::kInstalled, "another");
+  LetTimePass();
+  ExpectMadeGood();
+}
+
+TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
+  MakeAndTear();
+  Leave(WorkPhase::kInstalled, "another");
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_EQ(second.why_anew, "the machine went down soon after it was made");
+}
+
+TEST_F(DevHalfWrittenTest, AfterARebootAScriptThatFailedIsGoneOnWith) {
+  PutSource("a.c", "int a;");
+  PutSource("state", "bad");
+  WriteToy("", "grep -q good state");
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("the build script")));
+  Leave(WorkPhase::kScript, "another");
+  LetTimePass();
+  PutSource("state", "good");
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_FALSE(second.anew) << second.why_anew;
 }
 
 TEST_F(DevTest, ADamagedFolderIsMadeAnew) {
