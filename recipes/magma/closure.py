@@ -48,30 +48,44 @@ class Text:
 
     def _alive(self, code: str, known: dict[str, bool]) -> str:
         """The lines that may be compiled; macros go into `bodies`."""
-        kept, branches = [], []  # branches: [this one may be taken, an earlier one surely was]
+        # branches: [this one may be taken, one up to it surely is, this one surely is, none up to it is]
+        kept, branches, first = [], [], True
         for line in code.split("\n"):
             found = DIRECTIVE.match(line)
             if not found:
-                if all(taken for taken, _ in branches):
+                if all(branch[0] for branch in branches):
                     kept.append(line)
                 continue
             word, rest = found.groups()
             if word in ("if", "ifdef", "ifndef"):
                 value = _condition(word, rest, known)
-                branches.append([value is not False, value is True])
+                # Where the guard of a header is defined already, nothing of the file counts.
+                guard = first and word == "ifndef"
+                branches.append([value is not False, value is True, value is True or guard, value is False])
             elif word in ("elif", "else") and branches:
-                value = _condition(word, rest, known) if word == "elif" else None
-                branches[-1] = [not branches[-1][1] and value is not False, branches[-1][1] or value is True]
+                value = _condition(word, rest, known) if word == "elif" else True
+                _, decided, _, none = branches[-1]
+                branches[-1] = [not decided and value is not False, decided or value is True,
+                                none and value is True, none and value is False]
             elif word == "endif" and branches:
                 branches.pop()
-            elif word == "define" and all(taken for taken, _ in branches):
+            elif word == "define" and all(branch[0] for branch in branches):
                 name = WORD.match(rest)
                 if name:
-                    known[name.group(0)] = True
+                    self._learn(known, branches, name.group(0), True)
                     self.bodies.setdefault(name.group(0), set()).update(WORD.findall(rest[name.end():]))
-            elif word == "undef" and all(taken for taken, _ in branches):
-                known[rest.strip()] = False
+            elif word == "undef" and all(branch[0] for branch in branches):
+                self._learn(known, branches, rest.strip(), False)
+            first = False
         return "\n".join(kept)
+
+    @staticmethod
+    def _learn(known: dict[str, bool], branches: list[list[bool]], name: str, value: bool) -> None:
+        """What a directive says of a name; below a branch that may be dead, it is not known any more."""
+        if all(branch[2] for branch in branches):
+            known[name] = value
+        else:
+            known.pop(name, None)
 
     def _read(self, code: str) -> None:
         code = re.sub(r"\bextern\s*\{|\bnamespace\s*\w*\s*\{", " ", code)
@@ -117,6 +131,8 @@ def _condition(word: str, rest: str, known: dict[str, bool]) -> bool | None:
         return value if word == "ifdef" or value is None else not value
     if rest in ("0", "1"):
         return rest == "1"
+    if re.search(r"!\s*\(|&&", rest):
+        return None
     parts = [part.strip(" ()") for part in rest.split("||")]
     values = []
     for part in parts:

@@ -16,30 +16,50 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-constexpr std::array<std::string_view, 6> kNames = {"cc", "c++", "gcc", "g++", "clang", "clang++"};
+// No clang: what its driver does is in shared libraries, which would have to be read as well.
+constexpr std::array<std::string_view, 4> kNames = {"cc", "c++", "gcc", "g++"};
 
 // PyTorch's C++ objects take 25 MB compressed for 1,000 files; this holds many versions of many projects.
 constexpr const char* kMaxSize = "10G";
 
 /// `$1` is the compiler. Words of which ccache 4.7 does not know what they do to an object, or gets it wrong,
-/// are left to the compiler; so are CMake's tries, which have another folder each time.
+/// are left to the compiler; so are variables and words that choose another cc1 or as than those of the key,
+/// and CMake's tries, which have another folder each time. "scan" becomes the command for kDigest.
 constexpr std::string_view kGuards =
-    "case $PWD in */CMakeFiles/CMakeScratch/* | */CMakeFiles/CMakeTmp*) exec \"$@\" ;; esac\n"
-    "maps= object=\n"
-    "for word in \"${@:2}\"; do\n"
-    "  case $word in\n"
-    "    -c) object=1 ;;\n"
-    "    *-prefix-map*) maps+=\" $word\" ;;\n"
-    "    @* | *.cu | *.hip | *.cudafe* | cuda | hip | -xcuda | -xhip | --cuda-* | --offload* | -foffload* | "
-    "\\\n"
-    "    -fopenmp-targets* | -D__CUDA* | -D__NVCC* | -D__HIP* | -m*=native | -fplugin* | -specs* | --specs* "
-    "| \\\n"
-    "    -wrapper | -Xclang | --config* | -fprofile-use* | -fauto-profile* | -fbranch-probabilities | "
-    "-fmodule* | \\\n"
-    "    *.s | *.S | *.sx | assembler* | -xassembler*) exec \"$@\" ;;\n"
-    "  esac\n"
-    "done\n"
-    "if [ -z \"$object\" ]; then exec \"$@\"; fi\n";
+    R"sh(case $PWD in */CMakeFiles/CMakeScratch/* | */CMakeFiles/CMakeTmp*) exec "$@" ;; esac
+if [ -n "${COMPILER_PATH-}${GCC_EXEC_PREFIX-}" ]; then exec "$@"; fi
+if [ -n "$as" ] && [ "$(type -P as)" != "$as" ]; then exec "$@"; fi
+maps= object= skip=
+scan=("$1")
+for word in "${@:2}"; do
+  if [ -n "$skip" ]; then skip=; continue; fi
+  case $word in
+    -c) object=1; continue ;;
+    -o | -MF | -MT | -MQ) skip=1; continue ;;
+    -o* | -MF* | -MT* | -MQ* | -MD | -MMD | -MP) continue ;;
+    *-prefix-map*) maps+=" $word" ;;
+    @* | *.cu | *.hip | *.cudafe* | cuda | hip | -xcuda | -xhip | --cuda-* | --offload* | -foffload* | \
+    -fopenmp-targets* | -D__CUDA* | -D__NVCC* | -D__HIP* | -m*=native | -fplugin* | -specs* | --specs* | \
+    -wrapper | -Xclang | --config* | -fprofile-use* | -fauto-profile* | -fbranch-probabilities | -fmodule* | \
+    - | -B* | --prefix* | -M* | -Wp,*-M* | -Xpreprocessor | \
+    *.s | *.S | *.sx | assembler* | -xassembler*) exec "$@" ;;
+  esac
+  scan+=("$word")
+done
+if [ -z "$object" ]; then exec "$@"; fi
+)sh";
+
+/// Columns are in debug information, and the preprocessor's text, which ccache hashes, has lost them. So the
+/// key has the bytes of each file that the preprocessor reads. Where one has a name that make quotes, the
+/// compiler is run without ccache.
+constexpr std::string_view kDigest = R"sh(files=$("${scan[@]}" -M -MT x < /dev/null 2> /dev/null) || exec "$@"
+files=${files//$'\\\n'/}
+files=${files#x:}
+case $files in *[\\\$]*) exec "$@" ;; esac
+set -f
+bytes=$(sha256sum -- $files 2> /dev/null) || exec "$@"
+bytes=$(sha256sum <<< "$bytes") || exec "$@"
+)sh";
 
 std::string SearchPath(const Variables& variables) {
   const auto path = variables.find("PATH");
@@ -61,16 +81,26 @@ Variables Settings(const Env& env) {
   return out;
 }
 
-/// "x86_64-conda-linux-gnu-g++" is one, "x86_64-conda-linux-gnu-gcc-ar" and "nvcc" are not.
+/// "x86_64-conda-linux-gnu-g++" and "gcc-12" are, "x86_64-conda-linux-gnu-gcc-ar" and "nvcc" are not.
 bool IsCompilerName(std::string_view name) {
+  const std::size_t version = name.find_last_not_of("0123456789.");
+  if (version != std::string_view::npos && version + 1 < name.size() && name[version] == '-') {
+    name = name.substr(0, version);
+  }
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view known) {
     return name == known || name.ends_with("-" + std::string(known));
   });
 }
 
+struct Identity {
+  std::string key = {};  ///< Of its content.
+  std::string as = {};   ///< The assembler, where the compiler takes the one of PATH.
+};
+
 struct Compiler {
-  AbsPath path;
-  std::string key;  ///< Of its content; "" if nobody asks.
+  AbsPath path;  ///< As it is called;
+  AbsPath runs;  ///< what that runs: another file where the first is a link to ccache.
+  Identity identity = {};
 };
 
 class CompilerFinder {
@@ -81,7 +111,8 @@ class CompilerFinder {
     for (const char* name : {"CC", "CXX"}) {
       const auto given = input_.variables.find(name);
       if (given == input_.variables.end()) continue;
-      if (const auto path = AbsPath::Parse(given->second)) PTPKG_CHECK(Add(*path));
+      const auto path = AbsPath::Parse(given->second);
+      if (path && IsCompilerName(path->Name())) PTPKG_CHECK(Add(*path));
     }
     for (const AbsPath& prefix : {input_.layout.build_prefix, input_.layout.prefix}) {
       const auto names = env_.fs.ListDir(prefix / "bin");
@@ -103,54 +134,102 @@ class CompilerFinder {
                                    [&](const Compiler& compiler) { return compiler.path == path; });
     PTPKG_TRY(const bool there, Exists(env_.fs, path));
     if (known || !there) return Ok();
-    Compiler compiler{.path = path, .key = ""};
+    const std::optional<AbsPath> runs = BehindCcache(path);
+    if (!runs) return Ok();
+    Compiler compiler{.path = path, .runs = *runs};
     if (input_.program) {
-      PTPKG_TRY(compiler.key, KeyOf(path), fmt::format("while reading the compiler '{}'", path.str()));
+      PTPKG_TRY(const std::optional<Identity> identity, IdentityOf(*runs),
+                fmt::format("while reading the compiler '{}'", path.str()));
+      if (!identity) return Ok();
+      compiler.identity = *identity;
     }
     compilers_.push_back(std::move(compiler));
     return Ok();
   }
 
+  bool IsCcache(const AbsPath& path) {
+    const auto real = env_.fs.RealPath(path.str());
+    return real && real->Name() == "ccache";
+  }
+
+  /// A link of a compiler's name to ccache stands for the next program of that name on PATH.
+  std::optional<AbsPath> BehindCcache(const AbsPath& path) {
+    if (!IsCcache(path)) return path;
+    for (const std::string& folder : Split(SearchPath(input_.variables), ':')) {
+      const auto next = FindProgram(std::string(path.Name()), folder);
+      if (next && !IsCcache(*next)) return *next;
+    }
+    return std::nullopt;
+  }
+
   /// cc and gcc are one file.
-  Result<std::string> KeyOf(const AbsPath& path) {
-    PTPKG_TRY(const AbsPath real, env_.fs.RealPath(path.str()));
-    // A link of that name to ccache stands for whatever comes next on PATH.
-    const AbsPath& file = real.Name() == "ccache" ? path : real;
-    const auto known = keys_.find(file);
-    if (known != keys_.end()) return known->second;
+  Result<std::optional<Identity>> IdentityOf(const AbsPath& path) {
+    PTPKG_TRY(const AbsPath file, env_.fs.RealPath(path.str()));
+    const auto known = identities_.find(file);
+    if (known != identities_.end()) return known->second;
+    PTPKG_TRY(std::optional<Identity> identity, ReadIdentity(path));
+    return identities_.emplace(file, std::move(identity)).first->second;
+  }
+
+  /// nullopt: it is no gcc (cc may be a clang), or does not say what it is made of.
+  Result<std::optional<Identity>> ReadIdentity(const AbsPath& path) {
+    PTPKG_TRY(const auto version, Ask(path, "--version"));
+    if (!version || version->find("clang") != std::string::npos) return std::optional<Identity>();
     PTPKG_TRY(const std::string program, ProgramKey(env_, path));
     KeyHasher hasher;
     hasher.Add("program", program);
-    // The driver is small and calls these.
-    for (const char* part : {"cc1", "cc1plus", "as"}) {
-      PTPKG_TRY(const std::string digest, DigestOfPart(path, part));
+    Identity identity;
+    std::size_t parts = 0;
+    // The driver is small and calls these. A gcc may be without C or without C++.
+    for (const std::string part : {"cc1", "cc1plus", "as"}) {
+      PTPKG_TRY(const auto said, Ask(path, "-print-prog-name=" + part));
+      if (!said) return std::optional<Identity>();
+      PTPKG_TRY(const std::optional<AbsPath> found, PartCalled(*said));
+      if (!found && part == "as") return std::optional<Identity>();
+      if (part == "as" && !said->starts_with("/")) identity.as = found->str();
+      if (part != "as" && found) ++parts;
+      std::string digest;
+      if (found) {
+        PTPKG_TRY(digest, DigestOf(*found));
+      }
       hasher.Add(part, digest);
     }
-    return keys_.emplace(file, hasher.Finish().Hex()).first->second;
+    if (parts == 0) return std::optional<Identity>();
+    identity.key = hasher.Finish().Hex();
+    return std::optional(std::move(identity));
   }
 
-  /// "" for a compiler that has no such part (clang).
-  Result<std::string> DigestOfPart(const AbsPath& compiler, const std::string& part) {
+  /// nullopt: it failed.
+  Result<std::optional<std::string>> Ask(const AbsPath& compiler, const std::string& word) {
     Command command;
-    command.argv = {compiler.str(), "-print-prog-name=" + part};
+    command.argv = {compiler.str(), word};
     command.env = {{"PATH", SearchPath(input_.variables)}, {"LC_ALL", "C"}};
     command.cancel = &env_.cancel;
     PTPKG_TRY(const ExitStatus status, env_.process.Run(command));
-    if (!status.ok()) return std::string();
-    const std::string said(Trim(status.output));
-    const auto file = FindProgram(said, SearchPath(input_.variables));
-    if (!file) return std::string();
-    const auto known = parts_.find(*file);
-    if (known != parts_.end()) return known->second;
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, *file));
-    return parts_.emplace(*file, digests.sha256.Hex()).first->second;
+    if (!status.ok()) return std::optional<std::string>();
+    return std::optional(std::string(Trim(status.output)));
+  }
+
+  /// gcc says the path of a part that is its own, and the bare name of one that it would take from PATH.
+  Result<std::optional<AbsPath>> PartCalled(const std::string& name) {
+    const auto path = AbsPath::Parse(name);
+    if (!path) return FindProgram(name, SearchPath(input_.variables));
+    PTPKG_TRY(const bool there, Exists(env_.fs, *path));
+    return there ? std::optional(*path) : std::nullopt;
+  }
+
+  Result<std::string> DigestOf(const AbsPath& file) {
+    const auto known = digests_.find(file);
+    if (known != digests_.end()) return known->second;
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, file));
+    return digests_.emplace(file, digests.sha256.Hex()).first->second;
   }
 
   Env& env_;
   const CompilerCacheInput& input_;
   std::vector<Compiler> compilers_;
-  std::map<AbsPath, std::string> keys_;
-  std::map<AbsPath, std::string> parts_;
+  std::map<AbsPath, std::optional<Identity>> identities_;
+  std::map<AbsPath, std::string> digests_;
 };
 
 /// The program of `only`, or with nullptr the one that is given its compiler.
@@ -160,13 +239,17 @@ std::string ProgramText(const CompilerCacheInput& input, const Variables& settin
   if (only != nullptr) text += fmt::format("set -- {} \"$@\"\n", ShellQuote({only->path.str()}));
   if (!input.program) return text + "exec \"$@\"\n";
   text += "case $1 in\n";
-  for (const Compiler& compiler : compilers)
-    text += fmt::format("  {}) key={} ;;\n", ShellQuote({compiler.path.str()}), compiler.key);
-  text += "  *) exec \"$@\" ;;\nesac\n";
+  for (const Compiler& compiler : compilers) {
+    text += fmt::format("  {}) key={} as={} runs={} ;;\n", ShellQuote({compiler.path.str()}),
+                        compiler.identity.key, ShellQuote({compiler.identity.as}),
+                        ShellQuote({compiler.runs.str()}));
+  }
+  text += "  *) exec \"$@\" ;;\nesac\nset -- \"$runs\" \"${@:2}\"\n";
   text += kGuards;
+  text += kDigest;
   text += "unset \"${!CCACHE_@}\"\n";
   for (const auto& [name, value] : settings) text += fmt::format("export {}={}\n", name, ShellQuote({value}));
-  text += "export CCACHE_COMPILERCHECK=\"string:$key$maps\"\n";
+  text += "export CCACHE_COMPILERCHECK=\"string:$key$maps $bytes\"\n";
   return text + fmt::format("exec {} \"$@\"\n", ShellQuote({input.program->str()}));
 }
 
@@ -186,14 +269,31 @@ bool UsesCmake(const recipe::Recipe& recipe) {
   return false;
 }
 
-/// Puts the programs in place of CC and CXX that hooks of conda packages have set.
+/// Puts the programs in place of CC and CXX that hooks of conda packages have set. The script has nothing of
+/// the loop.
 std::string PreambleText(const std::map<AbsPath, AbsPath>& programs) {
-  std::string text = "for name in CC CXX; do\n  case $(type -P \"${!name-}\") in\n";
+  std::string text = "for __ptpkg_name in CC CXX; do\n  case $(type -P \"${!__ptpkg_name-}\") in\n";
   for (const auto& [compiler, program] : programs) {
-    text += fmt::format("    {}) export \"$name\"={} ;;\n", ShellQuote({compiler.str()}),
+    text += fmt::format("    {}) export \"$__ptpkg_name\"={} ;;\n", ShellQuote({compiler.str()}),
                         ShellQuote({program.str()}));
   }
-  return text + "  esac\ndone\n";
+  return text + "  esac\ndone\nunset __ptpkg_name\n";
+}
+
+/// What ccache said, without the address that may hold a password.
+std::string WithoutSecrets(const Env& env, std::string text) {
+  const auto given = env.variables.find("CCACHE_REMOTE_STORAGE");
+  if (given == env.variables.end()) return text;
+  // ccache quotes the whole, one of several storages, or the address without its attributes.
+  std::vector<std::string> secrets = {given->second};
+  for (const std::string& storage : Split(given->second, ' ')) {
+    secrets.push_back(storage);
+    secrets.push_back(storage.substr(0, storage.find('|')));
+  }
+  for (const std::string& secret : secrets) {
+    if (!secret.empty()) text = ReplaceAll(text, secret, "(CCACHE_REMOTE_STORAGE)");
+  }
+  return text;
 }
 
 }  // namespace
@@ -221,7 +321,7 @@ Result<OpenCompilerCache> OpenTheCompilerCache(Env& env) {
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while trying ccache");
   if (status.ok()) return OpenCompilerCache{.program = std::move(program), .lease = std::move(lease)};
-  const std::string said(Trim(status.output));
+  const std::string said = WithoutSecrets(env, std::string(Trim(status.output)));
   const bool is_folder = said.find(folder.str()) != std::string::npos;
   return Error(is_folder ? ErrorCode::kIo : ErrorCode::kUsage,
                fmt::format("--ccache: '{}' does not work: {}", program.str(), said))
@@ -264,6 +364,14 @@ Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input
   return cache;
 }
 
+Result<void> ExpectCompilerCache(Env& env, const WorkLayout& layout) {
+  return env.fs.MakeDirs(ProgramFolder(layout));
+}
+
+Result<bool> HasCompilerCache(Env& env, const WorkLayout& layout) {
+  return Exists(env.fs, ProgramFolder(layout));
+}
+
 Result<std::map<std::string, std::uint64_t>> CompilerCacheCounts(Env& env, const WorkLayout& layout) {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
@@ -294,7 +402,7 @@ Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, con
                  fmt::format(
                      "'{}' names a compiler as --ccache calls it: without --ccache it would be another file",
                      file.str()))
-        .WithHint("build this recipe, and what it inherits from, without --ccache (PTPKG_CCACHE)");
+        .WithHint("build this recipe without --ccache (PTPKG_CCACHE)");
   }
   return Ok();
 }

@@ -99,16 +99,17 @@ constexpr auto kTable = std::to_array<Provider>({
     {kHeader, "pthreadpool", "pthreadpool.h", "libpthreadpool-dev", ""},
     {kHeader, "nlohmann_json", "nlohmann/json.hpp", "nlohmann-json3-dev", ""},
     {kHeader, "cpp-httplib", "httplib.h", "libcpp-httplib-dev", ""},
-    // Parts of the CUDA toolkit, under the names that conda-forge gives them.
-    {kToolkit, "cuda-cudart-dev", "cuda_runtime.h", "", ""},
+    // Parts of the CUDA toolkit, under the names that conda-forge gives them. The last header of each has the
+    // version, where one has: ToolKey tells two versions apart by the content.
+    {kToolkit, "cuda-cudart-dev", "cuda_runtime.h cuda_runtime_api.h", "", ""},
     {kToolkit, "cuda-nvrtc-dev", "nvrtc.h", "", ""},
-    {kToolkit, "cuda-cupti-dev", "cupti.h", "", ""},
+    {kToolkit, "cuda-cupti-dev", "cupti.h cupti_version.h", "", ""},
     {kToolkit, "cuda-nvml-dev", "nvml.h", "", ""},
     {kToolkit, "cuda-nvtx-dev", "nvtx3/nvToolsExt.h", "", ""},
-    {kToolkit, "libcublas-dev", "cublas_v2.h", "", ""},
+    {kToolkit, "libcublas-dev", "cublas_v2.h cublas_api.h", "", ""},
     {kToolkit, "libcufft-dev", "cufft.h", "", ""},
     {kToolkit, "libcurand-dev", "curand.h", "", ""},
-    {kToolkit, "libcusolver-dev", "cusolverDn.h", "", ""},
+    {kToolkit, "libcusolver-dev", "cusolverDn.h cusolver_common.h", "", ""},
     {kToolkit, "libcusparse-dev", "cusparse.h", "", ""},
     {kHeader, "zlib", "zlib.h", "zlib1g-dev", ""},
     {kHeader, "libuv", "uv.h", "libuv1-dev", ""},

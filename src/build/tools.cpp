@@ -165,11 +165,44 @@ class Finder {
     if (nvcc) {
       PTPKG_TRY(const AbsPath real, env_.fs.RealPath(nvcc->str()));
       PTPKG_TRY(const bool is_toolkit, Exists(env_.fs, real.Parent() / "nvcc.profile"));
-      if (is_toolkit) return std::vector<AbsPath>{real.Parent().Parent() / "include"};
+      if (is_toolkit) return ToolkitFolders(real.Parent().Parent());
     }
     return std::vector<AbsPath>{AbsPath::Literal("/usr/include"), AbsPath::Literal("/usr/local/include"),
                                 AbsPath::Literal("/usr/include/x86_64-linux-gnu"),
                                 AbsPath::Literal("/usr/include/aarch64-linux-gnu")};
+  }
+
+  /// The folder "include" is a link to one of the others, or misses where parts come as packages of their
+  /// own.
+  Result<std::vector<AbsPath>> ToolkitFolders(const AbsPath& toolkit) const {
+    std::vector<AbsPath> folders = {toolkit / "include"};
+    const auto targets = env_.fs.ListDir(toolkit / "targets");
+    if (!targets && targets.error().code() != ErrorCode::kNotFound) return targets.error();
+    if (!targets) return folders;
+    for (const std::string& target : *targets) folders.push_back(toolkit / "targets" / target / "include");
+    return folders;
+  }
+
+  [[nodiscard]] const char* FromWheels() const {
+    return request_.host_env == HostEnv::kWheels ? "" : "; --env wheels takes it from the Python index";
+  }
+
+  /// The parts named cuda-… have the version of their toolkit, which nvcc says; libraries such as cuBLAS
+  /// count by themselves, and no header says how conda-forge calls that.
+  Result<void> CheckToolkitVersion(const Wanted& wanted) {
+    const std::string& name = wanted.spec.name;
+    const auto nvcc = name.starts_with("cuda-") ? FindProgram("nvcc", search_) : std::nullopt;
+    if (!nvcc) {
+      Miss(wanted, fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
+      return Ok();
+    }
+    PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc));
+    PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
+    if (!fits) {
+      Miss(wanted, fmt::format("the toolkit of '{}' is version {}{}", nvcc->str(),
+                               version.empty() ? "unknown" : version, FromWheels()));
+    }
+    return Ok();
   }
 
   Result<void> FindHeader(const Wanted& wanted) {
@@ -191,9 +224,11 @@ class Finder {
         needs_python_ = true;
         return FindPackage(wanted);
       }
-      Miss(wanted, fmt::format("header '{}' is not installed", header));
+      Miss(wanted, fmt::format("header '{}' is not installed{}", header,
+                               wanted.Is(ProviderKind::kToolkit) ? FromWheels() : ""));
       return Ok();
     }
+    if (wanted.Is(ProviderKind::kToolkit) && HasConstraint(wanted.spec)) return CheckToolkitVersion(wanted);
     return Ok();
   }
 

@@ -52,7 +52,7 @@ struct MissingTool {
 struct ToolSet {
   std::vector<Tool> tools;
   std::optional<Python> python;       ///< Set when the recipe requires Python, or a package that one has.
-  std::vector<AbsPath> headers = {};  ///< Of libraries that the recipe requires, one for each.
+  std::vector<AbsPath> headers = {};  ///< Of libraries that the recipe requires, one or two for each.
   std::vector<MissingTool> missing;
   /// extra.ptpkg.system_packages, and those that own `headers` → version.
   std::map<std::string, std::string> debian_packages;

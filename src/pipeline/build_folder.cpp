@@ -97,20 +97,38 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
 
 namespace {
 
-/// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. Waits
-/// as WaitForLease for a build of the same inputs.
-Result<std::optional<Lease>> LeaseUnlessOther(Env& env, const AbsPath& folder, const build::WorkState& own) {
-  for (int turn = 0; turn < kTurnsBeforeTold; ++turn) {
+/// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. No
+/// other run of the same inputs can: it would hold the folder of the inputs.
+Result<std::optional<Lease>> LeaseUnlessOther(Env& env, const AbsPath& folder) {
+  for (int turn = 0;; ++turn) {
     PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
     PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
-    if (lease) return lease;
+    if (lease || turn == kTurnsBeforeTold) return lease;
     PTPKG_CHECK(env.cancel.Check());
-    env.clock.SleepFor(kTurn);  // who has just taken it has not said yet what for
+    env.clock.SleepFor(kTurn);
   }
+}
+
+/// What a run left in `folder`, if a later one can go on there.
+std::optional<build::WorkState> UnfinishedIn(Env& env, const AbsPath& folder) {
   const auto state = build::ReadWorkState(env.fs, folder);
-  if (state && state->inputs != own.inputs) return std::optional<Lease>();
-  PTPKG_TRY(Lease lease, WaitForLease(env, folder, own.subject));
-  return std::optional(std::move(lease));
+  if (!state || state->phase == WorkPhase::kStarted || state->place != folder.str()) return std::nullopt;
+  return *state;
+}
+
+/// The lease of the lasting folder; nullopt, with a note, where another build has it or would lose its work.
+Result<std::optional<Lease>> LeaseOfLasting(Env& env, const AbsPath& folder, const build::WorkState& own) {
+  const auto tell = [&](const std::string& why) {
+    env.reporter.Note(fmt::format("{}; '{}' is built in a folder of its own, for which ccache has no objects",
+                                  why, own.subject));
+    return std::optional<Lease>();
+  };
+  PTPKG_TRY(std::optional<Lease> lease, LeaseUnlessOther(env, folder));
+  if (!lease) return tell("another build of this name runs");
+  const auto left = UnfinishedIn(env, folder);
+  if (!left || (left->subject == own.subject && left->recipe == own.recipe)) return lease;
+  return tell(fmt::format("an interrupted build of '{}' ('{}') can still go on in the folder of this name",
+                          left->subject, left->recipe));
 }
 
 }  // namespace
@@ -123,37 +141,31 @@ BuildFolder::BuildFolder(Env& env, const graph::Node& node, build::WorkState sta
       state_(std::move(state)),
       root_(root),
       path_(root / "d") {
-  const auto recipe = node.places.find("recipe");
-  if (recipe != node.places.end()) state_.recipe = recipe->second.str();
   state_.place = root.str();
 }
 
 Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::Node& node,
                                                         const graph::NodeKey& key) {
   build::WorkState state{.key = key.key, .subject = node.subject, .inputs = FolderNameOf(node, key)};
+  const auto recipe = node.places.find("recipe");
+  if (recipe != node.places.end()) state.recipe = recipe->second.str();
   AbsPath root = WorkRoot(env) / state.inputs;
-  std::optional<Lease> lease;
-  if (node.options.contains("ccache")) {
-    const AbsPath lasting = WorkRoot(env) / LastingNameOf(node);
-    PTPKG_TRY(std::optional<Lease> taken, LeaseUnlessOther(env, lasting, state));
+  PTPKG_TRY(Lease own, WaitForLease(env, root, node.subject));
+  const bool fresh = node.options.contains("fresh");
+  std::optional<Lease> lasting;
+  if (node.options.contains("ccache") && own.is_locked() && (fresh || !UnfinishedIn(env, root))) {
+    const AbsPath folder = WorkRoot(env) / LastingNameOf(node);
+    PTPKG_TRY(std::optional<Lease> taken, LeaseOfLasting(env, folder, state));
     if (taken) {
-      lease.emplace(*std::move(taken));
-      root = lasting;
-    } else {
-      env.reporter.Note(
-          fmt::format("another build of this name runs; '{}' is built in a folder of its own, for which "
-                      "ccache has no objects",
-                      node.subject));
+      lasting.emplace(*std::move(taken));
+      root = folder;
     }
-  }
-  if (!lease) {
-    PTPKG_TRY(Lease taken, WaitForLease(env, root, node.subject));
-    lease.emplace(std::move(taken));
   }
   // Not make_unique: the constructor is private.
   std::unique_ptr<BuildFolder> folder(new BuildFolder(env, node, std::move(state), root));
-  folder->lease_.emplace(*std::move(lease));
-  PTPKG_CHECK(folder->Open(node.options.contains("fresh")));
+  (lasting ? folder->same_inputs_ : folder->lease_).emplace(std::move(own));
+  if (lasting) folder->lease_.emplace(*std::move(lasting));
+  PTPKG_CHECK(folder->Open(fresh));
   const Result<void> swept = folder->RemoveSuperseded();
   if (!swept) {
     env.reporter.Warn(fmt::format("a useless work folder could not be removed: {}", swept.error().message()));
@@ -210,7 +222,7 @@ Result<void> BuildFolder::RemoveSuperseded() {
     const AbsPath folder = WorkRoot(env_) / name;
     if (folder == root_) continue;
     const auto other = build::ReadWorkState(env_.fs, folder);
-    // The same build with or without --ccache: its command can still go on there.
+    // The same build with --ccache: its command can still go on there.
     if (other && other->inputs == state_.inputs) continue;
     if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
     PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));
@@ -240,6 +252,9 @@ Result<void> BuildFolder::StartAnew() {
 BuildFolder::~BuildFolder() {
   // The next run's sweep is the second net.
   if (lease_ && !scratch_ && IsEmpty()) static_cast<void>(std::move(*lease_).Remove());
+  // Last: who waits for it may use the other folder next.
+  lease_.reset();
+  if (same_inputs_) static_cast<void>(std::move(*same_inputs_).Remove());
 }
 
 bool BuildFolder::IsEmpty() const { return state_.phase == WorkPhase::kStarted && !keep_; }

@@ -23,7 +23,10 @@ class BuildFolder final : public graph::Claim {
   /// nothing again. Waits, with a note, while another process holds it. With the option "fresh" of the node,
   /// what an earlier run left goes first; a value that is not empty says that the next run will not go on in
   /// it either. With the option "ccache" the folder is that of the recipe's name and variant, whatever the
-  /// other inputs; while a build of other inputs holds that one, a note says so and the folder is as above.
+  /// other inputs; but it is as above where an interrupted run left something there, and, with a note, while
+  /// a build of other inputs holds the lasting folder, or what an interrupted build of another recipe or
+  /// subject left lies there. The folder <16 digits> is held all the time, for the inputs: no two runs make
+  /// the same, with "ccache" or without.
   /// Folders of the same subject and recipe that have become useless (other inputs, held by
   /// nobody) are removed, with a note. On a file system without locks, where nobody could tell whether
   /// another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
@@ -67,7 +70,8 @@ class BuildFolder final : public graph::Claim {
   AbsPath root_;
   AbsPath path_;
   std::optional<Lease> lease_;
-  std::optional<TempDir> scratch_;  // in its place, where there are no locks
+  std::optional<Lease> same_inputs_;  // of the folder of the inputs, where root_ is the lasting one
+  std::optional<TempDir> scratch_;    // in its place, where there are no locks
 };
 
 /// The lease of the folder of a build, made where it is missing; waits, with a note, while another process

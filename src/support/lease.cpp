@@ -94,8 +94,8 @@ Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result) {
 }
 
 Result<Lease> TakeSharedIn(Env& env, const AbsPath& folder) {
-  constexpr int kAttempts = 10;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  constexpr int kTakeAttempts = 10;
+  for (int attempt = 0; attempt < kTakeAttempts; ++attempt) {
     PTPKG_CHECK(env.fs.MakeDirs(folder));
     PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
     if (lease) return *std::move(lease);

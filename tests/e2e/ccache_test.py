@@ -5,6 +5,7 @@ ccache 4.7 gives wrong objects in some cases (docs/decisions/0014-compiler-cache
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -152,6 +153,15 @@ class Ccache(harness.Case):
                 (recipe / "src/three_extra.h").write_text("#define EXTRA 3\n")
                 self.assertEqual(self.cached(recipe), (FILES - 1, 1))
                 self.assert_as_without(recipe)
+                # Comments and blanks inside a line: the preprocessor drops them, the debugger sees columns.
+                for added in ("/* why */ ", "  "):
+                    self.edit(recipe / "src/two.cpp", "return static_cast", f"return {added}static_cast")
+                    self.assertEqual(self.cached(recipe), (FILES - 1, 1))
+                    self.assert_as_without(recipe)
+                    self.edit(recipe / "src/two.cpp", f"return {added}static_cast", "return static_cast")
+                (recipe / "src/three_extra.h").write_text("#define EXTRA /* more */ 3\n")
+                self.assertEqual(self.cached(recipe), (FILES - 1, 1))
+                self.assert_as_without(recipe)
 
     def test_the_summary_tells(self):
         recipe = self.project()
@@ -280,7 +290,9 @@ class Ccache(harness.Case):
         second = self.start(other, self.scratch / "dist1")
         same = self.start(recipe, self.scratch / "dist2")
         self.await_held()
+        deadline = time.monotonic() + 120
         while len((self.scratch / "runs").read_text().splitlines()) < 2:
+            self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         time.sleep(2)
         (self.scratch / "hold").unlink()
@@ -310,7 +322,7 @@ class Ccache(harness.Case):
                 self.assertIn("goes on where an interrupted run was ended", done.stderr)
                 self.assertRegex(done.stderr, "ccache: (nothing to compile|([0-9]) of \\2 found)")
                 self.assert_as_without(recipe)
-                # What was left of a build with other inputs is of no use.
+                # Of what was left with other inputs of the same recipe nothing is of use.
                 (self.scratch / "hold").touch()
                 self.number(recipe, 1)
                 process = self.start(recipe, self.scratch / "dist")
@@ -318,9 +330,24 @@ class Ccache(harness.Case):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 (self.scratch / "hold").unlink()
-                self.number(recipe, 2)
+                (recipe / "src/plain.c").write_text("int plain(void) { return 2; }\n")
                 done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
                 self.assertIn("what an interrupted build of 'toy-1.0-1' left is removed", done.stderr)
+                self.assertEqual(list((self.cache / "work").iterdir()), [])
+                # Of another version it is left alone.
+                (self.scratch / "hold").touch()
+                self.number(recipe, 3)
+                process = self.start(recipe, self.scratch / "dist")
+                self.await_held()
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                (self.scratch / "hold").unlink()
+                self.number(recipe, 4)
+                done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
+                self.assertIn("an interrupted build of 'toy-1.0-3'", done.stderr)
+                self.number(recipe, 3)
+                done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
+                self.assertIn("goes on where an interrupted run was ended", done.stderr)
 
     def test_a_result_that_names_the_compiler(self):
         recipe = self.project(build='make -j2\nmkdir -p "$PREFIX/share"\necho "cc=$CC" > "$PREFIX/share/toy.conf"')
@@ -390,6 +417,17 @@ extra: {{ptpkg: {{formats: [conda]}}}}
         self.assert_as_without(recipe)
         self.edit(recipe / "recipe.yaml", "touch two.cpp", "touch one.cpp two.cpp")
         shutil.rmtree(output)
+        self.ptpkg("build", recipe, "--env", "system", "--output", output)
+        self.assert_as_without(recipe)
+        # An output that names the launcher is refused, and what the error advises helps.
+        self.edit(recipe / "recipe.yaml", "cp build/libtoy.so $PREFIX/lib/",
+                  "{ echo toy; grep COMPILER_LAUNCHER build/CMakeCache.txt || true; } > $PREFIX/lib/toy.conf")
+        shutil.rmtree(output)
+        done = self.ptpkg("build", recipe, "--env", "system", "--output", output, exit_code=3)
+        self.assertIn("'lib/toy.conf' names a compiler as --ccache calls it", done.stderr)
+        result = pathlib.Path(re.search('with "rm -r ([^"]+)"', done.stderr)[1])
+        self.assertTrue((result / "files/work.tar").exists(), result)
+        shutil.rmtree(result)
         self.ptpkg("build", recipe, "--env", "system", "--output", output)
         self.assert_as_without(recipe)
 

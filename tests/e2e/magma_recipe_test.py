@@ -91,6 +91,23 @@ class Scripts(harness.Case):
         self.assertEqual(self.closure("magma_a"), ["src/a.cpp", "src/b.cpp", "src/c.cpp", "src/constant.cpp", "src/kernel.cu",
                                                    "src/launch.cu", "src/table.cpp"])
 
+    def test_closure_of_branches_that_are_not_known(self):
+        for text, dead in (
+                ("#ifdef SOMETHING\n#define ON\n#endif\n#ifndef ON", True),  # ON may be defined or not
+                ("#ifdef SOMETHING\n#undef MAGMA_HAVE_CUDA\n#endif\n#ifndef MAGMA_HAVE_CUDA", True),
+                ("#ifdef SOMETHING\n#elif defined(MAGMA_HAVE_CUDA)\n#define ON\n#endif\n#ifndef ON", True),
+                ("#ifdef MAGMA_HAVE_HIP\n#else\n#define ON\n#endif\n#ifndef ON", False),
+                ("#ifndef GUARD\n#define GUARD\n#define ON\n#endif\n#ifndef ON", False),
+                ("#if !(defined(MAGMA_HAVE_CUDA) || defined(SOMETHING))", True),
+                ("#if !defined(MAGMA_HAVE_CUDA) || defined(MAGMA_HAVE_HIP)", False),
+                ("#if defined(MAGMA_HAVE_CUDA) && defined(SOMETHING)", True)):
+            with self.subTest(text):
+                write(self.scratch, {**SOURCES, "wanted.txt": "magma_c\n", "src/c.cpp":
+                                     f"{text}\nint magma_c( int x ) {{ return magma_dead( ); }}\n#else\n"
+                                     "int magma_c( int x ) { return x; }\n#endif\n"})
+                found = self.run_script("closure.py", "CMake.src.cuda", "wanted.txt").split()
+                self.assertEqual(found, ["src/c.cpp"] + ["src/dead.cpp"] * dead)
+
     def test_closure_of_a_name_that_no_file_defines(self):
         write(self.scratch, {**SOURCES, "wanted.txt": "magma_gone\n"})
         said = self.run_script("closure.py", "CMake.src.cuda", "wanted.txt", exit_code=1)
@@ -197,7 +214,8 @@ class SourceFile:
         toolkit = self.scratch / "cuda"
         write(toolkit, {"bin/nvcc": "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n",
                         "bin/nvcc.profile": "", "include/cuda.h": "#define CUDA_VERSION 13000\n",
-                        **{f"include/{name}.h": "" for name in ("cuda_runtime", "cublas_v2", "cusparse")}})
+                        **{f"include/{name}.h": "" for name in ("cuda_runtime", "cuda_runtime_api", "cublas_v2", "cublas_api",
+                                                             "cusparse")}})
         (toolkit / "bin/nvcc").chmod(0o755)
         path = f"{toolkit}/bin:{os.environ['PATH']}"
         command = ("doctor", RECIPE, "--env", "system", "--select")
@@ -210,7 +228,7 @@ class SourceFile:
         self.assertIn("'cuda_linux-64 12.8.*'", said)
         (toolkit / "include/cublas_v2.h").unlink()
         said = self.ptpkg(*command, "cuda_compiler_version=13.0", exit_code=1, PATH=path).stdout
-        self.assertIn("'libcublas-dev' (header 'cublas_v2.h' is not installed)", said)
+        self.assertIn("'libcublas-dev' (header 'cublas_v2.h' is not installed; --env wheels takes it", said)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """recipes/magma on the real sources: generated, compiled for a real GPU, packed, checked, linked against, and run.
 
-PTPKG_MAGMA_SOURCE names MAGMA 2.9.0: its release archive, unpacked or not, or a git checkout of the tag (recipes/magma says
-where they are). Without it the tests are skipped. PTPKG_MAGMA_CLOSURE is what to build: potrf, the default, is 16 files;
-pytorch 419; all 1450. PTPKG_MAGMA_ARCHS: for which GPUs, 9.0 by default. Wanted are CUDA 13.0, by PATH or by the Python
+PTPKG_MAGMA_SOURCE names MAGMA: its release archive, unpacked or not, or a git checkout of the tag (recipes/magma says where
+they are). Without it the tests are skipped. PTPKG_MAGMA_VERSION says which version that is: 2.6.1, 2.10.0 or, by default,
+2.9.0, whose files are counted here, as closure.py prints them. PTPKG_MAGMA_CLOSURE is what to build: potrf, the default,
+is 16 files; pytorch 420; all 1450. PTPKG_MAGMA_ARCHS: for which GPUs, 9.0 by default. Wanted are CUDA 13.0, by PATH or by the Python
 index, and OpenBLAS. Where there is a GPU the programs solve systems on it.
 """
 
@@ -16,7 +17,7 @@ import tarfile
 import harness
 
 RECIPE = harness.REPOSITORY / "recipes/magma"
-VERSION = "2.9.0"
+VERSION = os.environ.get("PTPKG_MAGMA_VERSION") or "2.9.0"
 
 
 class Magma(harness.Case):

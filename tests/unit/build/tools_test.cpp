@@ -150,18 +150,34 @@ TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
   recipe_.requirements.host = {Spec("libcublas-dev"), Spec("cuda-cudart-dev")};
   env_.dir().WriteFile("cuda-13.0/bin/nvcc", "", 0755);
   env_.dir().WriteFile("cuda-13.0/bin/nvcc.profile", "");
-  env_.dir().WriteFile("cuda-13.0/include/cuda_runtime.h", "");
+  for (const char* header : {"cuda_runtime.h", "cuda_runtime_api.h"}) {
+    env_.dir().WriteFile(std::string("cuda-13.0/include/") + header, "");
+  }
   ASSERT_OK(env_->fs.CreateSymlink("cuda-13.0", env_.dir() / "cuda"));
   ASSERT_OK(env_->fs.CreateSymlink("../cuda/bin/nvcc", env_.dir() / "bin/nvcc"));
   ASSERT_OK_AND_ASSIGN(const ToolSet partly, Find());
   EXPECT_THAT(partly.missing,
-              ElementsAre(Field(&MissingTool::reason, HasSubstr("header 'cublas_v2.h' is not installed"))))
+              ElementsAre(Field(&MissingTool::reason,
+                                HasSubstr("header 'cublas_v2.h' is not installed; --env wheels"))))
       << "a toolkit that was installed in parts";
   env_.dir().WriteFile("cuda-13.0/include/cublas_v2.h", "");
+  env_.dir().WriteFile("cuda-13.0/targets/x86_64-linux/include/cublas_api.h", "");
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing, IsEmpty());
-  EXPECT_THAT(tools.headers, ElementsAre(env_.dir() / "cuda-13.0/include/cublas_v2.h",
-                                         env_.dir() / "cuda-13.0/include/cuda_runtime.h"));
+  const AbsPath toolkit = env_.dir() / "cuda-13.0";
+  EXPECT_THAT(
+      tools.headers,
+      ElementsAre(toolkit / "include/cublas_v2.h", toolkit / "targets/x86_64-linux/include/cublas_api.h",
+                  toolkit / "include/cuda_runtime.h", toolkit / "include/cuda_runtime_api.h"));
+
+  process_.Answer("nvcc", 0, "Cuda compilation tools, release 13.0, V13.0.88\n");
+  recipe_.requirements.host = {Spec("cuda-cudart-dev", "13.0.*")};
+  EXPECT_THAT(Find()->missing, IsEmpty());
+  recipe_.requirements.host = {Spec("cuda-cudart-dev", "12.6.*"), Spec("libcublas-dev", ">=12")};
+  EXPECT_THAT(
+      Find()->missing,
+      ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 13.0.88; --env wheels")),
+                  Field(&MissingTool::reason, HasSubstr("'libcublas-dev' is installed cannot be told"))));
 }
 
 TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {

@@ -218,6 +218,7 @@ TEST_F(WheelResolveTest, AutoTakesEachFromTheFirstThatHasIt) {
 
 TEST_F(WheelResolveTest, AutoTakesAWholeToolkitFromOneProvider) {
   Install("nvcc", "Cuda compilation tools, release 13.0, V13.0.88");
+  env_.dir().WriteFile("bin/nvcc.profile", "");  // a toolkit of its own: headers elsewhere are not its
   index_.Has("cuda-toolkit[cccl,cublas,nvcc]==13.0.*",
              {Wheel("cuda_toolkit", "13.0.2"), Wheel("nvidia_cuda_nvcc", "13.0.88"),
               Wheel("nvidia_cublas", "13.1.1.3")});

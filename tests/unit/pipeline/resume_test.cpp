@@ -49,6 +49,15 @@ class ResumePipelineTest : public BuildFixture {
   void Interrupt() {
     EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("3")));
   }
+  /// As Interrupt, with a ccache that is enough for a script that compiles nothing, or without.
+  void InterruptWith(bool ccache, const std::string& recipe = "toy") {
+    env_.dir().WriteFile("bin/ccache", "#!/bin/sh\n", 0755);
+    const std::string programs = (env_.dir() / "bin").str() + ":";
+    if (!env_->variables["PATH"].starts_with(programs)) env_->variables["PATH"].insert(0, programs);
+    BuildRequest request = Request({recipe});
+    request.ccache = ccache;
+    EXPECT_THAT(Run(request), FailsWith(ErrorCode::kCommandFailed, HasSubstr("3")));
+  }
   /// Names in <cache>/work.
   std::vector<std::string> Folders() {
     const auto names = env_->fs.ListDir(env_->cache_dir / "work");
@@ -153,32 +162,89 @@ TEST_F(ResumePipelineTest, WhatIsSupersededIsRemoved) {
 }
 
 TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderIsThatOfTheName) {
-  env_.dir().WriteFile("bin/ccache", "#!/bin/sh\n", 0755);
-  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
-  const auto interrupt = [&](bool ccache) {
-    BuildRequest request = Request({"toy"});
-    request.ccache = ccache;
-    EXPECT_THAT(Run(request), FailsWith(ErrorCode::kCommandFailed, HasSubstr("3")));
-  };
   WriteToy();
-  interrupt(true);
+  InterruptWith(true);
   const AbsPath lasting = OnlyFolder();
-  interrupt(true);
+  InterruptWith(true);
   EXPECT_EQ(Compilations(), 1);
   EXPECT_THAT(Notes(), Contains(HasSubstr("goes on where an interrupted run was ended")));
-  interrupt(false);
+  InterruptWith(false);
   EXPECT_THAT(Folders(), SizeIs(2)) << "each command goes on in its own";
   Put("toy/src/a.c", "int another;");
-  interrupt(true);
+  InterruptWith(true);
   EXPECT_EQ(OnlyFolder(), lasting);
   EXPECT_EQ(Compilations(), 3);
   EXPECT_THAT(Notes(), Contains(HasSubstr("interrupted build of 'toy-1.0-0' left is removed: its inputs")));
 
-  const std::optional<Lease> held = *Lease::Try(env_->fs, lasting, LockKind::kExclusive);
+  std::optional<Lease> held = *Lease::Try(env_->fs, lasting, LockKind::kExclusive);
   Put("toy/src/a.c", "int a_third;");
-  interrupt(true);
+  InterruptWith(true);
   EXPECT_THAT(Folders(), SizeIs(2));
-  EXPECT_THAT(Notes(), Contains(HasSubstr("is built in a folder of its own")));
+  EXPECT_THAT(Notes(),
+              Contains(HasSubstr("another build of this name runs; 'toy-1.0-0' is built in a folder")));
+  EXPECT_EQ(Compilations(), 4);
+  held.reset();
+  InterruptWith(true);
+  EXPECT_EQ(Compilations(), 4) << "it goes on where it was";
+}
+
+TEST_F(ResumePipelineTest, WithACompilerCacheABuildGoesOnWhereOneWithoutWasEnded) {
+  WriteToy();
+  InterruptWith(false);
+  const AbsPath folder = OnlyFolder();
+  InterruptWith(true);
+  EXPECT_EQ(Compilations(), 1);
+  EXPECT_EQ(OnlyFolder(), folder);
+}
+
+TEST_F(ResumePipelineTest, WithACompilerCacheUnfinishedWorkOfOthersStays) {
+  WriteToy();
+  InterruptWith(true);
+  const AbsPath lasting = OnlyFolder();
+  Put("other/toy/src/a.c", "int a;");
+  Put("other/toy/src/b.c", "int b;");
+  ASSERT_OK(env_->fs.CopyFile(env_.dir() / "toy/recipe.yaml", env_.dir() / "other/toy/recipe.yaml"));
+  InterruptWith(true, "other/toy");
+  EXPECT_THAT(Folders(), SizeIs(2));
+  EXPECT_THAT(Notes(),
+              Contains(HasSubstr("can still go on in the folder of this name; 'toy-1.0-0' is built")));
+  EXPECT_EQ(Compilations(), 2);
+  InterruptWith(true);
+  InterruptWith(true, "other/toy");
+  EXPECT_EQ(Compilations(), 2);
+  EXPECT_THAT(Folders(), Contains(std::string(lasting.Name())));
+}
+
+TEST_F(ResumePipelineTest, TheSameBuildWithACompilerCacheWaitsForOneWithout) {
+  WriteToy();
+  InterruptWith(false);
+  std::optional<Lease> other = *Lease::Try(env_->fs, OnlyFolder(), LockKind::kExclusive);
+  ASSERT_TRUE(other.has_value());
+  int sleeps = 0;
+  env_.clock.OnSleep([&] {
+    if (++sleeps == 7) other.reset();
+  });
+  InterruptWith(true);
+  EXPECT_EQ(sleeps, 7);
+  EXPECT_EQ(Compilations(), 1);
+  EXPECT_THAT(Notes(), Contains("'toy-1.0-0' is being built by another run; waiting for it"));
+}
+
+TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderOfTheInputsIsHeldAsWell) {
+  WriteToy();
+  InterruptWith(false);
+  const AbsPath inputs = OnlyFolder();
+  ASSERT_OK(RemoveTree(env_->fs, inputs));
+  InterruptWith(true);
+  const std::optional<Lease> lasting = *Lease::Try(env_->fs, OnlyFolder(), LockKind::kExclusive);
+  bool looked = false;
+  env_.clock.OnSleep([&] {
+    const auto held = Lease::Try(env_->fs, inputs, LockKind::kExclusive);
+    looked = true;
+    EXPECT_TRUE(held && !held->has_value());
+  });
+  InterruptWith(true);
+  EXPECT_TRUE(looked);
 }
 
 TEST_F(ResumePipelineTest, AStateThatCannotBeUsedStartsAnewWithAWarning) {
