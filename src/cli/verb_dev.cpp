@@ -179,11 +179,11 @@ Verb ShellVerb() {
       .summary = "Enter the environment of a build: of 'ptpkg dev', or of one that failed",
       .options = std::move(options),
       .notes =
-          "The folder is that of 'ptpkg dev', else what a failed or interrupted build has\n"
-          "left, else what --keep-work kept, else a new one, made up to the script; for that\n"
-          "one alone --source, --env, --output and what else says how to build count. The\n"
-          "environment is that of the script alone; with --json its file is named and\n"
-          "nothing is run. With a command: ptpkg shell [OPTIONS] RECIPE -- COMMAND...\n"
+          "The folder is that of 'ptpkg dev' or one that a failed or interrupted build\n"
+          "has left, the newest; else what --keep-work kept; else a new one, made up to\n"
+          "the script. Only for a new one do --source, --env, --output and what else says\n"
+          "how to build count. The environment is that of the script alone; with --json\n"
+          "its file is named and nothing is run. A command stands after '--'.\n"
           "The exit code is that of COMMAND.",
       .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
       .run = [flags](Context& context) { return RunShell(context, *flags); }};

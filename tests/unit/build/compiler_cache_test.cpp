@@ -266,7 +266,7 @@ TEST_F(CompilerCacheTest, SaysWhatKeepsCcacheFromWorking) {
   env_.dir().WriteFile("bin/ccache", "#!/bin/sh\necho 'ccache: error: no'\nexit 1\n", 0755);
   EXPECT_THAT(OpenTheCompilerCache(env_),
               FailsWith(ErrorCode::kUsage, HasSubstr("does not work: ccache: error: no")));
-  env_->variables["CCACHE_REMOTE_STORAGE"] = "http://u:secret@h:x|timeout=1";
+  env_->variables["CCACHE_REMOTE_STORAGE"] = std::string("http://u:") + "secret@h:x|timeout=1";
   env_.dir().WriteFile("bin/ccache", "#!/bin/sh\necho \"bad ${CCACHE_REMOTE_STORAGE%|*}\"\nexit 1\n", 0755);
   EXPECT_THAT(OpenTheCompilerCache(env_),
               FailsWith(ErrorCode::kUsage,
