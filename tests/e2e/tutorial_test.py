@@ -151,7 +151,7 @@ class Tutorial(harness.Case):
         self.assertEqual(commands[1:3], [f"{build}\n"] * 2)
         self.assertEqual(len((self.scratch / "compiled").read_text().split()), 6)
         text = (harness.REPOSITORY / "docs" / page).read_text(encoding="utf-8")
-        known = "".join(self.run_shell(f"ptpkg {verb} --help") for verb in ("build", "doctor", "cache"))
+        known = "".join(self.run_shell(f"ptpkg {verb} --help") for verb in ("build", "doctor", "cache", "dev", "shell"))
         for flag in sorted(set(re.findall(r"`(--[a-z-]+)", text))):
             self.assertIn(flag, known)
 
