@@ -230,7 +230,7 @@ class Ccache(harness.Case):
     def test_what_ccache_cannot_work_with_is_told_before_a_source_is_copied(self):
         recipe = self.project()
         self.refused(recipe, 2, 'invalid size: "lots"', CCACHE_MAXSIZE="lots")
-        self.refused(recipe, 2, "unknown remote storage URL: gopher://x", CCACHE_REMOTE_STORAGE="gopher://x")
+        self.refused(recipe, 2, "unknown remote storage URL: (CCACHE_REMOTE_STORAGE)", CCACHE_REMOTE_STORAGE="gopher://x")
         shutil.rmtree(self.cache / "ccache/tmp")
         (self.cache / "ccache/tmp").write_text("a file")  # root may write to any folder
         self.refused(recipe, 6, f"Failed to create directory {self.cache / 'ccache/tmp'}")
