@@ -151,17 +151,14 @@ class Tester {
                                  .source_root = cwd,
                                  .tools = host_->tools(),
                                  .mentioned = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}});
-    const std::string prefix = layout_.prefix.str();
-    variables["CONDA_BUILD_STATE"] = "TEST";
-    variables["CONDA_PREFIX"] = prefix;
-    variables["LDFLAGS"] = fmt::format("-L{0}/lib -Wl,-rpath,{0}/lib", prefix);
+    AddTestVariables(layout_.prefix, variables);
     PTPKG_TRY(const std::string failure,
               RunTest(env_, run,
-                      {.stage = "test",
+                      {.stage = {},
                        .subject = report_.subject,
-                       .title = run.title,
-                       .interpreter = run.interpreter,
-                       .text = run.text,
+                       .title = {},
+                       .interpreter = {},
+                       .text = {},
                        .file = layout_.root / fmt::format("scripts/test_{}", runs_),
                        .cwd = cwd,
                        .log_file = request_.log_file,

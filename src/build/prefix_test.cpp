@@ -108,20 +108,17 @@ class PrefixTester {
     PTPKG_CHECK(RemoveTree(env_.fs, folder));
     PTPKG_CHECK(env_.fs.MakeDirs(folder));
     std::map<std::string, std::string> variables = request_.place.variables;
-    const std::string prefix = request_.layout.prefix.str();
-    variables["CONDA_BUILD_STATE"] = "TEST";
-    variables["CONDA_PREFIX"] = prefix;
+    AddTestVariables(request_.layout.prefix, variables);
     variables["SRC_DIR"] = folder.str();
     variables["PWD"] = folder.str();
-    variables["LDFLAGS"] = fmt::format("-L{0}/lib -Wl,-rpath,{0}/lib", prefix);
-    variables["LD_LIBRARY_PATH"] = prefix + "/lib";
+    variables["LD_LIBRARY_PATH"] = request_.layout.prefix.str() + "/lib";
     PTPKG_TRY(const std::string failure,
               RunTest(env_, run,
-                      {.stage = "test",
+                      {.stage = {},
                        .subject = tests_.report.subject,
-                       .title = run.title,
-                       .interpreter = run.interpreter,
-                       .text = run.text,
+                       .title = {},
+                       .interpreter = {},
+                       .text = {},
                        .file = request_.layout.root / fmt::format("script/test_{}", tests_.ran.size()),
                        .cwd = folder,
                        .log_file = request_.log_file,

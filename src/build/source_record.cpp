@@ -1,8 +1,8 @@
 #include "build/source_record.h"
 
-#include <charconv>
 #include <fmt/core.h>
 
+#include "build/sealed_file.h"
 #include "support/hash.h"
 #include "support/text.h"
 
@@ -10,18 +10,8 @@ namespace ptpkg::build {
 
 namespace {
 
-// Not JSON: names in sources need not be UTF-8. "<kind> <size> <mtime> <path>", a NUL after each.
+// "<kind> <size> <mtime> <path>", a NUL after each.
 constexpr std::string_view kHead = "ptpkg sources 1 ";
-
-template <class Number>
-bool Parse(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-Error DamagedRecord(const AbsPath& file) {
-  return {ErrorCode::kCorrupt, fmt::format("'{}' is damaged", file.str())};
-}
 
 }  // namespace
 
@@ -43,28 +33,25 @@ Result<void> SourceRecord::Write(Fs& fs, const AbsPath& file) const {
                         one.mtime_ns, path.str());
     text += '\0';
   }
-  return WriteFile(fs, file, fmt::format("{}{}\n", kHead, HashText(text).Hex()) + text);
+  return WriteSealedFile(fs, file, kHead, text);
 }
 
 Result<SourceRecord> SourceRecord::Read(Env& env, const AbsPath& file) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, file));
-  const std::size_t line = text.find('\n');
-  if (!text.starts_with(kHead) || line == std::string::npos) return DamagedRecord(file);
-  std::string_view rest = std::string_view(text).substr(line + 1);
-  if (text.substr(kHead.size(), line - kHead.size()) != HashText(rest).Hex()) return DamagedRecord(file);
+  PTPKG_TRY(const std::string text, ReadSealedFile(env.fs, file, kHead));
+  std::string_view rest = text;
   SourceRecord record;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\0');
-    if (end == std::string_view::npos) return DamagedRecord(file);
+    if (end == std::string_view::npos) return DamagedFile(file);
     const std::string_view row = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     const std::size_t size_end = row.find(' ', 2);
     const std::size_t time_end = size_end == std::string_view::npos ? size_end : row.find(' ', size_end + 1);
-    if (row.size() < 2 || time_end == std::string_view::npos) return DamagedRecord(file);
+    if (row.size() < 2 || time_end == std::string_view::npos) return DamagedFile(file);
     File one{.kind = row.front() == 'l' ? FileKind::kSymlink : FileKind::kRegular};
-    if (!Parse(row.substr(2, size_end - 2), one.size_bytes) ||
-        !Parse(row.substr(size_end + 1, time_end - size_end - 1), one.mtime_ns)) {
-      return DamagedRecord(file);
+    if (!ReadNumber(row.substr(2, size_end - 2), one.size_bytes) ||
+        !ReadNumber(row.substr(size_end + 1, time_end - size_end - 1), one.mtime_ns)) {
+      return DamagedFile(file);
     }
     PTPKG_TRY(RelPath path, RelPath::Parse(row.substr(time_end + 1)));
     record.files_.emplace(std::move(path), one);

@@ -1,10 +1,10 @@
 #include "build/source_sync.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/core.h>
 #include <set>
 
+#include "build/sealed_file.h"
 #include "build/work_state.h"
 #include "source/local_tree.h"
 #include "support/parallel.h"
@@ -14,7 +14,7 @@ namespace ptpkg::build {
 
 namespace {
 
-// Not JSON: names in sources need not be UTF-8. "<kind> <size> <mtime> <32 bytes of digest><path>", a NUL
+// "<kind> <size> <mtime> <32 bytes of digest><path>", a NUL
 // after each; kinds: f, x (executable), l. In hexadecimal the digests of 15,807 files would take 50 ms to
 // write.
 constexpr std::string_view kSyncHead = "ptpkg synchronised 2 ";
@@ -22,16 +22,6 @@ constexpr std::string_view kSyncHead = "ptpkg synchronised 2 ";
 // time.
 constexpr std::int64_t kTickNs = 2'000'000'000;
 constexpr int kAttempts = 3;
-
-Error DamagedSync(const AbsPath& file) {
-  return {ErrorCode::kCorrupt, fmt::format("'{}' is damaged", file.str())};
-}
-
-template <class Number>
-bool ParseNumber(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 /// Takes the text up to the next blank from `row`.
 std::string_view NextWord(std::string_view& row) {
@@ -47,14 +37,13 @@ Result<std::pair<RelPath, SyncRecord::File>> TakeSyncRow(std::string_view& rest,
   const std::string_view kind = NextWord(rest);
   one.kind = kind == "l" ? FileKind::kSymlink : FileKind::kRegular;
   one.executable = kind == "x";
-  const bool numbers =
-      ParseNumber(NextWord(rest), one.size_bytes) && ParseNumber(NextWord(rest), one.mtime_ns);
+  const bool numbers = ReadNumber(NextWord(rest), one.size_bytes) && ReadNumber(NextWord(rest), one.mtime_ns);
   const std::size_t digest = one.digest.bytes.size();
   const std::size_t end = rest.find('\0', std::min(digest, rest.size()));
-  if (!numbers || end == std::string_view::npos) return DamagedSync(file);
+  if (!numbers || end == std::string_view::npos) return DamagedFile(file);
   std::copy_n(rest.begin(), digest, one.digest.bytes.begin());
   auto path = RelPath::Parse(rest.substr(digest, end - digest));
-  if (!path) return DamagedSync(file);
+  if (!path) return DamagedFile(file);
   rest.remove_prefix(end + 1);
   return std::pair(*std::move(path), one);
 }
@@ -62,12 +51,8 @@ Result<std::pair<RelPath, SyncRecord::File>> TakeSyncRow(std::string_view& rest,
 }  // namespace
 
 Result<SyncRecord> SyncRecord::Read(Env& env, const AbsPath& file) {
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, file));
-  const std::size_t line = text.find('\n');
-  if (!text.starts_with(kSyncHead) || line == std::string::npos) return DamagedSync(file);
-  std::string_view rest = std::string_view(text).substr(line + 1);
-  if (text.substr(kSyncHead.size(), line - kSyncHead.size()) != HashText(rest).Hex())
-    return DamagedSync(file);
+  PTPKG_TRY(const std::string text, ReadSealedFile(env.fs, file, kSyncHead));
+  std::string_view rest = text;
   SyncRecord record;
   while (!rest.empty()) {
     PTPKG_TRY(auto row, TakeSyncRow(rest, file));
@@ -85,7 +70,7 @@ Result<void> SyncRecord::Write(Fs& fs, const AbsPath& file) const {
     text += path.str();
     text += '\0';
   }
-  return WriteFile(fs, file, fmt::format("{}{}\n", kSyncHead, HashText(text).Hex()) + text);
+  return WriteSealedFile(fs, file, kSyncHead, text);
 }
 
 void SyncRecord::Distrust(const RelPath& path) {

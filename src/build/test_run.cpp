@@ -24,7 +24,17 @@ Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& fol
                  .variables = test.script.env};
 }
 
+void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables) {
+  variables["CONDA_BUILD_STATE"] = "TEST";
+  variables["CONDA_PREFIX"] = prefix.str();
+  variables["LDFLAGS"] = fmt::format("-L{0}/lib -Wl,-rpath,{0}/lib", prefix.str());
+}
+
 Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place) {
+  place.stage = "test";
+  place.title = run.title;
+  place.interpreter = run.interpreter;
+  place.text = run.text;
   for (const auto& [name, value] : run.variables) place.variables[name] = value;
   PTPKG_TRY(const ExitStatus status, RunScript(env, place));
   if (status.ok()) return std::string();

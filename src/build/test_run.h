@@ -22,8 +22,11 @@ TestRun ImportRun(const recipe::PythonTest& test);
 Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
                       const std::string& preamble);
 
-/// Runs `place`, which has title, interpreter and text of `run`, whose variables are added. Returns how it
-/// failed, with its last lines; "": it has not. Errors: RunScript's.
+/// Adds what a test has besides the variables of the script: it sees what is installed in `prefix`.
+void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables);
+
+/// Runs `run` at `place`, whose stage, title, interpreter and text it sets, with its variables added. Returns
+/// how it failed, with its last lines; "": it has not. Errors: RunScript's.
 Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place);
 
 /// "package-test" about the test with this number, from 1.

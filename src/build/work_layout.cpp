@@ -89,7 +89,7 @@ Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
   layout.root = AbsPath::Literal(Filled(real.str() + std::string(kRootName), kPlacehold, length));
   layout.prefix = AbsPath::Literal(Filled(layout.root.str() + std::string(kPrefixName), kPlacehold,
                                           std::max(kPrefixLength, length + kPrefixName.size())));
-  layout.source = layout.root / "work";
+  layout.source = layout.root / kSourceFolderName;
   layout.recipe_copy = layout.root / "recipe";
   layout.build_prefix = layout.root / "build_env";
   layout.home = real / "home";

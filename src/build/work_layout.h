@@ -8,6 +8,10 @@
 
 namespace ptpkg::build {
 
+/// Names below WorkLayout::root: of EnvironmentFile(), of `source`.
+inline constexpr std::string_view kEnvironmentFileName = "build_env_setup.sh";
+inline constexpr std::string_view kSourceFolderName = "work";
+
 /// Everything whose path may enter a built file lies below `root`, whose path has the same length for
 /// every work folder: so a file that holds it has the same layout wherever it was built, and a text of
 /// that length can stand in for it.
@@ -21,7 +25,7 @@ struct WorkLayout {
   AbsPath temp = AbsPath::Literal("/nonexistent");          ///< TMPDIR: short, for sockets.
 
   /// The environment of the script, for bash (environment_file.h).
-  [[nodiscard]] AbsPath EnvironmentFile() const { return root / "build_env_setup.sh"; }
+  [[nodiscard]] AbsPath EnvironmentFile() const { return root / kEnvironmentFileName; }
   /// `root` as it is called in staged files; as long as `root`'s path.
   [[nodiscard]] std::string RootPlaceholder() const;
   /// `prefix` as it is called in staged files; begins with RootPlaceholder().

@@ -68,11 +68,11 @@ std::string SourcesText(const pipeline::DevSummary& summary) {
   std::string text;
   if (!summary.copied.empty()) {
     text = fmt::format("{} copied: {}", Plural(summary.copied.size(), "file"),
-                       pipeline::ShownPaths(summary.copied));
+                       SomeOf(Texts(summary.copied), pipeline::kMostShown));
   }
   if (!summary.removed.empty()) {
     text += fmt::format("{}{} removed: {}", text.empty() ? "" : "; ", Plural(summary.removed.size(), "file"),
-                        pipeline::ShownPaths(summary.removed));
+                        SomeOf(Texts(summary.removed), pipeline::kMostShown));
   }
   return text;
 }

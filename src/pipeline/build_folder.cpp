@@ -22,19 +22,11 @@ constexpr int kTurnsBeforeTold = 5;
 // Each is lost only to a run that has just removed the folder.
 constexpr int kFolderAttempts = 100;
 
-/// What a build reads after its script alone.
-bool IsLate(std::string_view input) {
-  constexpr std::array<std::string_view, 5> kLate = {"recipe.files_include", "recipe.files_exclude",
-                                                     "recipe.python_entry_points", "recipe.about",
-                                                     "recipe.ptpkg"};
-  return std::find(kLate.begin(), kLate.end(), input) != kLate.end();
-}
-
 std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
   KeyHasher hasher;
   hasher.Add("stage", node.stage);
   for (const auto& [input, digest] : key.digests) {
-    if (!IsLate(input)) hasher.Add(input, digest);
+    if (!IsReadAfterScript(input)) hasher.Add(input, digest);
   }
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
@@ -51,8 +43,6 @@ std::string LastingNameOf(const graph::Node& node) {
   }
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
-
-AbsPath WorkRoot(const Env& env) { return env.cache_dir / "work"; }
 
 /// Names in <cache>/work that are those of build folders.
 Result<std::vector<std::string>> FolderNames(Env& env) {
@@ -74,6 +64,15 @@ Result<bool> RemoveIfFree(Env& env, const AbsPath& folder) {
 }
 
 }  // namespace
+
+AbsPath WorkRoot(const Env& env) { return env.cache_dir / "work"; }
+
+bool IsReadAfterScript(std::string_view input) {
+  constexpr std::array<std::string_view, 5> kLate = {"recipe.files_include", "recipe.files_exclude",
+                                                     "recipe.python_entry_points", "recipe.about",
+                                                     "recipe.ptpkg"};
+  return std::find(kLate.begin(), kLate.end(), input) != kLate.end();
+}
 
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject) {
   int gone = 0;

@@ -74,6 +74,12 @@ class BuildFolder final : public graph::Claim {
   std::optional<TempDir> scratch_;    // in its place, where there are no locks
 };
 
+/// <cache>/work, where they lie.
+AbsPath WorkRoot(const Env& env);
+
+/// Whether a build node's input of this name is read after its script alone.
+bool IsReadAfterScript(std::string_view input);
+
 /// The lease of the folder of a build, made where it is missing; waits, with a note, while another process
 /// holds it. Not locked where the file system has no locks. Errors: kIo, kCancelled.
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject);

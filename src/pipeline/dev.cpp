@@ -1,7 +1,6 @@
 #include "pipeline/dev.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fmt/core.h>
 
@@ -11,6 +10,7 @@
 #include "build/resume.h"
 #include "build/script.h"
 #include "graph/executor.h"
+#include "pipeline/build_folder.h"
 #include "pipeline/dev_sources.h"
 #include "pipeline/foresee.h"
 #include "pipeline/inheritance.h"
@@ -22,6 +22,7 @@
 #include "source/walk.h"
 #include "support/hash.h"
 #include "support/json.h"
+#include "support/plural.h"
 #include "support/scratch.h"
 #include "support/text.h"
 
@@ -31,18 +32,15 @@ namespace {
 
 using build::WorkPhase;
 
+/// Of the build script alone: it runs again, whole, when one has another digest.
+bool IsOfScript(std::string_view input) { return input == "script" || input == "recipe.script"; }
+
 /// Inputs of a build node that a folder outlives: sources and scripts are taken anew in each run, and what is
 /// read after the script makes no package here.
 bool IsTakenEachTime(std::string_view input) {
-  constexpr std::array<std::string_view, 8> kEachTime = {
-      "source",       "script",       "recipe.script",        "recipe.files_include",
-      "recipe.about", "recipe.ptpkg", "recipe.files_exclude", "recipe.python_entry_points"};
-  return input.starts_with("recipe folder") ||
-         std::find(kEachTime.begin(), kEachTime.end(), input) != kEachTime.end();
+  return input == "source" || input.starts_with("recipe folder") || IsOfScript(input) ||
+         IsReadAfterScript(input);
 }
-
-/// Of the build script alone: it runs again, whole, when one has another digest.
-bool IsOfScript(std::string_view input) { return input == "script" || input == "recipe.script"; }
 
 /// "'tools', 'recipe.requirements'": what differs.
 std::string Differences(const std::map<std::string, std::string>& before,
@@ -278,7 +276,7 @@ class DevRun {
       env_.reporter.Warn(fmt::format(
           "changed by hand in the folder of 'ptpkg dev', and taken from the sources again: {}. What you edit "
           "to be built goes into the sources",
-          ShownPaths(edited)));
+          SomeOf(PathTexts(edited), kMostShown)));
     }
     return std::string();
   }
@@ -476,15 +474,6 @@ Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeCho
 }
 
 }  // namespace
-
-std::string ShownPaths(const std::vector<RelPath>& paths) {
-  constexpr std::size_t kMost = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i].str());
-  }
-  return paths.size() <= kMost ? text : fmt::format("{} and {} more", text, paths.size() - kMost);
-}
 
 Result<DevSummary> Dev(Env& env, const NativeRequest& request) {
   PTPKG_TRY(const NativeChoice choice, ChooseNative(env, request));

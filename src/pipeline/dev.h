@@ -39,8 +39,8 @@ struct DevSummary {
 /// build::RunScriptIn.
 Result<DevSummary> Dev(Env& env, const NativeRequest& request);
 
-/// "'a.c'", "'a.c', 'b.c', 'd.c' and 3 more"
-std::string ShownPaths(const std::vector<RelPath>& paths);
+/// How many files of a list are named.
+inline constexpr std::size_t kMostShown = 3;
 
 /// A folder in which a script could run.
 struct DevPlace {

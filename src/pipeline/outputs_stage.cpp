@@ -18,15 +18,6 @@ using graph::NodeRun;
 
 constexpr std::size_t kShown = 5;
 
-/// "'a', 'b' and 3 more"
-std::string ShownPaths(const std::vector<std::string>& paths) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(paths.size(), kShown); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i]);
-  }
-  return paths.size() <= kShown ? text : fmt::format("{} and {} more", text, paths.size() - kShown);
-}
-
 /// The files of one package, over all variants that are built.
 struct Package {
   std::set<std::string> conda;
@@ -80,14 +71,14 @@ Result<NodeResult> RunOutputs(Env& env, const NodeRun& run) {
       if (both.empty()) continue;
       env.reporter.Warn(
           fmt::format("the packages '{}' and '{}' both hold {}: they cannot be installed together",
-                      one->first, two->first, ShownPaths(both)));
+                      one->first, two->first, SomeOf(both, kShown)));
       shared.push_back({{"packages", {one->first, two->first}}, {"files", both}});
     }
   }
   const std::vector<std::string> unpacked(left.begin(), left.end());
   if (!unpacked.empty()) {
     env.reporter.Warn(fmt::format("no output packs {} of '{}': {}", Plural(unpacked.size(), "file"),
-                                  run.subject(), ShownPaths(unpacked)));
+                                  run.subject(), SomeOf(unpacked, kShown)));
   }
   return NodeResult{.value = {{"unpacked", unpacked}, {"shared", shared}}};
 }

@@ -23,7 +23,7 @@ Result<std::optional<AbsPath>> EnvironmentFileIn(Env& env, const AbsPath& work) 
   const auto names = env.fs.ListDir(work);
   if (!names) return std::optional<AbsPath>();
   for (const std::string& name : *names) {
-    const AbsPath file = work / name / "build_env_setup.sh";
+    const AbsPath file = work / name / build::kEnvironmentFileName;
     PTPKG_TRY(const bool there, Exists(env.fs, file));
     if (there) return std::optional(file);
   }
@@ -90,7 +90,7 @@ class ShellFinder {
         candidates.push_back({.mtime_ns = stat->mtime_ns, .folder = folder, .is_dev = is_dev});
     };
     add(DevFolder::PlaceOf(env_, choice_.recipe), true);
-    const AbsPath parent = env_.cache_dir / "work";
+    const AbsPath parent = WorkRoot(env_);
     const auto names = env_.fs.ListDir(parent);
     if (names) {
       for (const std::string& name : *names) add(parent / name, false);
@@ -257,7 +257,7 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
   PTPKG_TRY(const NativeChoice choice, ChooseNative(env, request.native));
   PTPKG_TRY(const Entrance entrance, ShellFinder(env, request, choice).Run());
   ShellSummary summary{.subject = choice.recipe.FileStem(),
-                       .source = entrance.environment.Parent() / "work",
+                       .source = entrance.environment.Parent() / build::kSourceFolderName,
                        .environment = entrance.environment};
   env.reporter.Note(fmt::format("{}: '{}'", entrance.told, summary.source.str()));
   if (!request.enters) return summary;
