@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import harness
@@ -270,10 +271,14 @@ class Resume(harness.Case):
         (recipe / "build.sh").write_text(SCRIPT.replace("-j2", '-j"$CPU_COUNT"'))
         numbers = ["#define A0 1,2,3,4,5,6,7,8"]
         numbers += [f"#define A{level} {','.join([f'A{level - 1}'] * 8)}" for level in range(1, 6)]
-        for number in HELD:
-            text = "\n".join([*numbers, f"const int f{number:03}[] = {{{','.join(['A5'] * 4)}}};\n"])
-            (recipe / "src" / f"f{number:03}.c").write_text(text)  # 170 MB each to compile
-        group = self.memory_group(260 << 20)
+        gates = [self.scratch / f"gate{number:03}" for number in HELD]
+        for number, gate in zip(HELD, gates):
+            # A compiler holds 154 MB when it comes to the gate, and 309 MB in the end. Neither goes on before both are
+            # there: one after the other would fit.
+            os.mkfifo(gate)
+            lines = [*numbers, f"const int f{number:03}[] = {{", "A5," * 4, f'#include "{gate}"', "A5," * 4, "};\n"]
+            (recipe / "src" / f"f{number:03}.c").write_text("\n".join(lines))
+        group = self.memory_group(385 << 20)
         join = f'echo $$ > {group}/cgroup.procs; exec "$@"'
 
         def build(jobs):
@@ -281,8 +286,18 @@ class Resume(harness.Case):
                                    self.scratch / "dist", "--jobs", jobs], env=self.environment(), text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
+        def open_gates():
+            for writer in [gate.open("w") for gate in gates]:
+                writer.close()
+
+        keeper = threading.Thread(target=open_gates, daemon=True)
+        keeper.start()
         killed = build("2")
         self.assertEqual(killed.returncode, 5, killed.stderr)
+        keeper.join()
+        for gate in gates:
+            gate.unlink()
+            gate.touch()
         self.assertRegex(killed.stderr, r"'cc1' was killed for lack of memory \(meanwhile the kernel ended \d+ process")
         self.assertIn("it ran with 2 jobs", killed.stderr)
         self.assertIn("try --jobs 1", killed.stderr)
