@@ -51,18 +51,26 @@ set(PTPKG_PCH_HEADERS
   <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span> <string> <string_view>
   <utility> <variant> <vector> <fmt/core.h>)
 
+# ptpkg_compile_together(target): with PTPKG_UNITY, several sources at a time; scripts/check_names keeps those of a folder fit
+# for it.
+function(ptpkg_compile_together target)
+  if(NOT PTPKG_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # What is said of two sources and true of none: a local variable named as what the other defines for itself; and of each
+  # source that is not the main file, that a type in its anonymous namespace could differ elsewhere.
+  target_compile_options(${target} PRIVATE -Wno-shadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # ptpkg_compile_stage_faster(target): does what PTPKG_PCH and PTPKG_UNITY ask for.
 function(ptpkg_compile_stage_faster target)
   ptpkg_precompile(${target} pch LIBRARIES fmt::fmt nlohmann_json::nlohmann_json
                    HEADERS ${PTPKG_PCH_HEADERS} <nlohmann/json.hpp>)
-  if(PTPKG_UNITY)
-    # scripts/check_names keeps the sources of a folder fit for it.
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # Said of each source that is not the main file: a type in its anonymous namespace could differ elsewhere.
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    endif()
-  endif()
+  ptpkg_compile_together(${target})
 endfunction()
 
 set(PTPKG_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
@@ -72,6 +80,7 @@ function(ptpkg_compile_test_faster target)
   ptpkg_precompile(${target} test_pch OPTIONS ${PTPKG_TEST_OPTIONS}
                    LIBRARIES fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest
                    HEADERS ${PTPKG_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  ptpkg_compile_together(${target})
 endfunction()
 
 # ptpkg_add_stage(name SOURCES a.cpp… [DEPENDS support…] [LIBRARIES Lib::Lib…] [PUBLIC_LIBRARIES …])

@@ -12,8 +12,8 @@ namespace {
 
 Error ClientFailed(const AbsPath& client, std::string_view what, std::string_view output) {
   std::vector<std::string> lines = SplitLines(Trim(output));
-  constexpr std::size_t kShown = 10;
-  if (lines.size() > kShown) lines.erase(lines.begin(), lines.end() - kShown);
+  constexpr std::size_t kMostLines = 10;
+  if (lines.size() > kMostLines) lines.erase(lines.begin(), lines.end() - kMostLines);
   return {ErrorCode::kCommandFailed,
           fmt::format("'{}' could not {}: {}", client.Name(), what, Join(lines, "\n  "))};
 }

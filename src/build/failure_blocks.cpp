@@ -17,7 +17,7 @@ constexpr std::size_t kRestLines = 20;
 constexpr std::size_t kMostErrors = 10;
 constexpr std::size_t kErrorLines = 3;   // after an error: the source line, and what points into it
 constexpr std::size_t kRecentLines = 8;  // before an error of make that no compiler explains
-constexpr std::size_t kShown = 600;      // bytes of a line: the command of an object has thousands
+constexpr std::size_t kLineBytes = 600;  // bytes of a line: the command of an object has thousands
 
 /// "make[2]: *** [Makefile:10: a.o] Error 1", "gmake: *** No rule to make target 'x'.  Stop."
 bool IsMakeError(std::string_view text) {
@@ -80,7 +80,7 @@ std::string BlockLines::Text() const {
 }
 
 void FailureBlocks::Look(std::string_view output) {
-  std::string line = DisplayLine(output, kShown);
+  std::string line = DisplayLine(output, kLineBytes);
   line.resize(line.find_last_not_of(' ') + 1);  // ninja's "FAILED: a.o " ends with one
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
   const std::string_view text = std::string_view(line).substr(indent);

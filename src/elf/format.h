@@ -49,6 +49,8 @@ inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
 inline constexpr std::uint32_t kSectionGnuVerneed = 0x6ffffffe;
 inline constexpr std::uint32_t kSectionGnuVersym = 0x6fffffff;
+/// SHN_XINDEX as the index of the section names: the index is in sh_link of section 0.
+inline constexpr std::uint16_t kEscapedIndex = 0xffff;
 
 /// d_tag.
 inline constexpr std::uint64_t kDtNull = 0;

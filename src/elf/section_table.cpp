@@ -66,7 +66,6 @@ Result<void> CheckDynamicParts(File& file, const Image& image) {
 
 Result<std::string> ReadSectionNames(File& file, const Image& image) {
   constexpr std::string_view kWhat = "section names";
-  constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX: the index is in sh_link of section 0
   std::uint64_t index = image.header.section_names_index;
   if (index == kEscapedIndex && image.sections[0].link != 0) index = image.sections[0].link;
   if (index >= image.sections.size()) {

@@ -16,7 +16,6 @@ constexpr std::string_view kMark = ".so";
 constexpr std::uint64_t kSectionWrite = 1;
 constexpr std::uint64_t kSectionAlloc = 2;
 constexpr std::uint64_t kExecutable = 4;
-constexpr std::uint16_t kEscapedIndex = 0xffff;  // SHN_XINDEX
 
 struct DataRange {
   std::uint64_t offset = 0;

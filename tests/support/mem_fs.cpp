@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "support/must.h"
 #include "support/temp_dir.h"
 
 namespace ptpkg::test {
@@ -33,12 +34,6 @@ void PushComponents(std::string_view path, std::vector<std::string>* todo) {
     path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
   }
   todo->insert(todo->end(), components.rbegin(), components.rend());
-}
-
-template <class T>
-T Must(Result<T> result) {
-  if (!result.has_value()) throw std::runtime_error(FormatError(result.error()));
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
 }  // namespace

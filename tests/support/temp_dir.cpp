@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "support/must.h"
+
 namespace ptpkg::test {
 namespace {
-
-/// For set-up steps, whose failure no test expects.
-template <class T>
-T Must(Result<T> result) {
-  if (!result.has_value()) throw std::runtime_error(FormatError(result.error()));
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
 
 AbsPath MakeUnique() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): tests do not change the environment.

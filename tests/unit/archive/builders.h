@@ -9,6 +9,7 @@
 #include "archive/zip_format.h"
 #include "support/env.h"
 #include "support/fs.h"
+#include "support/stream.h"
 
 namespace ptpkg::archive::test {
 
@@ -16,6 +17,12 @@ namespace ptpkg::archive::test {
 std::string RandomText(std::size_t count, std::uint64_t seed = 1);
 /// `count` bytes that shrink well but not to nothing.
 std::string WordyText(std::size_t count, std::uint64_t seed = 1);
+
+/// A full disk.
+class FailingSink final : public ByteSink {
+ public:
+  Result<void> Write(Bytes) override { return Error(ErrorCode::kIo, "no space left on device"); }
+};
 
 /// A program of the machine, run in `cwd`. Nothing if it is not installed.
 std::optional<ExitStatus> RunTool(Env& env, const std::vector<std::string>& argv, const AbsPath& cwd);

@@ -22,8 +22,8 @@ using ::ptpkg::test::TestEnv;
 using ::testing::HasSubstr;
 
 /// Writes in pieces of odd sizes, as tar headers and files would come.
-Result<std::string> Compress(const std::string& text, const Bzip2Options& options,
-                             std::size_t piece = 10007) {
+Result<std::string> CompressBzip2(const std::string& text, const Bzip2Options& options,
+                                  std::size_t piece = 10007) {
   StringSink out;
   const std::unique_ptr<CodecSink> sink = MakeBzip2Sink(out, options);
   for (std::size_t at = 0; at < text.size(); at += piece) {
@@ -44,7 +44,7 @@ std::string Runs(std::size_t count) {
   return text;
 }
 
-struct Case {
+struct Bzip2Case {
   const char* name;
   std::string text;
   int level = 9;
@@ -55,7 +55,7 @@ std::string FileText(const char* path) {
   return text ? *std::move(text) : std::string();
 }
 
-std::vector<Case> Cases() {
+std::vector<Bzip2Case> Bzip2Cases() {
   const std::string program = FileText("/proc/self/exe").substr(0, 2'000'000);
   return {{"empty", ""},
           {"one_byte", "x"},
@@ -73,7 +73,7 @@ std::vector<Case> Cases() {
 TEST(Bzip2Sink, GivesTheBytesOfBzip2) {
   TestEnv env;
   const TempDir dir;
-  for (const Case& test : Cases()) {
+  for (const Bzip2Case& test : Bzip2Cases()) {
     SCOPED_TRACE(test.name);
     const AbsPath input = dir.WriteFile(test.name, test.text);
     const auto status =
@@ -82,7 +82,8 @@ TEST(Bzip2Sink, GivesTheBytesOfBzip2) {
     ASSERT_TRUE(status->ok()) << status->output;
     const std::string expected = dir.ReadFile(std::string(test.name) + ".bz2");
     for (const int jobs : {1, 2, 7}) {
-      ASSERT_OK_AND_ASSIGN(const std::string got, Compress(test.text, {.level = test.level, .jobs = jobs}));
+      ASSERT_OK_AND_ASSIGN(const std::string got,
+                           CompressBzip2(test.text, {.level = test.level, .jobs = jobs}));
       EXPECT_TRUE(got == expected) << "jobs " << jobs << ": " << got.size() << " bytes, not "
                                    << expected.size();
     }
@@ -108,7 +109,7 @@ TEST(Bzip2Sink, CutsWhereLibbz2Does) {
       const auto status = RunTool(env, {"bzip2", "-1", "-k", input.str()}, dir.path());
       if (!status.has_value()) GTEST_SKIP() << "bzip2 is not installed";
       ASSERT_TRUE(status->ok()) << status->output;
-      ASSERT_OK_AND_ASSIGN(const std::string got, Compress(part, {.level = 1, .jobs = 2}));
+      ASSERT_OK_AND_ASSIGN(const std::string got, CompressBzip2(part, {.level = 1, .jobs = 2}));
       EXPECT_TRUE(got == dir.ReadFile(name + ".bz2")) << name;
     }
   }
@@ -116,7 +117,7 @@ TEST(Bzip2Sink, CutsWhereLibbz2Does) {
 
 TEST(Bzip2Sink, IsOneStreamThatDecodes) {
   const std::string text = WordyText(1'200'000);
-  ASSERT_OK_AND_ASSIGN(std::string packed, Compress(text, {.level = 9, .jobs = 2}, 1));
+  ASSERT_OK_AND_ASSIGN(std::string packed, CompressBzip2(text, {.level = 9, .jobs = 2}, 1));
   std::string back(text.size() + 1, '\0');
   auto back_size = static_cast<unsigned>(back.size());
   // BuffToBuff reads one stream only, as rattler does.
@@ -127,9 +128,9 @@ TEST(Bzip2Sink, IsOneStreamThatDecodes) {
   EXPECT_TRUE(back == text);
 }
 
-class FailingSink final : public ByteSink {
+class SinkThatFills final : public ByteSink {
  public:
-  explicit FailingSink(std::size_t good_bytes) : left_(good_bytes) {}
+  explicit SinkThatFills(std::size_t good_bytes) : left_(good_bytes) {}
   Result<void> Write(Bytes bytes) override {
     if (bytes.size() > left_) return Error(ErrorCode::kIo, "no space left on device");
     left_ -= bytes.size();
@@ -143,7 +144,7 @@ class FailingSink final : public ByteSink {
 TEST(Bzip2Sink, PassesTheErrorOfTheSinkBelow) {
   const std::string text = RandomText(2'500'000);
   for (const int jobs : {1, 3}) {
-    FailingSink out(1'000'000);
+    SinkThatFills out(1'000'000);
     const std::unique_ptr<CodecSink> sink = MakeBzip2Sink(out, {.level = 9, .jobs = jobs});
     Result<void> result = sink->Write(AsBytes(text));
     if (result) result = sink->Finish();

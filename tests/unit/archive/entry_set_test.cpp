@@ -10,7 +10,7 @@ namespace {
 using ::ptpkg::test::FailsWith;
 using ::testing::HasSubstr;
 
-std::vector<std::string> Names(const EntrySet& entries) {
+std::vector<std::string> NamesOf(const EntrySet& entries) {
   std::vector<std::string> names;
   for (const Entry* entry : entries.Sorted()) names.push_back(entry->name.str());
   return names;
@@ -20,7 +20,7 @@ TEST(EntrySet, SortsByteWise) {
   EntrySet entries;
   for (const char* name : {"b", "a-b", "a/b", "B", "a.b"})
     ASSERT_OK(entries.AddText(RelPath::Literal(name), "xy"));
-  EXPECT_EQ(Names(entries), (std::vector<std::string>{"B", "a-b", "a.b", "a/b", "b"}));
+  EXPECT_EQ(NamesOf(entries), (std::vector<std::string>{"B", "a-b", "a.b", "a/b", "b"}));
   EXPECT_EQ(entries.TotalBytes(), 10U);
   EXPECT_EQ(entries.size(), 5U);
 }
@@ -29,7 +29,7 @@ TEST(EntrySet, TakesBothFormsOfAnAccent) {
   EntrySet entries;
   ASSERT_OK(entries.AddText(RelPath::Literal("e\xcc\x81"), ""));
   ASSERT_OK(entries.AddText(RelPath::Literal("\xc3\xa9"), ""));
-  EXPECT_EQ(Names(entries), (std::vector<std::string>{"e\xcc\x81", "\xc3\xa9"}));
+  EXPECT_EQ(NamesOf(entries), (std::vector<std::string>{"e\xcc\x81", "\xc3\xa9"}));
 }
 
 TEST(EntrySet, RefusesWhatCannotBothBeUnpacked) {

@@ -86,13 +86,13 @@ TEST_F(ExtractTarTest, HardLinksBecomeCopies) {
   EXPECT_EQ(fs_.Lstat(AbsPath::Literal("/out/d/b"))->mode, 0755U);
 }
 
-struct Hostile {
+struct HostileTar {
   const char* name;
   std::string tar;
   const char* message;
 };
 
-std::vector<Hostile> HostileTars() {
+std::vector<HostileTar> HostileTars() {
   return {
       {"absolute", TarFile("/etc/x", ""), "'/etc/x' has an absolute name"},
       {"parent", TarFile("a/../../x", ""), "'a/../../x' has '..' in its name"},
@@ -130,7 +130,7 @@ std::vector<Hostile> HostileTars() {
 }
 
 TEST_F(ExtractTarTest, RefusesHostileMembers) {
-  for (const Hostile& hostile : HostileTars()) {
+  for (const HostileTar& hostile : HostileTars()) {
     SCOPED_TRACE(hostile.name);
     MemFs fs;
     fs.AddDir("/out");

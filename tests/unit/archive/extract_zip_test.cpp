@@ -91,13 +91,13 @@ TEST_F(ExtractZipTest, InflatesMembers) {
   EXPECT_THAT(Extract(ToText(ZipText{.members = {bad}})), FailsWith(ErrorCode::kCorrupt, HasSubstr("'j'")));
 }
 
-struct Hostile {
+struct HostileZip {
   const char* name;
   ZipText zip;
   const char* message;
 };
 
-std::vector<Hostile> HostileZips() {
+std::vector<HostileZip> HostileZips() {
   const auto one = [](ZipMemberText member) { return ZipText{.members = {std::move(member)}}; };
   const auto two = [](ZipMemberText a, ZipMemberText b) {
     return ZipText{.members = {std::move(a), std::move(b)}};
@@ -234,7 +234,7 @@ TEST_F(OneViewTest, BrokenLocalHeadersAreSeenWithoutUnpacking) {
 }
 
 TEST_F(ExtractZipTest, RefusesHostileMembers) {
-  for (const Hostile& hostile : HostileZips()) {
+  for (const HostileZip& hostile : HostileZips()) {
     SCOPED_TRACE(hostile.name);
     MemFs fs;
     fs.AddDir("/out");

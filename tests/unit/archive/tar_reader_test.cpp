@@ -16,7 +16,7 @@ constexpr const char* kComposed = "d/\xc3\xa9";     // é as one character
 constexpr const char* kDecomposed = "d/e\xcc\x81";  // e and an accent
 
 /// Names and link targets of all members; the error's message in the end, if there is one.
-std::vector<std::string> Names(const std::string& tar) {
+std::vector<std::string> NamesInTar(const std::string& tar) {
   StringSource source(tar);
   auto reader = TarReader::Open(source);
   EXPECT_OK(reader);
@@ -32,31 +32,32 @@ std::vector<std::string> Names(const std::string& tar) {
 
 TEST(TarReader, BothFormsOfAnAccentAreNames) {
   for (const char* name : {kComposed, kDecomposed}) {
-    EXPECT_THAT(Names(TarFile(name, "x") + TarEnd()), ElementsAre(name)) << "ustar";
-    EXPECT_THAT(Names(TarPax("path", name) + TarFile("short", "x") + TarEnd()), ElementsAre(name)) << "pax";
+    EXPECT_THAT(NamesInTar(TarFile(name, "x") + TarEnd()), ElementsAre(name)) << "ustar";
+    EXPECT_THAT(NamesInTar(TarPax("path", name) + TarFile("short", "x") + TarEnd()), ElementsAre(name))
+        << "pax";
     EXPECT_THAT(
-        Names(TarPax("hdrcharset", "BINARY") + TarPax("path", name) + TarFile("short", "x") + TarEnd()),
+        NamesInTar(TarPax("hdrcharset", "BINARY") + TarPax("path", name) + TarFile("short", "x") + TarEnd()),
         ElementsAre(name))
         << "pax as bytes";
-    EXPECT_THAT(Names(TarPax("linkpath", name) + TarLink("l", "x") + TarEnd()),
+    EXPECT_THAT(NamesInTar(TarPax("linkpath", name) + TarLink("l", "x") + TarEnd()),
                 ElementsAre(std::string("l -> ") + name))
         << "link";
   }
-  EXPECT_THAT(Names(TarPax("path", kComposed) + TarFile("a", "") + TarPax("path", kDecomposed) +
-                    TarFile("b", "") + TarEnd()),
+  EXPECT_THAT(NamesInTar(TarPax("path", kComposed) + TarFile("a", "") + TarPax("path", kDecomposed) +
+                         TarFile("b", "") + TarEnd()),
               ElementsAre(kComposed, kDecomposed));
 }
 
 TEST(TarReader, BytesThatAreNoTextComeThrough) {
-  EXPECT_THAT(Names(TarFile("a\xe9", "x") + TarEnd()), ElementsAre("a\xe9"));
-  EXPECT_THAT(Names(TarPax("path", "b\xe9") + TarFile("short", "x") + TarEnd()), ElementsAre("b\xe9"));
+  EXPECT_THAT(NamesInTar(TarFile("a\xe9", "x") + TarEnd()), ElementsAre("a\xe9"));
+  EXPECT_THAT(NamesInTar(TarPax("path", "b\xe9") + TarFile("short", "x") + TarEnd()), ElementsAre("b\xe9"));
 }
 
 TEST(TarReader, TheLocaleOfTheThreadChangesNothing) {
   locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   ASSERT_NE(utf8, nullptr);
   const locale_t before = uselocale(utf8);
-  EXPECT_THAT(Names(TarPax("path", kDecomposed) + TarFile("short", "x") + TarEnd()),
+  EXPECT_THAT(NamesInTar(TarPax("path", kDecomposed) + TarFile("short", "x") + TarEnd()),
               ElementsAre(kDecomposed));
   uselocale(before);
   freelocale(utf8);

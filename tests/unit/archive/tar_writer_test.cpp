@@ -181,11 +181,6 @@ TEST(TarWriter, DestructorWritesNothing) {
   EXPECT_EQ(out.str().size(), 1024U) << "header and content, no end mark";
 }
 
-class FailingSink final : public ByteSink {
- public:
-  Result<void> Write(Bytes) override { return Error(ErrorCode::kIo, "no space left on device"); }
-};
-
 TEST(TarWriter, PassesTheErrorOfTheSink) {
   TestEnv env;
   FailingSink out;

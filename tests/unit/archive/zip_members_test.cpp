@@ -22,7 +22,7 @@ using ::ptpkg::test::TempDir;
 using ::ptpkg::test::TestEnv;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kTime = 1'700'000'000;
+constexpr std::int64_t kMemberTime = 1'700'000'000;
 
 /// A member from disk.
 Entry FileEntry(std::string_view name, const AbsPath& file, std::uint64_t size_bytes,
@@ -38,7 +38,7 @@ Entry FileEntry(std::string_view name, const AbsPath& file, std::uint64_t size_b
 Result<std::vector<PackedMember>> WriteZip(Env& env, const AbsPath& target, const EntrySet& entries,
                                            const DeflateOptions& options = {}) {
   PTPKG_TRY(AtomicFile file, AtomicFile::Create(env.fs, target));
-  ZipWriter writer(file.file(), kTime);
+  ZipWriter writer(file.file(), kMemberTime);
   Task task(env.reporter, {.stage = "zip", .subject = "test", .total_bytes = entries.TotalBytes()});
   PTPKG_TRY(auto members, WriteZipMembers(env, writer, entries.Sorted(), options, task));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());

@@ -64,13 +64,13 @@ TEST(StrictZipProblems, AcceptsSoundArchives) {
               IsOkAndHolds(IsEmpty()));
 }
 
-struct Case {
+struct StrictCase {
   const char* name;
   ZipText zip;
   const char* problem;
 };
 
-std::vector<Case> Cases() {
+std::vector<StrictCase> StrictCases() {
   const auto one = [](ZipMemberText member) { return ZipText{.members = {std::move(member)}}; };
   return {
       {"descriptor", one({.name = "a", .content = "x", .flags = 8}), "'a' has a data descriptor"},
@@ -128,7 +128,7 @@ std::vector<Case> Cases() {
 }
 
 TEST(StrictZipProblems, FindsWhatPypiAndUvRefuse) {
-  for (const Case& test : Cases()) {
+  for (const StrictCase& test : StrictCases()) {
     SCOPED_TRACE(test.name);
     const auto problems = Problems(ToText(test.zip));
     ASSERT_OK(problems);

@@ -23,12 +23,12 @@ using zip::Get16;
 using zip::Get32;
 using zip::Get64;
 
-constexpr std::int64_t kTime = 1'700'000'001;  // 2023-11-14T22:13:21Z
+constexpr std::int64_t kOddTime = 1'700'000'001;  // 2023-11-14T22:13:21Z
 
 /// A zip in memory under construction.
 class Zip {
  public:
-  explicit Zip(std::int64_t mtime = kTime)
+  explicit Zip(std::int64_t mtime = kOddTime)
       : file_(*fs_.Open(AbsPath::Literal("/z.zip"), OpenMode::kCreateNew)), writer_(*file_, mtime) {}
 
   Result<void> Add(ZipWriter::Member member, const std::string& text) {

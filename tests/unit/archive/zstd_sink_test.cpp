@@ -12,8 +12,8 @@ namespace {
 using ::ptpkg::test::FailsWith;
 using ::testing::HasSubstr;
 
-Result<std::string> Compress(const std::string& text, const ZstdOptions& options,
-                             std::size_t piece = 1U << 20U) {
+Result<std::string> CompressZstd(const std::string& text, const ZstdOptions& options,
+                                 std::size_t piece = 1U << 20U) {
   StringSink out;
   PTPKG_TRY(const std::unique_ptr<CodecSink> sink, MakeZstdSink(out, options));
   for (std::size_t at = 0; at < text.size(); at += piece) {
@@ -39,10 +39,10 @@ TEST(ZstdSink, BytesDoNotDependOnJobsOrPieces) {
     const auto options = [&](int jobs) {
       return ZstdOptions{.level = 3, .window_log = window_log, .jobs = jobs, .content_size = text.size()};
     };
-    ASSERT_OK_AND_ASSIGN(const std::string one, Compress(text, options(1)));
+    ASSERT_OK_AND_ASSIGN(const std::string one, CompressZstd(text, options(1)));
     EXPECT_TRUE(Decompress(one, text.size()) == text);
     for (const int jobs : {2, 4}) {
-      ASSERT_OK_AND_ASSIGN(const std::string many, Compress(text, options(jobs), 999'983));
+      ASSERT_OK_AND_ASSIGN(const std::string many, CompressZstd(text, options(jobs), 999'983));
       EXPECT_TRUE(many == one) << jobs;
     }
   }
@@ -51,7 +51,7 @@ TEST(ZstdSink, BytesDoNotDependOnJobsOrPieces) {
 TEST(ZstdSink, WithFewThreadsTheBytesAreTheSame) {
   const std::string text = WordyText(3'000'000);
   const auto packed = [&](int jobs) {
-    return Compress(text, {.level = 1, .jobs = jobs, .content_size = text.size()});
+    return CompressZstd(text, {.level = 1, .jobs = jobs, .content_size = text.size()});
   };
   ASSERT_OK_AND_ASSIGN(const std::string one, packed(1));
   ASSERT_OK_AND_ASSIGN(const std::string many, packed(1000));  // more than libzstd allows
@@ -74,10 +74,10 @@ TEST(ZstdSink, SmallInputsDoNotDependOnJobsOrPieces) {
     for (const std::uint64_t declared : {std::uint64_t{0}, std::uint64_t{size}}) {
       ASSERT_OK_AND_ASSIGN(
           const std::string one,
-          Compress(text, {.level = 12, .window_log = 0, .jobs = 1, .content_size = declared}));
+          CompressZstd(text, {.level = 12, .window_log = 0, .jobs = 1, .content_size = declared}));
       ASSERT_OK_AND_ASSIGN(
           const std::string many,
-          Compress(text, {.level = 12, .window_log = 0, .jobs = 4, .content_size = declared}, 77));
+          CompressZstd(text, {.level = 12, .window_log = 0, .jobs = 4, .content_size = declared}, 77));
       EXPECT_TRUE(one == many) << size << " " << declared;
       EXPECT_TRUE(Decompress(one, size) == text);
     }
@@ -88,7 +88,7 @@ TEST(ZstdSink, FrameStatesSizeChecksumAndWindow) {
   const std::string text = WordyText(300'000);
   ASSERT_OK_AND_ASSIGN(
       const std::string packed,
-      Compress(text, {.level = 12, .window_log = 0, .jobs = 2, .content_size = text.size()}));
+      CompressZstd(text, {.level = 12, .window_log = 0, .jobs = 2, .content_size = text.size()}));
   EXPECT_EQ(ZSTD_getFrameContentSize(packed.data(), packed.size()), text.size());
   // RFC 8878, 3.1.1.1.1: bit 2 of the frame header descriptor is the checksum flag.
   EXPECT_NE(static_cast<unsigned char>(packed[4]) & 4U, 0U);
@@ -98,24 +98,19 @@ TEST(ZstdSink, FrameStatesSizeChecksumAndWindow) {
 TEST(ZstdSink, RefusesAnotherSizeThanDeclared) {
   const std::string text = WordyText(2'000'000);
   for (const std::uint64_t declared : {text.size() - 1, text.size() + 1}) {
-    EXPECT_THAT(Compress(text, {.level = 3, .window_log = 0, .jobs = 2, .content_size = declared}),
+    EXPECT_THAT(CompressZstd(text, {.level = 3, .window_log = 0, .jobs = 2, .content_size = declared}),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("changed while being packed")));
   }
 }
 
 TEST(ZstdSink, RefusesOptionsOutOfRange) {
-  EXPECT_THAT(Compress("", {.level = 0}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 0")));
-  EXPECT_THAT(Compress("", {.level = 23}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 23")));
-  EXPECT_THAT(Compress("", {.level = 3, .window_log = 28}),
+  EXPECT_THAT(CompressZstd("", {.level = 0}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 0")));
+  EXPECT_THAT(CompressZstd("", {.level = 23}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("level 23")));
+  EXPECT_THAT(CompressZstd("", {.level = 3, .window_log = 28}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("window log 28")));
-  EXPECT_THAT(Compress("", {.level = 3, .window_log = 9}),
+  EXPECT_THAT(CompressZstd("", {.level = 3, .window_log = 9}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("window log 9")));
 }
-
-class FailingSink final : public ByteSink {
- public:
-  Result<void> Write(Bytes) override { return Error(ErrorCode::kIo, "no space left on device"); }
-};
 
 TEST(ZstdSink, PassesTheErrorOfTheSinkBelow) {
   FailingSink out;

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 class SourceSyncTest : public ::testing::Test {
  protected:
@@ -35,7 +35,7 @@ class SourceSyncTest : public ::testing::Test {
 
   /// In the source, an hour old.
   void Write(const std::string& name, const std::string& text) {
-    PutAt(source_ / name, text, NowNs(env_) - 3600 * kSecond);
+    PutAt(source_ / name, text, NowNs(env_) - 3600 * kSecondNs);
   }
   void PutAt(const AbsPath& path, const std::string& text, std::int64_t mtime_ns) {
     ASSERT_THAT(env_->fs.MakeDirs(path.Parent()), IsOk());
@@ -43,7 +43,7 @@ class SourceSyncTest : public ::testing::Test {
     ASSERT_THAT(env_->fs.SetMtime(path, mtime_ns), IsOk());
   }
   void Edit(const std::string& name, const std::string& text) {
-    PutAt(source_ / name, text, NowNs(env_) - (1800 - ++edits_) * kSecond);
+    PutAt(source_ / name, text, NowNs(env_) - (1800 - ++edits_) * kSecondNs);
   }
   Result<SyncOutcome> Sync(bool first = false) {
     return SyncSources(
@@ -254,9 +254,9 @@ TEST_F(SourceSyncTest, AFileMoreOrLessIsToldBeforeTheCopyChanges) {
 
 TEST_F(SourceSyncTest, WhatWasBeingWrittenIsCopiedAgain) {
   First();
-  const std::int64_t since = NowNs(env_) - 10 * kSecond;
-  PutAt(copy_ / "a.c", "in", since);                    // cut off while it was written
-  PutAt(copy_ / "lib/b.c", "by sed", since - kSecond);  // long before
+  const std::int64_t since = NowNs(env_) - 10 * kSecondNs;
+  PutAt(copy_ / "a.c", "in", since);                      // cut off while it was written
+  PutAt(copy_ / "lib/b.c", "by sed", since - kSecondNs);  // long before
   PutAt(copy_ / "other", "object", NowNs(env_));
   const auto distrusted = [&]() -> Result<std::size_t> {
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, copy_));
@@ -271,7 +271,7 @@ TEST_F(SourceSyncTest, WhatWasBeingWrittenIsCopiedAgain) {
 
 TEST_F(SourceSyncTest, TwoSourcesInTwoFoldersOfTheCopy) {
   const AbsPath other = env_.dir().path() / "other";
-  PutAt(other / "a.c", "other", NowNs(env_) - 3600 * kSecond);
+  PutAt(other / "a.c", "other", NowNs(env_) - 3600 * kSecondNs);
   const auto sync = [&](const std::string& below, bool first) {
     return SyncSources(env_,
                        {.origins = {{.folder = source_}, {.folder = other, .below = below}},
@@ -306,7 +306,7 @@ class SourceSyncFaults : public ::testing::Test {
  protected:
   static void PutAt(test::MemFs& fs, const std::string& path, const std::string& text, int seconds) {
     fs.AddFile(path, text);
-    ASSERT_OK(fs.SetMtime(AbsPath::Literal(path), seconds * kSecond));
+    ASSERT_OK(fs.SetMtime(AbsPath::Literal(path), seconds * kSecondNs));
   }
   static Result<void> Sync(Fs& fs, bool first = false) {
     test::TestEnv env({.fs = &fs, .jobs = 1});

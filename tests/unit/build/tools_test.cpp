@@ -8,22 +8,20 @@
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"
+#include "unit/build/specs.h"
 
 namespace ptpkg::build {
 namespace {
 
 using test::FailsWith;
 using test::HasHint;
+using test::Spec;
 using test::TestEnv;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-recipe::MatchSpec Spec(std::string name, std::string version = "") {
-  return {.name = std::move(name), .version = std::move(version), .build = ""};
-}
 
 /// A machine whose PATH is one folder of empty programs.
 class FindToolsTest : public ::testing::Test {

@@ -7,12 +7,14 @@
 #include "build/tools.h"
 #include "fake_index.h"
 #include "support/matchers.h"
+#include "unit/build/specs.h"
 
 namespace ptpkg::build {
 namespace {
 
 using test::FailsWith;
 using test::IsOkAndHolds;
+using test::Spec;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -22,10 +24,6 @@ using ::testing::Ne;
 using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
-
-recipe::MatchSpec Spec(std::string name, std::string version = "", std::string build = "") {
-  return {.name = std::move(name), .version = std::move(version), .build = std::move(build)};
-}
 
 std::string Wheel(const std::string& name, const std::string& version) {
   return fmt::format("{}-{}-py3-none-manylinux2014_x86_64.whl", name, version);

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kPrefix = "/build/" + std::string(248, 'p');
+const std::string kUnpackedPrefix = "/build/" + std::string(248, 'p');
 
 class UnpackTest : public ::testing::Test {
  protected:
@@ -57,12 +57,12 @@ class UnpackTest : public ::testing::Test {
 TEST_F(UnpackTest, InstallsWhatWasPackedAndReplacesThePrefix) {
   const std::string nul(1, '\0');
   const StagedTree tree =
-      MakeTree(env_, {{.name = "bin/tool", .content = "#!" + kPrefix + "/bin/python\n", .mode = 0755},
-                      {.name = "lib/libx.so.1", .content = "ELF" + nul + kPrefix + "/lib" + nul},
+      MakeTree(env_, {{.name = "bin/tool", .content = "#!" + kUnpackedPrefix + "/bin/python\n", .mode = 0755},
+                      {.name = "lib/libx.so.1", .content = "ELF" + nul + kUnpackedPrefix + "/lib" + nul},
                       {.name = "lib/libx.so", .content = "", .type = '2', .link_target = "libx.so.1"}});
   ASSERT_OK_AND_ASSIGN(
       const auto artifacts,
-      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kPrefix},
+      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kUnpackedPrefix},
                     env_.dir().MakeDir("out"), {}));
   for (const Artifact& artifact : artifacts) {
     const AbsPath prefix = env_.dir().MakeDir(artifact.format == ArtifactFormat::kConda ? "c" : "t");
@@ -74,7 +74,7 @@ TEST_F(UnpackTest, InstallsWhatWasPackedAndReplacesThePrefix) {
     ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Lstat(prefix / "bin/tool"));
     EXPECT_EQ(stat.mode, 0755U);
     ASSERT_OK_AND_ASSIGN(const std::string library, ReadFile(env_->fs, prefix / "lib/libx.so"));
-    EXPECT_EQ(library.size(), 3 + 1 + kPrefix.size() + 4 + 1);
+    EXPECT_EQ(library.size(), 3 + 1 + kUnpackedPrefix.size() + 4 + 1);
     EXPECT_EQ(std::string(library.c_str() + 4), "/opt/env/lib");
     EXPECT_THAT(env_->fs.ReadLink(prefix / "lib/libx.so"), IsOkAndHolds("libx.so.1"));
     const auto told = env_.reporter.tasks().back();
@@ -88,20 +88,21 @@ TEST_F(UnpackTest, InstallsWhatWasPackedAndReplacesThePrefix) {
 }
 
 TEST_F(UnpackTest, LeavesPlaceholdersWithoutAPrefix) {
-  const StagedTree tree = MakeTree(env_, {{.name = "f", .content = kPrefix}});
+  const StagedTree tree = MakeTree(env_, {{.name = "f", .content = kUnpackedPrefix}});
   ASSERT_OK_AND_ASSIGN(
       const auto artifacts,
-      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kPrefix},
+      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kUnpackedPrefix},
                     env_.dir().MakeDir("out"), {.conda = false}));
   ASSERT_THAT(Unpack(artifacts[0].path), IsOk());
-  EXPECT_THAT(ReadFile(env_->fs, prefix_ / "f"), IsOkAndHolds(kPrefix));
+  EXPECT_THAT(ReadFile(env_->fs, prefix_ / "f"), IsOkAndHolds(kUnpackedPrefix));
 }
 
 TEST_F(UnpackTest, RemovesEverythingWhenThePrefixIsTooLong) {
-  const StagedTree tree = MakeTree(env_, {{.name = "d/f", .content = kPrefix + std::string(1, '\0')}});
+  const StagedTree tree =
+      MakeTree(env_, {{.name = "d/f", .content = kUnpackedPrefix + std::string(1, '\0')}});
   ASSERT_OK_AND_ASSIGN(
       const auto artifacts,
-      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kPrefix},
+      WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kUnpackedPrefix},
                     env_.dir().MakeDir("out"), {.conda = false}));
   EXPECT_THAT(Unpack(artifacts[0].path, {.prefix = "/" + std::string(300, 'x')}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves room for")));

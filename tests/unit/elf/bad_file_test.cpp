@@ -20,7 +20,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const AbsPath kFile = AbsPath::Literal("/tree/lib.so");
+const AbsPath kLibrary = AbsPath::Literal("/tree/lib.so");
 
 Edits AllKinds() {
   Edits edits;
@@ -49,14 +49,14 @@ class BadFile : public ::testing::TestWithParam<Flavour> {
   /// Edits `bytes`. An error must leave the file and its folder as they were.
   static Result<EditPlan> Edit(const std::string& bytes) {
     MemFs fs;
-    fs.AddFile(kFile.str(), bytes);
-    const FileStat before = *fs.Lstat(kFile);
-    auto plan = EditFile(fs, kFile, AllKinds());
+    fs.AddFile(kLibrary.str(), bytes);
+    const FileStat before = *fs.Lstat(kLibrary);
+    auto plan = EditFile(fs, kLibrary, AllKinds());
     EXPECT_THAT(fs.List("/tree"), ElementsAre("lib.so"));
     if (!plan) {
-      EXPECT_TRUE(fs.Content(kFile.str()) == bytes);
+      EXPECT_TRUE(fs.Content(kLibrary.str()) == bytes);
       if (plan.error().code() != ErrorCode::kInternal) {
-        EXPECT_EQ(*fs.Lstat(kFile), before) << FormatError(plan.error());
+        EXPECT_EQ(*fs.Lstat(kLibrary), before) << FormatError(plan.error());
       }
       EXPECT_FALSE(plan.error().message().empty());
     }
@@ -216,10 +216,10 @@ TEST_P(BadFile, ChangedByAnotherWhileItIsRead) {
     for (int number = 1; changed; ++number) {
       SCOPED_TRACE(fmt::format("{} bytes at read {}", theirs.size(), number));
       MemFs fs;
-      fs.AddFile(kFile.str(), bytes_);
-      ASSERT_OK_AND_ASSIGN(const auto inner, fs.Open(kFile, OpenMode::kRead));
+      fs.AddFile(kLibrary.str(), bytes_);
+      ASSERT_OK_AND_ASSIGN(const auto inner, fs.Open(kLibrary, OpenMode::kRead));
       ChangingFile file(*inner, number, [&] {
-        const auto writer = fs.Open(kFile, OpenMode::kReadWrite);
+        const auto writer = fs.Open(kLibrary, OpenMode::kReadWrite);
         ASSERT_OK((*writer)->WriteAt(0, AsBytes(theirs)));
         ASSERT_OK((*writer)->Truncate(theirs.size()));
       });
@@ -227,13 +227,13 @@ TEST_P(BadFile, ChangedByAnotherWhileItIsRead) {
         PTPKG_TRY(const auto image, ReadImage(file));
         if (!image) return Error(ErrorCode::kUnsupported, "not an ELF file");
         PTPKG_TRY(const EditPlan plan, PlanEdit(file, *image, AllKinds()));
-        return ApplyEdit(fs, kFile, plan);
+        return ApplyEdit(fs, kLibrary, plan);
       };
       const auto result = edit();
       changed = file.changed();
       if (!changed) break;
       EXPECT_FALSE(result.has_value());
-      EXPECT_TRUE(fs.Content(kFile.str()) == theirs);
+      EXPECT_TRUE(fs.Content(kLibrary.str()) == theirs);
       EXPECT_THAT(fs.List("/tree"), ElementsAre("lib.so"));
     }
   }

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 const Codec kLittle(ElfClass::k64, ByteOrder::kLittle);
 constexpr std::uint64_t kElementBytes = 64 + 8;  // of the default element
 
-Result<std::optional<DeviceCode>> Read(const std::string& bytes) {
+Result<std::optional<DeviceCode>> ReadCode(const std::string& bytes) {
   MemFs fs;
   const AbsPath path = AbsPath::Literal("/lib.so");
   fs.AddFile(path.str(), bytes);
@@ -34,7 +34,7 @@ Result<std::optional<DeviceCode>> Read(const std::string& bytes) {
 
 /// Of a file that has some.
 DeviceCode Code(const std::string& bytes) {
-  const auto code = Read(bytes);
+  const auto code = ReadCode(bytes);
   EXPECT_OK(code);
   EXPECT_TRUE(code && *code);
   return code && *code ? **code : DeviceCode();
@@ -119,7 +119,7 @@ TEST(DeviceCode, FilesWithoutAny) {
   for (const std::string& bytes :
        {std::string(), std::string("text"), SyntheticElf().Build(), bare.Build(), companion, others,
         DeviceLibrary(std::string(32, '\0')), StaticArchive({})}) {
-    EXPECT_THAT(Read(bytes), IsOkAndHolds(std::optional<DeviceCode>()));
+    EXPECT_THAT(ReadCode(bytes), IsOkAndHolds(std::optional<DeviceCode>()));
   }
 }
 
@@ -168,21 +168,21 @@ TEST(DeviceCode, ContainersThatLie) {
       section[row.at + i] = static_cast<char>(row.value >> (8 * i) & 0xffU);
     }
     EXPECT_THAT(
-        Read(DeviceLibrary(section)),
+        ReadCode(DeviceLibrary(section)),
         FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("section .nv_fatbin"), HasSubstr(row.says))))
         << row.what;
-    const auto in_archive = Read(StaticArchive({{"first.o", ""}, {"second.o", DeviceLibrary(section)}}));
+    const auto in_archive = ReadCode(StaticArchive({{"first.o", ""}, {"second.o", DeviceLibrary(section)}}));
     EXPECT_THAT(in_archive, FailsWith(ErrorCode::kInvalidInput, HasSubstr("member 'second.o': section")))
         << row.what;
   }
-  EXPECT_THAT(Read(DeviceLibrary("", Container({}) + "PP")),
+  EXPECT_THAT(ReadCode(DeviceLibrary("", Container({}) + "PP")),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("section __nv_relfatbin, byte 16")));
 }
 
 TEST(DeviceCode, AVersionThatIsNotKnownIsSaid) {
   std::string section = Container({});
   PokeU16(section, kLittle, 4, 2);
-  EXPECT_THAT(Read(DeviceLibrary(section)),
+  EXPECT_THAT(ReadCode(DeviceLibrary(section)),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("a container of device code of version 2")));
 }
 
@@ -199,12 +199,12 @@ TEST(DeviceCode, SectionsThatLie) {
     return changed;
   };
   constexpr std::uint64_t kSecond = std::uint64_t{3} * 64;
-  EXPECT_THAT(Read(with(kSecond + 32, image.size())),
+  EXPECT_THAT(ReadCode(with(kSecond + 32, image.size())),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("passes the end of the file")));
-  EXPECT_THAT(Read(with(kSecond + 24, image.size() + 1)),
+  EXPECT_THAT(ReadCode(with(kSecond + 24, image.size() + 1)),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("passes the end of the file")));
-  EXPECT_THAT(Read(with(64 + 32, 0)), FailsWith(ErrorCode::kCorrupt, HasSubstr("section names")));
-  EXPECT_THAT(Read(with(kSecond, 0xffffffff)), ptpkg::test::IsOk()) << "a name that is nowhere";
+  EXPECT_THAT(ReadCode(with(64 + 32, 0)), FailsWith(ErrorCode::kCorrupt, HasSubstr("section names")));
+  EXPECT_THAT(ReadCode(with(kSecond, 0xffffffff)), ptpkg::test::IsOk()) << "a name that is nowhere";
 
   // Sections that share their bytes: as many as an honest file cannot hold.
   std::vector<NewSection> same(200, {.name = ".nv_fatbin", .content = ""});
@@ -217,7 +217,7 @@ TEST(DeviceCode, SectionsThatLie) {
     PokeWord(image, kLittle, table + i * 64 + 24, place);
     PokeWord(image, kLittle, table + i * 64 + 32, large.size());
   }
-  EXPECT_THAT(Read(image + large), FailsWith(ErrorCode::kInvalidInput, HasSubstr("overlaps another")));
+  EXPECT_THAT(ReadCode(image + large), FailsWith(ErrorCode::kInvalidInput, HasSubstr("overlaps another")));
 }
 
 TEST(DeviceCode, ReadErrorsArePassedOn) {

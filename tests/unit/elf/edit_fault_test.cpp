@@ -25,7 +25,7 @@ using ptpkg::test::MemFs;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-const AbsPath kFile = AbsPath::Literal("/tree/libanswer.so");
+const AbsPath kFaulty = AbsPath::Literal("/tree/libanswer.so");
 const AbsPath kOtherLink = AbsPath::Literal("/tree/other.so");
 
 /// How the edit has to be written.
@@ -84,17 +84,17 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
     }
     before_ = elf.Build();
     Stage(reference_);
-    const auto plan = EditFile(reference_, kFile, edits_);
+    const auto plan = EditFile(reference_, kFaulty, edits_);
     EXPECT_OK(plan);
     tier_ = plan->tier;
     writes_ = plan->writes.size();
-    after_ = reference_.Content(kFile.str());
+    after_ = reference_.Content(kFaulty.str());
   }
 
   void Stage(MemFs& fs) const {
-    fs.AddFile(kFile.str(), before_, GetParam().way == Way::kReadOnly ? 0444 : 0644);
+    fs.AddFile(kFaulty.str(), before_, GetParam().way == Way::kReadOnly ? 0444 : 0644);
     if (GetParam().way == Way::kHardLink) {
-      EXPECT_OK(fs.CreateHardLink(kFile, kOtherLink));
+      EXPECT_OK(fs.CreateHardLink(kFaulty, kOtherLink));
     }
   }
   [[nodiscard]] bool Copies() const {
@@ -102,7 +102,7 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
   }
   // Comparisons are printed as bool on purpose: a kilobyte of binary tells nobody anything.
   [[nodiscard]] bool IsOldOrNew(MemFs& fs) const {
-    const std::string now = fs.Content(kFile.str());
+    const std::string now = fs.Content(kFaulty.str());
     return now == before_ || now == after_;
   }
   /// Names in the folder but for leftovers of a copy, which a dead process cannot remove.
@@ -113,7 +113,7 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
     return names;
   }
   static Result<bool> IsInterrupted(MemFs& fs) {
-    PTPKG_TRY(const RecoveredFile seen, OpenRecovered(fs, kFile));
+    PTPKG_TRY(const RecoveredFile seen, OpenRecovered(fs, kFaulty));
     return seen.interrupted;
   }
   struct Outcome {
@@ -123,10 +123,10 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
   Outcome RunBroken(MemFs& fs, FaultPlan plan) const {
     FaultFs faulty(fs, plan);
     Outcome outcome;
-    outcome.ok = EditFile(faulty, kFile, edits_).has_value();
+    outcome.ok = EditFile(faulty, kFaulty, edits_).has_value();
     outcome.fired = faulty.fired();
     // The scratch folder of a copy is removed after all is done: that failure is nobody's loss.
-    EXPECT_TRUE(outcome.ok != outcome.fired || (Copies() && fs.Content(kFile.str()) == after_))
+    EXPECT_TRUE(outcome.ok != outcome.fired || (Copies() && fs.Content(kFaulty.str()) == after_))
         << "a fault that nobody noticed";
     return outcome;
   }
@@ -181,10 +181,10 @@ TEST_P(StoppedWriter, KilledAnywhereLeavesOldOrNewOrARecord) {
       if (!interrupted) {
         EXPECT_TRUE(IsOldOrNew(fs)) << "no record, so one of the two";
       }
-      ASSERT_OK(RecoverEdit(fs, kFile));
+      ASSERT_OK(RecoverEdit(fs, kFaulty));
       EXPECT_TRUE(IsOldOrNew(fs));
-      ASSERT_OK(EditFile(fs, kFile, edits_));
-      EXPECT_TRUE(fs.Content(kFile.str()) == after_) << "a rerun ends in the same bytes";
+      ASSERT_OK(EditFile(fs, kFaulty, edits_));
+      EXPECT_TRUE(fs.Content(kFaulty.str()) == after_) << "a rerun ends in the same bytes";
       if (GetParam().way == Way::kHardLink) {
         EXPECT_TRUE(fs.Content(kOtherLink.str()) == before_);
         EXPECT_THAT(Names(fs), UnorderedElementsAre("libanswer.so", "other.so"));
@@ -208,8 +208,8 @@ TEST_P(StoppedWriter, BrokenDiskLeavesOldAndNothingBeside) {
             fs, {.number = number, .sys_errno = sys_errno, .scope = FaultScope::kMutating, .tear = tear});
         fired = outcome.fired;
         if (outcome.ok) continue;
-        EXPECT_TRUE(fs.Content(kFile.str()) == before_);
-        EXPECT_EQ(fs.Lstat(kFile)->mode, GetParam().way == Way::kReadOnly ? 0444U : 0644U);
+        EXPECT_TRUE(fs.Content(kFaulty.str()) == before_);
+        EXPECT_EQ(fs.Lstat(kFaulty)->mode, GetParam().way == Way::kReadOnly ? 0444U : 0644U);
       }
     }
   }
@@ -224,7 +224,7 @@ TEST_P(StoppedWriter, UnreadableDiskLeavesOld) {
     const Outcome outcome = RunBroken(fs, {.number = number, .scope = FaultScope::kReading});
     fired = outcome.fired;
     if (outcome.ok) continue;
-    EXPECT_TRUE(fs.Content(kFile.str()) == before_);
+    EXPECT_TRUE(fs.Content(kFaulty.str()) == before_);
   }
 }
 
@@ -235,10 +235,10 @@ TEST_P(StoppedWriter, DiskThatFillsUpAtAnyByteLeavesOld) {
     MemFs fs;
     Stage(fs);
     fs.LimitBytes(before_.size() + room);
-    if (EditFile(fs, kFile, edits_)) {
-      EXPECT_TRUE(fs.Content(kFile.str()) == after_);
+    if (EditFile(fs, kFaulty, edits_)) {
+      EXPECT_TRUE(fs.Content(kFaulty.str()) == after_);
     } else {
-      EXPECT_TRUE(fs.Content(kFile.str()) == before_);
+      EXPECT_TRUE(fs.Content(kFaulty.str()) == before_);
     }
   }
 }

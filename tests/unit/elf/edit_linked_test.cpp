@@ -8,6 +8,7 @@
 #include "elf/edit.h"
 #include "elf/model.h"
 #include "support/matchers.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/linked_toys.h"
 
 namespace ptpkg::elf::test {
@@ -17,19 +18,7 @@ using ptpkg::test::FailsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-LinkFacts FactsOf(Fs& fs, const AbsPath& path) {
-  const auto file = fs.Open(path, OpenMode::kRead);
-  const auto image = ReadImage(**file);
-  return *ReadLinkFacts(**file, **image);
-}
-
-Edits Runpath(std::string text) {
-  Edits edits;
-  edits.search_path = SearchPath{.tag = PathTag::kRunpath, .text = std::move(text)};
-  return edits;
-}
-
-std::string LongPath() { return "$ORIGIN/deps:$ORIGIN/" + std::string(619, 'x'); }
+std::string LongText() { return "$ORIGIN/deps:$ORIGIN/" + std::string(619, 'x'); }
 
 class LinkedEdit : public ::testing::TestWithParam<std::string> {
  protected:
@@ -47,14 +36,14 @@ INSTANTIATE_TEST_SUITE_P(Linkers, LinkedEdit, ::testing::ValuesIn(InstalledLinke
 
 TEST_P(LinkedEdit, NewSearchPathMakesTheLibraryLoad) {
   ASSERT_EQ(toys_.Load(library_), 1);
-  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   EXPECT_EQ(plan.tier, WriteTier::kAppend);
   EXPECT_EQ(toys_.Load(library_), 42);
   EXPECT_THAT(toys_.Output({"readelf", "-dW", "libanswer.so"}), HasSubstr("Library runpath: [$ORIGIN/deps]"));
 }
 
 TEST_P(LinkedEdit, TagFollowsTheWish) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   Edits edits;
   edits.search_path = SearchPath{.tag = PathTag::kRpath, .text = "$ORIGIN/deps"};
   const std::string before = toys_.Bytes("libanswer.so");
@@ -67,11 +56,11 @@ TEST_P(LinkedEdit, TagFollowsTheWish) {
 }
 
 TEST_P(LinkedEdit, SecondGrowthNeedsNoRoom) {
-  ASSERT_OK_AND_ASSIGN(const EditPlan first, EditFile(toys_.fs(), library_, Runpath(LongPath())));
+  ASSERT_OK_AND_ASSIGN(const EditPlan first, EditFile(toys_.fs(), library_, SetPath(LongText())));
   EXPECT_EQ(first.tier, WriteTier::kAppend);
   EXPECT_LE(first.BytesGrown(), 64U << 10U);
   ASSERT_OK_AND_ASSIGN(const EditPlan second,
-                       EditFile(toys_.fs(), library_, Runpath(LongPath() + ":$ORIGIN/y")));
+                       EditFile(toys_.fs(), library_, SetPath(LongText() + ":$ORIGIN/y")));
   EXPECT_EQ(second.tier, WriteTier::kInPlace);
   EXPECT_EQ(second.BytesGrown(), 0U);
   EXPECT_EQ(toys_.Load(library_), 42);
@@ -88,7 +77,7 @@ TEST_P(LinkedEdit, OneSegmentIsAddedHoweverOftenTheFileGrows) {
   std::string path = "$ORIGIN/deps";
   for (int i = 0; i < 12; ++i) {
     path += ":$ORIGIN/" + std::string(700, static_cast<char>('a' + i));
-    ASSERT_OK(EditFile(toys_.fs(), library_, Runpath(path)));
+    ASSERT_OK(EditFile(toys_.fs(), library_, SetPath(path)));
   }
   EXPECT_EQ(loads(), before + 1);
   EXPECT_EQ(toys_.Load(library_), 42);
@@ -96,10 +85,10 @@ TEST_P(LinkedEdit, OneSegmentIsAddedHoweverOftenTheFileGrows) {
 }
 
 TEST_P(LinkedEdit, SupersededPathStaysNowhere) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("/secret/build/place")));
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath(LongPath())));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("/secret/build/place")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath(LongText())));
   EXPECT_THAT(toys_.Bytes("libanswer.so"), Not(HasSubstr("/secret/build")));
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   EXPECT_THAT(toys_.Bytes("libanswer.so"), Not(HasSubstr("xxxx")));
   Edits remove;
   remove.remove_search_path = true;
@@ -109,10 +98,10 @@ TEST_P(LinkedEdit, SupersededPathStaysNowhere) {
 }
 
 TEST_P(LinkedEdit, NothingToDoTouchesNothing) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   const std::string before = toys_.Bytes("libanswer.so");
   ASSERT_OK_AND_ASSIGN(const FileStat stat, toys_.fs().Lstat(library_));
-  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   EXPECT_EQ(plan.tier, WriteTier::kNothing);
   EXPECT_EQ(plan.BytesToWrite(), 0U);
   EXPECT_EQ(*toys_.fs().Lstat(library_), stat);
@@ -120,7 +109,7 @@ TEST_P(LinkedEdit, NothingToDoTouchesNothing) {
 }
 
 TEST_P(LinkedEdit, ReplacedNeededFollowsInTheVersionRequirement) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   ASSERT_OK(toys_.fs().Rename(toys_.Path("deps/libdeep.so"), toys_.Path("deps/libdeep-0badcafe.so.1")));
   ASSERT_EQ(toys_.Load(library_), 1);
   Edits edits;
@@ -134,7 +123,7 @@ TEST_P(LinkedEdit, ReplacedNeededFollowsInTheVersionRequirement) {
 }
 
 TEST_P(LinkedEdit, RemovedNeededTakesItsVersionRequirementAlong) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   Edits remove;
   remove.remove_needed = {"libdeep.so.1"};
   ASSERT_OK(EditFile(toys_.fs(), library_, remove));
@@ -149,7 +138,7 @@ TEST_P(LinkedEdit, RemovedNeededTakesItsVersionRequirementAlong) {
 }
 
 TEST_P(LinkedEdit, SonameIsSet) {
-  Edits edits = Runpath("$ORIGIN/deps");
+  Edits edits = SetPath("$ORIGIN/deps");
   edits.soname = "libquestion-with-a-rather-long-name.so.7";
   ASSERT_OK(EditFile(toys_.fs(), library_, edits));
   EXPECT_THAT(toys_.Output({"readelf", "-dW", "libanswer.so"}),
@@ -158,13 +147,13 @@ TEST_P(LinkedEdit, SonameIsSet) {
 }
 
 TEST_P(LinkedEdit, ProgramsRunWithLongerInterpreterAndPath) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   for (const char* name : {"app", "app_fixed"}) {
     SCOPED_TRACE(name);
     const AbsPath program = toys_.Path(name);
     const std::string interpreter = *FactsOf(toys_.fs(), program).interpreter;
     EXPECT_NE(toys_.Run(program), 42);
-    Edits edits = Runpath("$ORIGIN");
+    Edits edits = SetPath("$ORIGIN");
     edits.interpreter = "/lib64/../lib64/.././" + interpreter;
     ASSERT_OK(EditFile(toys_.fs(), program, edits));
     EXPECT_EQ(toys_.Run(program), 42);
@@ -177,7 +166,7 @@ TEST_P(LinkedEdit, ProgramsRunWithLongerInterpreterAndPath) {
 }
 
 TEST_P(LinkedEdit, StackFlagGoesBothWays) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   const std::string before = toys_.Bytes("libanswer.so");
   for (const bool executable : {true, false}) {
     Edits edits;
@@ -191,7 +180,7 @@ TEST_P(LinkedEdit, StackFlagGoesBothWays) {
 }
 
 TEST_P(LinkedEdit, AllEditsAtOnceAreOneTransaction) {
-  Edits edits = Runpath(LongPath());
+  Edits edits = SetPath(LongText());
   edits.soname = "libother.so";
   edits.add_needed = {"libpthread.so.0"};
   edits.replace_needed = {{"libm.so.6", "libm-renamed.so.6"}};
@@ -205,8 +194,8 @@ TEST_P(LinkedEdit, AllEditsAtOnceAreOneTransaction) {
 }
 
 TEST_P(LinkedEdit, EveryPrefixOfAGrowingEditLoadsAsTheOldOrTheNew) {
-  ASSERT_OK(EditFile(toys_.fs(), library_, Runpath("$ORIGIN/deps")));
-  Edits edits = Runpath(LongPath() + std::string(5000, 'y'));
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
+  Edits edits = SetPath(LongText() + std::string(5000, 'y'));
   edits.replace_needed = {{"libdeep.so.1", "../libdeep-but-with-a-much-longer-name.so.1"}};
   ASSERT_OK(
       toys_.fs().CreateSymlink("libdeep.so", toys_.Path("deps/libdeep-but-with-a-much-longer-name.so.1")));
@@ -244,8 +233,8 @@ TEST_P(LinkedEdit, EveryPrefixOfAGrowingEditLoadsAsTheOldOrTheNew) {
 
 TEST_P(LinkedEdit, DeepVerificationAcceptsWhatWasPlanned) {
   const ApplyOptions deep{.verification = Verification::kDeep};
-  for (const std::string& path : {LongPath(), std::string("$ORIGIN/deps")}) {
-    Edits edits = Runpath(path);
+  for (const std::string& path : {LongText(), std::string("$ORIGIN/deps")}) {
+    Edits edits = SetPath(path);
     edits.replace_needed = {{"libm.so.6", "libm.so.6"}};
     ASSERT_OK(EditFile(toys_.fs(), library_, edits, deep));
   }
@@ -259,7 +248,7 @@ TEST_P(LinkedEdit, TablesAloneGiveTheModelOfTheWholeFile) {
     for (const bool grown : {false, true}) {
       if (grown) {
         ASSERT_OK(
-            EditFile(toys_.fs(), path, Runpath(LongPath()), {.verification = Verification::kDeepIfGrown}));
+            EditFile(toys_.fs(), path, SetPath(LongText()), {.verification = Verification::kDeepIfGrown}));
       }
       ASSERT_OK_AND_ASSIGN(const auto file, toys_.fs().Open(path, OpenMode::kRead));
       ASSERT_OK_AND_ASSIGN(const auto image, ReadImage(*file));
@@ -301,7 +290,7 @@ TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
 
 TEST_P(LinkedEdit, SymbolOfAMovedDynamicSectionFollows) {
   // More entries than any linker leaves room for.
-  Edits edits = Runpath(LongPath());
+  Edits edits = SetPath(LongText());
   for (int i = 0; i < 8; ++i) edits.add_needed.push_back("libnone" + std::to_string(i) + ".so");
   const auto before = Headers();
   ASSERT_OK(EditFile(toys_.fs(), library_, edits, {.verification = Verification::kDeep}));
@@ -320,7 +309,7 @@ TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
   edits.remove_needed = {"libm.so.6"};
   for (const bool grows : {false, true}) {
     ASSERT_OK(toys_.fs().CopyFile(toys_.Path("c.so"), toys_.Path("d.so")));
-    if (grows) edits.search_path = SearchPath{.text = LongPath()};
+    if (grows) edits.search_path = SearchPath{.text = LongText()};
     ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys_.fs(), toys_.Path("d.so"), edits));
     EXPECT_EQ(plan.tier, grows ? WriteTier::kAppend : WriteTier::kInPlace);
     EXPECT_THAT(toys_.Output({"readelf", "-VW", "d.so"}), Not(HasSubstr("Version needs section")));
@@ -334,7 +323,7 @@ TEST(LinkedEditBfd, StringSharedWithASymbolStays) {
   LinkedToys toys("with-shared-string");
   const AbsPath library = toys.Path("libanswer.so");
   ASSERT_EQ(FactsOf(toys.fs(), library).runpath->text, "answer");
-  ASSERT_OK(EditFile(toys.fs(), library, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys.fs(), library, SetPath("$ORIGIN/deps")));
   EXPECT_EQ(toys.Load(library), 42) << "the symbol answer must still be found";
   EXPECT_THAT(toys.Output({"readelf", "--dyn-syms", "-W", "libanswer.so"}), HasSubstr(" answer\n"));
 }
@@ -343,12 +332,12 @@ TEST(LinkedEditBfd, ReservedRoomIsUsedInPlaceAndSurvivesStrip) {
   LinkedToys toys("with-pad");
   const AbsPath library = toys.Path("libanswer.so");
   const std::size_t size = toys.Bytes("libanswer.so").size();
-  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys.fs(), library, Runpath(LongPath())));
+  ASSERT_OK_AND_ASSIGN(const EditPlan plan, EditFile(toys.fs(), library, SetPath(LongText())));
   EXPECT_EQ(plan.tier, WriteTier::kInPlace);
   EXPECT_EQ(toys.Bytes("libanswer.so").size(), size);
   EXPECT_EQ(toys.Load(library), 42);
   static_cast<void>(toys.Output({"strip", "-s", "libanswer.so"}));
-  EXPECT_EQ(FactsOf(toys.fs(), library).runpath->text, LongPath());
+  EXPECT_EQ(FactsOf(toys.fs(), library).runpath->text, LongText());
   EXPECT_EQ(toys.Load(library), 42);
 }
 
@@ -356,7 +345,7 @@ TEST(LinkedEditBfd, BothTagsBecomeOne) {
   LinkedToys toys("with-rpath");
   const AbsPath library = toys.Path("libanswer.so");
   ASSERT_TRUE(FactsOf(toys.fs(), library).rpath.has_value());
-  ASSERT_OK(EditFile(toys.fs(), library, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys.fs(), library, SetPath("$ORIGIN/deps")));
   const LinkFacts facts = FactsOf(toys.fs(), library);
   EXPECT_FALSE(facts.rpath.has_value());
   EXPECT_EQ(facts.runpath->text, "$ORIGIN/deps");
@@ -370,7 +359,7 @@ TEST(LinkedEditBfd, ModeAndOtherHardLinksAreKept) {
   const std::string before = toys.Bytes("libanswer.so");
   ASSERT_OK(toys.fs().SetMode(library, 0750));
   ASSERT_OK(toys.fs().CreateHardLink(library, other));
-  ASSERT_OK(EditFile(toys.fs(), library, Runpath("$ORIGIN/deps")));
+  ASSERT_OK(EditFile(toys.fs(), library, SetPath("$ORIGIN/deps")));
   EXPECT_EQ(toys.Bytes("other.so"), before);
   EXPECT_EQ(toys.Load(library), 42);
   ASSERT_OK_AND_ASSIGN(const FileStat stat, toys.fs().Lstat(library));
@@ -398,7 +387,7 @@ TEST(LinkedEditBfd, RunningProgramIsReplacedNotOverwritten) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   EXPECT_THAT(toys.fs().Open(napper, OpenMode::kReadWrite), FailsWith(ErrorCode::kIo, HasSubstr("napper")));
-  const auto edited = EditFile(toys.fs(), napper, Runpath("$ORIGIN"));
+  const auto edited = EditFile(toys.fs(), napper, SetPath("$ORIGIN"));
   stop.Cancel();
   nap.join();
   ASSERT_OK_AND_ASSIGN(const EditPlan plan, edited);

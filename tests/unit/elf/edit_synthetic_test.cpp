@@ -10,6 +10,7 @@
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/synthetic_elf.h"
 
 namespace ptpkg::elf::test {
@@ -33,37 +34,25 @@ using ::testing::Not;
 
 const AbsPath kFile = AbsPath::Literal("/tree/libanswer.so");
 
-Edits SetPath(std::string text, PathTag tag = PathTag::kRunpath) {
-  Edits edits;
-  edits.search_path = SearchPath{.tag = tag, .text = std::move(text)};
-  return edits;
-}
-
-Result<LinkFacts> FactsOf(Fs& fs, const AbsPath& path) {
-  PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(const auto image, ReadImage(*file));
-  return ReadLinkFacts(*file, *image);
-}
-
 /// One image in a file system in memory.
 struct Stage {
   explicit Stage(SyntheticElf wanted) : elf(std::move(wanted)) { fs.AddFile(kFile.str(), elf.Build()); }
   Result<EditPlan> Edit(const Edits& edits) { return EditFile(fs, kFile, edits); }
-  LinkFacts Facts() { return *FactsOf(fs, kFile); }
+  LinkFacts Facts() { return FactsOf(fs, kFile); }
   std::string Content() { return fs.Content(kFile.str()); }
 
   MemFs fs;
   SyntheticElf elf;
 };
 
-struct Flavour {
+struct ElfFlavour {
   ElfClass elf_class;
   ByteOrder order;
   std::uint16_t machine;
   std::string name;
 };
 
-class EditFlavour : public ::testing::TestWithParam<Flavour> {
+class EditFlavour : public ::testing::TestWithParam<ElfFlavour> {
  protected:
   static SyntheticElf Make() {
     SyntheticElf elf;
@@ -75,11 +64,11 @@ class EditFlavour : public ::testing::TestWithParam<Flavour> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, EditFlavour,
-                         ::testing::Values(Flavour{ElfClass::k64, ByteOrder::kLittle, 62, "x86_64"},
-                                           Flavour{ElfClass::k64, ByteOrder::kBig, 21, "ppc64"},
-                                           Flavour{ElfClass::k32, ByteOrder::kLittle, 40, "arm"},
-                                           Flavour{ElfClass::k32, ByteOrder::kBig, 8, "mips"},
-                                           Flavour{ElfClass::k64, ByteOrder::kBig, 22, "s390x"}),
+                         ::testing::Values(ElfFlavour{ElfClass::k64, ByteOrder::kLittle, 62, "x86_64"},
+                                           ElfFlavour{ElfClass::k64, ByteOrder::kBig, 21, "ppc64"},
+                                           ElfFlavour{ElfClass::k32, ByteOrder::kLittle, 40, "arm"},
+                                           ElfFlavour{ElfClass::k32, ByteOrder::kBig, 8, "mips"},
+                                           ElfFlavour{ElfClass::k64, ByteOrder::kBig, 22, "s390x"}),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST_P(EditFlavour, ReaderSeesWhatWasBuilt) {
@@ -234,7 +223,7 @@ TEST(EditTier, TailOfALongerStringIsNotOverwritten) {
   PokeWord(image, elf.codec(), entry, at + 4);
   MemFs fs;
   fs.AddFile(kFile.str(), image);
-  ASSERT_EQ(FactsOf(fs, kFile)->runpath->text, "/place");
+  ASSERT_EQ(FactsOf(fs, kFile).runpath->text, "/place");
   ASSERT_OK(EditFile(fs, kFile, SetPath("/x")));
   EXPECT_THAT(fs.Content(kFile.str()), HasSubstr("/opt/place"));
 }
@@ -504,7 +493,7 @@ TEST(EditFaults, DeathWhileReplacingAHardLinkKeepsTheOld) {
     survived = EditFile(faulty, kFile, SetPath("$ORIGIN/lib")).has_value();
     EXPECT_EQ(fs.Content("/tree/other.so"), before);
     EXPECT_TRUE(survived || fs.Content(kFile.str()) == before ||
-                FactsOf(fs, kFile)->runpath->text == "$ORIGIN/lib");
+                FactsOf(fs, kFile).runpath->text == "$ORIGIN/lib");
   }
 }
 

@@ -18,20 +18,20 @@ using ptpkg::test::FailsWith;
 using ptpkg::test::MemFs;
 using ::testing::HasSubstr;
 
-const AbsPath kFile = AbsPath::Literal("/lib.so");
+const AbsPath kImageFile = AbsPath::Literal("/lib.so");
 
-Result<std::optional<Image>> Read(const std::string& bytes) {
+Result<std::optional<Image>> ReadBytes(const std::string& bytes) {
   MemFs fs;
-  fs.AddFile(kFile.str(), bytes);
-  PTPKG_TRY(const auto file, fs.Open(kFile, OpenMode::kRead));
+  fs.AddFile(kImageFile.str(), bytes);
+  PTPKG_TRY(const auto file, fs.Open(kImageFile, OpenMode::kRead));
   return ReadImage(*file);
 }
 
 /// Reads everything an edit would read, and plans one.
 Result<void> ReadAll(const std::string& bytes) {
   MemFs fs;
-  fs.AddFile(kFile.str(), bytes);
-  PTPKG_TRY(const auto file, fs.Open(kFile, OpenMode::kRead));
+  fs.AddFile(kImageFile.str(), bytes);
+  PTPKG_TRY(const auto file, fs.Open(kImageFile, OpenMode::kRead));
   PTPKG_TRY(const auto image, ReadImage(*file));
   if (!image) return Ok();
   PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(*file, *image));
@@ -41,12 +41,12 @@ Result<void> ReadAll(const std::string& bytes) {
   edits.soname = "other.so";
   edits.remove_needed = {"libdeep.so.1"};
   PTPKG_TRY(const EditPlan plan, PlanEdit(*file, *image, edits));
-  return ApplyEdit(fs, kFile, plan);
+  return ApplyEdit(fs, kImageFile, plan);
 }
 
 TEST(ReadImage, WhatIsNotElfIsNoError) {
   for (const char* text : {"", "\177EL", "INPUT(libm.so.6)\n", "#!/bin/sh\n", "ELF"}) {
-    const auto image = Read(text);
+    const auto image = ReadBytes(text);
     ASSERT_OK(image);
     EXPECT_FALSE(image->has_value()) << text;
   }
@@ -55,13 +55,13 @@ TEST(ReadImage, WhatIsNotElfIsNoError) {
 TEST(ReadImage, ObjectsStaticProgramsAndDebugCompanionsHaveNoDynamicSection) {
   SyntheticElf elf;
   elf.dynamic = false;
-  ASSERT_OK_AND_ASSIGN(const auto image, Read(elf.Build()));
+  ASSERT_OK_AND_ASSIGN(const auto image, ReadBytes(elf.Build()));
   EXPECT_FALSE(image->dynamic.has_value());
   SyntheticElf companion;
   std::string bytes = companion.Build();
   // objcopy --only-keep-debug: the program header stays, the section has no bytes.
   PokeU32(bytes, companion.codec(), companion.places.section_headers + 4 * 64 + 4, kSectionNobits);
-  ASSERT_OK_AND_ASSIGN(const auto debug, Read(bytes));
+  ASSERT_OK_AND_ASSIGN(const auto debug, ReadBytes(bytes));
   EXPECT_FALSE(debug->dynamic.has_value());
 }
 
@@ -184,7 +184,8 @@ TEST(ReadImage, TooManySegmentsAreUnsupported) {
   SyntheticElf elf;
   std::string bytes = elf.Build();
   PokeU16(bytes, elf.codec(), 56, 0xffff);
-  EXPECT_THAT(Read(bytes), FailsWith(ErrorCode::kUnsupported, HasSubstr("65,535 or more program headers")));
+  EXPECT_THAT(ReadBytes(bytes),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("65,535 or more program headers")));
 }
 
 TEST(ReadImage, ExtendedSectionCountIsRead) {
@@ -192,7 +193,7 @@ TEST(ReadImage, ExtendedSectionCountIsRead) {
   std::string bytes = elf.Build();
   PokeU16(bytes, elf.codec(), 60, 0);
   PokeWord(bytes, elf.codec(), elf.places.section_headers + 32, 6);
-  ASSERT_OK_AND_ASSIGN(const auto image, Read(bytes));
+  ASSERT_OK_AND_ASSIGN(const auto image, ReadBytes(bytes));
   EXPECT_EQ(image->sections.size(), 6U);
 }
 

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kGnuProperty = 0x6474e553;
 
-Result<IsaLevel> Read(const std::string& bytes) {
+Result<IsaLevel> ReadLevel(const std::string& bytes) {
   MemFs fs;
   const AbsPath path = AbsPath::Literal("/lib.so");
   fs.AddFile(path.str(), bytes);
@@ -42,7 +42,7 @@ TEST(IsaLevel, HighestBitCounts) {
     SyntheticElf elf = WithSpare();
     std::string image = elf.Build();
     AddIsaNote(image, elf, bits);
-    EXPECT_THAT(Read(image), IsOkAndHolds(level)) << bits;
+    EXPECT_THAT(ReadLevel(image), IsOkAndHolds(level)) << bits;
   }
 }
 
@@ -50,7 +50,7 @@ TEST(IsaLevel, PlainNoteSegmentsServeWhereNoPropertySegmentIs) {
   SyntheticElf elf = WithSpare();
   std::string image = elf.Build();
   AddIsaNote(image, elf, 7, kSegmentNote);
-  EXPECT_THAT(Read(image), IsOkAndHolds(IsaLevel::kV3));
+  EXPECT_THAT(ReadLevel(image), IsOkAndHolds(IsaLevel::kV3));
 }
 
 TEST(IsaLevel, FollowsOtherNotesAndProperties) {
@@ -63,16 +63,16 @@ TEST(IsaLevel, FollowsOtherNotesAndProperties) {
   notes.replace(12, 3, "GNU");
   notes.resize(24);
   AddNote(image, elf, notes + IsaNote(elf.codec(), 3), kSegmentNote);
-  EXPECT_THAT(Read(image), IsOkAndHolds(IsaLevel::kV2));
+  EXPECT_THAT(ReadLevel(image), IsOkAndHolds(IsaLevel::kV2));
 }
 
 TEST(IsaLevel, NoStatementAndOtherMachines) {
-  EXPECT_THAT(Read(SyntheticElf().Build()), IsOkAndHolds(IsaLevel::kUnstated));
+  EXPECT_THAT(ReadLevel(SyntheticElf().Build()), IsOkAndHolds(IsaLevel::kUnstated));
   SyntheticElf arm = WithSpare();
   arm.machine = 183;
   std::string image = arm.Build();
   AddIsaNote(image, arm, 7);
-  EXPECT_THAT(Read(image), IsOkAndHolds(IsaLevel::kUnstated));
+  EXPECT_THAT(ReadLevel(image), IsOkAndHolds(IsaLevel::kUnstated));
 }
 
 TEST(IsaLevel, SizesBeyondTheSegmentAreCorrupt) {
@@ -82,15 +82,15 @@ TEST(IsaLevel, SizesBeyondTheSegmentAreCorrupt) {
   PokeU32(note, elf.codec(), 4, 1000);
   std::string image = built;
   AddNote(image, elf, note, kGnuProperty);
-  EXPECT_THAT(Read(image), FailsWith(ErrorCode::kCorrupt, HasSubstr("a note of 1004 bytes")));
+  EXPECT_THAT(ReadLevel(image), FailsWith(ErrorCode::kCorrupt, HasSubstr("a note of 1004 bytes")));
   note = IsaNote(elf.codec(), 7);
   PokeU32(note, elf.codec(), 20, 0xfffffff0);
   image = built;
   AddNote(image, elf, note, kGnuProperty);
-  EXPECT_THAT(Read(image), FailsWith(ErrorCode::kCorrupt, HasSubstr("a property of 4294967280 bytes")));
+  EXPECT_THAT(ReadLevel(image), FailsWith(ErrorCode::kCorrupt, HasSubstr("a property of 4294967280 bytes")));
   image = built;
   AddIsaNote(image, elf, 7);
-  EXPECT_THAT(Read(image.substr(0, image.size() - 4)),
+  EXPECT_THAT(ReadLevel(image.substr(0, image.size() - 4)),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("a note segment needs")));
 }
 

@@ -7,6 +7,7 @@
 #include "elf/model.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/linked_toys.h"
 
 namespace ptpkg::elf::test {
@@ -29,12 +30,6 @@ Edits AllNames() {
   edits.soname = "libanswer-of-another-name.so.7";
   edits.replace_needed = {{"libdeep.so.1", "libdeep-of-another-name.so.1"}};
   return edits;
-}
-
-LinkFacts FactsOf(Fs& fs, const AbsPath& path) {
-  const auto file = fs.Open(path, OpenMode::kRead);
-  const auto image = ReadImage(**file);
-  return *ReadLinkFacts(**file, **image);
 }
 
 class LiefWriter : public ::testing::TestWithParam<std::string> {};

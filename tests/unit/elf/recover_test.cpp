@@ -24,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const AbsPath kFile = AbsPath::Literal("/tree/libanswer.so");
+const AbsPath kRecovered = AbsPath::Literal("/tree/libanswer.so");
 
 /// A file whose edit was killed with its record complete, some bytes new and some old.
 struct KilledEdit {
@@ -33,17 +33,17 @@ struct KilledEdit {
     elf.runpath = "/build/prefix/lib";
     elf.interpreter = "/lib/ld.so.1";
     before = elf.Build();
-    fs.AddFile(kFile.str(), before);
+    fs.AddFile(kRecovered.str(), before);
     Edits edits;
     edits.search_path = SearchPath{.text = "$ORIGIN/" + std::string(500, 'g')};
     FaultFs faulty(fs,
                    {.number = 6, .sys_errno = 5, .scope = FaultScope::kMutating, .after = FaultAfter::kDead});
-    EXPECT_THAT(EditFile(faulty, kFile, edits), Not(ptpkg::test::IsOk()));
+    EXPECT_THAT(EditFile(faulty, kRecovered, edits), Not(ptpkg::test::IsOk()));
     killed = Content();
     EXPECT_GT(killed.size(), before.size());
   }
-  void Put(const std::string& content) { fs.AddFile(kFile.str(), content); }
-  std::string Content() { return fs.Content(kFile.str()); }
+  void Put(const std::string& content) { fs.AddFile(kRecovered.str(), content); }
+  std::string Content() { return fs.Content(kRecovered.str()); }
 
   MemFs fs;
   std::string before;
@@ -52,9 +52,9 @@ struct KilledEdit {
 
 TEST(RecoverEdit, PutsTheOldFileBack) {
   KilledEdit edit;
-  EXPECT_THAT(RecoverEdit(edit.fs, kFile), ptpkg::test::IsOkAndHolds(true));
+  EXPECT_THAT(RecoverEdit(edit.fs, kRecovered), ptpkg::test::IsOkAndHolds(true));
   EXPECT_EQ(edit.Content(), edit.before);
-  EXPECT_THAT(RecoverEdit(edit.fs, kFile), ptpkg::test::IsOkAndHolds(false));
+  EXPECT_THAT(RecoverEdit(edit.fs, kRecovered), ptpkg::test::IsOkAndHolds(false));
 }
 
 TEST(RecoverEdit, RefusesAFileThatWasWrittenSince) {
@@ -64,8 +64,8 @@ TEST(RecoverEdit, RefusesAFileThatWasWrittenSince) {
   edit.Put(other);
   const auto refused = AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("something else wrote the file since")),
                              HasHint(HasSubstr("fetch or build the file again")));
-  EXPECT_THAT(RecoverEdit(edit.fs, kFile), refused);
-  EXPECT_EQ(OpenRecovered(edit.fs, kFile).error().code(), ErrorCode::kRefused);
+  EXPECT_THAT(RecoverEdit(edit.fs, kRecovered), refused);
+  EXPECT_EQ(OpenRecovered(edit.fs, kRecovered).error().code(), ErrorCode::kRefused);
   EXPECT_EQ(edit.Content(), other);
 }
 
@@ -80,7 +80,7 @@ TEST(RecoverEdit, DamagedRecordIsAnError) {
     std::string content = edit.killed;
     content[at] = content[at] == '1' ? '2' : '1';
     damaged.Put(content);
-    EXPECT_THAT(RecoverEdit(damaged.fs, kFile),
+    EXPECT_THAT(RecoverEdit(damaged.fs, kRecovered),
                 FailsWith(ErrorCode::kCorrupt, HasSubstr("undo record at the end of the file is damaged")));
     EXPECT_EQ(damaged.Content(), content);
   }
@@ -92,7 +92,7 @@ TEST(RecoverEdit, WhatOnlyLooksLikeARecordIsNone) {
        {edit.before, std::string(), edit.killed + "x", edit.killed.substr(0, edit.killed.size() - 257),
         std::string(4096, 'a') + "ptpkg-undo 2\n" + std::string(499, '\0')}) {
     edit.Put(content);
-    EXPECT_THAT(RecoverEdit(edit.fs, kFile), ptpkg::test::IsOkAndHolds(false));
+    EXPECT_THAT(RecoverEdit(edit.fs, kRecovered), ptpkg::test::IsOkAndHolds(false));
     EXPECT_EQ(edit.Content(), content);
   }
 }
@@ -101,8 +101,8 @@ TEST(OpenRecovered, HoldsTheLockWhileTheFileIsRead) {
   KilledEdit edit;
   for (const std::string& content : {edit.before, edit.killed}) {
     edit.Put(content);
-    ASSERT_OK_AND_ASSIGN(RecoveredFile seen, OpenRecovered(edit.fs, kFile));
-    ASSERT_OK_AND_ASSIGN(const auto writer, edit.fs.Open(kFile, OpenMode::kReadWrite));
+    ASSERT_OK_AND_ASSIGN(RecoveredFile seen, OpenRecovered(edit.fs, kRecovered));
+    ASSERT_OK_AND_ASSIGN(const auto writer, edit.fs.Open(kRecovered, OpenMode::kReadWrite));
     EXPECT_THAT(writer->TryLock(LockKind::kExclusive), ptpkg::test::IsOkAndHolds(LockOutcome::kBusy));
     seen.file.reset();
     EXPECT_THAT(writer->TryLock(LockKind::kExclusive), ptpkg::test::IsOkAndHolds(LockOutcome::kHeld));
@@ -111,7 +111,7 @@ TEST(OpenRecovered, HoldsTheLockWhileTheFileIsRead) {
 
 TEST(OpenRecovered, ReadsTheOldFileAndWritesNothing) {
   KilledEdit edit;
-  ASSERT_OK_AND_ASSIGN(const RecoveredFile seen, OpenRecovered(edit.fs, kFile));
+  ASSERT_OK_AND_ASSIGN(const RecoveredFile seen, OpenRecovered(edit.fs, kRecovered));
   EXPECT_TRUE(seen.interrupted);
   EXPECT_EQ(seen.file->Stat()->size_bytes, edit.before.size());
   for (const std::size_t piece : {1U, 7U, 4096U, 1U << 20U}) {

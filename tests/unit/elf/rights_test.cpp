@@ -13,6 +13,7 @@
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/linked_toys.h"
 #include "unit/elf/synthetic_elf.h"
 
@@ -29,12 +30,6 @@ using ::testing::HasSubstr;
 
 constexpr uid_t kSomebody = 12345;
 constexpr const char* kAccessList = "system.posix_acl_access";
-
-Edits LongPath() {
-  Edits edits;
-  edits.search_path = SearchPath{.text = "$ORIGIN/deps:$ORIGIN:/" + std::string(700, 'g')};
-  return edits;
-}
 
 std::optional<std::string> Attribute(const AbsPath& path, const char* name) {
   std::string value(4096, '\0');

@@ -6,6 +6,7 @@
 #include "elf/edit.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/synthetic_elf.h"
 
 namespace ptpkg::elf::test {
@@ -14,12 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kFiveGiB = std::uint64_t{5} << 30U;
-
-Edits SetPath(std::string text) {
-  Edits edits;
-  edits.search_path = SearchPath{.tag = PathTag::kRunpath, .text = std::move(text)};
-  return edits;
-}
 
 TEST(SparseFile, GrowsBeyondFourGiB) {
   const ptpkg::test::TempDir dir;

@@ -8,6 +8,7 @@
 #include "support/matchers.h"
 #include "support/process.h"
 #include "support/text.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/linked_toys.h"
 
 namespace ptpkg::elf::test {
@@ -25,8 +26,6 @@ Edits Path(const std::string& text) {
   edits.search_path = SearchPath{.text = text};
   return edits;
 }
-
-Edits LongPath() { return Path("$ORIGIN/deps:$ORIGIN:/" + std::string(700, 'g')); }
 
 bool IsInstalled(const std::string& program) {
   return FindProgram(program, "/usr/local/bin:/usr/bin:/bin").has_value();

@@ -5,6 +5,7 @@
 #include "elf/edit.h"
 #include "elf/relink.h"
 #include "support/matchers.h"
+#include "unit/elf/edits_of.h"
 #include "unit/elf/linked_toys.h"
 
 namespace ptpkg::elf::test {
@@ -13,12 +14,6 @@ namespace {
 using ptpkg::test::FailsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Edits LongPath() {
-  Edits edits;
-  edits.search_path = SearchPath{.text = "$ORIGIN/deps:$ORIGIN:/" + std::string(700, 'g')};
-  return edits;
-}
 
 TEST(StaticPie, GetsNoSearchPath) {
   LinkedToys toys("bfd");

@@ -43,7 +43,7 @@ constexpr bool kEveryFault = false;
 
 constexpr const char* kOutput = "/dist";
 constexpr const char* kJournal = "/dist/.ptpkg/publication.json";
-constexpr const char* kRecipe = "/recipes/toy/recipe.yaml";
+constexpr const char* kRecipePath = "/recipes/toy/recipe.yaml";
 
 /// A way in which the file system breaks.
 struct Way {
@@ -91,7 +91,7 @@ Result<BuildSummary> RunJob(const Job& job, MemFs& mem, Fs& fs) {
 }
 
 void AddRecipe(MemFs& fs, const std::string& summary) {
-  fs.AddFile(kRecipe,
+  fs.AddFile(kRecipePath,
              "schema_version: 1\n"
              "package: {name: toy, version: \"1.0\"}\n"
              "source: {path: src}\n"
@@ -106,7 +106,7 @@ void AddRecipe(MemFs& fs, const std::string& summary) {
 }
 
 BuildRequest RequestInto(const std::string& output) {
-  return {.recipes = {AbsPath::Literal(kRecipe)},
+  return {.recipes = {AbsPath::Literal(kRecipePath)},
           .output = AbsPath::Literal(output),
           .host_env = build::HostEnv::kSystem};
 }

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 const AbsPath kPath = AbsPath::Literal("/r/recipe.yaml");
 
-Result<Document> Parse(const std::string& body) {
+Result<Document> ParseBody(const std::string& body) {
   return ParseDocument("package:\n  name: toy\n  version: \"1\"\n" + body, kPath);
 }
 
@@ -25,7 +25,7 @@ const Expression& ExpressionAt(const Node& node, std::size_t piece) {
 }
 
 TEST(ParseDocument, CutsTemplates) {
-  ASSERT_OK_AND_ASSIGN(const Document document, Parse("about:\n  summary: a ${{ 1 }}-${{ 'b }}' }} c\n"));
+  ASSERT_OK_AND_ASSIGN(const Document document, ParseBody("about:\n  summary: a ${{ 1 }}-${{ 'b }}' }} c\n"));
   const Node& summary = *document.root.Find("about")->Find("summary");
   ASSERT_EQ(summary.text.pieces.size(), 5U);
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[0]), "a ");
@@ -42,9 +42,10 @@ TEST(ParseDocument, CutsTemplates) {
 TEST(ParseDocument, FindsExpressionsInBlocksAndQuotes) {
   ASSERT_OK_AND_ASSIGN(
       const Document document,
-      Parse("build:\n  script: |\n    echo ${{ 1 }}\n\n    echo ${{ 2 }} ${{ 1 }}\nabout:\n  summary: \"x "
-            "${{ 3 }}\"\n"
-            "  license: \"\\\"${{ 4 }}\\\"\"\n  description: >-\n    folded\n    ${{ 5 }}\n"));
+      ParseBody(
+          "build:\n  script: |\n    echo ${{ 1 }}\n\n    echo ${{ 2 }} ${{ 1 }}\nabout:\n  summary: \"x "
+          "${{ 3 }}\"\n"
+          "  license: \"\\\"${{ 4 }}\\\"\"\n  description: >-\n    folded\n    ${{ 5 }}\n"));
   const Node& script = *document.root.Find("build")->Find("script");
   EXPECT_EQ(ExpressionAt(script, 1).place().span.line, 6);
   EXPECT_EQ(ExpressionAt(script, 3).place().span.line, 8);
@@ -60,7 +61,7 @@ TEST(ParseDocument, FindsExpressionsInBlocksAndQuotes) {
 TEST(ParseDocument, FindsAnExpressionInItsOwnScalar) {
   // The first text hides its expression behind an escape; the second one holds the same expression.
   ASSERT_OK_AND_ASSIGN(const Document document,
-                       Parse("requirements:\n  run: [\"$\\x7b{ 1 }}\", \"${{ 1 }}\"]\n"));
+                       ParseBody("requirements:\n  run: [\"$\\x7b{ 1 }}\", \"${{ 1 }}\"]\n"));
   const Node& run = *document.root.Find("requirements")->Find("run");
   EXPECT_FALSE(ExpressionAt(std::get<Node>(run.items[0].value), 0).place().exact);
   const ExpressionPlace& second = ExpressionAt(std::get<Node>(run.items[1].value), 0).place();
@@ -71,7 +72,7 @@ TEST(ParseDocument, FindsAnExpressionInItsOwnScalar) {
 TEST(ParseDocument, ManyExpressionsOfOneBlockAreFoundInOnePass) {
   std::string body = "build:\n  script: |\n";
   for (int i = 0; i < 5'000; ++i) body += "    ${{ 1 }} ${{ 2 }}\n";
-  ASSERT_OK_AND_ASSIGN(const Document document, Parse(body));
+  ASSERT_OK_AND_ASSIGN(const Document document, ParseBody(body));
   const Node& script = *document.root.Find("build")->Find("script");
   const ExpressionPlace& last = ExpressionAt(script, script.text.pieces.size() - 2).place();
   EXPECT_EQ(last.span.line, 5'005);
@@ -79,7 +80,7 @@ TEST(ParseDocument, ManyExpressionsOfOneBlockAreFoundInOnePass) {
 }
 
 TEST(ParseDocument, PointsAtTheScalarWhenTheTemplateIsFolded) {
-  ASSERT_OK_AND_ASSIGN(const Document document, Parse("about:\n  summary: a ${{ 1\n    + 2 }}\n"));
+  ASSERT_OK_AND_ASSIGN(const Document document, ParseBody("about:\n  summary: a ${{ 1\n    + 2 }}\n"));
   const ExpressionPlace& place = ExpressionAt(*document.root.Find("about")->Find("summary"), 1).place();
   EXPECT_FALSE(place.exact);
   EXPECT_EQ(place.span.line, 5);
@@ -89,8 +90,8 @@ TEST(ParseDocument, PointsAtTheScalarWhenTheTemplateIsFolded) {
 TEST(ParseDocument, KeepsConditions) {
   ASSERT_OK_AND_ASSIGN(
       const Document document,
-      Parse("requirements:\n  run:\n    - if: win\n      then:\n        - a\n        - if: osx\n"
-            "          then: b\n      else: c\n    - d\n"));
+      ParseBody("requirements:\n  run:\n    - if: win\n      then:\n        - a\n        - if: osx\n"
+                "          then: b\n      else: c\n    - d\n"));
   const Node& run = *document.root.Find("requirements")->Find("run");
   ASSERT_EQ(run.items.size(), 2U);
   const Conditional& first = std::get<Conditional>(run.items[0].value);
@@ -103,31 +104,31 @@ TEST(ParseDocument, KeepsConditions) {
 }
 
 TEST(ParseDocument, ChecksKeysOfBranchesThatNoVariantTakes) {
-  EXPECT_THAT(Parse("tests:\n  - if: win\n    then:\n      - script: x\n      - pyton: {}\n"),
+  EXPECT_THAT(ParseBody("tests:\n  - if: win\n    then:\n      - script: x\n      - pyton: {}\n"),
               FailsWith(ErrorCode::kInvalidInput, "unknown key 'pyton' in 'tests'"));
   EXPECT_THAT(
-      Parse("requirements:\n  run:\n    - if: win\n      then: [[a]]\n"),
+      ParseBody("requirements:\n  run:\n    - if: win\n      then: [[a]]\n"),
       FailsWith(ErrorCode::kInvalidInput, "expected text as an item of 'requirements.run', found a list"));
 }
 
 TEST(ParseDocument, RefusesConditionsOfTheWrongKind) {
-  EXPECT_THAT(Parse("requirements:\n  run:\n    - if: [linux]\n      then: a\n"),
+  EXPECT_THAT(ParseBody("requirements:\n  run:\n    - if: [linux]\n      then: a\n"),
               FailsWith(ErrorCode::kInvalidInput, "expected a condition after 'if', found a list"));
-  EXPECT_THAT(Parse("build:\n  script:\n    env: {A: [1]}\n"),
+  EXPECT_THAT(ParseBody("build:\n  script:\n    env: {A: [1]}\n"),
               FailsWith(ErrorCode::kInvalidInput, "expected text for 'build.script.env.A', found a list"));
   EXPECT_THAT(
-      Parse("context:\n  a: {b: 1}\n"),
+      ParseBody("context:\n  a: {b: 1}\n"),
       FailsWith(ErrorCode::kInvalidInput, "expected text or a list for 'context.a', found a mapping"));
-  EXPECT_THAT(Parse("context:\n  a: [[1]]\n"),
+  EXPECT_THAT(ParseBody("context:\n  a: [[1]]\n"),
               FailsWith(ErrorCode::kInvalidInput, "expected a list of text for 'context.a', found a list"));
-  EXPECT_THAT(Parse("extra: [1]\n"),
+  EXPECT_THAT(ParseBody("extra: [1]\n"),
               FailsWith(ErrorCode::kInvalidInput, "expected a mapping for 'extra', found a list"));
-  EXPECT_THAT(Parse("extra: {ptpkg: 1}\n"),
+  EXPECT_THAT(ParseBody("extra: {ptpkg: 1}\n"),
               FailsWith(ErrorCode::kInvalidInput, "expected a mapping for 'extra.ptpkg', found text"));
 }
 
 TEST(ParseDocument, LeavesOtherExtrasAlone) {
-  EXPECT_OK(Parse("extra:\n  recipe-maintainers: [a, b]\n  anything: {deep: [{er: 1}]}\n"));
+  EXPECT_OK(ParseBody("extra:\n  recipe-maintainers: [a, b]\n  anything: {deep: [{er: 1}]}\n"));
 }
 
 TEST(LoadDocument, SaysWhatToDoWithMetaYaml) {

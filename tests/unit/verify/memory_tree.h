@@ -13,7 +13,7 @@
 #include "unit/elf/synthetic_elf.h"
 #include "verify/check.h"
 
-namespace ptpkg::verify::test {
+namespace ptpkg::test {
 
 inline constexpr std::string_view kRoot = "/tree";
 
@@ -35,19 +35,21 @@ class MemoryTree {
   void AddIndex(const std::string& depends, const std::string& subdir = "linux-64") {
     AddText("info/index.json", fmt::format(R"({{"depends": [{}], "subdir": "{}"}})", depends, subdir));
   }
-  ptpkg::test::MemFs& fs() { return fs_; }
-  ptpkg::test::TestEnv& env() { return env_; }
+  MemFs& fs() { return fs_; }
+  TestEnv& env() { return env_; }
 
-  Examination Examine(const CheckOptions& options = {}) {
-    auto examination = ExamineTree(env_, AbsPath::Literal(kRoot), options);
+  verify::Examination Examine(const verify::CheckOptions& options = {}) {
+    auto examination = verify::ExamineTree(env_, AbsPath::Literal(kRoot), options);
     EXPECT_OK(examination);
-    return examination ? *std::move(examination) : Examination();
+    return examination ? *std::move(examination) : verify::Examination();
   }
-  std::vector<Finding> Check(const CheckOptions& options = {}) { return Examine(options).report.findings; }
+  std::vector<Finding> Check(const verify::CheckOptions& options = {}) {
+    return Examine(options).report.findings;
+  }
 
  private:
-  ptpkg::test::MemFs fs_;
-  ptpkg::test::TestEnv env_;
+  MemFs fs_;
+  TestEnv env_;
 };
 
 /// A library without version requirements and SONAME.
@@ -78,4 +80,4 @@ inline auto Is(std::string id, Severity severity, std::string file, std::string 
                Field(&Finding::fix, testing::Not(testing::IsEmpty())));
 }
 
-}  // namespace ptpkg::verify::test
+}  // namespace ptpkg::test
