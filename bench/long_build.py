@@ -11,7 +11,7 @@ sources that is there already, with the environment that the build's log names; 
 `unchanged`: the same `ptpkg build` once more. `dev`: one edited source file, built and installed by `ptpkg dev --no-test`,
 against the recipe's commands for that, run by hand in the same folder. Figures are medians over the rounds. Exit 0: every
 bar is met; 1: one is missed; 2: a command failed. A round takes four minutes on two idle cores, two without by_hand; the
-scratch folder needs 2 GB.
+scratch folder needs 4 GB, and is best a tmpfs.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import shlex
 import shutil
 import statistics
 import sys
+import tempfile
 import time
 
 from costs import PTPKG, SCRATCH, Cost, Runner, wrong_work
@@ -43,33 +44,40 @@ trap 'date +%s.%N >> {times}' EXIT
 class LongBuild:
     def __init__(self, options: argparse.Namespace) -> None:
         self.source = options.source.resolve()
-        self.folder = options.scratch.resolve() / "long-build"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.dist, self.times = self.folder / "dist", self.folder / "times"
+        options.scratch.mkdir(parents=True, exist_ok=True)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="long-build-", dir=options.scratch.resolve()))
+        self.times = self.folder / "times"
+        self.round = 0
         self.runner = Runner()
-        self.recipe = self.folder / "recipe"
-        shutil.rmtree(self.recipe, ignore_errors=True)
+        self.recipe = self.folder / "pytorch"
         shutil.copytree(RECIPE, self.recipe)
         script = self.recipe / "build.sh"
         script.write_text(TIMED.format(times=shlex.quote(str(self.times))) + script.read_text())
         self.program, self.jobs = str(options.ptpkg.resolve()), str(options.jobs)
-        self.command = self.verb("build", self.source) + ["--format", "conda", "--output", str(self.dist)]
+
+    @property
+    def dist(self) -> pathlib.Path:
+        return self.folder / f"dist{self.round}"
+
+    def build(self) -> list[str]:
+        return self.verb("build", self.source) + ["--format", "conda", "--output", str(self.dist)]
 
     def verb(self, name: str, source: pathlib.Path) -> list[str]:
         return [self.program, name, str(self.recipe), "--source", f"pytorch={source}", "--python-exe", PYTHON, "--env",
-                "system", "--quiet", "--jobs", self.jobs, "--cache-dir", str(self.folder / "cache")]
+                "system", "--quiet", "--jobs", self.jobs, "--cache-dir", str(self.folder / f"cache{self.round}")]
 
     def from_nothing(self) -> tuple[Cost, float]:
         """What the build cost, and the seconds that its script took of that."""
-        for name in ("cache", "dist"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        # Nothing is removed between the rounds: ext4 without a journal takes seconds longer to make as many files as were
+        # removed in the minutes before.
+        self.round += 1
         os.sync()
-        cost = self.runner.run([self.command])
+        cost = self.runner.run([self.build()])
         began, ended = map(float, self.times.read_text().split())
         return cost, ended - began
 
     def again(self) -> Cost:
-        return self.runner.run([self.command])
+        return self.runner.run([self.build()])
 
     def stages(self) -> dict[str, float]:
         """Seconds of each stage of the last build."""
@@ -95,8 +103,7 @@ class LongBuild:
         """The script of the last build, with its environment but for the folders, in paths of the same length."""
         cwd, variables = self.header(next((self.dist / "logs").glob("*.build.log")))
         root = str(pathlib.Path(cwd).parent)
-        hand = self.folder / "hand"
-        shutil.rmtree(hand, ignore_errors=True)
+        hand = self.folder / f"hand{self.round}"
         place = hand / ("x" * max(1, len(root) - len(str(hand)) - 1))
         shutil.copytree(self.source, place / "work", symlinks=True)
         moved = {name: value.replace(root, str(place)) for name, value in variables.items()}
@@ -109,13 +116,12 @@ class LongBuild:
     def dev(self) -> list[tuple[Cost, Cost]]:
         """One edit after the other, built by `ptpkg dev` and by hand in turn."""
         source = self.folder / "edited"
-        shutil.rmtree(source, ignore_errors=True)
         shutil.copytree(self.source, source, symlinks=True)
         command = self.verb("dev", source) + ["--no-test"]
         self.runner.run([command])
         # What dev writes down once tells of the tools: it is known from the second run on.
         self.runner.run([command])
-        log = next((self.folder / "cache/dev").glob("*/build.log"))
+        log = next((self.folder / f"cache{self.round}/dev").glob("*/build.log"))
         cwd, variables = self.header(log)
         text = (source / EDITED).read_text()
         commands = f"cmake --build build --target c10 --parallel {self.jobs}\ncmake --install build/c10\n"
@@ -135,24 +141,9 @@ def told(cost: Cost) -> str:
     return f"wall {cost.wall_s:7.2f} s, CPU {cost.cpu_s:7.2f} s"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=pathlib.Path, default=os.environ.get("PTPKG_PYTORCH_SOURCE"),
-                        help="the unpacked source of PyTorch 2.6.0 (default: PTPKG_PYTORCH_SOURCE)")
-    parser.add_argument("--ptpkg", type=pathlib.Path, default=PTPKG, help="the release program")
-    parser.add_argument("--only", default=",".join(ROWS), help=f"rows, separated by commas (default: {','.join(ROWS)})")
-    parser.add_argument("--scratch", type=pathlib.Path, default=SCRATCH, help="folder for caches and packages, 2 GB")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    wanted = options.only.split(",")
-    if unknown := set(wanted) - set(ROWS):
-        wrong_work(f"no such row: {', '.join(sorted(unknown))}")
-    if options.source is None:
-        wrong_work("name the source of PyTorch 2.6.0: --source PATH")
-    build = LongBuild(options)
+def measure(build: LongBuild, rounds: int, wanted: list[str]) -> int:
     overheads, by_hand, unchanged = [], [], []
-    for _ in range(options.rounds if {"overhead", "by_hand", "unchanged"} & set(wanted) else 0):
+    for _ in range(rounds if {"overhead", "by_hand", "unchanged"} & set(wanted) else 0):
         ours, script_s = build.from_nothing()
         overheads.append(ours.wall_s / script_s)
         print(f"  ptpkg build  {told(ours)}, of it the script {script_s:.2f} s: times {overheads[-1]:.3f}; " +
@@ -184,6 +175,28 @@ def main() -> int:
     for met, line in lines:
         print(f"  {'ok  ' if met else 'MISS'} {line}")
     return 0 if all(met for met, _ in lines) else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=pathlib.Path, default=os.environ.get("PTPKG_PYTORCH_SOURCE"),
+                        help="the unpacked source of PyTorch 2.6.0 (default: PTPKG_PYTORCH_SOURCE)")
+    parser.add_argument("--ptpkg", type=pathlib.Path, default=PTPKG, help="the release program")
+    parser.add_argument("--only", default=",".join(ROWS), help=f"rows, separated by commas (default: {','.join(ROWS)})")
+    parser.add_argument("--scratch", type=pathlib.Path, default=SCRATCH, help="folder for caches and packages, 4 GB")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    wanted = options.only.split(",")
+    if unknown := set(wanted) - set(ROWS):
+        wrong_work(f"no such row: {', '.join(sorted(unknown))}")
+    if options.source is None:
+        wrong_work("name the source of PyTorch 2.6.0: --source PATH")
+    build = LongBuild(options)
+    try:
+        return measure(build, options.rounds, wanted)
+    finally:
+        shutil.rmtree(build.folder)
 
 
 if __name__ == "__main__":

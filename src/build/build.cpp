@@ -17,16 +17,9 @@ namespace ptpkg::build {
 
 namespace {
 
-std::set<std::string> NamesOf(const std::vector<LocalPackage>& packages) {
-  std::set<std::string> names;
-  for (const LocalPackage& package : packages) names.insert(package.name);
-  return names;
-}
-
 class Builder {
  public:
-  Builder(Env& env, const BuildInput& input)
-      : env_(env), input_(input), recipe_(input.recipe), own_(NamesOf(input.packages)) {}
+  Builder(Env& env, const BuildInput& input) : env_(env), input_(input), recipe_(input.recipe) {}
 
   Result<StagedBuild> Run() {
     PTPKG_TRY(const std::vector<RelPath> added, Make());
@@ -82,14 +75,9 @@ class Builder {
   };
   Result<Prefix> MakeThePrefix() {
     PTPKG_CHECK(RemoveTree(env_.fs, input_.log_file), "while replacing the log of the last build");
-    PTPKG_TRY(plan_, CheckTools(env_, recipe_,
-                                {.host_env = input_.host_env,
-                                 .options = input_.options,
-                                 .provided = own_,
-                                 .given = input_.wheels}));
     PTPKG_TRY(const std::optional<std::string> script, ReadScript());
     has_script_ = script.has_value();
-    PTPKG_TRY(HostPrefix host, MakeHost(*plan_));
+    PTPKG_TRY(HostPrefix host, MakeHost());
     host_.emplace(std::move(host));
     PTPKG_TRY(PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host_->helpers()));
     if (input_.inherited) {
@@ -132,7 +120,8 @@ class Builder {
   }
 
   Result<StagedBuild> Stage() {
-    const std::string python = plan_->tools.python ? plan_->tools.python->executable.str() : std::string();
+    const std::optional<Python>& machine = input_.host.tools.python;
+    const std::string python = machine ? machine->executable.str() : std::string();
     PTPKG_CHECK(PostProcess(env_, {.recipe = recipe_, .layout = input_.layout, .python = python}),
                 "while post-processing the build");
     PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing what the build made");
@@ -166,12 +155,12 @@ class Builder {
     return BuildScriptText(env_.fs, recipe_.script, input_.layout.recipe_copy);
   }
 
-  Result<HostPrefix> MakeHost(const HostPlan& plan) {
+  Result<HostPrefix> MakeHost() {
     // Times of files lag behind the clock: by a tick of the kernel, on some file systems by a second.
     constexpr std::int64_t kLagNs = 1'000'000'000;
     const std::int64_t began_ns = NowNs(env_) - kLagNs;
     host_input_.emplace(HostPrefixInput{
-        .plan = plan, .layout = input_.layout, .unpack = input_.unpack, .log_file = input_.log_file});
+        .plan = input_.host, .layout = input_.layout, .unpack = input_.unpack, .log_file = input_.log_file});
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, *host_input_));
     for (const LocalPackage& package : input_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_CHECK(host.FinishPython());
@@ -241,10 +230,8 @@ class Builder {
   Env& env_;
   const BuildInput& input_;
   const recipe::Recipe& recipe_;
-  std::set<std::string> own_;
   RecipeFolder folder_;
   std::optional<HostPrefixInput> host_input_;
-  std::optional<HostPlan> plan_;
   std::optional<HostPrefix> host_;
   bool has_script_ = false;
   bool inherits_cache_ = false;

@@ -27,12 +27,10 @@ struct BuildInput {
   AbsPath source_root = AbsPath::Literal("/nonexistent");  ///< From source::Prepare; the script works in it.
   std::vector<LocalPackage> packages;                      ///< For the host prefix.
   UnpackFunction unpack;                                   ///< Needed when `packages` is not empty.
-  HostEnv host_env = HostEnv::kAuto;
+  HostPlan host = {};                                      ///< From CheckTools, a moment ago.
   WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
-  ToolOptions options = {};
-  std::optional<GivenWheels> wheels = {};  ///< kWheels: what the plan chose; nullopt: chosen now.
-  std::set<std::string> mentioned = {};    ///< recipe::NativeBuild's.
+  std::set<std::string> mentioned = {};                 ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
       {};                            ///< As it was hashed; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
@@ -67,13 +65,11 @@ struct StagingBuild {
 /// `input.layout` but for the sources holds nothing yet. Makes the host prefix, runs the build script in the
 /// sources and returns what it added to the prefix. Where the path of the work folder has entered a file, it
 /// is replaced by a text of the same length that is the same for every folder, so that equal sources give
-/// equal bytes wherever they are built. Errors: kNotFound (all requirements that neither the packages nor the
-/// machine provide, with the command that installs them), kInvalidInput (an interpreter of another version
-/// than the variant's), kCommandFailed (context: last 40 lines and the log's path), kCancelled; kInvalidInput
-/// when the script added nothing to the prefix, unless the recipe allows it or has neither script nor source.
-/// The log stays in every case. With a compiler cache, kInvalidInput also when a file of the result tells of
-/// it. What the recipe inherits lies in the prefix when the script starts, and counts as added by it, but for
-/// files that a host package has too.
+/// equal bytes wherever they are built. Errors: kCommandFailed (context: last 40 lines and the log's path),
+/// kCancelled; kInvalidInput when the script added nothing to the prefix, unless the recipe allows it or has
+/// neither script nor source. The log stays in every case. With a compiler cache, kInvalidInput also when a
+/// file of the result tells of it. What the recipe inherits lies in the prefix when the script starts, and
+/// counts as added by it, but for files that a host package has too.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 
 /// The same for a staging output, up to the end of its script: nothing is selected or post-processed.

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "build/environment_file.h"
 #include "pipeline/work_folder.h"
 #include "support/hash.h"
 #include "support/held_file.h"
@@ -63,6 +64,16 @@ Result<bool> RemoveIfFree(Env& env, const AbsPath& folder) {
   return true;
 }
 
+/// A shell or a script in `folder` holds it as long as its child waits for it.
+Result<void> RefuseInside(const Env& env, const AbsPath& folder, const std::string& subject) {
+  const auto source = env.variables.find("SRC_DIR");
+  const bool inside = source != env.variables.end() && source->second.starts_with(folder.str() + "/");
+  if (!inside || env.variables.contains(std::string(build::kReadByHand))) return Ok();
+  return Error(ErrorCode::kUsage,
+               fmt::format("this is the environment of '{}', whose work folder is held meanwhile", subject))
+      .WithHint("leave the shell first");
+}
+
 }  // namespace
 
 AbsPath WorkRoot(const Env& env) { return env.cache_dir / "work"; }
@@ -75,6 +86,7 @@ bool IsReadAfterScript(std::string_view input) {
 }
 
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject) {
+  PTPKG_CHECK(RefuseInside(env, folder, subject));
   int gone = 0;
   for (int turn = 0;;) {
     PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");

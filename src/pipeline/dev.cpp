@@ -337,8 +337,7 @@ class DevRun {
     // What is refused costs nothing of what the folder holds.
     PTPKG_CHECK(RefuseFailingBuilds(env_, {run}));
     PTPKG_TRY(std::vector<build::LocalPackage> packages, ReadPackages(env_, run));
-    PTPKG_TRY(const build::HostRequest request, ReadHostRequest(run));
-    PTPKG_TRY([[maybe_unused]] const build::HostPlan host, LookAtTools(run));
+    PTPKG_TRY(build::HostPlan host, LookAtTools(run));
     PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
     PTPKG_CHECK(folder_.StartAnew());
     now_.ran_whole = false;
@@ -359,9 +358,7 @@ class DevRun {
     build::BuildInput input = Input();
     input.packages = std::move(packages);
     input.unpack = UnpackInto;
-    input.host_env = request.host_env;
-    input.options = request.options;
-    input.wheels = request.given;
+    input.host = std::move(host);
     input.mentioned = native_.mentioned;
     input.recipe_folder = recipe_folder_;
     input.inherited = inheritance.archives;

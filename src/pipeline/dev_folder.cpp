@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "build/environment_file.h"
 #include "pipeline/build_folder.h"
 #include "support/hash.h"
 #include "support/json.h"
@@ -64,18 +63,6 @@ Result<DevState> ReadDevState(Fs& fs, const AbsPath& file) {
   return state;
 }
 
-/// A shell or a script in `folder` holds it as long as its child waits for it.
-Result<void> RefuseInside(const Env& env, const AbsPath& folder, const std::string& subject) {
-  const auto source = env.variables.find("SRC_DIR");
-  const bool inside = source != env.variables.end() && source->second.starts_with(folder.str() + "/");
-  if (!inside || env.variables.contains(std::string(build::kReadByHand))) return Ok();
-  return Error(ErrorCode::kUsage,
-               fmt::format("this is the environment of '{}' in the folder of 'ptpkg dev', which is held "
-                           "meanwhile",
-                           subject))
-      .WithHint("leave the shell first");
-}
-
 }  // namespace
 
 AbsPath DevFolder::PlaceOf(const Env& env, const recipe::Recipe& recipe) {
@@ -92,7 +79,6 @@ DevFolder::DevFolder(Env& env, const recipe::Recipe& recipe, Lease lease)
       state_{.subject = recipe.FileStem(), .recipe = recipe.recipe_dir.str(), .place = root_.str()} {}
 
 Result<DevFolder> DevFolder::Take(Env& env, const recipe::Recipe& recipe) {
-  PTPKG_CHECK(RefuseInside(env, PlaceOf(env, recipe), recipe.FileStem()));
   PTPKG_TRY(Lease lease, WaitForLease(env, PlaceOf(env, recipe), recipe.FileStem()));
   DevFolder folder(env, recipe, std::move(lease));
   if (!folder.lease_.is_locked()) {

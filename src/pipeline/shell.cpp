@@ -189,13 +189,14 @@ class FolderGuard {
       PTPKG_TRY(const build::SourceRecord before, build::SourceRecord::Take(env, source));
       PTPKG_CHECK(before.Write(env.fs, build::EnteredFile(guard.work_)));
     }
-    if (guard.is_dev_) PTPKG_CHECK(guard.Say(WorkPhase::kScript));
+    if (guard.is_dev_) PTPKG_CHECK(guard.SayThatWeWrite());
     return guard;
   }
 
   /// The command has ended by itself.
   Result<void> Leave() {
-    if (is_dev_) PTPKG_CHECK(Say(state_.phase));
+    // With the boot of then: what a power cut has made doubtful is that still.
+    if (is_dev_) PTPKG_CHECK(build::WriteWorkState(env_->fs, work_, state_));
     PTPKG_TRY(const build::SourceRecord before, build::SourceRecord::Read(*env_, build::EnteredFile(work_)));
     PTPKG_TRY(const build::SourceRecord after, build::SourceRecord::Take(*env_, source_));
     if (after == before) return RemoveTree(env_->fs, build::EnteredFile(work_));
@@ -212,10 +213,10 @@ class FolderGuard {
   FolderGuard(Env& env, AbsPath work, AbsPath source, bool is_dev)
       : env_(&env), work_(std::move(work)), source_(std::move(source)), is_dev_(is_dev) {}
 
-  /// With kScript the next `ptpkg dev` looks for what was being written when we were cut off.
-  Result<void> Say(WorkPhase phase) {
+  /// The next `ptpkg dev` looks for what was being written when we were cut off.
+  Result<void> SayThatWeWrite() {
     build::WorkState said = state_;
-    said.phase = phase;
+    said.phase = WorkPhase::kScript;
     said.boot_id = build::BootId(env_->fs);
     return build::WriteWorkState(env_->fs, work_, said);
   }

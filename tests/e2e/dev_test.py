@@ -300,14 +300,24 @@ class Dev(harness.Case):
         named = self.ptpkg_json("shell", self.recipe)
         self.assertEqual(named, {"subject": "toy-1-0", "source": told["source"], "environment": told["environment"]})
 
-    def test_dev_in_its_own_shell_is_refused(self):
+    def test_a_shell_does_not_vouch_for_what_a_power_cut_left(self):
         self.project()
         self.dev()
-        # A shell has nothing of the caller's environment, so not the place of the cache.
-        done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), "dev", "--cache-dir", self.cache, self.recipe,
-                          exit_code=2)
-        self.assertIn("this is the environment of 'toy-1-0' in the folder of 'ptpkg dev'", done.stderr)
-        self.assertIn("hint: leave the shell first", done.stderr)
+        state = self.folder() / "state.json"
+        before = json.loads(state.read_text()) | {"boot_id": "of another day", "phase": "script"}
+        state.write_text(json.dumps(before))
+        self.shell("true")
+        self.assertEqual(json.loads(state.read_text()), before)
+
+    def test_what_waits_for_its_own_shell_is_refused(self):
+        self.project()
+        self.dev()
+        for verb in ("dev", "shell"):
+            # A shell has nothing of the caller's environment, so not the place of the cache.
+            done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), verb, "--cache-dir", self.cache, self.recipe,
+                              exit_code=2)
+            self.assertIn("this is the environment of 'toy-1-0', whose work folder is held meanwhile", done.stderr)
+            self.assertIn("hint: leave the shell first", done.stderr)
 
     def test_sources_that_a_shell_has_changed_are_taken_again(self):
         self.project()

@@ -121,7 +121,7 @@ class ResumeLibc10(harness.Case):
         self.finish_and_compare()
 
     def test_a_full_disk_and_a_larger_one(self):
-        """The cache is a tmpfs in a mount namespace. At the half it gets no room but 2 MB, after the run it gets more."""
+        """The cache is a tmpfs in a mount namespace. At the half it gets no room but 256 KiB, after the run it gets more."""
         if os.geteuid() != 0:
             self.skipTest("only root can mount")
         self.cache.mkdir()
@@ -140,7 +140,7 @@ class ResumeLibc10(harness.Case):
 
         process = self.start_to_the_half()
         full = os.statvfs(self.seen_cache)
-        resize((full.f_blocks - full.f_bfree) * full.f_frsize + (2 << 20))
+        resize((full.f_blocks - full.f_bfree) * full.f_frsize + (256 << 10))
         self.assertEqual(process.wait(), 5, self.errors())
         self.assertIn("No space left on device", self.errors())
         resize("4g")

@@ -269,7 +269,7 @@ TEST_F(DevTest, InItsOwnEnvironmentItIsRefused) {
   WriteToy();
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   env_->variables["SRC_DIR"] = first.layout.source.str();
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0' in the folder of 'ptpkg dev'")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0', whose work folder is held")));
   EXPECT_THAT(RunDev(), HasHint("leave the shell first"));
   env_->variables["PTPKG_ENVIRONMENT_READ"] = "1";
   EXPECT_THAT(RunDev(), IsOk());
