@@ -106,9 +106,7 @@ class Syncer {
     PTPKG_CHECK(List());
     PTPKG_TRY(const std::vector<Found*> changed, FindChanged());
     SyncOutcome outcome;
-    for (const auto& [path, file] : record_.files) {
-      if (!found_.contains(path)) outcome.removed.push_back(path);
-    }
+    outcome.removed = Gone();
     const bool added = std::any_of(changed.begin(), changed.end(),
                                    [&](const Found* one) { return !record_.files.contains(one->path); });
     const bool others = added || !outcome.removed.empty();
@@ -140,15 +138,35 @@ class Syncer {
         if (!origin.below.empty()) {
           PTPKG_TRY(path, RelPath::Parse(origin.below + "/" + path.str()));
         }
-        Found one{.path = path, .from = origin.folder / entry.path, .stat = entry.stat, .link_target = {}};
+        Found one{.path = std::move(path),
+                  .from = origin.folder / entry.path,
+                  .stat = entry.stat,
+                  .link_target = {}};
         if (entry.stat.kind != FileKind::kRegular) {
           PTPKG_TRY(const TreeEntry checked, source::CheckEntry(env_, origin.folder, std::move(entry)));
           one.link_target = checked.link_target;
         }
-        if (!found_.emplace(path, std::move(one)).second) return HeldTwice(path);
+        found_.push_back(std::move(one));
       }
     }
-    return Ok();
+    // Each origin's are sorted already, and most recipes have one.
+    if (request_.origins.size() > 1) {
+      std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.path < b.path; });
+    }
+    const auto twice = std::adjacent_find(found_.begin(), found_.end(),
+                                          [](const Found& a, const Found& b) { return a.path == b.path; });
+    return twice == found_.end() ? Ok() : Result<void>(HeldTwice(twice->path));
+  }
+
+  /// What is recorded, and in no origin any more.
+  std::vector<RelPath> Gone() {
+    std::vector<RelPath> gone;
+    auto there = found_.begin();
+    for (const auto& [path, file] : record_.files) {
+      while (there != found_.end() && there->path < path) ++there;
+      if (there == found_.end() || there->path != path) gone.push_back(path);
+    }
+    return gone;
   }
 
   static Error HeldTwice(const RelPath& path) {
@@ -159,7 +177,7 @@ class Syncer {
   /// What has to be copied. The record of what only has a new time takes that time.
   Result<std::vector<Found*>> FindChanged() {
     std::vector<Found*> doubtful;
-    for (auto& [path, one] : found_) {
+    for (Found& one : found_) {
       if (!IsAsRecorded(one)) doubtful.push_back(&one);
     }
     std::vector<char> differs(doubtful.size(), 1);
@@ -319,8 +337,8 @@ class Syncer {
   const SyncRequest& request_;
   SyncRecord& record_;
   std::int64_t started_ns_;
-  bool touched_ = false;  // the record has changed, though no file has
-  std::map<RelPath, Found> found_;
+  bool touched_ = false;      // the record has changed, though no file has
+  std::vector<Found> found_;  // by path
   std::map<std::string, bool> real_;
 };
 

@@ -2,8 +2,41 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
+#include <string>
+
+#include "support/parallel.h"
 
 namespace ptpkg::source {
+
+namespace {
+
+/// A folder, below the root, and what it holds.
+struct Folder {
+  std::string path;  ///< "" for the root.
+  std::vector<WalkEntry> entries = {};
+  std::vector<Folder> folders = {};
+};
+
+Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Folder& folder) {
+  PTPKG_CHECK(env.cancel.Check());
+  PTPKG_TRY(const std::vector<std::string> names,
+            env.fs.ListDir(folder.path.empty() ? root : root / folder.path));
+  for (const std::string& name : names) {
+    if (options.skip_git && name == ".git") continue;
+    std::string relative = folder.path.empty() ? name : folder.path + "/" + name;
+    PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
+    if (stat.kind == FileKind::kDirectory) {
+      folder.folders.push_back({.path = std::move(relative)});
+    } else {
+      folder.entries.push_back({.path = std::move(path), .stat = stat});
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
 
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options) {
   PTPKG_TRY(const FileStat root_stat, env.fs.Stat(root));
@@ -11,24 +44,17 @@ Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOpt
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", root.str()));
   }
   std::vector<WalkEntry> entries;
-  // A stack instead of recursion: the depth of a foreign tree is not ours to trust.
-  std::vector<std::string> folders = {""};
-  while (!folders.empty()) {
-    PTPKG_CHECK(env.cancel.Check());
-    const std::string folder = std::move(folders.back());
-    folders.pop_back();
-    PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder.empty() ? root : root / folder));
-    for (const std::string& name : names) {
-      if (options.skip_git && name == ".git") continue;
-      std::string relative = folder.empty() ? name : folder + "/" + name;
-      PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
-      PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
-      if (stat.kind == FileKind::kDirectory) {
-        folders.push_back(std::move(relative));
-      } else {
-        entries.push_back({.path = std::move(path), .stat = stat});
-      }
+  // Level by level, and no recursion: the depth of a foreign tree is not ours to trust.
+  std::vector<Folder> level = {{.path = ""}};
+  while (!level.empty()) {
+    PTPKG_CHECK(ParallelFor(env.jobs, level.size(),
+                            [&](std::size_t i) { return List(env, root, options, level[i]); }));
+    std::vector<Folder> next;
+    for (Folder& folder : level) {
+      std::move(folder.entries.begin(), folder.entries.end(), std::back_inserter(entries));
+      std::move(folder.folders.begin(), folder.folders.end(), std::back_inserter(next));
     }
+    level = std::move(next);
   }
   std::sort(entries.begin(), entries.end(),
             [](const WalkEntry& left, const WalkEntry& right) { return left.path < right.path; });

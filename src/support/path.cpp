@@ -36,9 +36,13 @@ Result<RelPath> RelPath::Parse(std::string_view text) {
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() == '/') return BadPath(text, "it is absolute");
   if (text.find('\0') != std::string_view::npos) return BadPath(text, "it holds a NUL byte");
-  for (const std::string& part : Split(text, '/')) {
+  // By hand: a tree of 16,000 files has its paths parsed twice in each run of `ptpkg dev`.
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('/', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
     if (part.empty()) return BadPath(text, "it has an empty component");
     if (part == "." || part == "..") return BadPath(text, fmt::format("it has a '{}' component", part));
+    begin = end + 1;
   }
   return RelPath(std::string(text));
 }
