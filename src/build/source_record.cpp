@@ -10,8 +10,8 @@ namespace ptpkg::build {
 
 namespace {
 
-// "<kind> <size> <mtime> <path>", a NUL after each.
-constexpr std::string_view kHead = "ptpkg sources 1 ";
+// "<kind> <size> <mtime> <path>", a NUL after each; kinds: file, executable, link, other (a FIFO, a socket).
+constexpr std::string_view kHead = "ptpkg sources 2 ";
 
 }  // namespace
 
@@ -19,9 +19,10 @@ Result<SourceRecord> SourceRecord::Take(Env& env, const AbsPath& root) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, root));
   SourceRecord record;
   for (const source::WalkEntry& entry : entries) {
-    record.files_.emplace(
-        entry.path,
-        File{.kind = entry.stat.kind, .size_bytes = entry.stat.size_bytes, .mtime_ns = entry.stat.mtime_ns});
+    record.files_.emplace(entry.path, File{.kind = entry.stat.kind,
+                                           .executable = source::IsExecutable(entry.stat),
+                                           .size_bytes = entry.stat.size_bytes,
+                                           .mtime_ns = entry.stat.mtime_ns});
   }
   return record;
 }
@@ -29,7 +30,9 @@ Result<SourceRecord> SourceRecord::Take(Env& env, const AbsPath& root) {
 Result<void> SourceRecord::Write(Fs& fs, const AbsPath& file) const {
   std::string text;
   for (const auto& [path, one] : files_) {
-    text += fmt::format("{} {} {} {}", one.kind == FileKind::kSymlink ? 'l' : 'f', one.size_bytes,
+    const char regular = one.executable ? 'x' : 'f';
+    const char other = one.kind == FileKind::kSymlink ? 'l' : 'o';
+    text += fmt::format("{} {} {} {}", one.kind == FileKind::kRegular ? regular : other, one.size_bytes,
                         one.mtime_ns, path.str());
     text += '\0';
   }
@@ -48,7 +51,10 @@ Result<SourceRecord> SourceRecord::Read(Env& env, const AbsPath& file) {
     const std::size_t size_end = row.find(' ', 2);
     const std::size_t time_end = size_end == std::string_view::npos ? size_end : row.find(' ', size_end + 1);
     if (row.size() < 2 || time_end == std::string_view::npos) return DamagedFile(file);
-    File one{.kind = row.front() == 'l' ? FileKind::kSymlink : FileKind::kRegular};
+    File one{.kind = row.front() == 'l'   ? FileKind::kSymlink
+                     : row.front() == 'o' ? FileKind::kOther
+                                          : FileKind::kRegular,
+             .executable = row.front() == 'x'};
     if (!ReadNumber(row.substr(2, size_end - 2), one.size_bytes) ||
         !ReadNumber(row.substr(size_end + 1, time_end - size_end - 1), one.mtime_ns)) {
       return DamagedFile(file);
@@ -61,8 +67,12 @@ Result<SourceRecord> SourceRecord::Read(Env& env, const AbsPath& file) {
 
 bool SourceRecord::IsChanged(const source::WalkEntry& now) const {
   const File& before = files_.at(now.path);
-  return before.kind != now.stat.kind || before.size_bytes != now.stat.size_bytes ||
-         before.mtime_ns != now.stat.mtime_ns;
+  return before.kind != now.stat.kind || before.executable != source::IsExecutable(now.stat) ||
+         before.size_bytes != now.stat.size_bytes || before.mtime_ns != now.stat.mtime_ns;
+}
+
+std::string SourceRecord::StateOf(const Sha256& digest, bool executable) {
+  return digest.Hex() + (executable ? ", executable" : "");
 }
 
 Result<std::map<RelPath, std::string>> SourceRecord::Changes(
@@ -79,7 +89,7 @@ Result<std::map<RelPath, std::string>> SourceRecord::Changes(
       changes.emplace(entry.path, "link to " + target);
     } else if (entry.stat.kind == FileKind::kRegular) {
       PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entry.path));
-      changes.emplace(entry.path, digests.sha256.Hex());
+      changes.emplace(entry.path, StateOf(digests.sha256, source::IsExecutable(entry.stat)));
     } else {
       changes.emplace(entry.path, "neither a file nor a link");
     }

@@ -6,6 +6,7 @@
 
 #include "source/walk.h"
 #include "support/env.h"
+#include "support/hash.h"
 
 namespace ptpkg::build {
 
@@ -18,20 +19,25 @@ class SourceRecord {
   Result<void> Write(Fs& fs, const AbsPath& file) const;
 
   [[nodiscard]] bool Holds(const RelPath& path) const { return files_.contains(path); }
-  /// True if `now` is not as it was when it was recorded, by kind, size and time. REQUIRES: Holds(its path).
+  /// True if `now` is not as it was when it was recorded, by kind, executable bit, size and time. REQUIRES:
+  /// Holds(its path).
   [[nodiscard]] bool IsChanged(const source::WalkEntry& now) const;
 
-  /// The same files, by kind, size and time.
+  /// The same files, by kind, executable bit, size and time.
   bool operator==(const SourceRecord&) const = default;
 
-  /// Every recorded file that is not as it was, with the digest of what it holds now: of a file its bytes,
-  /// of a link its target; "" of one that is missing. `now`: what lies below `root`.
+  /// What Changes says of a file with these bytes.
+  static std::string StateOf(const Sha256& digest, bool executable);
+
+  /// Every recorded file that is not as it was, with what tells its present state from others: of a file
+  /// StateOf, of a link its target; "" of one that is missing. `now`: what lies below `root`.
   Result<std::map<RelPath, std::string>> Changes(Env& env, const AbsPath& root,
                                                  const std::vector<source::WalkEntry>& now) const;
 
  private:
   struct File {
     FileKind kind = FileKind::kRegular;
+    bool executable = false;
     std::uint64_t size_bytes = 0;
     std::int64_t mtime_ns = 0;
 

@@ -79,6 +79,10 @@ void SyncRecord::Distrust(const RelPath& path) {
   one.digest = {};  // of no bytes
 }
 
+void SyncRecord::DoubtTimes() {
+  for (auto& [path, one] : files) one.mtime_ns = kUnsure;
+}
+
 namespace {
 
 /// A file of an origin.
@@ -93,10 +97,6 @@ bool SameStat(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.size_bytes == b.size_bytes && a.mtime_ns == b.mtime_ns && a.mode == b.mode;
 }
 
-bool IsExecutable(const FileStat& stat) {
-  return stat.kind == FileKind::kRegular && (stat.mode & 0100U) != 0;
-}
-
 class Syncer {
  public:
   Syncer(Env& env, const SyncRequest& request, SyncRecord& record)
@@ -107,8 +107,12 @@ class Syncer {
     PTPKG_TRY(const std::vector<Found*> changed, FindChanged());
     SyncOutcome outcome;
     outcome.removed = Gone();
-    const bool added = std::any_of(changed.begin(), changed.end(),
-                                   [&](const Found* one) { return !record_.files.contains(one->path); });
+    bool added = false;
+    for (const Found* one : changed) {
+      if (record_.files.contains(one->path)) continue;
+      if (request_.is_taken && request_.is_taken(one->path)) return HeldTwice(one->path);
+      added = true;
+    }
     const bool others = added || !outcome.removed.empty();
     if (others && request_.before_other_files) PTPKG_CHECK(request_.before_other_files());
     // From here on until the end the copy is neither: a run that is killed has to be made good. A new file
@@ -202,7 +206,7 @@ class Syncer {
   [[nodiscard]] bool IsAsRecorded(const Found& one) const {
     const auto before = record_.files.find(one.path);
     return before != record_.files.end() && before->second.kind == one.stat.kind &&
-           before->second.executable == IsExecutable(one.stat) &&
+           before->second.executable == source::IsExecutable(one.stat) &&
            before->second.size_bytes == one.stat.size_bytes && before->second.mtime_ns == one.stat.mtime_ns;
   }
 
@@ -210,7 +214,7 @@ class Syncer {
     PTPKG_CHECK(env_.cancel.Check());
     const auto before = record_.files.find(one.path);
     if (before == record_.files.end() || before->second.kind != one.stat.kind ||
-        before->second.executable != IsExecutable(one.stat)) {
+        before->second.executable != source::IsExecutable(one.stat)) {
       return false;
     }
     if (one.stat.kind == FileKind::kSymlink) return HashText(one.link_target) == before->second.digest;
@@ -223,7 +227,7 @@ class Syncer {
     const bool young = one.stat.mtime_ns > started_ns_ - kTickNs;
     record_.files.insert_or_assign(
         one.path, SyncRecord::File{.kind = one.stat.kind,
-                                   .executable = IsExecutable(one.stat),
+                                   .executable = source::IsExecutable(one.stat),
                                    .size_bytes = one.stat.size_bytes,
                                    .mtime_ns = young ? SyncRecord::kUnsure : one.stat.mtime_ns,
                                    .digest = digest});

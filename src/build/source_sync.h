@@ -37,6 +37,8 @@ struct SyncRecord {
   /// Nobody knows what the copy of `path` holds: the next SyncSources takes it from the source again, or
   /// removes it when it is gone there.
   void Distrust(const RelPath& path);
+  /// The sources lie elsewhere now, where equal times say nothing: the next SyncSources reads all of them.
+  void DoubtTimes();
 };
 
 /// One source folder, and where it lies in the copy.
@@ -52,6 +54,8 @@ struct SyncRequest {
   /// The copy is being made: files keep their times, and one that is there already is another source's.
   bool first = false;
   bool replaces = false;  ///< With `first`: what is there already was inherited, and gives way.
+  /// Whether the copy has the file from elsewhere: no origin may bring it too. May be empty.
+  std::function<bool(const RelPath&)> is_taken = {};
   /// Called before the copy gets a file that it did not have, or loses one; may be empty. An error ends it.
   std::function<Result<void>()> before_other_files = {};
 };
@@ -66,7 +70,7 @@ struct SyncOutcome {
 /// copy, and those that a build has changed, stay as they are. `record` and its file then say what the copy
 /// holds; a run that is killed here is made good by the next. No symlink of the copy is followed.
 /// Errors: kNotFound (an origin), kIo, kCancelled; kInvalidInput: source::CheckEntry's, and a file that two
-/// origins hold; kRefused for a file that changes while it is copied, and for one whose place the build has
+/// sources hold; kRefused for a file that changes while it is copied, and for one whose place the build has
 /// taken by something of another kind.
 Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord& record);
 

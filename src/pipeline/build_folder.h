@@ -81,8 +81,8 @@ AbsPath WorkRoot(const Env& env);
 bool IsReadAfterScript(std::string_view input);
 
 /// The lease of the folder of a build, made where it is missing; waits, with a note, while another process
-/// holds it. Not locked where the file system has no locks. Errors: kUsage (in a shell that was entered in that
-/// folder, and waits for this process), kIo, kCancelled.
+/// holds it. Not locked where the file system has no locks. Errors: kUsage (in a shell that was entered in
+/// that folder, and waits for this process), kIo, kCancelled.
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject);
 
 /// Removes from <cache>/work what nobody holds and nobody will go on with: folders without a readable state,

@@ -177,6 +177,8 @@ class BuildRun {
     PTPKG_TRY(build::LeftFolder left, build::TakeLeftSources(env_, layout, work_.record(), work_.left()));
     if (left.sources) {
       if (left.sources->script_ran) TellOfGoingOn(*left.sources);
+      // Of a shell that was killed: what the script writes from here on is no person's edit.
+      PTPKG_CHECK(RemoveTree(env_.fs, build::EnteredFile(work_.record().Parent())));
       return *std::move(left.sources);
     }
     if (!left.why_not.empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/core.h>
+#include <set>
 
 #include "build/host_stamp.h"
 #include "build/in_flight.h"
@@ -156,7 +157,10 @@ class DevRun {
     now_.scripts["recipe folder"] = DigestOfFiles();
     now_.inputs["build.script.env"] = HashText(Json(native_.recipe.script.env).dump()).Hex();
     std::string below;
-    for (const build::SyncOrigin& origin : sources_.synchronised) below += origin.below + "\n";
+    for (const build::SyncOrigin& origin : sources_.synchronised) {
+      below += origin.below + "\n";
+      now_.origins += origin.folder.str() + "\n";
+    }
     now_.inputs["source.target_directory"] = HashText(below).Hex();
   }
 
@@ -217,8 +221,16 @@ class DevRun {
     Result<build::SyncRecord> record = build::SyncRecord::Read(env_, SyncFile());
     if (!record && record.error().code() == ErrorCode::kIo) return std::move(record).error();
     if (!record) return record.error().message();
+    Result<build::SourceRecord> fixed = build::SourceRecord::Read(env_, FixedFile());
+    if (!fixed && fixed.error().code() == ErrorCode::kIo) return std::move(fixed).error();
+    if (!fixed) return fixed.error().message();
+    fixed_ = *std::move(fixed);
     PTPKG_TRY(const std::string why, MakeGood(*record));
     if (!why.empty()) return why;
+    if (left.origins != now_.origins) {
+      record->DoubtTimes();
+      PTPKG_CHECK(record->Write(env_.fs, SyncFile()));  // before the new origins are
+    }
     PTPKG_CHECK(Synchronise(*record));
     if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasShorter())) {
       return std::string("its script cannot run twice in one folder (extra.ptpkg.resume: false)");
@@ -233,6 +245,9 @@ class DevRun {
 
   Result<void> Synchronise(build::SyncRecord& record) {
     build::SyncRequest sync = SyncOf();
+    if (!recipe_.inherited) {  // whose files give way
+      sync.is_taken = [this](const RelPath& path) { return fixed_.Holds(path); };
+    }
     // Before the copy is touched: a run that is cut off then must not forget it.
     sync.before_other_files = [this] {
       now_.ran_whole = false;
@@ -266,9 +281,14 @@ class DevRun {
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, root));
     PTPKG_TRY(const auto changes, entered->Changes(env_, root, files));
     std::vector<RelPath> edited;
-    for (const auto& [path, digest] : changes) {
+    for (const auto& [path, state] : changes) {
       const auto found = record.files.find(path);
-      if (found == record.files.end() || found->second.digest.Hex() == digest) continue;
+      if (found == record.files.end()) {
+        if (!fixed_.Holds(path)) continue;  // the build's
+        return fmt::format("'{}' of a source that is patched, unpacked or from git was changed by hand",
+                           path.str());
+      }
+      if (build::SourceRecord::StateOf(found->second.digest, found->second.executable) == state) continue;
       record.Distrust(path);
       edited.push_back(path);
     }
@@ -303,7 +323,24 @@ class DevRun {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
+    PTPKG_CHECK(RemoveInstalled(end == build::EndKind::kMachine ? 0 : since));
     return std::string();
+  }
+
+  /// Removes what scripts have installed at `since` or later; the whole script then installs it anew. What is
+  /// copied with the times of its source may be older than it says, and lost in a power cut: 0.
+  Result<void> RemoveInstalled(std::int64_t since) {
+    const AbsPath& prefix = summary_.layout.prefix;
+    PTPKG_TRY(const std::vector<RelPath> of_host, folder_.ReadHostFiles());
+    const std::set<RelPath> kept(of_host.begin(), of_host.end());
+    PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, prefix));
+    for (const source::WalkEntry& file : files) {
+      if (file.stat.mtime_ns < since || kept.contains(file.path)) continue;
+      PTPKG_CHECK(env_.cancel.Check());
+      PTPKG_CHECK(env_.fs.Remove(prefix / file.path));
+      now_.ran_whole = false;
+    }
+    return Ok();
   }
 
   /// The newest of `files`, but for times in the future, which say nothing.
@@ -317,6 +354,8 @@ class DevRun {
   }
 
   [[nodiscard]] AbsPath SyncFile() const { return folder_.root() / "synchronised"; }
+  /// Holds fixed_.
+  [[nodiscard]] AbsPath FixedFile() const { return folder_.root() / "fixed"; }
 
   [[nodiscard]] build::SyncRequest SyncOf() const {
     return {.origins = sources_.synchronised, .copy = summary_.layout.source, .record_file = SyncFile()};
@@ -347,6 +386,8 @@ class DevRun {
     now_.source_key = sources_.HasFixed() ? copied.Hex() : "";
     PTPKG_TRY(const bool there, Exists(env_.fs, summary_.layout.source));
     if (!there) PTPKG_CHECK(env_.fs.MakeDirs(summary_.layout.source));
+    PTPKG_TRY(fixed_, build::SourceRecord::Take(env_, summary_.layout.source));
+    PTPKG_CHECK(fixed_.Write(env_.fs, FixedFile()));
     build::SyncRecord record;
     build::SyncRequest sync = SyncOf();
     sync.first = true;
@@ -425,6 +466,7 @@ class DevRun {
   recipe::NativeBuild native_;
   build::RecipeFolder recipe_folder_;
   DevSources sources_;
+  build::SourceRecord fixed_;  // what the copy held before the first synchronisation: other sources' files
   DevState now_;
   DevSummary summary_;
 };

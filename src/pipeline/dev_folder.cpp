@@ -19,6 +19,7 @@ constexpr std::size_t kDevNameLength = 16;
 Json Encode(const DevState& state) {
   return {{"inputs", state.inputs},
           {"scripts", state.scripts},
+          {"origins", state.origins},
           {"source_stamp", state.source_stamp},
           {"source_key", state.source_key},
           {"tools", state.tools},
@@ -51,6 +52,7 @@ Result<DevState> ReadDevState(Fs& fs, const AbsPath& file) {
   PTPKG_TRY(state.scripts, TextMap(json, "scripts", file.str()));
   PTPKG_TRY(state.place.variables, TextMap(json, "variables", file.str()));
   PTPKG_TRY(state.place.preamble, JsonString(json, "preamble", file.str()));
+  PTPKG_TRY(state.origins, JsonString(json, "origins", file.str()));
   PTPKG_TRY(state.source_stamp, JsonString(json, "source_stamp", file.str()));
   PTPKG_TRY(state.source_key, JsonString(json, "source_key", file.str()));
   PTPKG_TRY(state.tools, JsonString(json, "tools", file.str()));

@@ -28,6 +28,7 @@ struct DevState {
   std::map<std::string, std::string> inputs = {};  ///< Name → digest; another one: it is made anew.
   /// The same of the build script and what it may read beside it; another one: it runs again, whole.
   std::map<std::string, std::string> scripts = {};
+  std::string origins = {};  ///< The folders that were synchronised; others may hold files of equal times.
   std::string source_stamp = {};  ///< Of the sources that are not synchronised (dev_sources.h).
   std::string source_key = {};
   std::string tools = {};                    ///< The node's input of that name.

@@ -74,11 +74,12 @@ class ShellFinder {
               [](const Candidate& a, const Candidate& b) { return a.mtime_ns > b.mtime_ns; });
   }
 
-  /// Of this recipe and subject; a folder of `ptpkg dev` may be of another version.
+  /// Of this recipe and subject; a folder of `ptpkg dev` may be of another version. Not one that was moved
+  /// here: its environment names the folder that it was copied from.
   [[nodiscard]] bool IsUsable(const AbsPath& folder, bool is_dev) const {
     const auto state = build::ReadWorkState(env_.fs, folder);
-    return state && state->phase != WorkPhase::kStarted && state->recipe == choice_.recipe.recipe_dir.str() &&
-           (is_dev || state->subject == subject_);
+    return state && state->phase != WorkPhase::kStarted && state->place == folder.str() &&
+           state->recipe == choice_.recipe.recipe_dir.str() && (is_dev || state->subject == subject_);
   }
 
   /// The folder of `ptpkg dev` and what failed or interrupted builds have left, the newest first.
@@ -248,6 +249,7 @@ Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary&
   PTPKG_CHECK(WriteFile(env.fs, rc,
                         fmt::format(". {}\nunset {}\nPS1={}\n", ShellQuote({place.environment.str()}),
                                     build::kReadByHand, ShellQuote({"(" + place.subject + ") \\W\\$ "}))));
+  command.interactive = true;
   command.argv = {bash->str(), "--noprofile", "--rcfile", rc.str(), "-i"};
   return RunInForeground(command);
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "source/walk.h"
+#include "support/lease.h"
 
 namespace ptpkg::pipeline {
 
@@ -36,10 +37,26 @@ Result<void> SplitLinks(Env& env, const AbsPath& folder) {
 
 }  // namespace
 
+namespace {
+
+/// A name that nothing has: the folder of an earlier run goes, unless somebody is in it (`ptpkg shell`).
+Result<AbsPath> FreePlace(Env& env, const std::string& name) {
+  for (int turn = 1;; ++turn) {
+    const AbsPath kept = env.cache_dir / "kept" / (turn == 1 ? name : fmt::format("{}-{}", name, turn));
+    PTPKG_TRY(const bool there, Exists(env.fs, kept));
+    if (!there) return kept;
+    PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, kept, LockKind::kExclusive));
+    if (!lease) continue;
+    PTPKG_CHECK(std::move(*lease).Remove());
+    return kept;
+  }
+}
+
+}  // namespace
+
 Result<void> KeepFolder(Env& env, const AbsPath& folder, const std::string& subject, const std::string& key) {
-  const AbsPath kept = env.cache_dir / "kept" / fmt::format("{}-{}", subject, key.substr(0, 12));
-  PTPKG_CHECK(env.fs.MakeDirs(kept.Parent()));
-  PTPKG_CHECK(RemoveTree(env.fs, kept));
+  PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir / "kept"));
+  PTPKG_TRY(const AbsPath kept, FreePlace(env, fmt::format("{}-{}", subject, key.substr(0, 12))));
   PTPKG_CHECK(SplitLinks(env, folder), "while keeping the work folder");
   PTPKG_CHECK(env.fs.Rename(folder, kept), "while keeping the work folder");
   env.reporter.Note(fmt::format("work folder kept: '{}'", kept.str()));

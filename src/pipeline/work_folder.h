@@ -28,7 +28,8 @@ class WorkFolder {
 };
 
 /// Moves `folder` to <cache>/kept/<subject>-<first 12 digits of the key>, in place of one of an earlier run;
-/// a note says so. Files that have another name elsewhere get bytes of their own first.
+/// where `ptpkg shell` is in that one, "-2" and so on is added. A note says the name. Files that have another
+/// name elsewhere get bytes of their own first.
 Result<void> KeepFolder(Env& env, const AbsPath& folder, const std::string& subject, const std::string& key);
 
 }  // namespace ptpkg::pipeline

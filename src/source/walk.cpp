@@ -38,6 +38,10 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
 
 }  // namespace
 
+bool IsExecutable(const FileStat& stat) {
+  return stat.kind == FileKind::kRegular && (stat.mode & 0100U) != 0;
+}
+
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options) {
   PTPKG_TRY(const FileStat root_stat, env.fs.Stat(root));
   if (root_stat.kind != FileKind::kDirectory) {

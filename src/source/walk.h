@@ -12,6 +12,9 @@ struct WalkEntry {
   FileStat stat;
 };
 
+/// By its owner: git and archives know no other bit of a source's mode.
+bool IsExecutable(const FileStat& stat);
+
 struct WalkOptions {
   bool skip_git = false;  ///< Leaves out anything named ".git", at any depth.
 };

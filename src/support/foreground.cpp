@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,30 +14,59 @@ namespace {
 
 // Not SIGTSTP: a command that a person stops has to stop together with us, or nobody could wake it.
 constexpr std::array kTerminalSignals = {SIGINT, SIGQUIT};
+constexpr std::array kEndSignals = {SIGTERM, SIGHUP};
 // As a shell tells of a program that is not there, or cannot be run.
 constexpr int kNotRun = 127;
 constexpr int kSignalled = 128;
 
-/// Ignores the terminal's signals for its life.
-class SignalsIgnored {
+// What a signal handler can reach: the command's process, 0 before it runs; what came before that; what it
+// gets in place of SIGTERM.
+volatile std::sig_atomic_t child_of_handler =
+    0;                                           // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t came_before = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t instead_of_term = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+void HandOn(int signal_number) {
+  const int handed = signal_number == SIGTERM ? instead_of_term : signal_number;
+  if (child_of_handler > 0) {
+    kill(child_of_handler, handed);
+  } else {
+    came_before = handed;
+  }
+}
+
+/// For its life, the terminal's signals are ignored and those that ask for the end handed on.
+class Signals {
  public:
-  SignalsIgnored() {
+  explicit Signals(bool interactive) {
+    child_of_handler = 0;
+    came_before = 0;
+    instead_of_term = interactive ? SIGHUP : SIGTERM;
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
-    for (std::size_t i = 0; i < kTerminalSignals.size(); ++i) {
-      sigaction(kTerminalSignals.at(i), &ignore, &before_.at(i));
-    }
+    struct sigaction hand_on = {};
+    hand_on.sa_handler = HandOn;
+    std::size_t i = 0;
+    for (const int signal : kTerminalSignals) sigaction(signal, &ignore, &before_.at(i++));
+    for (const int signal : kEndSignals) sigaction(signal, &hand_on, &before_.at(i++));
   }
-  SignalsIgnored(const SignalsIgnored&) = delete;
-  SignalsIgnored& operator=(const SignalsIgnored&) = delete;
-  ~SignalsIgnored() {
-    for (std::size_t i = 0; i < kTerminalSignals.size(); ++i) {
-      sigaction(kTerminalSignals.at(i), &before_.at(i), nullptr);
-    }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals() {
+    std::size_t i = 0;
+    for (const int signal : kTerminalSignals) sigaction(signal, &before_.at(i++), nullptr);
+    for (const int signal : kEndSignals) sigaction(signal, &before_.at(i++), nullptr);
   }
 
+  static void Reach(pid_t child) {
+    child_of_handler = child;
+    if (came_before != 0) kill(child, came_before);
+  }
+  /// Its number may be another process's from now on.
+  static void Forget() { child_of_handler = 0; }
+
  private:
-  std::array<struct sigaction, kTerminalSignals.size()> before_ = {};
+  std::array<struct sigaction, kTerminalSignals.size() + kEndSignals.size()> before_ = {};
 };
 
 /// In the child. Only async-signal-safe calls: other threads may hold locks.
@@ -44,7 +74,10 @@ class SignalsIgnored {
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   for (const int signal : kTerminalSignals) sigaction(signal, &usual, nullptr);
+  for (const int signal : kEndSignals) sigaction(signal, &usual, nullptr);
   sigaction(SIGPIPE, &usual, nullptr);  // which ptpkg ignores
+  // A command that outlives us would go on writing to a folder that nobody holds any more.
+  prctl(PR_SET_PDEATHSIG, SIGHUP);
   if (chdir(cwd) == 0) execve(argv[0], argv, envp);
   _exit(kNotRun);
 }
@@ -72,13 +105,20 @@ Result<int> RunInForeground(const ForegroundCommand& command) {
   const std::vector<char*> argv_pointers = Pointers(argv);
   const std::vector<char*> env_pointers = Pointers(env);
 
-  const SignalsIgnored ignored;
+  const Signals signals(command.interactive);
   const pid_t child = fork();
   if (child < 0) return ErrnoError(errno, fmt::format("cannot start '{}'", argv.front()));
   if (child == 0) Become(command.cwd.c_str(), argv_pointers.data(), env_pointers.data());
+  Signals::Reach(child);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
+  // Not reaped before the handler has forgotten it.
+  siginfo_t ended = {};
+  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0) {
     if (errno != EINTR) return ErrnoError(errno, fmt::format("cannot wait for '{}'", argv.front()));
+  }
+  Signals::Forget();
+  if (waitpid(child, &status, 0) < 0) {
+    return ErrnoError(errno, fmt::format("cannot wait for '{}'", argv.front()));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
 }

@@ -312,10 +312,10 @@ class Dev(harness.Case):
     def test_what_waits_for_its_own_shell_is_refused(self):
         self.project()
         self.dev()
-        for verb in ("dev", "shell"):
+        for verb, *more in (["dev"], ["shell", "--", "true"]):
             # A shell has nothing of the caller's environment, so not the place of the cache.
             done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), verb, "--cache-dir", self.cache, self.recipe,
-                              exit_code=2)
+                              *more, exit_code=2)
             self.assertIn("this is the environment of 'toy-1-0', whose work folder is held meanwhile", done.stderr)
             self.assertIn("hint: leave the shell first", done.stderr)
 
@@ -329,6 +329,17 @@ class Dev(harness.Case):
         self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
         self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
 
+    def sleeping(self):
+        """Processes that sleep in the folder of dev."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and os.readlink(entry / "cwd").startswith(str(self.cache)):
+                    found += [entry.name] if (entry / "comm").read_text() == "sleep\n" else []
+            except OSError:  # gone
+                pass
+        return found
+
     def test_shell_holds_the_folder(self):
         self.project()
         self.dev()
@@ -337,7 +348,30 @@ class Dev(harness.Case):
                                   for item in self.ptpkg_json("cache")["items"]))
         self.ptpkg("cache", "clean")
         self.assertTrue((self.folder() / "d").exists())
+        # A command that outlived its shell would write to a folder that nobody holds.
+        self.assertEqual(len(self.sleeping()), 1)
         process.kill()
+        process.communicate()
+        self.wait_for(lambda: not self.sleeping())
+
+    def test_a_shell_that_is_terminated_ends_its_command(self):
+        self.project()
+        self.dev()
+        process = self.start("shell", self.recipe, "--", "sleep", "60")
+        self.wait_for(self.sleeping)
+        process.terminate()
+        process.communicate()
+        self.assertEqual(process.returncode, 143)
+        self.assertEqual(self.sleeping(), [])
+
+    def test_a_cache_that_was_copied_is_not_entered(self):
+        self.project()
+        self.edit("one.c", "int one(void) { return 1 }\n")
+        self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", exit_code=5)
+        shutil.copytree(self.cache, self.scratch / "copy", symlinks=True)
+        done = self.ptpkg("shell", "--cache-dir", self.scratch / "copy", self.recipe, "--", "pwd")
+        self.assertNotIn("did not end well", done.stderr)
+        self.assertIn(str(self.scratch / "copy"), done.stdout)
 
     def test_shell_in_what_a_failed_build_has_left(self):
         self.project("make")

@@ -32,12 +32,15 @@ class BuildTest : public ::testing::Test {
     env_.dir().MakeDir(work);
     PTPKG_TRY(layout_, MakeWorkLayout(env_, env_.dir() / work));
     PTPKG_CHECK(env_->fs.MakeDirs(layout_.source));
+    std::set<std::string> provided;
+    for (const LocalPackage& package : packages_) provided.insert(package.name);
+    PTPKG_TRY(const HostPlan host, CheckTools(env_, recipe_, {.host_env = host_env_, .provided = provided}));
     return build::Run(env_, {.recipe = recipe_,
                              .subject = "toy-1.0-0",
                              .source_root = layout_.source,
                              .packages = packages_,
                              .unpack = unpack_,
-                             .host_env = host_env_,
+                             .host = host,
                              .layout = layout_,
                              .log_file = env_.dir() / "log",
                              .mentioned = mentioned_});

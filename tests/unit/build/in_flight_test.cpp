@@ -2,6 +2,7 @@
 #include "build/in_flight.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "build/cut_object.h"
 #include "build/work_state.h"
@@ -61,6 +62,7 @@ TEST_F(InFlightTest, TheRecordTellsWhatChanged) {
   Put("edited.c", 100, "aa");
   Put("touched.c", 100);
   Put("gone.c", 100);
+  Put("run.sh", 100);
   fs_.AddSymlink("same.c", "/s/link.c");
   Prepare();
   const AbsPath file = AbsPath::Literal("/record");
@@ -70,6 +72,7 @@ TEST_F(InFlightTest, TheRecordTellsWhatChanged) {
   Put("edited.c", 100, "bbb");
   Put("touched.c", 50);
   Put("new.c", 50);
+  ASSERT_OK(fs_.SetMode(root_ / "run.sh", 0755));
   ASSERT_OK(fs_.Remove(root_ / "gone.c"));
   ASSERT_OK(fs_.Remove(root_ / "link.c"));
   fs_.AddSymlink("edited.c", "/s/link.c");
@@ -77,7 +80,18 @@ TEST_F(InFlightTest, TheRecordTellsWhatChanged) {
               IsOkAndHolds(ElementsAre(Pair(RelPath::Literal("edited.c"), HashText("bbb").Hex()),
                                        Pair(RelPath::Literal("gone.c"), ""),
                                        Pair(RelPath::Literal("link.c"), "link to edited.c"),
+                                       Pair(RelPath::Literal("run.sh"), HashText("x").Hex() + ", executable"),
                                        Pair(RelPath::Literal("touched.c"), HashText("x").Hex()))));
+}
+
+TEST(SourceRecordTest, WhatIsNoFileIsTheSameAfterwards) {
+  test::TestEnv env;
+  env.dir().WriteFile("tree/run.sh", "true", 0755);
+  ASSERT_EQ(::mkfifo((env.dir() / "tree/queue").c_str(), 0600), 0);
+  ASSERT_OK_AND_ASSIGN(const SourceRecord taken, SourceRecord::Take(env, env.dir() / "tree"));
+  ASSERT_OK(taken.Write(env->fs, env.dir() / "record"));
+  ASSERT_OK_AND_ASSIGN(const SourceRecord read, SourceRecord::Read(env, env.dir() / "record"));
+  EXPECT_TRUE(read == taken);
 }
 
 TEST_F(InFlightTest, ADamagedRecordIsSeen) {

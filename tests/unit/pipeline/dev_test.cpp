@@ -370,6 +370,57 @@ TEST_F(DevTest, APatchedSourceIsTakenAnewWhenItChangesAndOnlyThen) {
   EXPECT_THAT(third.why_anew, HasSubstr("a source changed that is patched"));
 }
 
+TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
+  PutSource("a.c", "int a;\n");
+  Put("toy/p.patch", "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int patched;\n");
+  WriteRecipe("toy", Script(), "source: {path: src, patches: [p.patch]}\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  ASSERT_OK_AND_ASSIGN(const auto before, build::SourceRecord::Take(env_, first.layout.source));
+  ASSERT_OK(before.Write(env_->fs, build::EnteredFile(Root())));
+  ASSERT_OK(WriteFile(env_->fs, first.layout.source / "built.o", "by hand, but no source"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_FALSE(second.anew);
+  ASSERT_OK(before.Write(env_->fs, build::EnteredFile(Root())));
+  ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;\n"));
+  ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
+  EXPECT_THAT(third.why_anew,
+              HasSubstr("'a.c' of a source that is patched, unpacked or from git was changed"));
+  EXPECT_THAT(ReadFile(env_->fs, third.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
+}
+
+TEST_F(DevTest, AnotherFolderOfEqualTimesAndSizesIsRead) {
+  PutSource("a.c", "int a;");
+  Put("other/a.c", "int b;");
+  WriteToy();
+  constexpr std::int64_t kTimeNs = 1'700'000'000'000'000'000;
+  ASSERT_OK(env_->fs.SetMtime(env_.dir() / "toy/src/a.c", kTimeNs));
+  ASSERT_OK(env_->fs.SetMtime(env_.dir() / "other/a.c", kTimeNs));
+  ASSERT_THAT(RunDev(), IsOk());
+  NativeRequest request = DevRequest();
+  request.build.sources.emplace("toy", env_.dir() / "other");
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, Dev(env_, request));
+  EXPECT_FALSE(second.anew);
+  EXPECT_THAT(Names(second.copied), ElementsAre("a.c"));
+  EXPECT_THAT(ReadFile(env_->fs, second.layout.prefix / "share/a.c"), IsOkAndHolds("int b;"));
+}
+
+TEST_F(DevTest, AFileThatAnotherSourceHasIsRefusedAsInABuild) {
+  PutSource("a.c", "int a;\n");
+  Put("toy/more/b.c", "int b;\n");
+  Put("toy/p.patch", "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int patched;\n");
+  WriteRecipe("toy", Script(), "source: [{path: src, patches: [p.patch]}, {path: more}]\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  Put("toy/more/a.c", "int mine;\n");
+  EXPECT_THAT(RunDev(),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe hold 'a.c'")));
+  EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
+  ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/more/a.c"));
+  Put("toy/more/c.c", "int c;\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_FALSE(second.anew);
+  EXPECT_THAT(Names(second.copied), ElementsAre("c.c"));
+}
+
 TEST_F(DevTest, ARunThatWasKilledIsGoneOnWithUnlessTheMachineWentDown) {
   PutSource("a.c", "int a;");
   WriteToy();
@@ -424,6 +475,26 @@ TEST_F(DevHalfWrittenTest, AndAfterAPowerCutWhereNoScriptRan) {
   ExpectMadeGood();
 }
 
+TEST_F(DevHalfWrittenTest, WhatWasInstalledLastIsInstalledAgain) {
+  PutSource("a.c", "int a;");
+  WriteToy("extra: {ptpkg: {dev: {script: ['true']}}}\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
+  const AbsPath installed = first.layout.prefix / "share/a.c";
+  for (const auto& [phase, boot] : {std::pair(WorkPhase::kScript, build::BootId(env_->fs)),
+                                    std::pair(WorkPhase::kInstalled, std::string("another"))}) {
+    ASSERT_OK(WriteFile(env_->fs, installed, ""));
+    if (boot == "another") {
+      ASSERT_OK(env_->fs.SetMtime(installed, 1));  // as install -p gives it
+    }
+    Leave(phase, boot);
+    LetTimePass();
+    ASSERT_OK_AND_ASSIGN(const DevSummary again, RunDev());
+    EXPECT_FALSE(again.anew) << again.why_anew;
+    EXPECT_EQ(again.script, "build.script");
+    EXPECT_THAT(ReadFile(env_->fs, installed), IsOkAndHolds("int a;"));
+  }
+}
+
 TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
   MakeAndTear();
   Leave(WorkPhase::kInstalled, "another");
@@ -447,7 +518,7 @@ TEST_F(DevTest, ADamagedFolderIsMadeAnew) {
   PutSource("a.c", "int a;");
   WriteToy();
   ASSERT_THAT(RunDev(), IsOk());
-  for (const char* name : {"state.json", "dev.json", "synchronised"}) {
+  for (const char* name : {"state.json", "dev.json", "synchronised", "fixed"}) {
     ASSERT_OK(WriteFile(env_->fs, Root() / name, "{"));
     ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
     EXPECT_TRUE(summary.anew) << name;

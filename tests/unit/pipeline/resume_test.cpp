@@ -1,5 +1,7 @@
 // Builds that go on where an earlier run was ended.
 
+#include "build/resume.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 class ResumePipelineTest : public BuildFixture {
  protected:
@@ -94,6 +97,24 @@ TEST_F(ResumePipelineTest, AFailedBuildGoesOnAndEndsInTheSameBytes) {
   ASSERT_OK_AND_ASSIGN(const BuildSummary clean, Run(request));
   EXPECT_EQ(Compilations(), 2);
   EXPECT_EQ(resumed.artifacts.front().sha256, clean.artifacts.front().sha256);
+}
+
+TEST_F(ResumePipelineTest, AShellThatWasKilledCostsNoLaterRun) {
+  WriteToy();
+  Interrupt();
+  // As `ptpkg shell` leaves it when it is killed, and nothing was changed.
+  const AbsPath work = OnlyFolder();
+  ASSERT_OK_AND_ASSIGN(const auto names, env_->fs.ListDir(work / "d"));
+  const auto root = std::find_if(names.begin(), names.end(),
+                                 [](const std::string& name) { return name.starts_with("w_"); });
+  ASSERT_NE(root, names.end());
+  ASSERT_OK_AND_ASSIGN(const auto entered, build::SourceRecord::Take(env_, work / "d" / *root / "work"));
+  ASSERT_OK(entered.Write(env_->fs, build::EnteredFile(work)));
+  Interrupt();  // goes on, and writes "progress" again
+  Allow();
+  ASSERT_OK(Run(Request({"toy"})));
+  EXPECT_EQ(Compilations(), 1);
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("changed by hand"))));
 }
 
 TEST_F(ResumePipelineTest, FreshAndResumeFalseStartFromTheBeginning) {
@@ -387,6 +408,40 @@ TEST_F(ResumePipelineTest, AKeptFolderIsThatOfTheBuild) {
   EXPECT_EQ(Compilations(), 1);
   EXPECT_THAT(Folders(), IsEmpty());
   EXPECT_THAT(Notes(), Contains(HasSubstr("work folder kept: ")));
+}
+
+TEST_F(ResumePipelineTest, AKeptFolderThatSomebodyIsInStays) {
+  WriteToy();
+  Allow();
+  BuildRequest request = Request({"toy"});
+  request.keep_work = true;
+  const auto build_again = [&] {
+    EXPECT_THAT(RemoveTree(env_->fs, env_->cache_dir / "stages"), IsOk());
+    EXPECT_THAT(RemoveTree(env_->fs, request.output), IsOk());
+    return Run(request);
+  };
+  ASSERT_OK(Run(request));
+  const AbsPath kept = env_->cache_dir / "kept";
+  const auto folders = [&] { return *env_->fs.ListDir(kept); };
+  std::vector<std::string> expected = folders();  // of each node one
+  ASSERT_THAT(expected, Not(IsEmpty()));
+  const auto of_build = std::find_if(expected.begin(), expected.end(), [&](const std::string& folder) {
+    const std::vector<std::string> inside = *env_->fs.ListDir(kept / folder);
+    return std::find(inside.begin(), inside.end(), "home") != inside.end();
+  });
+  ASSERT_NE(of_build, expected.end());
+  const std::string name = *of_build;
+  expected.push_back(name + "-2");
+  ASSERT_OK_AND_ASSIGN(auto held, Lease::Try(env_->fs, kept / name, LockKind::kExclusive));
+  ASSERT_TRUE(held.has_value());
+  ASSERT_OK(WriteFile(env_->fs, kept / name / "mine", ""));
+  ASSERT_OK(build_again());
+  EXPECT_THAT(folders(), UnorderedElementsAreArray(expected));
+  EXPECT_THAT(Exists(env_->fs, kept / name / "mine"), IsOkAndHolds(true));
+  held.reset();
+  ASSERT_OK(build_again());
+  EXPECT_THAT(folders(), UnorderedElementsAreArray(expected));
+  EXPECT_THAT(Exists(env_->fs, kept / name / "mine"), IsOkAndHolds(false));
 }
 
 TEST(ResumeWithoutLocks, ABuildWorksInAFolderOfItsOwnAndSaysSo) {

@@ -40,6 +40,15 @@ TEST(Foreground, TheCommandIsNotDeafToTheTerminal) {
   EXPECT_THAT(RunInForeground(Shell("kill -INT $$")), IsOkAndHolds(128 + 2));
 }
 
+TEST(Foreground, IsAskedToEndWhenWeAre) {
+  EXPECT_THAT(RunInForeground(Shell("trap 'exit 9' TERM; kill -TERM $PPID; sleep 10 & wait")),
+              IsOkAndHolds(9));
+  EXPECT_THAT(RunInForeground(Shell("trap 'exit 8' HUP; kill -HUP $PPID; sleep 10 & wait")), IsOkAndHolds(8));
+  ForegroundCommand shell = Shell("trap '' TERM; trap 'exit 7' HUP; kill -TERM $PPID; sleep 10 & wait");
+  shell.interactive = true;
+  EXPECT_THAT(RunInForeground(shell), IsOkAndHolds(7));
+}
+
 TEST(Foreground, WhatCannotBeStartedIsNamed) {
   ForegroundCommand command = Shell("exit 0");
   command.cwd = AbsPath::Literal("/nonexistent");
