@@ -14,8 +14,37 @@ constexpr std::size_t kCurvePoints = 21;
 constexpr std::size_t kMostParts = 100;
 constexpr double kMostSeconds = 1e9;
 
+constexpr std::string_view kRecordFile = "build-steps.json";
+
+AbsPath RecordRoot(const Env& env) { return env.cache_dir / "stages/records"; }
+
 AbsPath RecordPlace(const Env& env, const std::string& subject) {
-  return env.cache_dir / "stages/records" / subject / "build-steps.json";
+  return RecordRoot(env) / subject / kRecordFile;
+}
+
+/// "libc10" of "libc10-2.6.0-cpu_0": neither version nor build string has a hyphen.
+std::string_view NameOf(std::string_view subject) {
+  for (int part = 0; part < 2; ++part) {
+    subject = subject.substr(0, std::min(subject.rfind('-'), subject.size()));
+  }
+  return subject;
+}
+
+/// Of the newest record that `name` has, whatever its version.
+std::optional<AbsPath> NewestRecordOf(Env& env, std::string_view name) {
+  std::optional<AbsPath> newest;
+  std::int64_t newest_ns = 0;
+  const auto subjects = env.fs.ListDir(RecordRoot(env));
+  if (!subjects) return newest;
+  for (const std::string& subject : *subjects) {
+    if (NameOf(subject) != name) continue;
+    const AbsPath path = RecordPlace(env, subject);
+    const auto stat = env.fs.Lstat(path);
+    if (!stat || (newest && stat->mtime_ns <= newest_ns)) continue;
+    newest = path;
+    newest_ns = stat->mtime_ns;
+  }
+  return newest;
 }
 
 /// Between the points of `curve`, whose shares of steps are even.
@@ -81,10 +110,12 @@ std::uint64_t StepsOf(const StepRecord& record) {
 
 std::optional<StepRecord> ReadStepRecord(Env& env, const std::string& subject) {
   constexpr std::uint64_t kMostBytes = 1U << 20U;
-  const AbsPath path = RecordPlace(env, subject);
-  const Result<std::string> text = ReadFile(env.fs, path, kMostBytes);
+  std::optional<AbsPath> path = RecordPlace(env, subject);
+  if (!env.fs.Lstat(*path)) path = NewestRecordOf(env, NameOf(subject));
+  if (!path) return std::nullopt;
+  const Result<std::string> text = ReadFile(env.fs, *path, kMostBytes);
   if (!text) return std::nullopt;
-  const Result<Json> json = ParseJson(*text, path.str());
+  const Result<Json> json = ParseJson(*text, path->str());
   return json ? RecordOf(*json) : std::nullopt;
 }
 

@@ -29,9 +29,9 @@ struct StepRecord {
   std::vector<Part> parts = {};
 };
 
-/// The record of the last run of `subject`; nullopt when there is none, or it is damaged. It lies in the
-/// cache, at stages/records/<subject>/build-steps.json; what it says changes nothing but numbers that people
-/// read.
+/// The record of the last run of `subject` ("NAME-VERSION-BUILD"), else of the newest run of another version
+/// or build of NAME; nullopt when there is none, or it is damaged. It lies in the cache, at
+/// stages/records/<subject>/build-steps.json; what it says changes nothing but numbers that people read.
 std::optional<StepRecord> ReadStepRecord(Env& env, const std::string& subject);
 /// Warns when it cannot.
 void WriteStepRecord(Env& env, const std::string& subject, const StepRecord& record);

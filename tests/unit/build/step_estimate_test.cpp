@@ -139,6 +139,23 @@ TEST(StepRecord, IsReadAsItWasWritten) {
   EXPECT_THAT(env.reporter.warnings(), IsEmpty());
 }
 
+TEST(StepRecord, AnotherVersionOrBuildHasThatOfTheNewestRun) {
+  TestEnv env;
+  StepRecord record = Uneven();
+  WriteStepRecord(env, "toy-1.0-0", record);
+  record.jobs = 7;
+  WriteStepRecord(env, "toy-1.0-1", record);
+  WriteStepRecord(env, "toy-more-3.0-0", Uneven());
+  const AbsPath records = env->cache_dir / "stages/records";
+  ASSERT_OK(env->fs.SetMtime(records / "toy-1.0-0/build-steps.json", 1'700'000'000'000'000'000));
+  ASSERT_OK(env->fs.SetMtime(records / "toy-1.0-1/build-steps.json", 1'700'000'001'000'000'000));
+  const auto read = ReadStepRecord(env, "toy-2.0-0");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->jobs, 7);
+  EXPECT_EQ(ReadStepRecord(env, "toy-1.0-0")->jobs, 4);
+  EXPECT_FALSE(ReadStepRecord(env, "more-3.0-0"));
+}
+
 TEST(StepRecord, ADamagedOneIsNone) {
   TestEnv env;
   WriteStepRecord(env, "toy", Uneven());
