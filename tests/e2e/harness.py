@@ -1,7 +1,8 @@
 """What the end-to-end tests share: the program under test, scratch folders, environments to install into.
 
 Every test program is called with --ptpkg FILE and uses unittest. PTPKG_PEERS names the virtual environment
-with the peers; a test whose peer is missing skips and says which.
+with the peers. What is missing skips a test and is named: in the last lines, and by exit code 77 when nothing else
+was left. With CI=true it fails instead where scripts/bootstrap --check would have installed it.
 """
 
 import argparse
@@ -15,32 +16,73 @@ import signal
 import subprocess
 import sys
 import tempfile
+import typing
 import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "fixtures"
 
 
+NOTHING_SELECTED, ALL_SKIPPED = 5, 77
+
+
 class Settings:
     ptpkg: pathlib.Path
 
 
+class Result(unittest.TextTestResult):
+    """Counts what passed too: of a test whose subtests are skipped in part, the others count."""
+
+    passed = 0
+
+    def addSuccess(self, test) -> None:
+        super().addSuccess(test)
+        self.passed += 1
+
+    def addSubTest(self, test, subtest, err) -> None:
+        super().addSubTest(test, subtest, err)
+        self.passed += err is None
+
+
+class Runner(unittest.TextTestRunner):
+    resultclass = Result
+
+
+def exit_code(result: Result) -> int:
+    if not result.wasSuccessful():
+        return 1
+    if result.passed:
+        return 0
+    return ALL_SKIPPED if result.skipped else NOTHING_SELECTED
+
+
 def main() -> None:
+    """Runs the tests of the calling program, and exits: 0 passed, 1 failed, 5 no such test, 77 all were skipped."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--ptpkg", type=pathlib.Path, required=True)
     known, rest = parser.parse_known_args()
     Settings.ptpkg = known.ptpkg.resolve()
-    unittest.main(module="__main__", argv=[sys.argv[0], *rest], verbosity=2)
+    result = unittest.main(module="__main__", argv=[sys.argv[0], *rest], testRunner=Runner, verbosity=2, exit=False).result
+    for test, reason in result.skipped:
+        print(f"skipped: {test.id().removeprefix('__main__.')}: {' '.join(reason.split())}", file=sys.stderr)
+    sys.exit(exit_code(result))
+
+
+def missing(what: str) -> typing.NoReturn:
+    """For what scripts/bootstrap --check installs: skips the test; with CI=true, fails it. What the nature of the machine
+    decides (namespaces, control groups, root, sources named by a variable) is a plain skip."""
+    message = f"{what} is missing: scripts/bootstrap --check installs it"
+    if os.environ.get("CI") == "true":
+        raise AssertionError(message)
+    raise unittest.SkipTest(message)
 
 
 def peers_python() -> pathlib.Path:
-    """The interpreter of the peers' environment; skips the test without it."""
+    """The interpreter of the peers' environment."""
     folder = os.environ.get("PTPKG_PEERS", "")
     python = pathlib.Path(folder) / "bin/python"
     if not folder or not python.exists():
-        if os.environ.get("CI") == "true":
-            raise AssertionError(f"the peers' environment is missing: '{folder}'")
-        raise unittest.SkipTest("the peers' environment is missing: scripts/bootstrap --check makes it")
+        missing(f"the peers' environment, '{folder}' of PTPKG_PEERS,")
     return python
 
 
@@ -55,19 +97,17 @@ def record_of(files: dict[str, str]) -> str:
 
 
 def tool(name: str) -> str:
-    """A program of the machine; skips the test without it, in CI it fails."""
+    """A program of scripts/packages.txt."""
     found = shutil.which(name)
     if found is None:
-        if os.environ.get("CI") == "true":
-            raise AssertionError(f"'{name}' is missing: scripts/bootstrap --check installs it")
-        raise unittest.SkipTest(f"'{name}' is missing")
+        missing(f"'{name}'")
     return found
 
 
 def peer_program(name: str) -> pathlib.Path:
     program = peers_python().parent / name
     if not program.exists():
-        raise unittest.SkipTest(f"peer '{name}' is missing")
+        missing(f"peer '{name}'")
     return program
 
 

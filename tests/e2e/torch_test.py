@@ -85,7 +85,7 @@ class Torch(harness.Case):
                 shutil.copyfileobj(member, out, 1 << 20)
         cuobjdump = next(harness.peers_python().parent.parent.glob("lib/python3.*/site-packages/nvidia/cu13/bin/cuobjdump"), None)
         if cuobjdump is None:
-            self.skipTest("peer 'cuobjdump' is missing")
+            harness.missing("peer 'cuobjdump'")
         listed = {}
         for kind, option, prefix in (("sass", "--list-elf", "sm"), ("ptx", "--list-ptx", "compute")):
             text = self.run_clean(cuobjdump, option, folder / "libtorch_cuda.so")

@@ -5,6 +5,7 @@ all libraries fetches another 2.5 GB.
 """
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -154,6 +155,24 @@ class Wheels(harness.Case):
         variables = {"PATH": "/usr/bin:/bin", "PTPKG_PYTHON": "", **extra}
         return self.ptpkg("build", self.recipe, "--env", "wheels", "--output", output, "--explain", *args, **variables)
 
+    def check_origins(self, explained):
+        """That g++ alone is the machine's, in each of the two builds: each line of tools names these four and no other."""
+        lines = re.findall(r"^tools of devmath-1\.0-cuda(13\.\d)\S*: (.*)$", explained, re.MULTILINE)
+        self.assertEqual(sorted(version for version, _ in lines), ["13.0", "13.5"], explained)
+        for version, tools in lines:
+            origins = {tool.split()[0]: tool for tool in tools.split(", ")}
+            self.assertEqual(sorted(origins), ["cmake", "cuda_linux-64", "gxx_linux-64", "ninja"])
+            self.assertRegex(origins["gxx_linux-64"], r"^\S+ [\d.]+ from system$")
+            self.assertRegex(origins["cuda_linux-64"], rf"^\S+ {re.escape(version)}\.\d+ from wheels$")
+            for name in ("cmake", "ninja"):
+                self.assertRegex(origins[name], r"^\S+ \d[\d.]+ from wheels$")
+
+    def check_places(self, log):
+        """That the programs which the script finds first lie below its build environment."""
+        folder = re.search(r"^# BUILD_PREFIX=(/.+)$", log, re.MULTILINE)[1]
+        for below in ("cuda/bin/nvcc", "bin/cmake", "bin/ninja"):
+            self.assertRegex(log, rf"(?m)^{re.escape(folder)}/{below}$")
+
     def test_two_toolkits_side_by_side_and_equal_bytes_in_two_caches(self):
         first = self.scratch / "first"
         done = self.build(first)
@@ -162,10 +181,10 @@ class Wheels(harness.Case):
         self.assertEqual(len(names), 2)
         self.assertRegex(names[0], r"^devmath-1\.0-cuda13\.0\.\d+_0\.conda$")
         self.assertRegex(names[1], r"^devmath-1\.0-cuda13\.5\.\d+_0\.conda$")
-        self.assertRegex(done.stderr, r"gxx_linux-64 [\d.]+ from system, cuda_linux-64 13\.0\.\d+ from wheels")
+        self.check_origins(done.stderr)
         for log in sorted((first / "logs").glob("*.build.log")):
             text = log.read_text()
-            self.assertIn("/cuda/bin/nvcc", text)
+            self.check_places(text)
             self.assertNotIn("/usr/local/cuda", text)
             self.assertIn("release 13.0" if "cuda13.0" in log.name else "release 13.5", text)
         self.assertIn("everything was already there", self.build(first, **NO_INDEX).stderr)
