@@ -19,19 +19,21 @@ constexpr std::array kEndSignals = {SIGTERM, SIGHUP};
 constexpr int kNotRun = 127;
 constexpr int kSignalled = 128;
 
-// What a signal handler can reach: the command's process, 0 before it runs; what came before that; what it
-// gets in place of SIGTERM.
-volatile std::sig_atomic_t child_of_handler =
-    0;                                           // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-volatile std::sig_atomic_t came_before = 0;      // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-volatile std::sig_atomic_t instead_of_term = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+/// What the signal handler works with.
+struct ForHandler {
+  volatile std::sig_atomic_t child = 0;     ///< The command's process; 0 while it does not run.
+  volatile std::sig_atomic_t early = 0;     ///< The signal that came before it ran.
+  volatile std::sig_atomic_t for_term = 0;  ///< What it gets for SIGTERM.
+};
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler can reach nothing else
+ForHandler for_handler;
 
 void HandOn(int signal_number) {
-  const int handed = signal_number == SIGTERM ? instead_of_term : signal_number;
-  if (child_of_handler > 0) {
-    kill(child_of_handler, handed);
+  const int handed = signal_number == SIGTERM ? for_handler.for_term : signal_number;
+  if (for_handler.child > 0) {
+    kill(for_handler.child, handed);
   } else {
-    came_before = handed;
+    for_handler.early = handed;
   }
 }
 
@@ -39,9 +41,9 @@ void HandOn(int signal_number) {
 class Signals {
  public:
   explicit Signals(bool interactive) {
-    child_of_handler = 0;
-    came_before = 0;
-    instead_of_term = interactive ? SIGHUP : SIGTERM;
+    for_handler.child = 0;
+    for_handler.early = 0;
+    for_handler.for_term = interactive ? SIGHUP : SIGTERM;
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     struct sigaction hand_on = {};
@@ -59,11 +61,11 @@ class Signals {
   }
 
   static void Reach(pid_t child) {
-    child_of_handler = child;
-    if (came_before != 0) kill(child, came_before);
+    for_handler.child = child;
+    if (for_handler.early != 0) kill(child, for_handler.early);
   }
   /// Its number may be another process's from now on.
-  static void Forget() { child_of_handler = 0; }
+  static void Forget() { for_handler.child = 0; }
 
  private:
   std::array<struct sigaction, kTerminalSignals.size() + kEndSignals.size()> before_ = {};

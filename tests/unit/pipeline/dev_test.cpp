@@ -2,14 +2,12 @@
 
 #include "pipeline/dev.h"
 
-#include <algorithm>
-
 #include "build/resume.h"
 #include "build/work_state.h"
 #include "pipeline/cache.h"
 #include "pipeline/shell.h"
 #include "support/mem_fs.h"
-#include "unit/pipeline/build_fixture.h"
+#include "unit/pipeline/dev_fixture.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -26,49 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-constexpr const char* kSource = "source: {path: src}\n";
-constexpr const char* kTests =
-    "tests: [{script: ['test -e $PREFIX/share/a.c']}, {package_contents: {files: [share/a.c]}}]\n";
-
-class DevTest : public BuildFixture {
- protected:
-  /// A build that counts its runs and installs what it was given.
-  [[nodiscard]] std::string Script(const std::string& more = "true") const {
-    return "echo whole >> " + env_.dir().path().str() + "/count\n" + more +
-           "\nmkdir -p $PREFIX/share\ncp *.c $PREFIX/share/";
-  }
-  void WriteToy(const std::string& rest = "", const std::string& more = "true") {
-    WriteRecipe("toy", Script(more), kSource + std::string(kTests) + rest);
-  }
-  void PutSource(const std::string& name, const std::string& text) { Put("toy/src/" + name, text); }
-
-  NativeRequest DevRequest(const std::string& name = "") { return {.build = Request({"toy"}), .name = name}; }
-  Result<DevSummary> RunDev() { return Dev(env_, DevRequest()); }
-
-  static std::vector<std::string> Names(const std::vector<RelPath>& paths) {
-    std::vector<std::string> names;
-    for (const RelPath& path : paths) names.push_back(path.str());
-    return names;
-  }
-  int Runs() {
-    const auto text = ReadFile(env_->fs, env_.dir() / "count");
-    return text ? static_cast<int>(std::count(text->begin(), text->end(), '\n')) : 0;
-  }
-  AbsPath Root() {
-    const auto names = env_->fs.ListDir(env_->cache_dir / "dev");
-    EXPECT_TRUE(names && names->size() == 1);
-    return env_->cache_dir / "dev" / names->front();
-  }
-  /// The folder looks as if the last run had been ended there, with kScript: killed in its script.
-  void Leave(WorkPhase phase, const std::string& boot_id) {
-    ASSERT_OK_AND_ASSIGN(build::WorkState state, build::ReadWorkState(env_->fs, Root()));
-    state.phase = phase;
-    state.boot_id = boot_id;
-    ASSERT_OK(build::WriteWorkState(env_->fs, Root(), state));
-  }
-  std::vector<std::string> Notes() { return env_.reporter.notes(); }
-};
 
 TEST_F(DevTest, AnEditIsCopiedAndTheScriptAndTestsRunAgainInTheSameFolder) {
   PutSource("a.c", "int a;");
@@ -107,7 +62,7 @@ TEST_F(DevTest, AFailedTestIsAFinding) {
 TEST_F(DevTest, ATestWithTwoFindingsFailedOnce) {
   PutSource("a.c", "int a;");
   WriteRecipe("toy", Script(),
-              kSource + std::string("tests: [{package_contents: {files: [share/x.c, share/y.c]}}]\n"));
+              kDevSource + std::string("tests: [{package_contents: {files: [share/x.c, share/y.c]}}]\n"));
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_THAT(summary.tests.report.findings, SizeIs(2));
   EXPECT_EQ(summary.tests.failed, 1U);
@@ -117,8 +72,8 @@ TEST_F(DevTest, TestsThatCannotRunHereAreNamed) {
   PutSource("a.c", "int a;");
   WriteRecipe(
       "toy", Script(),
-      kSource + std::string("tests: [{python: {imports: [toy]}}, {script: [\"true\"], requirements: {run: "
-                            "[no-such-tool]}}]\n"));
+      kDevSource + std::string("tests: [{python: {imports: [toy]}}, {script: [\"true\"], requirements: {run: "
+                               "[no-such-tool]}}]\n"));
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_THAT(summary.tests.ran, IsEmpty());
   EXPECT_THAT(summary.tests.skipped,
@@ -419,99 +374,6 @@ TEST_F(DevTest, AFileThatAnotherSourceHasIsRefusedAsInABuild) {
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew);
   EXPECT_THAT(Names(second.copied), ElementsAre("c.c"));
-}
-
-TEST_F(DevTest, ARunThatWasKilledIsGoneOnWithUnlessTheMachineWentDown) {
-  PutSource("a.c", "int a;");
-  WriteToy();
-  ASSERT_THAT(RunDev(), IsOk());
-  Leave(WorkPhase::kScript, build::BootId(env_->fs));
-  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-  EXPECT_FALSE(second.anew);
-  Leave(WorkPhase::kScript, "another");
-  ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
-  EXPECT_EQ(third.why_anew, "the machine went down while the script ran");
-}
-
-/// What was written last, as a script that is killed may leave it: half of a source, half of an output.
-class DevHalfWrittenTest : public DevTest {
- protected:
-  void MakeAndTear() {
-    PutSource("a.c", "int a;");
-    WriteToy();
-    ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
-    source_ = first.layout.source;
-    ASSERT_OK(WriteFile(env_->fs, source_ / "a.c", "int"));
-    ASSERT_OK(WriteFile(env_->fs, source_ / "half.o", "\x7f"));
-  }
-  void ExpectMadeGood() {
-    ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-    EXPECT_FALSE(second.anew) << second.why_anew;
-    EXPECT_THAT(Names(second.copied), ElementsAre("a.c"));
-    EXPECT_THAT(ReadFile(env_->fs, source_ / "a.c"), IsOkAndHolds("int a;"));
-    EXPECT_THAT(Exists(env_->fs, source_ / "half.o"), IsOkAndHolds(false));
-  }
-  /// The folder was made long ago, and its files are not of the future: the test's clock stands still.
-  void LetTimePass() {
-    env_.clock.Advance(std::chrono::hours(24 * 365 * 20));
-    ASSERT_OK_AND_ASSIGN(build::WorkState state, build::ReadWorkState(env_->fs, Root()));
-    state.prepared_ns = 1;
-    ASSERT_OK(build::WriteWorkState(env_->fs, Root(), state));
-  }
-
-  AbsPath source_ = AbsPath::Literal("/nonexistent");
-};
-
-TEST_F(DevHalfWrittenTest, IsCopiedAgainOrRemovedAfterAScriptThatWasKilled) {
-  MakeAndTear();
-  Leave(WorkPhase::kScript, build::BootId(env_->fs));
-  ExpectMadeGood();
-}
-
-TEST_F(DevHalfWrittenTest, AndAfterAPowerCutWhereNoScriptRan) {
-  MakeAndTear();
-  Leave(WorkPhase::kInstalled, "another");
-  LetTimePass();
-  ExpectMadeGood();
-}
-
-TEST_F(DevHalfWrittenTest, WhatWasInstalledLastIsInstalledAgain) {
-  PutSource("a.c", "int a;");
-  WriteToy("extra: {ptpkg: {dev: {script: ['true']}}}\n");
-  ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
-  const AbsPath installed = first.layout.prefix / "share/a.c";
-  for (const auto& [phase, boot] : {std::pair(WorkPhase::kScript, build::BootId(env_->fs)),
-                                    std::pair(WorkPhase::kInstalled, std::string("another"))}) {
-    ASSERT_OK(WriteFile(env_->fs, installed, ""));
-    if (boot == "another") {
-      ASSERT_OK(env_->fs.SetMtime(installed, 1));  // as install -p gives it
-    }
-    Leave(phase, boot);
-    LetTimePass();
-    ASSERT_OK_AND_ASSIGN(const DevSummary again, RunDev());
-    EXPECT_FALSE(again.anew) << again.why_anew;
-    EXPECT_EQ(again.script, "build.script");
-    EXPECT_THAT(ReadFile(env_->fs, installed), IsOkAndHolds("int a;"));
-  }
-}
-
-TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
-  MakeAndTear();
-  Leave(WorkPhase::kInstalled, "another");
-  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-  EXPECT_EQ(second.why_anew, "the machine went down soon after it was made");
-}
-
-TEST_F(DevHalfWrittenTest, AfterARebootAScriptThatFailedIsGoneOnWith) {
-  PutSource("a.c", "int a;");
-  PutSource("state", "bad");
-  WriteToy("", "grep -q good state");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("the build script")));
-  Leave(WorkPhase::kScript, "another");
-  LetTimePass();
-  PutSource("state", "good");
-  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-  EXPECT_FALSE(second.anew) << second.why_anew;
 }
 
 TEST_F(DevTest, ADamagedFolderIsMadeAnew) {
