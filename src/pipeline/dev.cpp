@@ -303,6 +303,11 @@ class DevRun {
 
   /// What was being written when the script or the machine was stopped.
   Result<std::string> RemoveHalfWritten(build::SyncRecord& record, build::EndKind end) {
+    // A script that failed by itself was writing nothing when it ended.
+    const bool cut_off = end == build::EndKind::kMachine || !folder_.left()->script_ended;
+    if (cut_off && recipe_.inherited) {
+      return std::string("its script was cut off, and what it inherits lies among what that has made");
+    }
     const AbsPath& root = summary_.layout.source;
     PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
     const std::chrono::nanoseconds window =
@@ -323,7 +328,7 @@ class DevRun {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
-    PTPKG_CHECK(RemoveInstalled(end == build::EndKind::kMachine ? 0 : since));
+    if (cut_off) PTPKG_CHECK(RemoveInstalled(end == build::EndKind::kMachine ? 0 : since));
     return std::string();
   }
 

@@ -419,6 +419,14 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
   ASSERT_OK_AND_ASSIGN(const DevSummary one, Dev(env_, DevRequest("one")));
   EXPECT_THAT(Exists(env_->fs, one.layout.prefix / "share/base"), IsOkAndHolds(true));
   EXPECT_THAT(Exists(env_->fs, one.layout.prefix / "share/a.c"), IsOkAndHolds(true));
+
+  const AbsPath root = one.layout.root.Parent().Parent();
+  ASSERT_OK_AND_ASSIGN(build::WorkState state, build::ReadWorkState(env_->fs, root));
+  state.phase = WorkPhase::kScript;
+  ASSERT_OK(build::WriteWorkState(env_->fs, root, state));
+  ASSERT_OK_AND_ASSIGN(const DevSummary killed, Dev(env_, DevRequest("one")));
+  EXPECT_THAT(killed.why_anew, HasSubstr("its script was cut off, and what it inherits"));
+  EXPECT_THAT(Exists(env_->fs, killed.layout.prefix / "share/base"), IsOkAndHolds(true));
 }
 
 TEST_F(DevTest, ARecipeThatSkipsEverythingIsRefused) {
