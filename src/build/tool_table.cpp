@@ -79,6 +79,11 @@ constexpr auto kTable = std::to_array<Provider>({
     {kPythonPackage, "cffi", "cffi", "", ""},
     {kPythonPackage, "pyyaml", "pyyaml", "", ""},
     {kPythonPackage, "typing-extensions", "typing-extensions", "", ""},
+    {kPythonPackage, "filelock", "filelock", "", ""},
+    {kPythonPackage, "fsspec", "fsspec", "", ""},
+    {kPythonPackage, "jinja2", "jinja2", "", ""},
+    {kPythonPackage, "networkx", "networkx", "", ""},
+    {kPythonPackage, "sympy", "sympy", "", ""},
     {kPythonPackage, "python-build", "build", "", ""},
     {kPythonPackage, "python-installer", "installer", "", ""},
     // Libraries, by a header: that works on any distribution.
@@ -105,12 +110,16 @@ constexpr auto kTable = std::to_array<Provider>({
     {kToolkit, "cuda-nvrtc-dev", "nvrtc.h", "", ""},
     {kToolkit, "cuda-cupti-dev", "cupti.h cupti_version.h", "", ""},
     {kToolkit, "cuda-nvml-dev", "nvml.h", "", ""},
+    {kToolkit, "cuda-profiler-api", "cuda_profiler_api.h", "", ""},
     {kToolkit, "cuda-nvtx-dev", "nvtx3/nvToolsExt.h", "", ""},
     {kToolkit, "libcublas-dev", "cublas_v2.h cublas_api.h", "", ""},
     {kToolkit, "libcufft-dev", "cufft.h", "", ""},
     {kToolkit, "libcurand-dev", "curand.h", "", ""},
     {kToolkit, "libcusolver-dev", "cusolverDn.h cusolver_common.h", "", ""},
     {kToolkit, "libcusparse-dev", "cusparse.h", "", ""},
+    // Beside the toolkit, with packages of their own.
+    {kHeader, "cudnn", "cudnn.h cudnn_version.h", "", ""},
+    {kHeader, "nccl", "nccl.h", "libnccl-dev", ""},
     {kHeader, "zlib", "zlib.h", "zlib1g-dev", ""},
     {kHeader, "libuv", "uv.h", "libuv1-dev", ""},
 });

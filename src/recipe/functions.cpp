@@ -129,6 +129,13 @@ Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
   return Value(allowed.Matches(version));
 }
 
+/// fail('no switch for that'): what the recipe itself refuses. A branch that is not taken is not called.
+Result<Value> Fail(const CallArguments& arguments, Scope& /*scope*/) {
+  PTPKG_CHECK(CheckArguments("fail", arguments, 1, 1, {}));
+  PTPKG_TRY(const std::string text, TextArgument("fail", arguments.positional[0]));
+  return InvalidCall(text).WithHint("the recipe refuses this variant: change its values in the variant file");
+}
+
 struct PinArguments {
   std::string package;
   spec::PinBounds bounds;
@@ -258,12 +265,13 @@ struct Function {
   Result<Value> (*call)(const CallArguments&, Scope&);
 };
 
-constexpr std::array<Function, 14> kFunctions = {{
+constexpr std::array<Function, 15> kFunctions = {{
     {"cdt", Cdt},
     {"compiler", Compiler},
     {"detected", Detected},
     {"env.exists", EnvExists},
     {"env.get", EnvGet},
+    {"fail", Fail},
     {"is_linux", IsLinux},
     {"is_osx", IsOsx},
     {"is_unix", IsUnix},

@@ -209,6 +209,10 @@ class Tutorial(harness.Case):
         path.unlink(missing_ok=True)
         return lines
 
+    def test_pytorch(self):
+        shutil.copytree(harness.REPOSITORY / "recipes/pytorch", self.scratch / "work/recipes/pytorch")
+        self.assertEqual(len(self.follow("tutorials/pytorch.md")), 6)
+
     def test_console_blocks_are_commands_and_what_they_print(self):
         text = "```console\n$ a\nx\n…\n$ b\n```\nno\n```console\n$ c\ny 1.5 s\n```\n"
         self.assertEqual(console_commands(text), [("a", ["x", "…"]), ("b", []), ("c", ["y 1.5 s"])])

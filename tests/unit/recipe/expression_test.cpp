@@ -221,6 +221,7 @@ TEST_F(ExpressionTest, Functions) {
       {"is_osx('linux-64')", "false"},
       {"is_win('win-64')", "true"},
       {"is_windows('win-64')", "true"},
+      {"fail('no') if false else 'yes'", R"("yes")"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
 }
@@ -348,6 +349,8 @@ TEST_F(ExpressionTest, RefusesOperands) {
       {"compiler(1)", "compiler() takes text, not a number"},
       {"compiler('c', x='y')", "compiler() has no argument 'x'"},
       {"env.get('NONE')", "environment variable 'NONE' is not set"},
+      {"fail('1.1 has no ' ~ 'kineto')", "1.1 has no kineto"},
+      {"'x' if false else fail('no')", "no"},
       {"env.get()", "env.get() takes 1 to 2 arguments, 0 given"},
       {"stdlib('cxx')", "no standard library is known for language 'cxx'"},
       {"match(nope, '1')", "undefined name 'nope'"},

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "support/json.h"
@@ -96,25 +97,40 @@ TEST(Golden, RenderingOfGoodRecipes) {
   EXPECT_EQ(NamesIn(kFixtures / "golden/recipe_ok", ".json"), cases) << "an expected file without its recipe";
 }
 
-/// recipes/magma with variants.yaml and, after it, `variants`.
-Result<std::vector<recipe::Recipe>> RenderMagma(const std::string& variants) {
-  const files::path folder = kFixtures.parent_path() / "recipes/magma";
+/// What is rendered of a recipe of recipes/: NAME.yaml beside it for each of `variants`, then the text
+/// `mine`.
+struct Chosen {
+  std::string recipe;
+  std::vector<std::string> variants;
+  std::map<std::string, std::vector<std::string>> select = {};
+  std::string mine = {};
+};
+
+Result<std::vector<recipe::Recipe>> RenderOfProject(const Chosen& chosen) {
+  const files::path folder = (kFixtures.parent_path() / "recipes" / chosen.recipe).parent_path();
+  const AbsPath place = AbsPath::Literal("/recipe");
   test::MemFs fs;
   RenderOptions options;
-  for (const std::string& file : {std::string("variants.yaml"), variants}) {
-    const AbsPath path = AbsPath::Literal("/recipe") / file;
-    fs.AddFile(path.str(), ReadText(folder / file));
+  options.select = chosen.select;
+  for (const std::string& name : chosen.variants) {
+    const AbsPath path = place / (name + ".yaml");
+    fs.AddFile(path.str(), ReadText(folder / (name + ".yaml")));
     options.variant_files.push_back(path);
   }
-  fs.AddFile("/recipe/recipe.yaml", ReadText(folder / "recipe.yaml"));
-  return Render(fs, AbsPath::Literal("/recipe/recipe.yaml"), options);
+  if (!chosen.mine.empty()) {
+    fs.AddFile((place / "mine.yaml").str(), chosen.mine);
+    options.variant_files.push_back(place / "mine.yaml");
+  }
+  const std::string name = files::path(chosen.recipe).filename().string();
+  fs.AddFile((place / name).str(), ReadText(folder / name));
+  return Render(fs, place / name, options);
 }
 
 TEST(Golden, RenderingOfMagma) {
   for (const std::string name :
        {"variants", "variants_smoke", "variants_pytorch", "variants_native", "variants_rocm"}) {
     SCOPED_TRACE(name);
-    const auto recipes = RenderMagma(name + ".yaml");
+    const auto recipes = RenderOfProject({.recipe = "magma/recipe.yaml", .variants = {"variants", name}});
     ASSERT_OK(recipes);
     Json rendered = Json::array();
     for (const recipe::Recipe& recipe : *recipes) {
@@ -124,6 +140,91 @@ TEST(Golden, RenderingOfMagma) {
       rendered.push_back(std::move(one));
     }
     CompareWithGolden(kFixtures / "golden/magma" / (name + ".json"), DumpJson(rendered));
+  }
+}
+
+// Every switch that a version has, off: the names under which it gets them.
+constexpr std::string_view kOffIn26 = R"(
+torch_cudnn: ["off"]
+torch_nccl: ["off"]
+torch_magma: ["off"]
+torch_mkldnn: ["off"]
+torch_distributed: ["off"]
+torch_gloo: ["off"]
+torch_tensorpipe: ["off"]
+torch_mpi: ["off"]
+torch_fbgemm: ["off"]
+torch_kineto: ["off"]
+torch_qnnpack: ["off"]
+torch_nnpack: ["off"]
+torch_xnnpack: ["off"]
+torch_itt: ["off"]
+torch_numa: ["off"]
+torch_openmp: ["off"]
+torch_flash_attention: ["off"]
+torch_mem_efficient_attention: ["off"]
+torch_cusparselt: ["off"]
+torch_cufile: ["off"]
+)";
+constexpr std::string_view kOffIn11 = R"(
+torch_cudnn: ["off"]
+torch_nccl: [bundled]
+torch_mkldnn: ["off"]
+torch_distributed: ["off"]
+torch_fbgemm: ["off"]
+torch_qnnpack: ["off"]
+torch_nnpack: ["off"]
+torch_caffe2_ops: ["off"]
+)";
+
+TEST(Golden, RenderingOfPytorch) {
+  const struct {
+    std::string version;
+    std::string python;
+    std::string what;          // of the file's name
+    std::string platform;      // variants_torch_….yaml; "": none
+    std::string toolkit = {};  // of CUDA or ROCm
+    std::string_view switches = {};
+  } cases[] = {
+      {"1.1.0", "3.7", "cpu", ""},
+      {"1.13.1", "3.10", "cpu", ""},
+      {"2.6.0", "3.11", "cpu", ""},
+      {"2.15.0", "3.12", "cpu", ""},
+      {"2.6.0", "3.11", "debian", "debian"},
+      {"1.1.0", "3.7", "cuda", "cuda", "10.0"},
+      {"1.13.1", "3.10", "cuda", "cuda", "11.7"},
+      {"2.6.0", "3.11", "cuda", "cuda", "12.6"},
+      {"2.15.0", "3.12", "cuda", "cuda", "13.0"},
+      {"1.13.1", "3.10", "rocm", "rocm", "6.2"},
+      {"2.6.0", "3.11", "rocm", "rocm", "6.2"},
+      {"2.15.0", "3.12", "rocm", "rocm", "6.4"},
+      {"1.1.0", "3.7", "off", "cuda", "10.0", kOffIn11},
+      {"2.6.0", "3.11", "off", "cuda", "12.6", kOffIn26},
+  };
+  for (const auto& [version, python, what, platform, toolkit, switches] : cases) {
+    const std::string name = version + "_" + what;
+    SCOPED_TRACE(name);
+    Chosen chosen{.recipe = "pytorch/torch.yaml", .variants = {"variants_torch"}};
+    if (!platform.empty()) chosen.variants.push_back("variants_torch_" + platform);
+    if (!toolkit.empty()) {
+      chosen.select[platform == "cuda" ? "cuda_compiler_version" : "rocm_version"] = {toolkit};
+    }
+    // Not by --select, which would render all versions.
+    chosen.mine = "torch_version: [\"" + version + "\"]\npython: [\"" + python + "\"]\n";
+    chosen.mine += switches;
+    const auto recipes = RenderOfProject(chosen);
+    ASSERT_OK(recipes);
+    Json rendered = Json::array();
+    for (const recipe::Recipe& recipe : *recipes) {
+      Json one = RenderedToJson(recipe);
+      for (const char* twice : {"variant", "inherits", "noarch", "subdir"}) one.erase(twice);
+      one["script"] = recipe.script.lines;
+      one["script_env"] = recipe.script.env;
+      one["device_code"] = recipe.ptpkg.device_code;
+      rendered.push_back(std::move(one));
+    }
+    ASSERT_EQ(rendered.size(), 1U);
+    CompareWithGolden(kFixtures / "golden/pytorch" / (name + ".json"), DumpJson(rendered));
   }
 }
 
