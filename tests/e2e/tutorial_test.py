@@ -73,7 +73,7 @@ LONG_EDITED = "c10/util/Exception.cpp"  # the page edits it
 class Tutorial(harness.Case):
     def follow(self, page: str, before=(), masked=re.compile(r"(?!)")) -> list[tuple[str, str]]:
         """Does what the page says; returns the commands and what they printed. Before command number n, `before[n]` is
-        called; what matches `masked` in shown lines may differ."""
+        called; what matches `masked` in shown lines may differ. Blocks of kind bash take hours and are not run."""
         text = (harness.REPOSITORY / "docs" / page).read_text(encoding="utf-8")
         self.assertNotIn("```", re.findall(r"^```.*$", text, re.MULTILINE)[::2], "a block without a kind is not looked at")
         commands, printed = [], ""
