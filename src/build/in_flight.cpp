@@ -47,7 +47,7 @@ class InFlightFinder {
       }
       bool in_flight = late && (end == EndKind::kMachine || !IsNinjas(file.path.ParentText()));
       if (!in_flight) {
-        PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, (file.stat.mode & 0100U) != 0));
+        PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, source::IsExecutable(file.stat)));
       }
       if (in_flight) found.outputs.push_back(file.path);
     }

@@ -73,6 +73,15 @@ Result<std::optional<std::string>> KnownTools(Env& env, const BuildRequest& requ
   return std::optional(folder.left()->tools);
 }
 
+/// Puts a record of the folder into `into`. Returns why nothing can go on with it, or "". Errors: kIo.
+template <class T>
+Result<std::string> TakeRecord(Result<T> read, T& into) {
+  if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
+  if (!read) return read.error().message();
+  into = *std::move(read);
+  return std::string();
+}
+
 /// One run in the folder, as the last node of a plan.
 class DevRun {
  public:
@@ -218,20 +227,18 @@ class DevRun {
     PTPKG_CHECK(RemoveAbandoned(env_, folder_.root()));
     PTPKG_TRY(const bool there, Exists(env_.fs, layout.source));
     if (!there) return std::string("its sources are gone");
-    Result<build::SyncRecord> record = build::SyncRecord::Read(env_, SyncFile());
-    if (!record && record.error().code() == ErrorCode::kIo) return std::move(record).error();
-    if (!record) return record.error().message();
-    Result<build::SourceRecord> fixed = build::SourceRecord::Read(env_, FixedFile());
-    if (!fixed && fixed.error().code() == ErrorCode::kIo) return std::move(fixed).error();
-    if (!fixed) return fixed.error().message();
-    fixed_ = *std::move(fixed);
-    PTPKG_TRY(const std::string why, MakeGood(*record));
+    build::SyncRecord record;
+    PTPKG_TRY(std::string why, TakeRecord(build::SyncRecord::Read(env_, SyncFile()), record));
+    if (!why.empty()) return why;
+    PTPKG_TRY(why, TakeRecord(build::SourceRecord::Read(env_, FixedFile()), fixed_));
+    if (!why.empty()) return why;
+    PTPKG_TRY(why, MakeGood(record));
     if (!why.empty()) return why;
     if (left.origins != now_.origins) {
-      record->DoubtTimes();
-      PTPKG_CHECK(record->Write(env_.fs, SyncFile()));  // before the new origins are
+      record.DoubtTimes();
+      PTPKG_CHECK(record.Write(env_.fs, SyncFile()));  // before the new origins are
     }
-    PTPKG_CHECK(Synchronise(*record));
+    PTPKG_CHECK(Synchronise(record));
     if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasShorter())) {
       return std::string("its script cannot run twice in one folder (extra.ptpkg.resume: false)");
     }
@@ -273,13 +280,14 @@ class DevRun {
 
   /// Of sources that a person has changed in `ptpkg shell`.
   Result<std::string> TakeBackEdits(build::SyncRecord& record) {
-    const auto entered = build::SourceRecord::Read(env_, build::EnteredFile(folder_.root()));
-    if (!entered && entered.error().code() == ErrorCode::kNotFound) return std::string();
-    if (!entered && entered.error().code() == ErrorCode::kIo) return entered.error();
-    if (!entered) return entered.error().message();
+    auto read = build::SourceRecord::Read(env_, build::EnteredFile(folder_.root()));
+    if (!read && read.error().code() == ErrorCode::kNotFound) return std::string();
+    build::SourceRecord entered;
+    PTPKG_TRY(const std::string why, TakeRecord(std::move(read), entered));
+    if (!why.empty()) return why;
     const AbsPath& root = summary_.layout.source;
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, root));
-    PTPKG_TRY(const auto changes, entered->Changes(env_, root, files));
+    PTPKG_TRY(const auto changes, entered.Changes(env_, root, files));
     std::vector<RelPath> edited;
     for (const auto& [path, state] : changes) {
       const auto found = record.files.find(path);
@@ -320,10 +328,11 @@ class DevRun {
     PTPKG_TRY(const std::size_t copied_again, build::DistrustWritten(env_, root, files, since, record));
     if (copied_again > 0) now_.ran_whole = false;  // it may have patched them
     std::erase_if(files, [&](const source::WalkEntry& file) { return record.files.contains(file.path); });
-    auto sources = build::SourceRecord::Read(env_, folder_.root() / "sources");
-    if (!sources && sources.error().code() == ErrorCode::kIo) return std::move(sources).error();
-    if (!sources) return sources.error().message();
-    PTPKG_TRY(const build::InFlight cut, build::FindInFlight(env_, root, files, *sources, end));
+    build::SourceRecord sources;
+    PTPKG_TRY(const std::string why,
+              TakeRecord(build::SourceRecord::Read(env_, folder_.root() / "sources"), sources));
+    if (!why.empty()) return why;
+    PTPKG_TRY(const build::InFlight cut, build::FindInFlight(env_, root, files, sources, end));
     if (!cut.sources.empty()) {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }

@@ -35,10 +35,6 @@ Result<void> SplitLinks(Env& env, const AbsPath& folder) {
   return Ok();
 }
 
-}  // namespace
-
-namespace {
-
 /// A name that nothing has: the folder of an earlier run goes, unless somebody is in it (`ptpkg shell`).
 Result<AbsPath> FreePlace(Env& env, const std::string& name) {
   for (int turn = 1;; ++turn) {
