@@ -2,6 +2,7 @@
 
 #include "support/clock.h"
 
+#include <algorithm>
 #include <thread>
 
 namespace ptpkg {
@@ -17,5 +18,17 @@ class OsClock final : public Clock {
 }  // namespace
 
 std::unique_ptr<Clock> MakeOsClock() { return std::make_unique<OsClock>(); }
+
+Result<void> SleepUnlessCancelled(Clock& clock, std::chrono::milliseconds duration,
+                                  const CancelToken& cancel) {
+  constexpr std::chrono::milliseconds kPiece{50};
+  while (duration.count() > 0) {
+    PTPKG_CHECK(cancel.Check());
+    const auto piece = std::min(duration, kPiece);
+    clock.SleepFor(piece);
+    duration -= piece;
+  }
+  return cancel.Check();
+}
 
 }  // namespace ptpkg

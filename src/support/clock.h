@@ -5,6 +5,8 @@
 #include <chrono>
 #include <memory>
 
+#include "support/cancel.h"
+
 namespace ptpkg {
 
 class Clock {
@@ -16,5 +18,9 @@ class Clock {
 };
 
 std::unique_ptr<Clock> MakeOsClock();
+
+/// In pieces of 50 ms at most, so that an interrupt ends it. Errors: kCancelled.
+Result<void> SleepUnlessCancelled(Clock& clock, std::chrono::milliseconds duration,
+                                  const CancelToken& cancel);
 
 }  // namespace ptpkg

@@ -97,4 +97,47 @@ std::string DisplayText(std::string_view text) {
   }
 }
 
+std::vector<TextRange> CredentialsIn(std::string_view text) {
+  constexpr std::string_view kSchemeEnd = "://";
+  constexpr std::string_view kExpression = "${{";
+  constexpr std::string_view kExpressionEnd = "}}";
+  std::vector<TextRange> found;
+  for (std::size_t scheme = text.find(kSchemeEnd); scheme != std::string_view::npos;) {
+    TextRange range{.begin = scheme + kSchemeEnd.size(), .end = 0};
+    std::size_t at = range.begin;
+    while (at < text.size() && std::string_view("/?# \t\n'\"<>").find(text[at]) == std::string_view::npos) {
+      const std::size_t end =
+          text.substr(at).starts_with(kExpression) ? text.find(kExpressionEnd, at) : std::string_view::npos;
+      if (text[at] == '@') range.end = at;
+      at = end == std::string_view::npos ? at + 1 : end + kExpressionEnd.size();
+    }
+    const std::string_view part = text.substr(range.begin, std::max(range.end, range.begin) - range.begin);
+    const bool user_alone =
+        text.substr(0, scheme).ends_with("ssh") && part.find(':') == std::string_view::npos;
+    if (!part.empty() && !user_alone) found.push_back(range);
+    scheme = text.find(kSchemeEnd, at);
+  }
+  return found;
+}
+
+std::string MaskCredentials(std::string_view text) {
+  std::string masked;
+  std::size_t done = 0;
+  for (const TextRange& range : CredentialsIn(text)) {
+    masked.append(text.substr(done, range.begin - done)).append(kCredentialMask);
+    done = range.end;
+  }
+  return masked.append(text.substr(done));
+}
+
+std::string DropCredentials(std::string_view text) {
+  std::string rest;
+  std::size_t done = 0;
+  for (const TextRange& range : CredentialsIn(text)) {
+    rest.append(text.substr(done, range.begin - done));
+    done = range.end + 1;  // the '@'
+  }
+  return rest.append(text.substr(done));
+}
+
 }  // namespace ptpkg

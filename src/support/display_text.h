@@ -1,8 +1,10 @@
 #pragma once
 // Text of others on a terminal. Layer: support.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/limits.h"
 
@@ -17,5 +19,25 @@ std::string DisplayLine(std::string_view line, std::size_t max_bytes = limits::k
 
 /// Several lines: each as above.
 std::string DisplayText(std::string_view text);
+
+/// A part of a text, in bytes.
+struct TextRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// What stands between "://" and the last '@' of a URL's authority, of every URL in `text`: a user and a
+/// password, or a token. A user alone before ssh, "ssh://git@host", is no secret. "${{ … }}" may be a part.
+/// Source: RFC 3986, 3.2.1.
+std::vector<TextRange> CredentialsIn(std::string_view text);
+
+inline constexpr std::string_view kCredentialMask = "****";
+
+/// `text` with that in place of each: "https://****@host/x".
+std::string MaskCredentials(std::string_view text);
+
+/// `text` without them: "https://host/x". For URLs that are used again, with the credentials of another
+/// place.
+std::string DropCredentials(std::string_view text);
 
 }  // namespace ptpkg

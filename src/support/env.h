@@ -32,6 +32,12 @@ struct Env {
   AbsPath cwd = AbsPath::Literal("/");                   ///< Base of the user's relative paths.
   std::map<std::string, std::string> variables;          ///< The caller's environment, read once in cli/.
   bool offline = false;  ///< Ask no server for anything: what is missing is an error that names it.
+
+  /// What `variables` say of the name; "" also where it is not set.
+  [[nodiscard]] std::string Variable(const std::string& name) const {
+    const auto found = variables.find(name);
+    return found == variables.end() ? "" : found->second;
+  }
 };
 
 }  // namespace ptpkg

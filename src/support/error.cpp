@@ -84,12 +84,25 @@ bool IsInsideCharacter(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
 }
 
+/// Where byte `at` of `text` lies in MaskCredentials(text); of a byte that is masked, where the mask begins.
+std::size_t PlaceInMasked(std::string_view text, std::size_t at) {
+  std::size_t place = at;
+  for (const TextRange& range : CredentialsIn(text)) {
+    if (range.begin >= at) break;
+    place -= std::min(range.end, at) - range.begin;
+    if (at >= range.end) place += kCredentialMask.size();
+  }
+  return place;
+}
+
 /// A minified document is one line of megabytes: what is far from the place is cut off, at whole characters.
 ShownLine ShowLine(const SourceSpan& span) {
-  const std::string_view line = span.excerpt.view();
-  ShownLine shown{.text = {},
-                  .column = std::min(static_cast<std::size_t>(std::max(span.column, 1)) - 1, line.size()),
-                  .length = static_cast<std::size_t>(std::max(span.length, 1))};
+  const std::string_view written = span.excerpt.view();
+  const std::string line = MaskCredentials(written);
+  const std::size_t begins = std::min(static_cast<std::size_t>(std::max(span.column, 1)) - 1, written.size());
+  const std::size_t ends = begins + static_cast<std::size_t>(std::max(span.length, 1));
+  ShownLine shown{.text = {}, .column = PlaceInMasked(written, begins), .length = 1};
+  shown.length = std::max<std::size_t>(PlaceInMasked(written, ends) - shown.column, 1);
   if (line.size() <= kShownBytes) {
     shown.text = line;
     return shown;
@@ -104,7 +117,7 @@ ShownLine ShowLine(const SourceSpan& span) {
     shown.text = kCut;
     shown.column += 1;  // the mark is one column wide, whatever its bytes
   }
-  shown.text += line.substr(begin, end - begin);
+  shown.text.append(line, begin, end - begin);
   if (end < line.size()) shown.text += kCut;
   return shown;
 }
@@ -132,7 +145,7 @@ Error ErrnoError(int sys_errno, std::string what) {
 
 std::string FormatError(const Error& error) {
   std::string text;
-  if (error.span()) {
+  if (error.span() && !error.span()->file.empty()) {
     const SourceSpan& span = *error.span();
     const std::string number = fmt::format("{:>5}", span.line);
     text = fmt::format("{}:{}:{}: error: {}", span.file.view(), span.line, span.column, error.message());
@@ -146,7 +159,7 @@ std::string FormatError(const Error& error) {
   }
   for (const std::string& frame : error.context()) text += fmt::format("\n  note: {}", frame);
   if (!error.hint().empty()) text += fmt::format("\n  hint: {}", error.hint());
-  return DisplayText(text);
+  return DisplayText(MaskCredentials(text));
 }
 
 }  // namespace ptpkg

@@ -3,17 +3,16 @@
 #include "support/http.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <pthread.h>
-#include <signal.h>
 #include <utility>
 #include <vector>
 
-#include "support/curl_library.h"
+#include "support/curl_request.h"
+#include "support/http_call.h"
 
 namespace ptpkg {
 namespace {
@@ -24,58 +23,6 @@ constexpr long kMaxRedirects = 10;
 constexpr long kFileStatus = 200;  // file: has no status of its own
 constexpr long kPartialStatus = 206;
 constexpr long kNoSuchRangeStatus = 416;
-
-/// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
-/// Blocks the signal in this thread and swallows the one that may have come.
-class SigpipeGuard {
- public:
-  SigpipeGuard() {
-    ::sigemptyset(&pipe_);
-    ::sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    ::sigpending(&pending);
-    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  SigpipeGuard(SigpipeGuard&&) = delete;
-  SigpipeGuard& operator=(SigpipeGuard&&) = delete;
-  ~SigpipeGuard() {
-    constexpr timespec kNow{0, 0};
-    if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &kNow);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t pipe_{};
-  sigset_t before_{};
-  bool was_pending_ = false;
-};
-
-/// The URL as it may stand in a message: user names, passwords and signed query strings left out.
-std::string Redacted(const std::string& url) {
-  std::string text = url.substr(0, url.find_first_of("?#"));
-  const std::size_t scheme_end = text.find("://");
-  if (scheme_end == std::string::npos) return text;
-  const std::size_t authority = scheme_end + 3;
-  const std::size_t authority_end = std::min(text.find('/', authority), text.size());
-  const std::size_t at = text.rfind('@', authority_end);
-  if (at != std::string::npos && at >= authority && at < authority_end) {
-    text.erase(authority, at + 1 - authority);
-  }
-  return text;
-}
-
-std::string_view TrimSpace(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
-bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         std::equal(prefix.begin(), prefix.end(), text.begin(),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
-}
 
 /// FNV-1a, 64 bits: against a file that changes between two attempts. Who wants to deceive is met by the
 /// digest that a recipe declares.
@@ -185,17 +132,8 @@ struct Transfer {
 
 std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  const std::string_view line(data, size * count);
-  if (line.starts_with("HTTP/")) transfer.response.headers.clear();  // a new answer after a redirect
-  const std::size_t colon = line.find(':');
-  if (colon != std::string_view::npos) {
-    std::string name(TrimSpace(line.substr(0, colon)));
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    transfer.response.headers.insert_or_assign(std::move(name),
-                                               std::string(TrimSpace(line.substr(colon + 1))));
-  }
-  return line.size();
+  TakeHeaderLine({data, size * count}, transfer.response.headers);
+  return size * count;
 }
 
 Error Changed(const std::string& url) {
@@ -278,78 +216,23 @@ int OnProgress(void* user, curl_off_t total, curl_off_t done, curl_off_t /*up_to
   return 0;
 }
 
-struct FreeHandle {
-  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
-  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
-};
-using EasyHandle = std::unique_ptr<CURL, FreeHandle>;
-using HeaderList = std::unique_ptr<curl_slist, FreeHandle>;
-
-Result<HeaderList> BuildHeaders(const std::map<std::string, std::string>& headers) {
-  HeaderList list;
-  for (const auto& [name, value] : headers) {
-    const std::string line = fmt::format("{}: {}", name, value);
-    // The value may be a credential: the message names only the header.
-    if (name.empty() || line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("HTTP header '{}' is not valid", name));
-    }
-    curl_slist* longer = Curl().slist_append(list.get(), line.c_str());
-    if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
-    static_cast<void>(list.release());
-    list.reset(longer);
-  }
-  return list;
-}
-
 void SetOptions(Transfer& transfer, const HttpLimits& limits, curl_slist* headers) {
   CURL* easy = transfer.easy;
+  SetCommonOptions(easy, transfer.request->url, headers, limits);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  Curl().easy_setopt(easy, CURLOPT_URL, transfer.request->url.c_str());
-  Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
   Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
   Curl().easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
   Curl().easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
-  Curl().easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
-  Curl().easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-  Curl().easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
   Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
   Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
-  Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
   Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
   Curl().easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
   Curl().easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
   Curl().easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
   Curl().easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
-  Curl().easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
-}
-
-Error TransferError(const Transfer& transfer, CURLcode code, const char* detail) {
-  const std::string url = Redacted(transfer.request->url);
-  const std::string reason = *detail != '\0' ? detail : Curl().easy_strerror(code);
-  switch (code) {
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that can be fetched", url))
-          .WithHint("use a URL that begins with https://, http:// or file://");
-    case CURLE_FILE_COULDNT_READ_FILE:
-      return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist or cannot be read", url));
-    case CURLE_OUT_OF_MEMORY:
-      return Error(ErrorCode::kIo, "out of memory");
-    default:
-      break;
-  }
-  Error error = Error(ErrorCode::kNetwork, fmt::format("cannot fetch '{}': {}", url, reason));
-  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
-      code == CURLE_COULDNT_CONNECT) {
-    return std::move(error).WithHint("check the network connection and the proxy settings");
-  }
-  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
-    return std::move(error).WithHint("check the system's CA certificates and its clock");
-  }
-  return error;
 }
 
 Error StatusError(const std::string& url, long status) {
@@ -392,7 +275,7 @@ struct Attempt {
 
 class CurlHttp final : public Http {
  public:
-  explicit CurlHttp(HttpLimits limits) : limits_(limits) {}
+  explicit CurlHttp(HttpLimits limits) : limits_(std::move(limits)) {}
 
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
     PTPKG_CHECK(LoadCurl());
@@ -400,6 +283,8 @@ class CurlHttp final : public Http {
     Delivery delivery(sink, request.resume_at);
     std::string version = request.resume_version;  // of the server's file, as If-Range takes it
     auto pause = limits_.retry_pause;
+    const std::unique_ptr<Clock> clock = MakeOsClock();
+    const CancelToken never;
     int fruitless = 0;
     for (int number = 1;; ++number) {
       if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
@@ -408,7 +293,7 @@ class CurlHttp final : public Http {
         all["Range"] = fmt::format("bytes={}-", delivery.bytes());
         all["If-Range"] = version;
       }
-      PTPKG_TRY(const HeaderList headers, BuildHeaders(all));
+      PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
       const std::uint64_t before = delivery.bytes();
       Attempt attempt = TryOnce(request, delivery, headers.get());
       if (attempt.status == kNoSuchRangeStatus && delivery.resumed()) {
@@ -422,15 +307,17 @@ class CurlHttp final : public Http {
       if (!attempt.retry || ++fruitless == kAttempts || number == kMostAttempts)
         return std::move(attempt.result);
       if (!attempt.version.empty()) version = attempt.version;
-      PTPKG_CHECK(Pause(pause, request.cancel));
+      PTPKG_CHECK(SleepUnlessCancelled(*clock, pause, request.cancel == nullptr ? never : *request.cancel));
       pause *= 2;
     }
   }
 
+  Result<HttpAnswer> Call(const HttpCall& call) override { return CallByCurl(call, limits_); }
+
  private:
   Attempt TryOnce(const HttpRequest& request, Delivery& delivery, curl_slist* headers) const {
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
-    const EasyHandle easy(Curl().easy_init());
+    const CurlHandle easy(Curl().easy_init());
     if (easy == nullptr) return {Error(ErrorCode::kIo, "cannot set up libcurl")};
     Transfer transfer;
     transfer.easy = easy.get();
@@ -448,7 +335,15 @@ class CurlHttp final : public Http {
     const long status = transfer.Status();
     const bool retry = IsWorthRetrying(code, status);
     const std::string version = transfer.has_begun ? VersionOf(transfer.response) : "";
-    if (code != CURLE_OK) return {TransferError(transfer, code, detail.data()), retry, version};
+    if (code != CURLE_OK) {
+      return {RequestError(request.url, limits_,
+                           {.code = code,
+                            .detail = detail.data(),
+                            .lead = fmt::format("cannot fetch '{}'", Redacted(request.url)),
+                            .wanted = "fetched",
+                            .schemes = "https://, http:// or file://"}),
+              retry, version};
+    }
     if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry, "", status};
     if (!transfer.has_begun) {  // an empty body
       Result<void> begun = BeginBody(transfer);
@@ -457,18 +352,6 @@ class CurlHttp final : public Http {
     if (transfer.position < delivery.bytes()) return {Changed(request.url)};
     transfer.response.status = status;
     return {std::move(transfer.response)};
-  }
-
-  static Result<void> Pause(std::chrono::milliseconds duration, const CancelToken* cancel) {
-    constexpr std::chrono::milliseconds kSlice{50};
-    const std::unique_ptr<Clock> clock = MakeOsClock();
-    while (duration.count() > 0) {
-      if (cancel != nullptr) PTPKG_CHECK(cancel->Check());
-      const auto slice = std::min(duration, kSlice);
-      clock->SleepFor(slice);
-      duration -= slice;
-    }
-    return Ok();
   }
 
   HttpLimits limits_;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "support/descendants.h"
+#include "support/left_processes.h"
 #include "support/reporter.h"
 #include "support/supervisor.h"
 
@@ -28,6 +29,9 @@ constexpr std::size_t kLineLimitBytes = 64U << 10U;
 constexpr std::size_t kPipeBytes = 64U << 10U;      // the capacity of a pipe
 constexpr Milliseconds kGrace{5000};                // from SIGTERM to SIGKILL
 constexpr Milliseconds kCancelPollInterval{50};     // how late a cancellation may be seen
+constexpr Milliseconds kWritingGrace{1000};         // for what a child left: Command::watched
+constexpr Milliseconds kLeftGrace{200};             // for others
+constexpr Milliseconds kLookInterval{20};           // meanwhile
 constexpr Milliseconds kNoDeadlineInterval{60000};  // nothing to watch but the pipes
 
 /// Cuts a byte stream into lines.
@@ -181,13 +185,14 @@ class Running {
   Result<ExitStatus> Wait() {
     while (!ended_) {
       CheckCancelAndTime();
+      if (child_ended_) LookAtLeft();
       PTPKG_CHECK(PollOnce());
     }
     PTPKG_CHECK(ReadOutput());  // what was still in the pipe
     lines_.Finish();
     if (start_error_) return *std::move(start_error_);
-    // A run that finished before it saw the signal counts as finished.
-    if (cancelled_ && !status_.ok()) return Error(ErrorCode::kCancelled, "interrupted");
+    // A run that finished before it saw the signal counts as finished, if nothing else of it was cut off.
+    if (cancelled_ && (!status_.ok() || !looked_)) return Error(ErrorCode::kCancelled, "interrupted");
     status_.elapsed = std::chrono::duration_cast<Milliseconds>(SteadyClock::now() - started_);
     if (status_.output.size() > kTailBytes) status_.output.erase(0, status_.output.size() - kTailBytes);
     return std::move(status_);
@@ -195,6 +200,7 @@ class Running {
 
  private:
   void CheckCancelAndTime() {
+    if (child_ended_) return;  // LookAtLeft heeds the cancellation
     const auto now = SteadyClock::now();
     if (kill_at_) {
       if (now < *kill_at_) return;
@@ -209,6 +215,23 @@ class Running {
     kill_at_ = now + kGrace;
   }
 
+  /// What the child has left may end by itself for a moment: a tee empties its pipe.
+  void LookAtLeft() {
+    std::vector<LeftProcess> left = detail::FindLeftProcesses(*fs_, supervisor_.pid(), command_.watched);
+    const bool writes =
+        std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+    const bool cancelled = command_.cancel != nullptr && command_.cancel->cancelled();
+    const auto now = SteadyClock::now();
+    if (writes) last_writing_ = now;
+    // Who has closed its file is about to end.
+    const auto deadline = writes ? *child_ended_ + kWritingGrace : last_writing_ + kLeftGrace;
+    if (!left.empty() && !cancelled && now < deadline) return;
+    status_.left = std::move(left);
+    looked_ = true;
+    child_ended_.reset();
+    supervisor_.KillGroup();
+  }
+
   [[nodiscard]] int PollTimeout() const {
     auto wait = command_.cancel != nullptr && !kill_at_ ? kCancelPollInterval : kNoDeadlineInterval;
     const std::optional<SteadyClock::time_point> next = kill_at_ ? kill_at_ : deadline_;
@@ -216,6 +239,7 @@ class Running {
       const auto left = std::chrono::ceil<Milliseconds>(*next - SteadyClock::now());
       wait = std::clamp(left, Milliseconds{0}, wait);
     }
+    if (child_ended_) wait = std::min(wait, kLookInterval);
     return static_cast<int>(wait.count());
   }
 
@@ -267,6 +291,12 @@ class Running {
       case detail::NoticeKind::kExecFailed:
         start_error_ = ExecError(notice.value);
         break;
+      case detail::NoticeKind::kChildEnded:
+        if (kill_at_) break;  // the rest of the group has the grace of a cancellation
+        child_ended_ = SteadyClock::now();
+        last_writing_ = *child_ended_;
+        LookAtLeft();
+        break;
       case detail::NoticeKind::kLeft:
         WarnOfLeft(static_cast<detail::Descendants>(notice.value));
         break;
@@ -309,7 +339,11 @@ class Running {
   LineSplitter lines_;
   const SteadyClock::time_point started_ = SteadyClock::now();
   std::optional<SteadyClock::time_point> deadline_;
-  std::optional<SteadyClock::time_point> kill_at_;  // set once the group was asked to end
+  std::optional<SteadyClock::time_point> kill_at_;      // set once the group was asked to end
+  std::optional<SteadyClock::time_point> child_ended_;  // until what it left is to be killed
+  bool looked_ = command_.watched.empty();              // at what the child left
+  SteadyClock::time_point last_writing_;                // then something of it was seen to write, or it ended
+  std::unique_ptr<Fs> fs_ = MakeOsFs();
   bool cancelled_ = false;
   bool output_ended_ = false;
   bool ended_ = false;
@@ -331,7 +365,8 @@ class OsProcess final : public Process {
     const PointerArray argv(command.argv);
     const PointerArray envp = EnvironmentOf(command);
     PTPKG_TRY(detail::Supervisor supervisor,
-              detail::Supervisor::Start({program.c_str(), argv.get(), envp.get(), command.cwd.c_str()}));
+              detail::Supervisor::Start(
+                  {program.c_str(), argv.get(), envp.get(), command.cwd.c_str(), !command.watched.empty()}));
     return Running(command, std::move(supervisor), log, reporter_).Wait();
   }
 
@@ -350,6 +385,11 @@ bool NeedsQuotes(std::string_view word, bool is_program) {
 }  // namespace
 
 std::unique_ptr<Process> MakeOsProcess(Reporter* reporter) { return std::make_unique<OsProcess>(reporter); }
+
+std::string PathVariable(const std::map<std::string, std::string>& variables) {
+  const auto found = variables.find("PATH");
+  return found == variables.end() ? "/usr/bin:/bin" : found->second;
+}
 
 std::optional<AbsPath> FindProgram(std::string_view name, std::string_view path_variable) {
   if (name.empty() || name.find('/') != std::string_view::npos || HasNul(name)) return std::nullopt;

@@ -29,6 +29,16 @@ struct Command {
   std::function<void(std::string_view)> on_line = {};
   std::optional<std::chrono::milliseconds> timeout = {};
   const CancelToken* cancel = nullptr;  ///< Borrowed for the call.
+  /// Folders in which nothing may stay half-written. If there are any, ExitStatus::left is filled, and what
+  /// the child leaves running has 1 s to end by itself while it has a file in them open for writing, else
+  /// 200 ms.
+  std::vector<AbsPath> watched = {};
+};
+
+/// What a child that had ended left running, and what had to be killed.
+struct LeftProcess {
+  std::string command;           ///< As ShellQuote, one line of at most 200 bytes; or its name, where empty.
+  std::vector<AbsPath> writing;  ///< Files below Command::watched that it had open for writing, sorted.
 };
 
 struct ExitStatus {
@@ -37,6 +47,8 @@ struct ExitStatus {
   bool timed_out = false;
   std::chrono::milliseconds elapsed{0};
   std::string output;  ///< The last 64 KiB of stdout and stderr, interleaved as they came.
+  /// If Command::watched says so, and the child ended by itself. Empty where /proc lists no children.
+  std::vector<LeftProcess> left = {};
 
   [[nodiscard]] bool ok() const { return code == 0 && signal == 0 && !timed_out; }
 };
@@ -45,9 +57,10 @@ class Process {
  public:
   virtual ~Process() = default;
   /// Runs to the end, in a process group of its own, stdin from /dev/null. On timeout or cancellation
-  /// the group gets SIGTERM, after 5 s SIGKILL. As soon as the child ends, what it has left behind is
-  /// killed: the rest of its group, and descendants that have left that (setsid, daemons). None survives
-  /// the call, nor the death of ptpkg itself, SIGKILL included. Exceptions:
+  /// the group gets SIGTERM, after 5 s SIGKILL. As soon as the child ends (with Command::watched a
+  /// moment later), what it has left behind is killed: the rest of its group, and descendants that have left
+  /// that (setsid, daemons). None survives the call, nor the death of ptpkg itself, SIGKILL included.
+  /// Exceptions:
   /// - processes that a service manager was asked to start: they do not descend from the child;
   /// - processes outside the group that live 10 s after SIGKILL;
   /// - all outside the group where /proc does not list them (descendants.h).
@@ -60,6 +73,9 @@ class Process {
 
 /// `reporter`, borrowed, is warned of processes that could not be ended.
 std::unique_ptr<Process> MakeOsProcess(Reporter* reporter = nullptr);
+
+/// PATH of `variables`, and where it is not set /usr/bin:/bin: what FindProgram searches.
+std::string PathVariable(const std::map<std::string, std::string>& variables);
 
 /// The absolute path of `name` in the colon-separated `path_variable`; nullopt if none is executable.
 std::optional<AbsPath> FindProgram(std::string_view name, std::string_view path_variable);

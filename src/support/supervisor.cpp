@@ -74,8 +74,28 @@ int WaitStatusOf(const siginfo_t& info) {
   return W_EXITCODE(0, info.si_status);
 }
 
-/// Waits until the child and all others of its group have ended; returns the child's status.
-int WaitForGroup(pid_t child) {
+/// The status of `child`, if it has ended; it stays a zombie. As long as it is one, its number names our
+/// group and no other.
+bool HasEnded(pid_t child, int& status) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+  if (info.si_pid != child) return false;
+  status = WaitStatusOf(info);
+  return true;
+}
+
+/// True when none of the group of `child` is left.
+bool ReapGroup(pid_t child) {
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(-child, nullptr, WNOHANG);
+  } while (reaped > 0);
+  return reaped < 0 && errno == ECHILD;
+}
+
+/// Waits until the child and all others of its group have ended; returns the child's status. With `asks`,
+/// the others of a child that has ended by itself live, and it stays a zombie, until ptpkg has looked.
+int WaitForGroup(pid_t child, bool asks) {
   sigset_t awaited;
   ::sigemptyset(&awaited);
   ::sigaddset(&awaited, SIGCHLD);
@@ -83,35 +103,31 @@ int WaitForGroup(pid_t child) {
   ::sigaddset(&awaited, kTerminateSignal);
   bool terminating = false;
   bool child_ended = false;
+  bool ptpkg_looks = false;
   int child_status = 0;
   while (true) {
-    if (!child_ended) {
-      siginfo_t info{};
-      // WNOWAIT: as long as the child is a zombie its number names our group and no other.
-      if (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-          info.si_pid == child) {
-        child_ended = true;
-        child_status = WaitStatusOf(info);
-        // When asked to terminate, the others get the same grace as the child.
-        if (!terminating) ::kill(-child, SIGKILL);
+    if (!child_ended && HasEnded(child, child_status)) {
+      child_ended = true;
+      // When asked to terminate, the others get the same grace as the child.
+      ptpkg_looks = asks && !terminating;
+      if (ptpkg_looks) {
+        Send(NoticeKind::kChildEnded, 0);
+      } else if (!terminating) {
+        ::kill(-child, SIGKILL);
       }
     }
-    if (child_ended) {
-      pid_t reaped = 0;
-      do {
-        reaped = ::waitpid(-child, nullptr, WNOHANG);
-      } while (reaped > 0);
-      if (reaped < 0 && errno == ECHILD) return child_status;
-    }
+    if (child_ended && !ptpkg_looks && ReapGroup(child)) return child_status;
     const int number = ::sigwaitinfo(&awaited, nullptr);
     if (number == kTerminateSignal) {
       terminating = true;
+      ptpkg_looks = false;
       ::kill(-child, SIGTERM);
       // A stopped process takes no SIGTERM until it goes on.
       ::kill(-child, SIGCONT);
     }
     if (number == kKillSignal) {
       terminating = false;
+      ptpkg_looks = false;
       ::kill(-child, SIGKILL);
     }
   }
@@ -138,7 +154,7 @@ int WaitForGroup(pid_t child) {
   // Only the group shall hold the output pipe: its end is then the end of the output.
   ::dup2(STDIN_FILENO, STDOUT_FILENO);
   ::dup2(STDIN_FILENO, STDERR_FILENO);
-  const int status = WaitForGroup(child);
+  const int status = WaitForGroup(child, request.asks_before_killing);
   const Descendants descendants = EndDescendants();
   if (descendants != Descendants::kEnded) Send(NoticeKind::kLeft, static_cast<std::int32_t>(descendants));
   Send(NoticeKind::kEnded, status);

@@ -23,12 +23,14 @@ struct SpawnRequest {
   char* const* argv = nullptr;
   char* const* envp = nullptr;
   const char* cwd = nullptr;
+  bool asks_before_killing = false;  ///< kChildEnded is sent.
 };
 
 enum class NoticeKind : std::int32_t {
   kForkFailed,   ///< value: errno. Nothing ran.
   kChdirFailed,  ///< value: errno. kEnded follows.
   kExecFailed,   ///< value: errno. kEnded follows.
+  kChildEnded,   ///< Only the child has ended, by itself: what it left lives until KillGroup. kEnded follows.
   kLeft,         ///< value: Descendants (descendants.h), not kEnded: some still run. kEnded follows.
   kEnded,  ///< value: wait status of the child. Without kLeft, none of its descendants is left. The last
            ///< notice.
@@ -54,6 +56,8 @@ class Supervisor {
   [[nodiscard]] int output_fd() const { return output_fd_; }
   /// Read end of a pipe of Notice records.
   [[nodiscard]] int notice_fd() const { return notice_fd_; }
+  /// Its own process: all that the child leaves descends from it.
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
   void TerminateGroup() const;  ///< SIGTERM to all; the supervisor waits for them to end.
   void KillGroup() const;       ///< SIGKILL to all.

@@ -48,6 +48,39 @@ Result<HttpResponse> FakeHttp::Get(const HttpRequest& request, ByteSink& sink) {
   return response;
 }
 
+void FakeHttp::AnswerNext(const std::string& request, Result<HttpAnswer> answer) {
+  const std::lock_guard lock(mutex_);
+  answers_[request].push_back(std::move(answer));
+}
+
+Result<HttpAnswer> FakeHttp::Call(const HttpCall& call) {
+  if (call.cancel != nullptr) PTPKG_CHECK(call.cancel->Check());
+  StringSink body;
+  if (call.open_body) {
+    PTPKG_TRY(const std::unique_ptr<ByteSource> source, call.open_body());
+    PTPKG_CHECK(Pump(*source, body));
+  }
+  const std::string request = call.method + " " + call.url;
+  if (body.str().size() != call.body_bytes) {
+    return Error(ErrorCode::kIo, fmt::format("the body of {} has {} bytes, not {}", request,
+                                             body.str().size(), call.body_bytes));
+  }
+  if (call.on_sent && call.body_bytes > 0) call.on_sent(call.body_bytes);
+  const std::lock_guard lock(mutex_);
+  calls_.push_back({.request = request, .headers = call.headers, .body = body.str()});
+  const auto queue = answers_.find(request);
+  if (queue == answers_.end() || queue->second.empty())
+    return HttpAnswer{.status = 404, .body = "no such page"};
+  Result<HttpAnswer> answer = std::move(queue->second.front());
+  queue->second.pop_front();
+  return answer;
+}
+
+std::vector<FakeCall> FakeHttp::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
 std::vector<std::string> FakeHttp::requested() const {
   const std::lock_guard lock(mutex_);
   return requested_;

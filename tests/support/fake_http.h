@@ -11,6 +11,13 @@
 
 namespace ptpkg::test {
 
+/// A call that came, with its whole body.
+struct FakeCall {
+  std::string request;  ///< "PUT https://host/f"
+  std::map<std::string, std::string> headers;
+  std::string body;
+};
+
 class FakeHttp final : public Http {
  public:
   /// From now on `url` gives `body`.
@@ -21,7 +28,17 @@ class FakeHttp final : public Http {
   /// kNotFound for an unknown URL. The sink gets the body in pieces of 1000 bytes.
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override;
 
-  /// URLs asked for so far, in order.
+  /// The next Call of `request` ("PUT https://host/f") gets `answer`; several queue up, and each is given
+  /// once.
+  void AnswerNext(const std::string& request, Result<HttpAnswer> answer);
+
+  /// Status 404 where no answer is left. A body that is not `body_bytes` long is kIo, as of the real one.
+  Result<HttpAnswer> Call(const HttpCall& call) override;
+
+  /// Calls so far, in order, also those that failed by AnswerNext.
+  [[nodiscard]] std::vector<FakeCall> calls() const;
+
+  /// URLs asked for so far by Get, in order.
   [[nodiscard]] std::vector<std::string> requested() const;
 
  private:
@@ -34,6 +51,8 @@ class FakeHttp final : public Http {
   mutable std::mutex mutex_;
   std::map<std::string, Page> pages_;
   std::vector<std::string> requested_;
+  std::map<std::string, std::deque<Result<HttpAnswer>>> answers_;
+  std::vector<FakeCall> calls_;
 };
 
 }  // namespace ptpkg::test

@@ -22,6 +22,14 @@ std::string Lower(std::string text) {
   return text;
 }
 
+std::size_t BodyBytes(const StubRequest& request) {
+  std::size_t bytes = 0;
+  if (const auto length = request.headers.find("content-length"); length != request.headers.end()) {
+    std::from_chars(length->second.data(), length->second.data() + length->second.size(), bytes);
+  }
+  return bytes;
+}
+
 bool IsReadable(int socket) {
   pollfd fd{socket, POLLIN, 0};
   return ::poll(&fd, 1, kPollMs) > 0;
@@ -78,58 +86,83 @@ void HttpStub::AcceptLoop() {
 }
 
 void HttpStub::Answer(int socket) {
-  const std::optional<StubRequest> request = ReadRequest(socket);
+  std::optional<StubRequest> request = ReadHead(socket);
   if (!request) return;
   const StubReply reply = NextReply(*request);
+  const std::size_t body_bytes = BodyBytes(*request);
+  const std::size_t wanted = std::min(reply.answer_after.value_or(body_bytes), body_bytes);
+  if (request->headers.contains("expect") && wanted > 0 && !reply.knows_no_expect) {
+    SendAll(socket, "HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  if (!ReadBody(socket, wanted, *request)) return;
+  Record(*request);
   const auto until = std::chrono::steady_clock::now() + reply.delay;
   while (std::chrono::steady_clock::now() < until && !stopping_) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  if (!reply.close_at_once) Send(socket, reply);
+  if (reply.close_at_once) return;
+  Send(socket, reply, request->method == "HEAD");
+  if (wanted < body_bytes && !reply.reset) WaitForLeave(socket);
 }
 
-std::optional<StubRequest> HttpStub::ReadRequest(int socket) const {
-  std::string text;
-  std::size_t head_end = std::string::npos;
-  std::size_t body_bytes = 0;
-  StubRequest request;
+bool HttpStub::ReadMore(int socket, std::string& text) const {
   while (!stopping_) {
-    if (head_end != std::string::npos && text.size() >= head_end + body_bytes) {
-      request.body = text.substr(head_end, body_bytes);
-      return request;
-    }
     if (!IsReadable(socket)) continue;
     std::array<char, 16384> buffer{};
     const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
-    if (got <= 0) return std::nullopt;
+    if (got <= 0) return false;
     text.append(buffer.data(), static_cast<std::size_t>(got));
-    const std::size_t blank = text.find("\r\n\r\n");
-    if (head_end != std::string::npos || blank == std::string::npos) continue;
-    head_end = blank + 4;
-    std::size_t line_end = text.find("\r\n");
-    const std::string first = text.substr(0, line_end);
-    request.method = first.substr(0, first.find(' '));
-    request.target = first.substr(request.method.size() + 1, first.rfind(' ') - request.method.size() - 1);
-    while (line_end < blank) {
-      const std::size_t begin = line_end + 2;
-      line_end = text.find("\r\n", begin);
-      const std::string line = text.substr(begin, line_end - begin);
-      const std::size_t colon = line.find(':');
-      if (colon == std::string::npos) continue;
-      const std::size_t value = line.find_first_not_of(' ', colon + 1);
-      request.headers[Lower(line.substr(0, colon))] = value == std::string::npos ? "" : line.substr(value);
-    }
-    if (const auto length = request.headers.find("content-length"); length != request.headers.end()) {
-      const std::string& digits = length->second;
-      std::from_chars(digits.data(), digits.data() + digits.size(), body_bytes);
-    }
+    return true;
   }
-  return std::nullopt;
+  return false;
+}
+
+bool HttpStub::ReadBody(int socket, std::size_t bytes, StubRequest& request) const {
+  while (request.body.size() < bytes) {
+    if (!ReadMore(socket, request.body)) return false;
+  }
+  request.body.resize(bytes);
+  return true;
+}
+
+std::optional<StubRequest> HttpStub::ReadHead(int socket) const {
+  std::string text;
+  std::size_t blank = std::string::npos;
+  while (blank == std::string::npos) {
+    if (!ReadMore(socket, text)) return std::nullopt;
+    blank = text.find("\r\n\r\n");
+  }
+  StubRequest request;
+  request.body = text.substr(blank + 4);
+  std::size_t line_end = text.find("\r\n");
+  const std::string first = text.substr(0, line_end);
+  request.method = first.substr(0, first.find(' '));
+  request.target = first.substr(request.method.size() + 1, first.rfind(' ') - request.method.size() - 1);
+  while (line_end < blank) {
+    const std::size_t begin = line_end + 2;
+    line_end = text.find("\r\n", begin);
+    const std::string line = text.substr(begin, line_end - begin);
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t value = line.find_first_not_of(' ', colon + 1);
+    request.headers[Lower(line.substr(0, colon))] = value == std::string::npos ? "" : line.substr(value);
+  }
+  return request;
+}
+
+void HttpStub::Record(const StubRequest& request) {
+  const std::lock_guard lock(mutex_);
+  requests_.push_back(request);
+}
+
+void HttpStub::WaitForLeave(int socket) const {
+  ::shutdown(socket, SHUT_WR);
+  // Discards what comes, as servers do that want their answer read.
+  for (std::string rest; ReadMore(socket, rest);) rest.clear();
 }
 
 StubReply HttpStub::NextReply(const StubRequest& request) {
   const std::lock_guard lock(mutex_);
-  requests_.push_back(request);
   const auto found = replies_.find(request.target.substr(0, request.target.find('?')));
   if (found == replies_.end() || found->second.empty()) return {.status = 404, .body = "no such page"};
   StubReply reply = found->second.front();
@@ -146,11 +179,11 @@ bool HttpStub::SendAll(int socket, std::string_view bytes) const {
   return true;
 }
 
-void HttpStub::Send(int socket, const StubReply& reply) const {
-  std::string head = fmt::format("HTTP/1.1 {} Stub\r\nConnection: close\r\nContent-Length: {}\r\n",
-                                 reply.status, reply.body.size());
+void HttpStub::Send(int socket, const StubReply& reply, bool without_body) const {
+  std::string head = fmt::format("HTTP/1.1 {} Stub\r\nConnection: close\r\n", reply.status);
+  if (!reply.leaves_length_out) head += fmt::format("Content-Length: {}\r\n", reply.body.size());
   for (const auto& [name, value] : reply.headers) head += fmt::format("{}: {}\r\n", name, value);
-  if (!SendAll(socket, head + "\r\n")) return;
+  if (!SendAll(socket, head + "\r\n") || without_body) return;
   const std::size_t count = std::min({reply.body.size(), reply.truncate_after.value_or(reply.body.size()),
                                       reply.stall_after.value_or(reply.body.size())});
   if (!SendAll(socket, std::string_view(reply.body).substr(0, count)) || !reply.stall_after) return;

@@ -22,13 +22,19 @@ struct StubReply {
   std::optional<std::size_t> stall_after =
       {};                      ///< Sends so many bytes, then nothing until the client leaves.
   bool close_at_once = false;  ///< No answer at all.
+  /// Answers when so many bytes of the request's body have come, and takes no more of them; 0: without asking
+  /// for it by 100 Continue. Then waits for the client to leave.
+  std::optional<std::size_t> answer_after = {};
+  bool reset = false;  ///< With answer_after: closes on what it did not read, which resets the connection.
+  bool knows_no_expect = false;    ///< Waits for the body without 100 Continue.
+  bool leaves_length_out = false;  ///< The end of the connection is the end of the body.
 };
 
 struct StubRequest {
   std::string method;
   std::string target;                          ///< Path and query.
   std::map<std::string, std::string> headers;  ///< Names in lower case.
-  std::string body;
+  std::string body;                            ///< What of it was read.
 };
 
 class HttpStub {
@@ -52,8 +58,14 @@ class HttpStub {
  private:
   void AcceptLoop();
   void Answer(int socket);
-  std::optional<StubRequest> ReadRequest(int socket) const;
-  void Send(int socket, const StubReply& reply) const;
+  /// Up to the blank line; what came of the body with it is in `body`.
+  std::optional<StubRequest> ReadHead(int socket) const;
+  /// Until `request.body` has `bytes`; false when the client leaves.
+  bool ReadBody(int socket, std::size_t bytes, StubRequest& request) const;
+  bool ReadMore(int socket, std::string& text) const;
+  void Record(const StubRequest& request);
+  void WaitForLeave(int socket) const;
+  void Send(int socket, const StubReply& reply, bool without_body) const;
   bool SendAll(int socket, std::string_view bytes) const;
   StubReply NextReply(const StubRequest& request);
 

@@ -54,6 +54,21 @@ TEST(DisplayText, LineByLine) {
   EXPECT_EQ(DisplayText(""), "");
 }
 
+TEST(MaskCredentials, OfUrlsOnly) {
+  EXPECT_EQ(MaskCredentials("a 'https://user:secretpw@example:9/x.git' b"),
+            "a 'https://****@example:9/x.git' b");
+  EXPECT_EQ(MaskCredentials("https://token@h/x, http://u"
+                            ":p@ss@h"),
+            "https://****@h/x, http://****@h");
+  EXPECT_EQ(MaskCredentials("https://${{ user + '/' }}:pw@h/x"), "https://****@h/x");
+  EXPECT_EQ(MaskCredentials("ssh://git:pw@example/x"), "ssh://****@example/x");
+  for (const char* plain : {"", "://", "://@", "a@b: c", "https://h/x@v1", "https://h/?a=b@c", "https://h @",
+                            "ssh://git@h/x", "git+ssh://git@h/x", "https://${{ h", "git@h:x://"}) {
+    EXPECT_EQ(MaskCredentials(plain), plain);
+  }
+  EXPECT_EQ(MaskCredentials("https://****@h"), "https://****@h");
+}
+
 TEST(DisplayText, DiagnosticsGoThroughIt) {
   const Error error = Error(ErrorCode::kIo, "cannot read 'a\x1b[2Jb'")
                           .At({.file = "f\x1b[1m", .line = 1, .excerpt = "x: \x1b[31m"})

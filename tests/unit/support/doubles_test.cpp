@@ -120,6 +120,28 @@ TEST(FakeHttp, ServesFailsAndRecords) {
   EXPECT_THAT(http.requested(), ElementsAre("https://host/f", "https://host/f", "https://host/g"));
 }
 
+TEST(FakeHttp, AnswersCallsInTurnAndRecordsThem) {
+  FakeHttp http;
+  http.AnswerNext("PUT https://host/f", Error(ErrorCode::kNetwork, "down"));
+  http.AnswerNext("PUT https://host/f", HttpAnswer{.status = 201, .body = "made"});
+  HttpCall call{.method = "PUT", .url = "https://host/f", .headers = {{"X-A", "1"}}, .body_bytes = 4};
+  call.open_body = []() -> Result<std::unique_ptr<ByteSource>> {
+    return std::unique_ptr<ByteSource>(std::make_unique<StringSource>("body"));
+  };
+  EXPECT_THAT(http.Call(call), FailsWith(ErrorCode::kNetwork, "down"));
+  ASSERT_OK_AND_ASSIGN(const HttpAnswer made, http.Call(call));
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(made.body, "made");
+  ASSERT_OK_AND_ASSIGN(const HttpAnswer unknown, http.Call(call));
+  EXPECT_EQ(unknown.status, 404);
+  ASSERT_EQ(http.calls().size(), 3U);
+  EXPECT_EQ(http.calls()[1].request, "PUT https://host/f");
+  EXPECT_EQ(http.calls()[1].headers.at("X-A"), "1");
+  EXPECT_EQ(http.calls()[1].body, "body");
+  call.body_bytes = 5;
+  EXPECT_THAT(http.Call(call), FailsWith(ErrorCode::kIo, HasSubstr("has 4 bytes, not 5")));
+}
+
 TEST(FakeClock, SleepsByAdvancing) {
   FakeClock clock;
   const auto start = clock.Now();

@@ -59,6 +59,29 @@ TEST(FormatError, TabsBeforeTheCaretStay) {
       HasSubstr("| \t ^"));
 }
 
+TEST(FormatError, NoPasswordsOfUrls) {
+  const std::string line = "git: 'https://user:secretpw@example/x' tag: v1";
+  const auto at = [&](std::string_view part) {
+    return FormatError(Error(ErrorCode::kIo, "cannot reach 'https://user:secretpw@example/x'")
+                           .At({.file = "f",
+                                .line = 1,
+                                .column = static_cast<int>(line.find(part)) + 1,
+                                .length = static_cast<int>(part.size()),
+                                .excerpt = line})
+                           .WithContext("while asking https://user:secretpw@example")
+                           .WithHint("git ls-remote https://user:secretpw@example/x"));
+  };
+  EXPECT_EQ(at("tag"),
+            "f:1:40: error: cannot reach 'https://****@example/x'\n"
+            "    1 | git: 'https://****@example/x' tag: v1\n"
+            "      |                               ^~~\n"
+            "  note: while asking https://****@example\n"
+            "  hint: git ls-remote https://****@example/x");
+  EXPECT_THAT(at("'https://user:secretpw@example/x'"),
+              HasSubstr("\n      |      ^~~~~~~~~~~~~~~~~~~~~~~~\n"));
+  EXPECT_THAT(at("secretpw"), HasSubstr("\n      |               ^~~~\n"));
+}
+
 TEST(FormatError, OfALongLineShowsWhatIsAroundThePlace) {
   const std::string line = std::string(5000, 'a') + "é<bad>é" + std::string(5000, 'z');
   const auto formatted = [&](int column) {

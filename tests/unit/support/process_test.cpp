@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,6 +27,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 TEST_F(ProcessTest, GivesOutputOfBothStreamsInOrder) {
   ASSERT_OK_AND_ASSIGN(const ExitStatus status, Run(Sh("echo one; echo two >&2; printf three")));
@@ -239,6 +242,51 @@ TEST_F(ProcessTest, BackgroundProcessesDoNotOutliveTheChild) {
   EXPECT_EQ(status.output, "started\n");
   EXPECT_LT(status.elapsed, seconds(5));
   EXPECT_FALSE(IsAlive(AwaitFile("background")));
+}
+
+TEST_F(ProcessTest, WhatIsLeftIsToldWithTheFilesThatItWrites) {
+  dir_.MakeDir("out");
+  dir_.MakeDir("elsewhere");
+  ASSERT_OK(MakeOsFs()->CreateSymlink("out", dir_ / "link"));
+  Command command =
+      Sh("cd out; echo x > read; (exec sleep 301 >> $D/out/file 4>> $D/elsewhere/b 5< read) &\n"
+         "setsid sh -c 'exec sleep 302 > gone 4>> \"$D/elsewhere/c\" & "
+         "while ! [ -e ../elsewhere/c ]; do sleep 0.01; done; rm gone' &\n"
+         "while ! [ -e file ] || ! [ -e ../elsewhere/c ] || [ -e gone ]; do sleep 0.01; done; echo done");
+  command.watched = {dir_ / "link"};
+  ASSERT_OK_AND_ASSIGN(const ExitStatus status, Run(command));
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(status.output, "done\n");
+  std::map<std::string, std::vector<AbsPath>> left;
+  for (const LeftProcess& each : status.left) left.emplace(each.command, each.writing);
+  EXPECT_THAT(left,
+              ElementsAre(Pair("sleep 301", ElementsAre(dir_ / "link/file")), Pair("sleep 302", IsEmpty())));
+  EXPECT_LT(status.elapsed, std::chrono::seconds(10));
+}
+
+TEST_F(ProcessTest, WhatEndsByItselfAMomentAfterTheChildIsNotLeft) {
+  Command command = Sh("(sleep 0.4; echo whole) > file & (sleep 0.05; echo said) & echo done");
+  command.watched = {dir_.path()};
+  ASSERT_OK_AND_ASSIGN(const ExitStatus status, Run(command));
+  EXPECT_THAT(status.left, IsEmpty());
+  EXPECT_EQ(status.output, "done\nsaid\n");
+  EXPECT_EQ(dir_.ReadFile("file"), "whole\n");
+  EXPECT_THAT(Run(Sh("sleep 300 > file2 &"))->left, IsEmpty());  // nothing is watched
+}
+
+TEST_F(ProcessTest, ACancellationDoesNotWaitForWhatIsLeft) {
+  CancelToken cancel;
+  Command command = Sh("sleep 300 > file & echo done");
+  command.watched = {dir_.path()};
+  command.cancel = &cancel;
+  command.on_line = [&](std::string_view) { cancel.Cancel(); };
+  const Result<ExitStatus> status = Run(command);
+  // Either is true, as the child was seen to end before it was cancelled or not.
+  if (status) {
+    EXPECT_THAT(status->left, SizeIs(1));
+  } else {
+    EXPECT_THAT(status, FailsWith(ErrorCode::kCancelled, "interrupted"));
+  }
 }
 
 TEST_F(ProcessTest, CancellationEndsTheGroup) {
