@@ -6,10 +6,9 @@
 #include <set>
 
 #include "archive/entry_set.h"
-#include "archive/zip_writer.h"
+#include "archive/zip_file.h"
 #include "support/plural.h"
 #include "support/text.h"
-#include "wheel/digesting_file.h"
 #include "wheel/entry_points.h"
 #include "wheel/installer_files.h"
 #include "wheel/wheel.h"
@@ -141,8 +140,8 @@ Result<archive::EntrySet> CollectEntries(const WheelInput& input, const FileName
 }
 
 /// Writes all members, RECORD from what the others turned out to be.
-Result<void> WriteMembers(Env& env, File& file, const archive::EntrySet& entries, const FileName& name,
-                          int deflate_level) {
+Result<void> WriteMembers(Env& env, archive::ZipWriter& zip, const archive::EntrySet& entries,
+                          const FileName& name, int deflate_level) {
   const std::string dist_info = name.Stem() + ".dist-info";
   std::vector<const archive::Entry*> order = entries.Sorted();
   std::stable_partition(order.begin(), order.end(), [&](const archive::Entry* entry) {
@@ -150,7 +149,6 @@ Result<void> WriteMembers(Env& env, File& file, const archive::EntrySet& entries
   });
   archive::DeflateOptions deflate;
   deflate.level = deflate_level;
-  archive::ZipWriter zip(file, env.source_date_epoch);
   Task task(env.reporter, {"wheel", name.str(), entries.TotalBytes()});
   PTPKG_TRY(const std::vector<archive::PackedMember> packed,
             archive::WriteZipMembers(env, zip, order, deflate, task));
@@ -165,7 +163,6 @@ Result<void> WriteMembers(Env& env, File& file, const archive::EntrySet& entries
   PTPKG_TRY(RelPath record_path, RelPath::Parse(dist_info + "/RECORD"));
   PTPKG_CHECK(record.AddText(std::move(record_path), FormatRecord(rows)));
   PTPKG_CHECK(archive::WriteZipMembers(env, zip, record.Sorted(), deflate, task));
-  PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, zip.Finish());
   task.Done(Plural(rows.size(), "file"));
   return Ok();
 }
@@ -178,20 +175,10 @@ Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& fo
   PTPKG_TRY(const archive::EntrySet entries, CollectEntries(input, name),
             fmt::format("while packing '{}'", name.str()));
   const AbsPath target = folder / name.str();
-  if (options.on_existing == OnExisting::kRefuse) {
-    // AtomicFile refuses too, but after the work is done.
-    PTPKG_TRY(const bool exists, Exists(env.fs, target));
-    if (exists) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
-          .WithHint("remove it, or ask for it to be replaced");
-    }
-  }
-  PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));
-  DigestingFile file(out.file(), {.md5 = true, .blake2b_256 = true});
-  PTPKG_CHECK(WriteMembers(env, file, entries, name, options.deflate_level),
-              fmt::format("while packing '{}'", name.str()));
-  PTPKG_TRY(const Digests digests, file.Finish());
-  PTPKG_CHECK(std::move(out).Commit(options.on_existing));
+  const auto write = [&](archive::ZipWriter& zip) {
+    return WriteMembers(env, zip, entries, name, options.deflate_level);
+  };
+  PTPKG_TRY(const Digests digests, archive::WriteZipFile(env, target, options.on_existing, write));
   return Artifact{.format = ArtifactFormat::kWheel,
                   .path = target,
                   .digests = digests,

@@ -1,12 +1,12 @@
 #pragma once
-// A file that is hashed while it is written, although headers in it are completed later. Layer: wheel.
+// A file that is hashed while it is written, although headers in it are completed later. Layer: archive.
 
 #include <vector>
 
 #include "support/fs.h"
 #include "support/hash.h"
 
-namespace ptpkg::wheel {
+namespace ptpkg::archive {
 
 /// Passes everything on to `file` and hashes its final content.
 ///
@@ -51,4 +51,4 @@ class DigestingFile final : public File {
   std::uint64_t bytes_read_back_ = 0;
 };
 
-}  // namespace ptpkg::wheel
+}  // namespace ptpkg::archive

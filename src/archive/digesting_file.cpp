@@ -1,9 +1,9 @@
-#include "wheel/digesting_file.h"
+#include "archive/digesting_file.h"
 
 #include <algorithm>
 #include <fmt/core.h>
 
-namespace ptpkg::wheel {
+namespace ptpkg::archive {
 
 DigestingFile::DigestingFile(File& file, HashChoice choice, std::size_t window_bytes)
     : file_(file), hasher_(nullptr, choice), window_limit_(window_bytes) {}
@@ -71,4 +71,4 @@ Result<Digests> DigestingFile::Finish() {
   return hasher_.Finish();
 }
 
-}  // namespace ptpkg::wheel
+}  // namespace ptpkg::archive

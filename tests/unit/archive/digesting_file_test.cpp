@@ -1,4 +1,4 @@
-#include "wheel/digesting_file.h"
+#include "archive/digesting_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 
-namespace ptpkg::wheel {
+namespace ptpkg::archive {
 namespace {
 
-using test::FailsWith;
-using test::MemFs;
+using ::ptpkg::test::FailsWith;
+using ::ptpkg::test::MemFs;
 using testing::HasSubstr;
 
 constexpr std::size_t kWindow = 64;
@@ -115,4 +115,4 @@ TEST_F(DigestingFileTest, NoticesThatTheFileShrankBelowIt) {
 }
 
 }  // namespace
-}  // namespace ptpkg::wheel
+}  // namespace ptpkg::archive
