@@ -32,6 +32,9 @@ Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output,
 Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
                                             const Distribution& distribution);
 
+/// ptpkg.json of a zip, if the recipe has something to say there.
+std::map<std::string, std::string> NotesOf(const recipe::ZipOutput& output);
+
 /// Files of info/ that go into the .dist-info of a wheel made of the package: ptpkg.json.
 std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info);
 

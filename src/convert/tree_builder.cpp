@@ -16,11 +16,25 @@ Result<TreeEntry> WriteTextEntry(Env& env, const AbsPath& root, const RelPath& p
   return TreeEntry{.path = path, .mode = mode, .size_bytes = text.size(), .sha256 = HashText(text)};
 }
 
+Error FileAndFolder(const std::string& path, const std::string& below) {
+  return {ErrorCode::kAlreadyExists,
+          fmt::format("'{}' would be a file, and the folder of '{}'", path, below)};
+}
+
 }  // namespace
 
 Result<void> TreeBuilder::Reserve(const RelPath& path) {
   if (entries_.contains(path.str())) {
     return Error(ErrorCode::kAlreadyExists, fmt::format("two files would have the name '{}'", path.str()));
+  }
+  const std::string folder = path.str() + "/";
+  if (const auto below = entries_.lower_bound(folder);
+      below != entries_.end() && below->first.starts_with(folder)) {
+    return FileAndFolder(path.str(), below->first);
+  }
+  for (std::size_t end = folder.find('/'); end < path.str().size(); end = folder.find('/', end + 1)) {
+    const std::string above = folder.substr(0, end);
+    if (entries_.contains(above)) return FileAndFolder(above, path.str());
   }
   return env_.fs.MakeDirs((root_ / path).Parent());
 }

@@ -16,7 +16,7 @@ class TreeBuilder {
   TreeBuilder(Env& env, AbsPath root) : env_(env), root_(std::move(root)) {}
 
   /// Adds `entry` of `from` under `path`. Its digest and size are taken over, nothing is read.
-  /// Errors: kAlreadyExists for a path already added; kIo.
+  /// Errors: kAlreadyExists for a path already added, below one, or above one; kIo.
   Result<void> Link(const StagedTree& from, const TreeEntry& entry, const RelPath& path);
   /// Adds a copy of the regular file `entry` of `from`, for a mode of its own. Same errors.
   Result<void> Copy(const StagedTree& from, const TreeEntry& entry, const RelPath& path, std::uint32_t mode);

@@ -12,6 +12,8 @@ std::string_view ArtifactExtension(ArtifactFormat format) {
       return ".tar.bz2";
     case ArtifactFormat::kWheel:
       return ".whl";
+    case ArtifactFormat::kZip:
+      return ".zip";
   }
   detail::AssertFailed("known ArtifactFormat", __FILE__, __LINE__);
 }
@@ -22,7 +24,7 @@ std::string_view ArtifactFormatName(ArtifactFormat format) {
 
 std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name) {
   for (const ArtifactFormat format :
-       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel}) {
+       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel, ArtifactFormat::kZip}) {
     if (ArtifactFormatName(format) == name) return format;
   }
   return std::nullopt;

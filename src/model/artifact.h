@@ -11,18 +11,18 @@
 
 namespace ptpkg {
 
-enum class ArtifactFormat : std::uint8_t { kConda, kTarBz2, kWheel };
+enum class ArtifactFormat : std::uint8_t { kConda, kTarBz2, kWheel, kZip };
 
-/// ".conda", ".tar.bz2", ".whl".
+/// ".conda", ".tar.bz2", ".whl", ".zip".
 std::string_view ArtifactExtension(ArtifactFormat format);
-/// "conda", "tar.bz2", "wheel": as recipes, flags and the manifest name it.
+/// "conda", "tar.bz2", "wheel", "zip": as recipes, flags and the manifest name it.
 std::string_view ArtifactFormatName(ArtifactFormat format);
 std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name);
 
 struct Artifact {
   ArtifactFormat format = ArtifactFormat::kConda;
   AbsPath path = AbsPath::Literal("/nonexistent");
-  Digests digests;                   ///< sha256 and md5; blake2b for wheels.
+  Digests digests;                   ///< sha256 and md5; blake2b for wheels and zips.
   std::uint64_t unpacked_bytes = 0;  ///< Of the files in it, metadata of conda packages aside.
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // What ptpkg writes into a package for its own check: info/ptpkg.json of a conda package, ptpkg.json in the
-// .dist-info folder of a wheel. Layer: model. Installers keep the file and give it no meaning.
+// .dist-info folder of a wheel, or in the top folder of a zip. Layer: model. Installers keep the file and
+// give it no meaning.
 
 #include <string>
 #include <string_view>

@@ -118,6 +118,7 @@ class RecipeEvaluator {
   /// extra.ptpkg, and over it what stands there under the output's name.
   Result<void> ReadPtpkg(const Node* section) {
     Recipe& recipe = evaluation_.recipe;
+    if (section != nullptr) PTPKG_CHECK(CheckZipKeys(*section));
     const Node* own = FindIn(FindIn(section, "outputs"), recipe.name);
     const Node merged = own == nullptr ? Node() : MergeNodes(*section, *own);
     PTPKG_TRY(recipe.ptpkg,

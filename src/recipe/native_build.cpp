@@ -56,7 +56,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.about.license_files = recipe.about.license_files;
   part.ptpkg.system_packages = recipe.ptpkg.system_packages;
   part.ptpkg.allow_empty = recipe.ptpkg.allow_empty;
-  if (recipe.inherited != nullptr) {  // a wheel also takes what build.files leaves out
+  if (recipe.inherited != nullptr) {  // a wheel and a zip also take what build.files leaves out
     part.ptpkg.formats = recipe.ptpkg.formats;
     part.ptpkg.formats_given = recipe.ptpkg.formats_given;
   }

@@ -59,4 +59,11 @@ WheelOutput WheelOutputOf(const Recipe& recipe) {
           .layout = LayoutOf(recipe, "wheel")};
 }
 
+ZipOutput ZipOutputOf(const Recipe& recipe) {
+  return {.zip = recipe.ptpkg.zip,
+          .allow_unresolved = recipe.ptpkg.allow_unresolved,
+          .device_code = recipe.ptpkg.device_code,
+          .layout = LayoutOf(recipe, "zip")};
+}
+
 }  // namespace ptpkg::recipe

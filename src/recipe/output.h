@@ -3,8 +3,8 @@
 //
 // Packing decodes nothing else of the evaluated recipe, so another field can reach a package only in the
 // staged tree or as text of the rendered recipe: one that is forgotten here does not compile where it is
-// read. The wheel's part is the smaller one: a new build number, another test, or another `about` except its
-// `license_file` leaves a wheel as it is.
+// read. Those of wheel and zip are the smaller ones: a new build number, another test, or another `about`
+// except its `license_file` leaves a wheel as it is, and a zip also another version, unless its name has it.
 
 #include <cstdint>
 #include <string>
@@ -51,7 +51,15 @@ struct WheelOutput {
   Layout layout = {};  ///< extra.ptpkg.layouts.wheel; empty: none.
 };
 
+struct ZipOutput {
+  ZipPart zip = {};  ///< These three as in PtpkgExtra.
+  std::vector<std::string> allow_unresolved = {};
+  std::vector<std::string> device_code = {};
+  Layout layout = {};  ///< extra.ptpkg.layouts.zip; empty: none.
+};
+
 CondaOutput CondaOutputOf(const Recipe& recipe);
 WheelOutput WheelOutputOf(const Recipe& recipe);
+ZipOutput ZipOutputOf(const Recipe& recipe);
 
 }  // namespace ptpkg::recipe

@@ -6,12 +6,14 @@
 
 #include "recipe/sections.h"
 #include "spec/device_code.h"
+#include "support/name_problem.h"
+#include "support/path.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFormats = {"conda", "tar.bz2", "wheel"};
+constexpr std::array<std::string_view, 4> kFormats = {"conda", "tar.bz2", "wheel", "zip"};
 
 Error InvalidExtra(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
@@ -23,7 +25,7 @@ Result<std::vector<std::string>> ReadFormats(Reader& reader, const Node& node) {
   for (const Reader::PlacedText& text : texts) {
     if (std::find(kFormats.begin(), kFormats.end(), text.text) == kFormats.end()) {
       return InvalidExtra(fmt::format("unknown format '{}'", text.text), text.node->span)
-          .WithHint("the formats are 'conda', 'tar.bz2' and 'wheel'");
+          .WithHint("the formats are 'conda', 'tar.bz2', 'wheel' and 'zip'");
     }
     if (std::find(formats.begin(), formats.end(), text.text) != formats.end()) {
       return InvalidExtra(fmt::format("format '{}' is listed twice", text.text), text.node->span);
@@ -83,6 +85,120 @@ Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, 
   return requirements;
 }
 
+/// Whether the list `node` can have `format` in some variant: as an item, in a branch, or of an expression,
+/// for nobody here knows all values that its variables are given.
+bool MayName(const Node& node, std::string_view format);
+
+bool MayName(const std::vector<Item>& items, std::string_view format) {
+  return std::any_of(items.begin(), items.end(), [&](const Item& item) {
+    if (const Node* node = std::get_if<Node>(&item.value)) return MayName(*node, format);
+    const auto& conditional = std::get<Conditional>(item.value);
+    return MayName(conditional.then_items, format) || MayName(conditional.else_items, format);
+  });
+}
+
+bool MayName(const Node& node, std::string_view format) {
+  return node.raw == format || !node.text.IsLiteral() || MayName(node.items, format);
+}
+
+/// The text of `node`, which has to be a path inside of a tree.
+Result<std::string> ReadTreePath(Reader& reader, const Node& node, std::string_view key) {
+  PTPKG_TRY(std::string text, reader.ReadText(node));
+  if (text.empty()) return text;
+  if (const auto path = RelPath::Parse(text); !path) return Error(path.error()).At(node.span);
+  if (const auto problem = NameProblem(text))
+    return InvalidExtra(fmt::format("'{}' {} {}", key, ShownName(text), *problem), node.span);
+  return text;
+}
+
+/// The text of `node`, which has to be the name of one file or folder.
+Result<std::string> ReadFileName(Reader& reader, const Node& node, std::string_view key) {
+  PTPKG_TRY(std::string text, ReadTreePath(reader, node, key));
+  if (text.find('/') == std::string::npos && !text.starts_with('.')) return text;
+  return InvalidExtra(fmt::format("'{}' is a name, not '{}'", key, text), node.span)
+      .WithHint("leave out '/' and a '.' at the beginning");
+}
+
+/// What `ptpkg check` reads of a package (model/package_note.h), unpacked or not.
+bool IsNoteOfPtpkg(const std::string& path) { return path == "ptpkg.json" || path == "info/ptpkg.json"; }
+
+Result<std::map<std::string, std::string>> ReadZipTexts(Reader& reader, const Node* node) {
+  std::map<std::string, std::string> texts;
+  if (node == nullptr) return texts;
+  for (const Entry& entry : node->entries) {
+    const auto path = RelPath::Parse(entry.key);
+    if (!path) return Error(path.error()).At(entry.key_span);
+    if (const auto problem = NameProblem(entry.key))
+      return InvalidExtra(fmt::format("'{}' {}", ShownName(entry.key), *problem), entry.key_span);
+    if (IsNoteOfPtpkg(path->str())) {
+      return InvalidExtra(fmt::format("'{}' is a file that ptpkg itself writes", entry.key), entry.key_span)
+          .WithHint("give the text another name");
+    }
+    PTPKG_TRY(std::string text, reader.ReadText(entry.value));
+    if (text.empty()) continue;  // a file for some variants only
+    if (!text.ends_with('\n')) text += '\n';
+    texts.emplace(entry.key, std::move(text));
+  }
+  for (const Entry& entry : node->entries) {
+    const auto below = texts.lower_bound(entry.key + "/");
+    if (!texts.contains(entry.key) || below == texts.end() || !below->first.starts_with(entry.key + "/"))
+      continue;
+    return InvalidExtra(fmt::format("'{}' would be a file, and the folder of '{}'", entry.key, below->first),
+                        entry.key_span);
+  }
+  return texts;
+}
+
+Result<ZipPart> ReadZipPart(Reader& reader, const Node& zip) {
+  constexpr std::string_view kEnding = ".zip";
+  ZipPart part;
+  if (const Node* name = zip.Find("name")) {
+    PTPKG_TRY(part.name, ReadFileName(reader, *name, "extra.ptpkg.zip.name"));
+    if (part.name.ends_with(kEnding)) {
+      return InvalidExtra(fmt::format("'extra.ptpkg.zip.name' ends with '{}'", kEnding), name->span)
+          .WithHint("leave the ending out: ptpkg adds it");
+    }
+    const std::string file = part.name + std::string(kEnding);
+    if (const auto problem = NameProblem(file))
+      return InvalidExtra(fmt::format("'{}' {}", ShownName(file), *problem), name->span);
+  }
+  if (part.name.empty()) {
+    return InvalidExtra("'extra.ptpkg.zip' has no 'name'", zip.span)
+        .WithHint("give the file's name without '.zip', with all that tells the variants apart");
+  }
+  part.top = part.name;
+  if (const Node* top = zip.Find("top")) {
+    PTPKG_TRY(std::string text, ReadFileName(reader, *top, "extra.ptpkg.zip.top"));
+    if (!text.empty()) part.top = std::move(text);
+  }
+  if (const Node* root = zip.Find("root")) {
+    PTPKG_TRY(part.root, ReadTreePath(reader, *root, "extra.ptpkg.zip.root"));
+  }
+  PTPKG_TRY(part.files, reader.TextsOf(&zip, "files"));
+  PTPKG_TRY(part.exclude, reader.TextsOf(&zip, "exclude"));
+  PTPKG_TRY(part.texts, ReadZipTexts(reader, zip.Find("texts")));
+  return part;
+}
+
+/// Of a variant that makes a zip; for others there is none.
+Result<ZipPart> ReadZip(Reader& reader, const Node& section, const std::vector<std::string>& formats) {
+  if (std::find(formats.begin(), formats.end(), "zip") == formats.end()) return ZipPart();
+  if (const Node* zip = section.Find("zip")) return ReadZipPart(reader, *zip);
+  return InvalidExtra("the format 'zip' needs 'extra.ptpkg.zip'", section.Find("formats")->span)
+      .WithHint("say there what the zip is called and what it holds: zip: {name: …, root: …}");
+}
+
+/// What `section`, called `key`, says of a zip that is never made.
+Result<void> RefuseZipKeys(const Node& section, const std::string& key) {
+  for (const auto& [node, name] : {std::pair(section.Find("zip"), "zip"),
+                                   std::pair(FindIn(section.Find("layouts"), "zip"), "layouts.zip")}) {
+    if (node == nullptr) continue;
+    return InvalidExtra(fmt::format("'{}.{}' without the format 'zip'", key, name), node->span)
+        .WithHint(fmt::format("add 'zip' to '{}.formats', or leave '{}' out", key, name));
+  }
+  return Ok();
+}
+
 Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node) {
   std::vector<std::string> lists;
   PTPKG_TRY(std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
@@ -127,6 +243,21 @@ Result<BuildScript> ReadDevScript(Reader& reader, const Node* dev) {
 
 }  // namespace
 
+Result<void> CheckZipKeys(const Node& section) {
+  const Node* formats = section.Find("formats");
+  const bool at_top = formats != nullptr && MayName(*formats, "zip");
+  bool anywhere = at_top;
+  if (const Node* outputs = section.Find("outputs")) {
+    for (const Entry& output : outputs->entries) {
+      const Node* own = output.value.Find("formats");
+      const bool makes = own == nullptr ? at_top : MayName(*own, "zip");
+      anywhere = anywhere || makes;
+      if (!makes) PTPKG_CHECK(RefuseZipKeys(output.value, "extra.ptpkg.outputs." + output.key));
+    }
+  }
+  return anywhere ? Ok() : RefuseZipKeys(section, "extra.ptpkg");
+}
+
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement) {
   PtpkgExtra extra;
   if (section == nullptr) return extra;
@@ -148,6 +279,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   PTPKG_TRY(extra.wheel_name, reader.TextOf(wheel, "name"));
   PTPKG_TRY(extra.wheel_requires, ReadRequires(reader, FindIn(wheel, "requires"), check_requirement));
   PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
+  PTPKG_TRY(extra.zip, ReadZip(reader, *section, extra.formats));
   PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
   PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));
   if (const Node* device_code = section->Find("device_code")) {

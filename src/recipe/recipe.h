@@ -133,14 +133,29 @@ struct LayoutRule {
 
 using Layout = std::vector<LayoutRule>;
 
+/// extra.ptpkg.zip: the part of the files that a plain zip holds. Globs and paths are those below `root`,
+/// which becomes `top` in the zip.
+struct ZipPart {
+  std::string name = {};  ///< File name without ".zip"; "": there is no zip.
+  /// Folder of the prefix, "" = all of it. "site-packages/…" whichever Python's.
+  std::string root = {};
+  std::string top = {};                           ///< Name of the folder that holds everything.
+  std::vector<std::string> files = {};            ///< Globs; empty = all.
+  std::vector<std::string> exclude = {};          ///< Globs of what stays out.
+  std::map<std::string, std::string> texts = {};  ///< Small files that are added: path → content.
+};
+
 /// extra.ptpkg of the recipe.
 struct PtpkgExtra {
   std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< What this recipe can make.
   bool formats_given = false;                                        ///< `formats` stands in the recipe.
-  std::map<std::string, Layout> layouts;                             ///< Keys: "conda", "wheel".
-  std::string wheel_name;                     ///< "" = the name in the staged .dist-info.
-  std::vector<std::string> wheel_requires;    ///< Extra Requires-Dist lines.
-  std::vector<std::string> wheel_exclude;     ///< Globs of prefix files that stay out of the wheel.
+  std::map<std::string, Layout> layouts;                             ///< Keys: "conda", "wheel", "zip".
+  std::string wheel_name;                   ///< "" = the name in the staged .dist-info.
+  std::vector<std::string> wheel_requires;  ///< Extra Requires-Dist lines.
+  std::vector<std::string> wheel_exclude;   ///< Globs of prefix files that stay out of the wheel.
+  /// Named exactly if `formats` has "zip". Only packing reads it, from a ZipOutput, so the codec of a whole
+  /// recipe leaves it out.
+  ZipPart zip;
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
   std::vector<std::string> device_code;       ///< As of spec::DeviceCodeRequest, which takes it.

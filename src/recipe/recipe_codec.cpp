@@ -40,6 +40,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, bui
                                    variant_config_yaml, tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
                                    wheel_requires, wheel_exclude, allow_unresolved, device_code, layout)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ZipPart, name, root, top, files, exclude, texts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ZipOutput, zip, allow_unresolved, device_code, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
                                    wheel_exclude, system_packages, allow_unresolved, device_code, allow_empty,
                                    resume)
@@ -188,6 +190,8 @@ Json EncodeOutput(const CondaOutput& output) {
 
 Json EncodeOutput(const WheelOutput& output) { return output; }
 
+Json EncodeOutput(const ZipOutput& output) { return output; }
+
 Result<CondaOutput> DecodeCondaOutput(const Json& json, std::string_view where) {
   CondaOutput output;
   try {
@@ -208,6 +212,17 @@ Result<WheelOutput> DecodeWheelOutput(const Json& json, std::string_view where) 
     return Unreadable(where, error.what());
   }
   PTPKG_CHECK(CheckNames({output.subdir}, where));
+  return output;
+}
+
+Result<ZipOutput> DecodeZipOutput(const Json& json, std::string_view where) {
+  ZipOutput output;
+  try {
+    json.get_to(output);
+  } catch (const Json::exception& error) {
+    return Unreadable(where, error.what());
+  }
+  PTPKG_CHECK(CheckNames({output.zip.name, output.zip.top}, where));
   return output;
 }
 

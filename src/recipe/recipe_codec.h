@@ -26,8 +26,10 @@ Result<NativeBuild> DecodeNativeBuild(const Json& json, std::string_view where);
 
 Json EncodeOutput(const CondaOutput& output);
 Json EncodeOutput(const WheelOutput& output);
+Json EncodeOutput(const ZipOutput& output);
 /// Errors: as DecodeRecipe.
 Result<CondaOutput> DecodeCondaOutput(const Json& json, std::string_view where);
 Result<WheelOutput> DecodeWheelOutput(const Json& json, std::string_view where);
+Result<ZipOutput> DecodeZipOutput(const Json& json, std::string_view where);
 
 }  // namespace ptpkg::recipe

@@ -209,13 +209,23 @@ constexpr Rule kAbout[] = {
 
 constexpr Rule kLayoutRule[] = {{"files"}, {"rpath", Shape::kTexts}, {"tag"}};
 constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
-                             {"wheel", Shape::kMappingList, kLayoutRule}};
+                             {"wheel", Shape::kMappingList, kLayoutRule},
+                             {"zip", Shape::kMappingList, kLayoutRule}};
 constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
+constexpr Rule kZip[] = {
+    {"name"},
+    {"root"},
+    {"top"},
+    {"files", Shape::kTexts},
+    {"exclude", Shape::kTexts},
+    {"texts", Shape::kTextMapping},
+};
 constexpr Rule kDev[] = {{"script", Shape::kTextsOrMapping, kScript}};
 constexpr Rule kPtpkgOutput[] = {
     {"formats", Shape::kTexts},
     {"layouts", Shape::kMapping, kLayouts},
     {"wheel", Shape::kMapping, kWheel},
+    {"zip", Shape::kMapping, kZip},
     {"system_packages", Shape::kTexts},
     {"allow_unresolved", Shape::kTexts},
     {"allow_empty"},

@@ -47,6 +47,10 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section);
 /// A list of requirements as they are written; null gives none.
 Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node);
 
+/// Errors: kInvalidInput for keys of a zip in extra.ptpkg, `section`, or under the name of an output there,
+/// where no list of formats that they belong to can name 'zip', whatever the variant.
+Result<void> CheckZipKeys(const Node& section);
+
 /// extra.ptpkg; `check_requirement`: of EvaluationInput.
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement);
 

@@ -49,6 +49,23 @@ TEST_F(TreeBuilderTest, RefusesTwoFilesOfOneName) {
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("'x'")));
 }
 
+TEST_F(TreeBuilderTest, RefusesAFileThatIsAFolderToo) {
+  TreeBuilder builder(env_, to_);
+  ASSERT_OK(builder.AddText(RelPath::Literal("a/b/c"), "1"));
+  for (const char* above : {"a", "a/b"}) {
+    EXPECT_THAT(
+        builder.AddText(RelPath::Literal(above), "2"),
+        FailsWith(ErrorCode::kAlreadyExists,
+                  HasSubstr(std::string("'") + above + "' would be a file, and the folder of 'a/b/c'")));
+  }
+  EXPECT_THAT(builder.AddText(RelPath::Literal("a/b/c/d/e"), "2"),
+              FailsWith(ErrorCode::kAlreadyExists,
+                        HasSubstr("'a/b/c' would be a file, and the folder of 'a/b/c/d/e'")));
+  // Names that begin alike, on both sides of '/' in the order of bytes.
+  for (const char* beside : {"a/b/c-d", "a/b/c0", "a/b-", "a0"})
+    ASSERT_OK(builder.AddText(RelPath::Literal(beside), "1"));
+}
+
 TEST_F(TreeBuilderTest, AddsATextInItsPlace) {
   ASSERT_THAT(AddTextToTree(env_, tree_, RelPath::Literal("lib/aa"), "new"), test::IsOk());
   EXPECT_EQ(tree_.entries[1].path.str(), "lib/aa");

@@ -22,9 +22,13 @@ TEST(OutputsOf, HaveTheLayoutOfTheirFormat) {
   Recipe recipe;
   EXPECT_THAT(CondaOutputOf(recipe).layout, IsEmpty());
   EXPECT_THAT(WheelOutputOf(recipe).layout, IsEmpty());
-  recipe.ptpkg.layouts = {{"conda", {{.files = "c", .rpath = {}}}}, {"wheel", {{.files = "w", .rpath = {}}}}};
+  EXPECT_THAT(ZipOutputOf(recipe).layout, IsEmpty());
+  recipe.ptpkg.layouts = {{"conda", {{.files = "c", .rpath = {}}}},
+                          {"wheel", {{.files = "w", .rpath = {}}}},
+                          {"zip", {{.files = "z", .rpath = {}}}}};
   EXPECT_EQ(CondaOutputOf(recipe).layout, recipe.ptpkg.layouts["conda"]);
   EXPECT_EQ(WheelOutputOf(recipe).layout, recipe.ptpkg.layouts["wheel"]);
+  EXPECT_EQ(ZipOutputOf(recipe).layout, recipe.ptpkg.layouts["zip"]);
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 13);
+static_assert(CountFields<PtpkgExtra>() == 14);  // all but the zip travel
+static_assert(CountFields<ZipPart>() == 6);
+static_assert(CountFields<ZipOutput>() == 4);
 static_assert(CountFields<CondaOutput>() == 20);
 static_assert(CountFields<WheelOutput>() == 9);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
@@ -139,10 +141,17 @@ TEST(RecipeCodec, EveryFieldComesBack) {
   EXPECT_EQ(std::get<ContentsTest>(decoded.tests[2]).include, std::vector<std::string>{"f"});
 }
 
-/// The example with layouts for both formats.
-Recipe FilledForBoth() {
+/// The example with layouts for all formats.
+Recipe FilledForAll() {
   Recipe recipe = Filled();
   recipe.ptpkg.layouts["wheel"] = recipe.ptpkg.layouts["conda"];
+  recipe.ptpkg.layouts["zip"] = recipe.ptpkg.layouts["conda"];
+  recipe.ptpkg.zip = {.name = "toy-1.0",
+                      .root = "site-packages/toy",
+                      .top = "toy",
+                      .files = {"lib/**"},
+                      .exclude = {"**/*.py"},
+                      .texts = {{"version", "1.0"}}};
   return recipe;
 }
 
@@ -153,15 +162,19 @@ TEST(RecipeCodec, EveryFieldOfAnOutputComesBack) {
     // Else a field that stays behind would not be noticed.
     for (const auto& [name, value] : encoded.items()) EXPECT_NE(value, empty[name]) << name;
   };
-  const Json conda = EncodeOutput(CondaOutputOf(FilledForBoth()));
+  const Json conda = EncodeOutput(CondaOutputOf(FilledForAll()));
   expect_whole(conda, EncodeOutput(CondaOutput()), DecodeCondaOutput(conda, "a plan"));
-  const Json wheel = EncodeOutput(WheelOutputOf(FilledForBoth()));
+  const Json wheel = EncodeOutput(WheelOutputOf(FilledForAll()));
   expect_whole(wheel, EncodeOutput(WheelOutput()), DecodeWheelOutput(wheel, "a plan"));
+  const Json zip = EncodeOutput(ZipOutputOf(FilledForAll()));
+  expect_whole(zip, EncodeOutput(ZipOutput()), DecodeZipOutput(zip, "a plan"));
+  for (const auto& [name, value] : zip["zip"].items())
+    EXPECT_NE(value, EncodeOutput(ZipOutput())["zip"][name]) << name;
 }
 
 TEST(RecipeCodec, AnOutputThatItDidNotWriteIsRefused) {
   const auto refused = FailsWith(ErrorCode::kInvalidInput, HasSubstr("a plan"));
-  const Json conda = EncodeOutput(CondaOutputOf(FilledForBoth()));
+  const Json conda = EncodeOutput(CondaOutputOf(FilledForAll()));
   for (const auto& [name, value] : conda.items()) {
     Json bad = conda;
     bad.erase(name);
@@ -172,7 +185,7 @@ TEST(RecipeCodec, AnOutputThatItDidNotWriteIsRefused) {
     bad[name] = "../x";
     EXPECT_THAT(DecodeCondaOutput(bad, "a plan"), refused) << name;
   }
-  const Json wheel = EncodeOutput(WheelOutputOf(FilledForBoth()));
+  const Json wheel = EncodeOutput(WheelOutputOf(FilledForAll()));
   for (const auto& [name, value] : wheel.items()) {
     Json bad = wheel;
     bad.erase(name);
@@ -181,6 +194,17 @@ TEST(RecipeCodec, AnOutputThatItDidNotWriteIsRefused) {
   Json bad = wheel;
   bad["subdir"] = "../x";
   EXPECT_THAT(DecodeWheelOutput(bad, "a plan"), refused);
+  const Json zip = EncodeOutput(ZipOutputOf(FilledForAll()));
+  for (const auto& [name, value] : zip.items()) {
+    bad = zip;
+    bad.erase(name);
+    EXPECT_THAT(DecodeZipOutput(bad, "a plan"), refused) << name;
+  }
+  for (const char* name : {"name", "top"}) {
+    bad = zip;
+    bad["zip"][name] = "../x";
+    EXPECT_THAT(DecodeZipOutput(bad, "a plan"), refused) << name;
+  }
 }
 
 TEST(RecipeCodec, EveryFieldOfTheExampleIsNoDefault) {

@@ -34,7 +34,7 @@ tests:
     requirements: {run: [pytest]}
   - package_contents: {lib: [toy]}
 about: {license: MIT, summary: "yes"}
-extra: {ptpkg: {formats: [wheel], allow_empty: true, memory_per_job: 2 GB, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
+extra: {ptpkg: {formats: [wheel, zip], zip: {name: toy, root: a, top: b, files: c, exclude: d, texts: {e: f}}, allow_empty: true, memory_per_job: 2 GB, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
 )";
 
 class RecipeJsonTest : public ::testing::Test {
