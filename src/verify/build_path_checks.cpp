@@ -1,9 +1,11 @@
 #include "verify/build_path_checks.h"
 
-#include <array>
+#include <algorithm>
 #include <fmt/core.h>
+#include <span>
 
 #include "conda/byte_search.h"
+#include "elf/section_table.h"
 #include "support/parallel.h"
 
 namespace ptpkg::verify {
@@ -24,24 +26,71 @@ Finding Found(const TreeEntry& entry, const std::string& path, std::string_view 
                   first)};
 }
 
-/// The offset of the first occurrence of each path that ends there.
-Result<void> SearchContent(Env& env, const AbsPath& file, const std::vector<std::string>& paths,
-                           std::vector<std::optional<std::uint64_t>>& first) {
-  PTPKG_TRY(const std::unique_ptr<File> handle, env.fs.Open(file, OpenMode::kRead));
+/// nvcc calls its temporary files "tmpxft_<process id>_<number>-…", both with eight hexadecimal digits.
+constexpr std::string_view kTemporary = "tmpxft_";
+constexpr std::size_t kNumbers = 17;
+
+bool AreNumbers(std::string_view text) {
+  if (text.size() != kNumbers || text[8] != '_') return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '_'; });
+}
+
+// A refused build shows messages alone, and the usual remedy does not help here.
+constexpr std::string_view kLineTables = "line tables of the device code (nvcc -lineinfo)";
+
+/// What one file holds.
+struct Occurrences {
+  std::vector<std::optional<std::uint64_t>> paths;  ///< The offset of the first occurrence of each.
+  std::optional<std::uint64_t> temporary = {};      ///< Of the first name of a temporary file of nvcc.
+};
+
+Result<std::string> TextAt(File& file, std::uint64_t offset, std::size_t most) {
+  std::string text(most, '\0');
+  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, std::as_writable_bytes(std::span(text))));
+  text.resize(got);
+  return text;
+}
+
+Result<Occurrences> SearchContent(Env& env, const AbsPath& path, const std::vector<std::string>& paths) {
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
+  Occurrences found{.paths = std::vector<std::optional<std::uint64_t>>(paths.size())};
+  std::vector<std::string> needles = paths;
+  needles.emplace_back(kTemporary);
   Result<void> failure = Ok();
   const auto on_hit = [&](const conda::SearchHit& hit) {
-    if (first[hit.needle]) return true;
-    std::array<std::byte, 1> next{};
-    const Result<std::size_t> got = handle->ReadAt(hit.offset + paths[hit.needle].size(), next);
-    if (!got) {
-      failure = got.error();
+    const bool is_path = hit.needle < paths.size();
+    std::optional<std::uint64_t>& first = is_path ? found.paths[hit.needle] : found.temporary;
+    if (first) return true;
+    const Result<std::string> next =
+        TextAt(*file, hit.offset + needles[hit.needle].size(), is_path ? 1 : kNumbers);
+    if (!next) {
+      failure = next.error();
       return false;
     }
-    if (*got == 0 || !ContinuesName(static_cast<char>(next[0]))) first[hit.needle] = hit.offset;
+    const bool counts = is_path ? next->empty() || !ContinuesName(next->front()) : AreNumbers(*next);
+    if (counts) first = hit.offset;
     return true;
   };
-  PTPKG_CHECK(conda::SearchFile(env.fs, file, paths, on_hit));
-  return failure;
+  PTPKG_CHECK(conda::SearchFile(env.fs, path, needles, on_hit));
+  PTPKG_CHECK(std::move(failure));
+  return found;
+}
+
+/// Whether the byte belongs to GPU code. False for what is no readable ELF file: only the advice depends on
+/// it.
+Result<bool> IsDeviceCode(Env& env, const AbsPath& path, std::uint64_t offset) {
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
+  const auto image = elf::ReadImage(*file);
+  if (!image || !*image || (*image)->sections.empty()) return false;
+  const auto names = elf::ReadSectionNames(*file, **image);
+  if (!names) return false;
+  return std::any_of((*image)->sections.begin(), (*image)->sections.end(), [&](const elf::Section& section) {
+    if (offset < section.offset || offset - section.offset >= section.size) return false;
+    if (section.name >= names->size()) return false;
+    const std::string_view name(names->c_str() + section.name);
+    return name == ".nv_fatbin" || name == "__nv_relfatbin";
+  });
 }
 
 Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entry,
@@ -54,11 +103,27 @@ Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entr
     }
     return Ok();
   }
-  std::vector<std::optional<std::uint64_t>> first(paths.size());
-  PTPKG_CHECK(SearchContent(env, tree.root / entry.path, paths, first));
+  const AbsPath file = tree.root / entry.path;
+  PTPKG_TRY(const Occurrences found, SearchContent(env, file, paths));
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (first[i])
-      findings.push_back(Found(entry, paths[i], "file", fmt::format("; it is at byte {}", *first[i])));
+    const auto& first = found.paths[i];
+    if (!first) continue;
+    PTPKG_TRY(const bool in_device_code, IsDeviceCode(env, file, *first));
+    const std::string place = fmt::format("; it is at byte {}", *first);
+    findings.push_back(
+        Found(entry, paths[i], in_device_code ? kLineTables : std::string_view("file"), place));
+    if (in_device_code) {
+      findings.back().fix = "no prefix map reaches it: compile without nvcc's -lineinfo" + place;
+    }
+  }
+  if (found.temporary) {
+    findings.push_back(
+        {"artifact-nvcc-temporary", Severity::kWarning, entry.path.str(),
+         "the file names a temporary file of nvcc by its process id (tmpxft_…): no two builds of "
+         "it are equal",
+         fmt::format("compile with nvcc -c and link in a command of its own, or strip the file; "
+                     "the first name is at byte {}",
+                     *found.temporary)});
   }
   return Ok();
 }

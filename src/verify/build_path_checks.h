@@ -12,7 +12,9 @@ namespace ptpkg::verify {
 
 /// Appends one "artifact-build-path" finding per file and path of `forbidden_paths` that occurs in its
 /// content or link target. A path counts only where it ends: "/b/x" is not found in "/b/xy", but in "/b/x/y".
-/// Reads every file once, in parallel (env.jobs), 1 MiB at a time. Errors: kIo, kCancelled.
+/// And one "artifact-nvcc-temporary" per file that names one of nvcc's temporary files; without
+/// `forbidden_paths`, which a build gives, nothing is searched. Reads every file once, in parallel
+/// (env.jobs), 1 MiB at a time. Errors: kIo, kCancelled.
 Result<void> CheckBuildPaths(Env& env, const StagedTree& tree,
                              const std::vector<std::string>& forbidden_paths, std::vector<Finding>& findings);
 

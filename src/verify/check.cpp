@@ -4,50 +4,31 @@
 #include <fmt/core.h>
 #include <tuple>
 
-#include "archive/extract.h"
-#include "archive/zip_strict.h"
 #include "model/artifact.h"
 #include "support/atomic_file.h"
 #include "support/text.h"
 #include "verify/build_path_checks.h"
 #include "verify/conda_checks.h"
 #include "verify/tree_checks.h"
-#include "verify/unreadable.h"
 #include "verify/wheel_checks.h"
+#include "verify/zip_checks.h"
+#include "verify/zip_container.h"
 #include "wheel/file_name.h"
 
 namespace ptpkg::verify {
 namespace {
 
-/// The container as the strictest reader sees it.
-Result<void> CheckZip(Env& env, const AbsPath& wheel, std::vector<Finding>& findings) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(wheel, OpenMode::kRead));
-  PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
-  for (const archive::ZipProblem& problem : problems) {
-    findings.push_back({"wheel-zip", Severity::kError, "", problem.text,
-                        "write the wheel again with a tool that keeps to the rules of package indexes"});
-  }
-  return Ok();
-}
+constexpr ContainerRule kWheelContainer = {
+    .id = "wheel-zip", .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
 
 /// Unpacks a wheel and checks it; the tree is empty when it cannot be unpacked.
 Result<StagedTree> CheckWheel(Env& env, const AbsPath& wheel, const AbsPath& folder,
                               std::vector<Finding>& findings) {
-  StagedTree tree;
-  tree.root = folder;
-  PTPKG_CHECK(CheckZip(env, wheel, findings));
-  const auto unpack = [&]() -> Result<void> {
-    PTPKG_CHECK(archive::ExtractZip(env, wheel, folder, {}));
-    PTPKG_TRY(tree, ScanTree(env, folder));
-    return Ok();
-  };
-  if (Result<void> unpacked = unpack(); !unpacked) {
-    PTPKG_CHECK(UnreadableFinding(std::move(unpacked).error(), findings));
-    tree.entries.clear();
-    return tree;
-  }
-  PTPKG_CHECK(CheckWheelContent(env, wheel, tree, findings));
-  return tree;
+  PTPKG_CHECK(CheckZipContainer(env, wheel, kWheelContainer, findings));
+  PTPKG_TRY(std::optional<StagedTree> tree, UnpackZip(env, wheel, folder, findings));
+  if (!tree) return StagedTree{.root = folder};
+  PTPKG_CHECK(CheckWheelContent(env, wheel, *tree, findings));
+  return *std::move(tree);
 }
 
 /// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
@@ -78,23 +59,28 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
   const bool is_wheel = name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
   const bool is_conda = name.ends_with(ArtifactExtension(ArtifactFormat::kConda)) ||
                         name.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2));
-  if (!is_wheel && !is_conda) {
+  const bool is_zip = name.ends_with(ArtifactExtension(ArtifactFormat::kZip));
+  if (!is_wheel && !is_conda && !is_zip) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is neither a conda package nor a wheel", artifact.str()))
-        .WithHint("name a file that ends in .conda, .tar.bz2 or .whl");
+                 fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
+        .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
   }
   Examination examination;
   std::vector<Finding>& findings = examination.report.findings;
   PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
   CondaContent content;
-  std::optional<PlatformPromise> promise;
+  ElfSubject subject;
   if (is_wheel) {
     PTPKG_TRY(content.tree, CheckWheel(env, artifact, scratch.path(), findings));
-    PTPKG_TRY(promise, PromiseOfWheelName(name));
+    PTPKG_TRY(subject.promise, PromiseOfWheelName(name));
+  } else if (is_zip) {
+    PTPKG_TRY(PlainZip zip, CheckPlainZip(env, artifact, scratch.path(), findings));
+    content.tree = std::move(zip.tree);
+    subject.notes = {.in_dist_info = false, .file = std::move(zip.note)};
   } else {
     PTPKG_TRY(content, CheckCondaContent(env, artifact, scratch.path(), findings));
-    promise = PromiseOfSpecs(content.specs, content.subdir);
+    subject.promise = PromiseOfSpecs(content.specs, content.subdir);
   }
   if (!content.tree.entries.empty()) {
     PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
@@ -105,7 +91,8 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
                                           content.note.allow_unresolved.begin(),
                                           content.note.allow_unresolved.end());
     elf_options.device_code_of_package = content.note.device_code;
-    PTPKG_CHECK(CheckElfFiles(env, content.tree.root, elf_options, promise, examination));
+    subject.root = content.tree.root;
+    PTPKG_CHECK(CheckElfFiles(env, subject, elf_options, examination));
   }
   Conclude(artifact, options.profile.value_or(DefaultProfile(name)), options, examination);
   return examination;
@@ -113,7 +100,8 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
 
 Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options) {
   Examination examination;
-  PTPKG_CHECK(CheckElfFiles(env, root, options, std::nullopt, examination));
+  const NotePlaces notes = {.file = fmt::format("info/{}", kPackageNoteName)};
+  PTPKG_CHECK(CheckElfFiles(env, {.root = root, .promise = {}, .notes = notes}, options, examination));
   if (!options.forbidden_paths.empty()) {
     PTPKG_TRY(const StagedTree tree, ScanTree(env, root));
     PTPKG_CHECK(CheckBuildPaths(env, tree, options.forbidden_paths, examination.report.findings));

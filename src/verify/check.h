@@ -45,9 +45,9 @@ struct Examination {
   std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
 };
 
-/// `artifact`: a .conda, .tar.bz2 or .whl file; ptpkg need not have made it.
-/// Errors: kInvalidInput for options.device_code; else only when the file cannot be read at all, everything
-/// else is a finding.
+/// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which
+/// one folder holds everything are called by their paths below that folder. Errors: kInvalidInput for
+/// options.device_code; else only when the file cannot be read at all, everything else is a finding.
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 
 /// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform

@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "archive/zip_strict.h"
 #include "support/json.h"
+#include "verify/zip_container.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -114,15 +114,10 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
 }
 
 Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(package, OpenMode::kRead));
-  PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
-  for (const archive::ZipProblem& problem : problems) {
-    // What only indexes of wheels refuse is unusual here; where readers part, some client installs other
-    // files.
-    Add(findings, "conda-zip-strict", problem.splits_readers ? Severity::kError : Severity::kWarning,
-        problem.text);
-  }
-  return Ok();
+  // What only indexes of wheels refuse is unusual here.
+  return CheckZipContainer(
+      env, package, {.id = "conda-zip-strict", .fix = kPackAgain, .where_readers_agree = Severity::kWarning},
+      findings);
 }
 
 }  // namespace ptpkg::verify

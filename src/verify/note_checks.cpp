@@ -38,13 +38,14 @@ PackageNote CheckedNote(const std::string& text, const std::string& file, std::v
   return {};
 }
 
-Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, std::vector<Finding>& findings) {
+Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, const NotePlaces& places,
+                              std::vector<Finding>& findings) {
   PackageNote all;
   std::size_t distributions = 0;
   for (const RelPath& path : tree.files) {
     if (path.Name() == "METADATA" && IsInDistInfo(path)) ++distributions;
     if (path.Name() != kPackageNoteName) continue;
-    if (path.ParentText() != "info" && !IsInDistInfo(path)) continue;
+    if (path.str() != places.file && !(places.in_dist_info && IsInDistInfo(path))) continue;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(tree.root / path));
     if (stat.kind != FileKind::kRegular) {
       findings.push_back(Invalid(path.str(), "it is a symbolic link"));

@@ -10,18 +10,21 @@
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"conda", "wheel", "pytorch-index", "tree"};
+constexpr std::array<std::string_view, 5> kNames = {"conda", "wheel", "pytorch-index", "zip", "tree"};
 
 // The severities of every profile, where they differ from what the check says. Sorted by id.
-constexpr std::array<SeverityRule, 12> kRules = {{
+constexpr std::array<SeverityRule, 14> kRules = {{
     // All wheels of an index of one's own are built to share one OpenMP run-time library.
     {"elf-duplicate-openmp", Profile::kPytorchIndex, Severity::kError},
     // The C library of current distributions (glibc 2.41) refuses to open such a library.
     {"elf-executable-stack", Profile::kConda, Severity::kError},
     {"elf-executable-stack", Profile::kWheel, Severity::kError},
     {"elf-executable-stack", Profile::kPytorchIndex, Severity::kError},
+    {"elf-executable-stack", Profile::kZip, Severity::kError},
     // A folder may be meant for one machine.
     {"elf-isa-level", Profile::kTree, Severity::kWarning},
+    // Nothing else is unpacked into the folder.
+    {"elf-search-path-dead", Profile::kZip, Severity::kError},
     // Own builds can be compiled anew; hardened systems refuse to load them as they are.
     {"elf-text-relocations", Profile::kPytorchIndex, Severity::kError},
     // Public indexes refuse these uploads; an index of one's own serves what it is given.
@@ -54,6 +57,7 @@ Profile DefaultProfile(std::string_view file_name) {
       file_name.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2))) {
     return Profile::kConda;
   }
+  if (file_name.ends_with(ArtifactExtension(ArtifactFormat::kZip))) return Profile::kZip;
   if (!file_name.ends_with(ArtifactExtension(ArtifactFormat::kWheel))) return Profile::kTree;
   const std::vector<std::string> parts = Split(file_name, '-');
   const bool local = parts.size() > 1 && parts[1].find('+') != std::string::npos;

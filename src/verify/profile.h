@@ -15,7 +15,8 @@ enum class Profile : std::uint8_t {
   kConda,         ///< A conda channel.
   kWheel,         ///< A public index: anybody's machine, next to anybody's packages.
   kPytorchIndex,  ///< An index of one's own builds, a folder per backend, as PyTorch publishes.
-  kTree,          ///< A folder: nothing is promised about where it goes.
+  kZip,   ///< A plain zip, unpacked anywhere: all that its files need is in it or part of every system.
+  kTree,  ///< A folder: nothing is promised about where it goes.
 };
 
 std::string_view ProfileName(Profile profile);
@@ -26,7 +27,7 @@ Result<Profile> ParseProfile(std::string_view name);
 
 /// The profile of a file of this name when none is asked for: .conda and .tar.bz2 go to a channel; a wheel
 /// whose version has a local label ("2.9.0+cu128"), which public indexes refuse, to an index of its own;
-/// other wheels to a public index; anything else is a tree.
+/// other wheels to a public index; a .zip is one; anything else is a tree.
 Profile DefaultProfile(std::string_view file_name);
 
 /// Where a profile judges otherwise than the check that made the finding.

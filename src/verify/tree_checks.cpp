@@ -5,7 +5,6 @@
 #include "verify/dlopen_checks.h"
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
-#include "verify/note_checks.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -21,23 +20,23 @@ Result<spec::DeviceCodeRequest> DeviceCodeAskedFor(const CheckOptions& options, 
 
 }  // namespace
 
-Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& options,
-                           const std::optional<PlatformPromise>& promise, Examination& examination) {
+Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptions& options,
+                           Examination& examination) {
   std::vector<Finding>& findings = examination.report.findings;
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
-  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
+  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, subject.root, opened, findings));
   PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
   for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
 
   PlatformPromise promised;
-  if (promise) {
-    promised = *promise;
+  if (subject.promise) {
+    promised = *subject.promise;
   } else {
     PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
   }
   CheckOptions allowing = options;
-  PTPKG_TRY(const PackageNote note, ReadNotes(env, tree, findings));
+  PTPKG_TRY(const PackageNote note, ReadNotes(env, tree, subject.notes, findings));
   allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), note.allow_unresolved.begin(),
                                      note.allow_unresolved.end());
   PTPKG_TRY(const Loads loads, Loads::Play(env, tree, promised.isa));

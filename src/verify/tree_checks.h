@@ -2,13 +2,20 @@
 // All checks of the ELF files of a tree, in their order. Layer: verify.
 
 #include "verify/check.h"
+#include "verify/note_checks.h"
 #include "verify/platform_promise.h"
 
 namespace ptpkg::verify {
 
-/// Appends to examination.report.findings and fills files and highest. `promise`: what the artifact's name or
-/// metadata says; nullopt: what the tree itself says. Errors: kIo, kNotFound, kCancelled.
-Result<void> CheckElfFiles(Env& env, const AbsPath& root, const CheckOptions& options,
-                           const std::optional<PlatformPromise>& promise, Examination& examination);
+struct ElfSubject {
+  AbsPath root = AbsPath::Literal("/nonexistent");
+  /// What the artifact's name or metadata says; nullopt: what the tree itself says.
+  std::optional<PlatformPromise> promise = {};
+  NotePlaces notes = {};
+};
+
+/// Appends to examination.report.findings and fills files and highest. Errors: kIo, kNotFound, kCancelled.
+Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptions& options,
+                           Examination& examination);
 
 }  // namespace ptpkg::verify

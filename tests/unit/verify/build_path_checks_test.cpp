@@ -60,6 +60,39 @@ TEST_F(CheckBuildPathsTest, FindsAPathAcrossReadBoundaries) {
   EXPECT_EQ(findings.size(), 5U);
 }
 
+TEST_F(CheckBuildPathsTest, TemporaryFilesOfNvccAreWarnedOf) {
+  Add("a.so", "0123 tmpxft_00007fd9_00000000-6_k.cudafe1.cpp tmpxft_00007fda_00000000-6_k");
+  Add("nvcc", "tmpxft_%08x_%08x tmpxft_ tmpxft_0000");
+  Add("word", "tmpxft_0000zfd9_00000000");
+  ASSERT_OK_AND_ASSIGN(const auto findings, Check({"/build/x"}));
+  ASSERT_THAT(findings, ElementsAre(Field(&Finding::file, "a.so")));
+  EXPECT_EQ(findings[0].id, "artifact-nvcc-temporary");
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  EXPECT_THAT(findings[0].fix, HasSubstr("at byte 5"));
+  EXPECT_THAT(Check({}), test::IsOkAndHolds(IsEmpty()));
+}
+
+TEST_F(CheckBuildPathsTest, OfAPathInDeviceCodeItSaysWhatWritesIt) {
+  const auto with = [&](const std::string& section) {
+    Command command;
+    command.argv = {"/bin/sh", "-c",
+                    "printf 'x/build/x/k.cu' > in && printf 'int f;' | gcc -xc -c - -o t/o.o && "
+                    "objcopy --add-section " +
+                        section + "=in t/o.o"};
+    command.env = {{"PATH", "/usr/bin:/bin"}};
+    command.cwd = env_.dir().path();
+    const auto status = env_->process.Run(command);
+    EXPECT_TRUE(status.has_value() && status->ok());
+    const auto findings = Check({"/build/x"});
+    return findings && findings->size() == 1 ? findings->front().message + "; " + findings->front().fix : "";
+  };
+  env_.dir().MakeDir("t");
+  EXPECT_THAT(with(".nv_fatbin"),
+              testing::AllOf(HasSubstr("occurs in the line tables of the device code (nvcc -lineinfo); "),
+                             HasSubstr("without nvcc's -lineinfo; it is at byte")));
+  EXPECT_THAT(with(".rodata.x"), HasSubstr("-ffile-prefix-map"));
+}
+
 TEST_F(CheckBuildPathsTest, LooksIntoLinkTargets) {
   StagedTree tree;
   tree.root = env_.dir().path();

@@ -98,6 +98,20 @@ TEST_F(CondaChecksTest, OurOwnPackagesHaveNoFindings) {
   }
 }
 
+TEST_F(CondaChecksTest, ANoteOfPtpkgLiesInInfo) {
+  elf::test::SyntheticElf elf;
+  elf.needed = {"libgone.so"};
+  elf.soname.reset();
+  elf.version = "";
+  const RawMember library = {.name = "lib/a.so", .content = elf.Build()};
+  const RawMember own = {.name = "ptpkg.json", .content = R"({"allow_unresolved": ["*"]})"};
+  EXPECT_THAT(CheckPayload({library, own}, {library, own}), ElementsAre(HasId("elf-unresolved-needed")));
+  std::vector<RawMember> members = DemoInfo({library});
+  members.push_back({.name = "info/ptpkg.json", .content = own.content});
+  members.push_back(library);
+  EXPECT_THAT(CheckMembers(members), ElementsAre(HasId("elf-allowed-needed")));
+}
+
 TEST_F(CondaChecksTest, DependenciesPromiseThePlatform) {
   elf::test::SyntheticElf elf;
   elf.needed = {"libc.so.6"};

@@ -70,10 +70,13 @@ TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
     EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}),
                 ElementsAre(Is("artifact-note-invalid", Severity::kWarning, place, "cannot be read")));
   }
-  Tree tree;
-  tree.Add("pkg/liba.so", Library({"libgomp.so.1"}));
-  tree.AddText("pkg/ptpkg.json", R"({"allow_unresolved": ["*"]})");  // the project's own file
-  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "")));
+  for (const char* const place : {"pkg/ptpkg.json", "ptpkg.json"}) {
+    Tree tree;
+    tree.Add("pkg/liba.so", Library({"libgomp.so.1"}));
+    tree.AddText(place, R"({"allow_unresolved": ["*"]})");  // the project's own file
+    EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "")))
+        << place;
+  }
 }
 
 TEST(ElfChecks, WhatTheTreeSaysOfItselfIsReadFromRegularFilesOnly) {

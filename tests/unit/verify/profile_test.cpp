@@ -20,7 +20,7 @@ TEST(Profile, NamesRoundTrip) {
     ASSERT_OK_AND_ASSIGN(const Profile profile, ParseProfile(name));
     EXPECT_EQ(ProfileName(profile), name);
   }
-  EXPECT_THAT(ProfileNames(), testing::ElementsAre("conda", "wheel", "pytorch-index", "tree"));
+  EXPECT_THAT(ProfileNames(), testing::ElementsAre("conda", "wheel", "pytorch-index", "zip", "tree"));
   const auto misspelt = ParseProfile("whee");
   EXPECT_THAT(misspelt, FailsWith(ErrorCode::kUsage, HasSubstr("'whee'")));
   EXPECT_THAT(misspelt.error().hint(), HasSubstr("'wheel'"));
@@ -31,6 +31,7 @@ TEST(Profile, DefaultsByName) {
   EXPECT_EQ(DefaultProfile("a-1-0.tar.bz2"), Profile::kConda);
   EXPECT_EQ(DefaultProfile("a-1-py3-none-any.whl"), Profile::kWheel);
   EXPECT_EQ(DefaultProfile("torch-2.9.0+cu128-cp311-cp311-linux_x86_64.whl"), Profile::kPytorchIndex);
+  EXPECT_EQ(DefaultProfile("libtorch-shared-with-deps-2.6.0+cpu.zip"), Profile::kZip);
   EXPECT_EQ(DefaultProfile("site-packages"), Profile::kTree);
 }
 

@@ -8,6 +8,7 @@
 
 #include "support/limits.h"
 #include "support/matchers.h"
+#include "unit/archive/builders.h"
 #include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check.h"
@@ -98,6 +99,15 @@ TEST_F(WheelChecksTest, DistInfo) {
   EXPECT_THAT(
       Ids(MinimalMembers(), "toy-1.1-py3-none-any.whl"),
       ElementsAre("wheel-dist-info toy-1.0.dist-info", "wheel-version-mismatch " + kInfo + "METADATA"));
+}
+
+TEST_F(WheelChecksTest, AWheelWithoutFilesLacksItsMetadata) {
+  EXPECT_THAT(Ids({}), ElementsAre("wheel-dist-info "));
+  const AbsPath folder = env_.dir().WriteFile(
+      kName,
+      archive::test::ToText(archive::test::ZipText{.members = {{.name = "toy/", .unix_mode = 0040755}}}));
+  ASSERT_OK_AND_ASSIGN(const Report report, CheckArtifact(env_, folder));
+  EXPECT_THAT(report.findings, Contains(testing::Field(&Finding::id, "wheel-dist-info")));
 }
 
 TEST_F(WheelChecksTest, MissingFiles) {
@@ -245,6 +255,26 @@ TEST_F(WheelChecksTest, FileNamePromisesThePlatform) {
   EXPECT_THAT(findings("manylinux_2_28_x86_64"), ElementsAre("elf-glibc-floor toy/_c.so"));
   EXPECT_THAT(findings("manylinux_2_34_aarch64"), ElementsAre("elf-machine-mismatch toy/_c.so"));
   EXPECT_THAT(findings("musllinux_1_2_x86_64"), ElementsAre("elf-libc-mismatch toy/_c.so"));
+}
+
+TEST_F(WheelChecksTest, ANoteOfPtpkgLiesInDistInfo) {
+  elf::test::SyntheticElf elf;
+  elf.needed = {"libgone.so"};
+  elf.soname.reset();
+  elf.version = "";
+  const std::string file =
+      "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-manylinux_2_34_x86_64\n";
+  const auto findings = [&](const std::string& place, const std::string& text) {
+    return Ids(With({{"toy/_c.so", elf.Build()}, {kInfo + "WHEEL", file}, {place, text}}),
+               "toy-1.0-cp311-cp311-manylinux_2_34_x86_64.whl");
+  };
+  const std::string note = R"({"allow_unresolved": ["*"]})";
+  EXPECT_THAT(findings(kInfo + "ptpkg.json", note), ElementsAre("elf-allowed-needed toy/_c.so"));
+  // The project's own files.
+  for (const char* const place : {"ptpkg.json", "info/ptpkg.json", "toy/ptpkg.json"}) {
+    for (const std::string& text : {note, std::string(R"(["my own data"])")})
+      EXPECT_THAT(findings(place, text), ElementsAre("elf-unresolved-needed toy/_c.so")) << place;
+  }
 }
 
 TEST_F(WheelChecksTest, SeveritiesFollowTheVersionsLocalLabel) {
