@@ -6,6 +6,7 @@
 
 #include "build/environment.h"
 #include "build/environment_file.h"
+#include "build/failed_commands.h"
 #include "build/jobs.h"
 #include "build/post_process.h"
 #include "build/prefix_diff.h"
@@ -99,7 +100,10 @@ class Builder {
   /// Of what was added or inherited, the rest.
   Result<std::vector<RelPath>> WheelOnly(const std::vector<RelPath>& selected, std::vector<RelPath> added) {
     const std::vector<std::string>& formats = recipe_.ptpkg.formats;
-    if (!input_.inherited || std::find(formats.begin(), formats.end(), "wheel") == formats.end()) {
+    const bool taken = std::any_of(formats.begin(), formats.end(), [](const std::string& format) {
+      return format == "wheel" || format == "zip";
+    });
+    if (!input_.inherited || !taken) {
       return std::vector<RelPath>();
     }
     const bool distribution = std::any_of(selected.begin(), selected.end(), [](const RelPath& path) {
@@ -267,7 +271,9 @@ Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& p
                               .how = jobs.told,
                               .bytes_per_job = per_job,
                               .free_bytes = jobs.free_bytes,
-                              .remembers = script.whole});
+                              .remembers = script.whole,
+                              .failed_commands = FailedCommandsFile(input.layout),
+                              .watched = {{"PREFIX", input.layout.prefix}, {"SRC_DIR", input.source_root}}});
 }
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }

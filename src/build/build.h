@@ -49,8 +49,8 @@ struct StagedBuild {
   /// Folders of the build, as they are called in the files of `tree`, that mean nothing elsewhere: one in an
   /// artifact is a leak. The prefix is none of them, because an installer can replace it.
   std::vector<std::string> forbidden_paths;
-  /// Those of `tree` that only a wheel takes, sorted: of an output that inherits, what build.files leaves
-  /// out, because another conda package holds it. pip installs no such package.
+  /// Those of `tree` that only a wheel and a zip take, sorted: of an output that inherits, what build.files
+  /// leaves out, because another conda package holds it. Who installs a wheel or a zip gets no such package.
   std::vector<RelPath> wheel_only;
   std::map<std::string, std::uint64_t> counts = {};  ///< CompilerCacheCounts, if the input names a cache.
 };

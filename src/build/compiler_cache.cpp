@@ -61,11 +61,6 @@ bytes=$(sha256sum -- $files 2> /dev/null) || exec "$@"
 bytes=$(sha256sum <<< "$bytes") || exec "$@"
 )sh";
 
-std::string SearchPath(const Variables& variables) {
-  const auto path = variables.find("PATH");
-  return path == variables.end() ? "/usr/bin:/bin" : path->second;
-}
-
 AbsPath ProgramFolder(const WorkLayout& layout) { return layout.root / "ccache"; }
 
 /// What ccache is told, wherever it runs.
@@ -122,7 +117,7 @@ class CompilerFinder {
       }
     }
     for (const std::string_view name : kNames) {
-      if (const auto path = FindProgram(std::string(name), SearchPath(input_.variables)))
+      if (const auto path = FindProgram(std::string(name), PathVariable(input_.variables)))
         PTPKG_CHECK(Add(*path));
     }
     return std::move(compilers_);
@@ -155,7 +150,7 @@ class CompilerFinder {
   /// A link of a compiler's name to ccache stands for the next program of that name on PATH.
   std::optional<AbsPath> BehindCcache(const AbsPath& path) {
     if (!IsCcache(path)) return path;
-    for (const std::string& folder : Split(SearchPath(input_.variables), ':')) {
+    for (const std::string& folder : Split(PathVariable(input_.variables), ':')) {
       const auto next = FindProgram(std::string(path.Name()), folder);
       if (next && !IsCcache(*next)) return *next;
     }
@@ -203,7 +198,7 @@ class CompilerFinder {
   Result<std::optional<std::string>> Ask(const AbsPath& compiler, const std::string& word) {
     Command command;
     command.argv = {compiler.str(), word};
-    command.env = {{"PATH", SearchPath(input_.variables)}, {"LC_ALL", "C"}};
+    command.env = {{"PATH", PathVariable(input_.variables)}, {"LC_ALL", "C"}};
     command.cancel = &env_.cancel;
     PTPKG_TRY(const ExitStatus status, env_.process.Run(command));
     if (!status.ok()) return std::optional<std::string>();
@@ -213,7 +208,7 @@ class CompilerFinder {
   /// gcc says the path of a part that is its own, and the bare name of one that it would take from PATH.
   Result<std::optional<AbsPath>> PartCalled(const std::string& name) {
     const auto path = AbsPath::Parse(name);
-    if (!path) return FindProgram(name, SearchPath(input_.variables));
+    if (!path) return FindProgram(name, PathVariable(input_.variables));
     PTPKG_TRY(const bool there, Exists(env_.fs, *path));
     return there ? std::optional(*path) : std::nullopt;
   }
@@ -301,7 +296,7 @@ std::string WithoutSecrets(const Env& env, std::string text) {
 AbsPath CompilerCacheFolder(const Env& env) { return env.cache_dir / "ccache"; }
 
 Result<AbsPath> FindCompilerCache(const Env& env) {
-  if (const auto found = FindProgram("ccache", SearchPath(env.variables))) return *found;
+  if (const auto found = FindProgram("ccache", PathVariable(env.variables))) return *found;
   return Error(ErrorCode::kNotFound, "--ccache: program 'ccache' is not on PATH")
       .WithHint("install it: apt-get install ccache; or leave out --ccache (PTPKG_CCACHE)");
 }
@@ -317,7 +312,8 @@ Result<OpenCompilerCache> OpenTheCompilerCache(Env& env) {
   // A compiler that makes nothing, and so leaves nothing in the cache.
   command.argv = {program.str(), "/bin/true", "-c", source.str(), "-o", (scratch.path() / "trial.o").str()};
   command.env = Settings(env);
-  command.env.insert({{"PATH", SearchPath(env.variables)}, {"HOME", scratch.path().str()}, {"LC_ALL", "C"}});
+  command.env.insert(
+      {{"PATH", PathVariable(env.variables)}, {"HOME", scratch.path().str()}, {"LC_ALL", "C"}});
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while trying ccache");
   if (status.ok()) return OpenCompilerCache{.program = std::move(program), .lease = std::move(lease)};

@@ -55,8 +55,7 @@ Result<std::optional<std::map<std::string, std::string>>> InstalledDebianPackage
 }
 
 Result<bool> AptKnows(Env& env, const std::string& name) {
-  const auto path = env.variables.find("PATH");
-  const std::string search = path == env.variables.end() ? "/usr/bin:/bin" : path->second;
+  const std::string search = PathVariable(env.variables);
   const std::optional<AbsPath> program = FindProgram("apt-cache", search);
   if (!program) return false;
   Command command;

@@ -19,13 +19,6 @@ constexpr std::size_t kErrorLines = 3;   // after an error: the source line, and
 constexpr std::size_t kRecentLines = 8;  // before an error of make that no compiler explains
 constexpr std::size_t kLineBytes = 600;  // bytes of a line: the command of an object has thousands
 
-/// "make[2]: *** [Makefile:10: a.o] Error 1", "gmake: *** No rule to make target 'x'.  Stop."
-bool IsMakeError(std::string_view text) {
-  const std::size_t stars = text.find(": *** ");
-  if (stars == std::string_view::npos || stars > 40) return false;
-  return HoldsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
-}
-
 bool IsChainOfTracebacks(std::string_view text) {
   return text.starts_with("Traceback (most recent call last)") ||
          text.starts_with("During handling of the above exception") ||
@@ -35,6 +28,13 @@ bool IsChainOfTracebacks(std::string_view text) {
 std::string AsLine(const std::string& line) { return "\n  " + line; }
 
 }  // namespace
+
+/// Also "gmake: *** No rule to make target 'x'.  Stop."
+bool IsMakeError(std::string_view text) {
+  const std::size_t stars = text.find(": *** ");
+  if (stars == std::string_view::npos || stars > 40) return false;
+  return HoldsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
+}
 
 bool TellsError(std::string_view line) {
   constexpr std::array<std::string_view, 12> kSigns = {"error:",

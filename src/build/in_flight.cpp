@@ -25,27 +25,31 @@ std::string FolderOf(const std::string& path) {
 class InFlightFinder {
  public:
   InFlightFinder(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                 const SourceRecord& sources)
-      : env_(env), root_(root), files_(files), sources_(sources) {
+                 const SourceRecord& sources, const Ending& ending)
+      : env_(env), root_(root), files_(files), sources_(sources), ending_(ending) {
     for (const source::WalkEntry& file : files) {
       if (file.path.Name() == kNinjaLog) ninja_.insert(file.path.ParentText());
       if (IsMakefile(file.path.Name())) make_.insert(file.path.ParentText());
     }
   }
 
-  Result<InFlight> Run(EndKind end) {
-    const std::chrono::nanoseconds window = end == EndKind::kMachine ? kMachineWindow : kProcessesWindow;
-    const std::int64_t begin = LastWrite() - window.count();
+  Result<InFlight> Run() {
+    const std::chrono::nanoseconds window = IsOfMachine() ? kMachineWindow : kProcessesWindow;
+    const std::int64_t last = LastWrite();
+    const std::int64_t begin = std::min(last, ending_.failed.first_ns.value_or(last)) - window.count();
     InFlight found;
     for (const source::WalkEntry& file : files_) {
       PTPKG_CHECK(env_.cancel.Check());
       if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
-      const bool late = file.stat.mtime_ns >= begin;
+      const bool named = ending_.failed.Name(root_, file.path);
       if (sources_.Holds(file.path)) {
-        if (late && sources_.IsChanged(file)) found.sources.push_back(file.path);
+        // The script itself edits them, not the commands of its make.
+        const bool doubtful = named || file.stat.mtime_ns >= last - window.count();
+        if (doubtful && sources_.IsChanged(file)) found.sources.push_back(file.path);
         continue;
       }
-      bool in_flight = late && (end == EndKind::kMachine || !IsNinjas(file.path.ParentText()));
+      const bool late = file.stat.mtime_ns >= begin;
+      bool in_flight = named || (late && (IsOfMachine() || !IsNinjas(file.path.ParentText())));
       if (!in_flight) {
         PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, source::IsExecutable(file.stat)));
       }
@@ -55,6 +59,8 @@ class InFlightFinder {
   }
 
  private:
+  [[nodiscard]] bool IsOfMachine() const { return ending_.kind == EndKind::kMachine; }
+
   /// A time in the future says nothing about the last write, and such a file counts as in flight.
   [[nodiscard]] std::int64_t LastWrite() const {
     const std::int64_t now = NowNs(env_);
@@ -83,6 +89,7 @@ class InFlightFinder {
   const AbsPath& root_;
   const std::vector<source::WalkEntry>& files_;
   const SourceRecord& sources_;
+  const Ending& ending_;
   std::set<std::string> ninja_;  // folders with a log of ninja
   std::set<std::string> make_;   // with a Makefile
 };
@@ -90,8 +97,8 @@ class InFlightFinder {
 }  // namespace
 
 Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                              const SourceRecord& sources, EndKind end) {
-  return InFlightFinder(env, root, files, sources).Run(end);
+                              const SourceRecord& sources, const Ending& ending) {
+  return InFlightFinder(env, root, files, sources, ending).Run();
 }
 
 }  // namespace ptpkg::build

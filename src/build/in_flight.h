@@ -6,12 +6,19 @@
 #include <chrono>
 #include <vector>
 
+#include "build/failed_commands.h"
 #include "build/source_record.h"
 
 namespace ptpkg::build {
 
 /// The script and what it had started ended one way or another, or the machine went down.
 enum class EndKind : std::uint8_t { kProcesses, kMachine };
+
+/// What is known of the end, and of what went wrong before.
+struct Ending {
+  EndKind kind = EndKind::kProcesses;
+  FailedCommands failed = {};
+};
 
 /// How far before the last write a file may have been in the hands of a command that did not end. A second
 /// command on an output (objcopy, strip, mv) takes less than 10 s, and at most that much work is done again.
@@ -26,11 +33,12 @@ struct InFlight {
 };
 
 /// `files`: what lies below `root`, where `sources` were prepared. An output is in flight if it was written
-/// within the window before the last write of all, or if IsCutObject. A source is in flight if the build has
-/// changed it within the window. With kProcesses, outputs below a ".ninja_log" with no Makefile in between
-/// are judged by IsCutObject alone: ninja knows which of its commands ended, and does the others again.
+/// within the window before the last write of all, or before the first command failed; if a failed one was to
+/// make it; or if IsCutObject. A source is in flight if the build has changed it within the window before the
+/// last write, or a failed command was to. With kProcesses, outputs below a ".ninja_log" with no Makefile in
+/// between are not judged by the window: ninja knows which of its commands ended, and does the others again.
 /// Ninja's own logs are never in flight: it repairs them.
 Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                              const SourceRecord& sources, EndKind end);
+                              const SourceRecord& sources, const Ending& ending);
 
 }  // namespace ptpkg::build

@@ -73,11 +73,6 @@ std::string WhyItFailed(const ExitStatus& status) {
   return last.find("Error") == std::string_view::npos ? how : fmt::format("{}, {}", how, last);
 }
 
-std::string PathVariable(const Env& env) {
-  const auto found = env.variables.find("PATH");
-  return found == env.variables.end() ? "/usr/bin:/bin" : found->second;
-}
-
 }  // namespace
 
 std::string Python::MinorVersion() const {
@@ -105,7 +100,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
 
 std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, const std::string& wanted) {
   std::vector<AbsPath> found;
-  const std::string search = PathVariable(env);
+  const std::string search = PathVariable(env.variables);
   const auto add = [&](const std::string& name) {
     if (name.empty()) return;
     if (name.front() == '/') {

@@ -60,7 +60,8 @@ Result<LeftFolder> TakeLeftSources(Env& env, const WorkLayout& layout, const Abs
   if (state.phase == WorkPhase::kInstalled && end == EndKind::kProcesses) {
     return LeftFolder{.sources = std::move(left)};
   }
-  PTPKG_TRY(const InFlight in_flight, FindInFlight(env, layout.source, files, left.record, end));
+  PTPKG_TRY(const FailedCommands failed, ReadFailedCommands(env.fs, FailedCommandsFile(layout)));
+  PTPKG_TRY(const InFlight in_flight, FindInFlight(env, layout.source, files, left.record, {end, failed}));
   if (!in_flight.sources.empty()) {
     return Unusable(fmt::format("'{}' of its sources was being changed", in_flight.sources.front().str()));
   }

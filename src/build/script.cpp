@@ -1,9 +1,12 @@
 #include "build/script.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
+#include "build/failed_commands.h"
 #include "build/script_watch.h"
 #include "support/display_text.h"
+#include "support/plural.h"
 #include "support/reporter.h"
 #include "support/text.h"
 
@@ -12,6 +15,7 @@ namespace ptpkg::build {
 namespace {
 
 constexpr std::size_t kShownLines = 40;
+constexpr std::size_t kMostNamed = 3;  // files and processes of one message
 
 /// What was run, and with which environment: the first thing one asks about a failed build.
 std::string LogHeader(const ScriptRun& run, const Command& command) {
@@ -90,7 +94,18 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
 
 namespace {
 
-Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, ScriptWatch* watch) {
+bool IsAnyWriting(const std::vector<LeftProcess>& left) {
+  return std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+}
+
+/// Of a build script; other scripts have none.
+struct Watchers {
+  ScriptWatch& watch;
+  std::optional<FailedCommandsWriter> failed = {};
+};
+
+Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watchers) {
+  ScriptWatch* const watch = watchers == nullptr ? nullptr : &watchers->watch;
   Task task(env.reporter, TaskInfo{.stage = run.stage,
                                    .subject = run.subject,
                                    .how = run.how,
@@ -109,20 +124,62 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, ScriptWatch* watc
   command.on_line = [&](std::string_view line) {
     task.ChildOutput(line);
     if (watch != nullptr) watch->Look(task, line);
+    if (watchers != nullptr && watchers->failed) watchers->failed->Look(line);
   };
   command.cancel = &env.cancel;
+  if (watch != nullptr) {
+    for (const auto& [name, folder] : run.watched) command.watched.push_back(folder);
+  }
 
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
   if (watch != nullptr) watch->Start(task);
   PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
-  if (status.ok()) task.Done(run.title);
+  if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
   return status;
 }
 
 }  // namespace
 
 Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) { return RunAndWatch(env, run, nullptr); }
+
+namespace {
+
+/// "$PREFIX/lib/data.txt".
+std::string FileInFolder(const AbsPath& file, const std::map<std::string, AbsPath>& watched) {
+  for (const auto& [name, folder] : watched) {
+    const auto below = file.RelativeTo(folder);
+    if (below) return fmt::format("${}/{}", name, below->str());
+  }
+  return file.str();
+}
+
+/// Of a script that ended well.
+Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftProcess>& left) {
+  std::vector<std::string> others;
+  for (const LeftProcess& each : left) {
+    if (each.writing.empty()) {
+      others.push_back(each.command);
+      continue;
+    }
+    std::vector<std::string> files;
+    for (const AbsPath& file : each.writing) files.push_back(FileInFolder(file, run.watched));
+    return Error(ErrorCode::kCommandFailed,
+                 fmt::format("the {} script of '{}' ended while '{}', which it had started, was writing {}",
+                             run.stage, run.subject, each.command, SomeOf(files, kMostNamed)))
+        .WithHint(
+            fmt::format("what a script leaves running is ended with it: have it wait (bash: \"wait\"), or "
+                        "end that process before; the whole output is in '{}'",
+                        run.log_file.str()));
+  }
+  if (!others.empty()) {
+    env.reporter.Note(fmt::format("'{}': what the {} script left running was ended: {}", run.subject,
+                                  run.stage, SomeOf(others, kMostNamed)));
+  }
+  return Ok();
+}
+
+}  // namespace
 
 Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
   ScriptWatch watch(env, {.stage = run.stage,
@@ -132,8 +189,25 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
                           .bytes_per_job = run.bytes_per_job,
                           .free_bytes = run.free_bytes,
                           .remembers = run.remembers});
-  PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watch));
+  Watchers watchers{.watch = watch};
+  if (run.failed_commands) {
+    PTPKG_TRY(FailedCommandsWriter writer, FailedCommandsWriter::Start(env, *run.failed_commands));
+    watchers.failed.emplace(std::move(writer));
+  }
+  PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
+  if (watchers.failed) {
+    for (const LeftProcess& each : status.left) {
+      for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
+    }
+    if (!watchers.failed->is_complete()) {
+      env.reporter.Warn(
+          fmt::format("which commands of '{}' failed could not be written to '{}': after mending "
+                      "what failed, build with --fresh",
+                      run.subject, run.failed_commands->str()));
+    }
+  }
   if (!status.ok()) return watch.Failed(status);
+  PTPKG_CHECK(JudgeLeft(env, run, status.left));
   watch.Succeeded();
   return Ok();
 }

@@ -33,6 +33,10 @@ struct ScriptRun {
   std::uint64_t bytes_per_job = 0;  ///< What one of env.jobs needs, as far as is known; 0 = not at all.
   std::uint64_t free_bytes = 0;     ///< What they all have; 0 = not known.
   bool remembers = true;            ///< The time of its steps is read and written (step_estimate.h).
+  /// Of RunBuildScript: where the commands that fail are recorded meanwhile (failed_commands.h); and the
+  /// folders in which the script must leave no process writing, by the variables that name them.
+  std::optional<AbsPath> failed_commands = {};
+  std::map<std::string, AbsPath> watched = {};
 };
 
 /// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
@@ -44,7 +48,9 @@ Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 /// As RunScript, and tells the reporter the steps that the script's tools count, with the time that is left.
 /// A script that fails is kCommandFailed: as context the block of the first command that failed, else up to
 /// 10 errors and the last 40 lines, and the log's path; the hint names what such failures are known to mean.
-/// A compiler that was killed for lack of memory is named in the message (memory_shortage.h).
+/// A compiler that was killed for lack of memory is named in the message (memory_shortage.h). So is a script
+/// that ended well while a process that it had started wrote to a file below `watched`, which is recorded as
+/// half-written; other processes that it left are ended with a note.
 Result<void> RunBuildScript(Env& env, const ScriptRun& run);
 
 /// "ended with status 3", "was ended by signal 9".

@@ -12,9 +12,7 @@ namespace ptpkg::build {
 namespace {
 
 Result<AbsPath> FindTar(Env& env) {
-  const auto variable = env.variables.find("PATH");
-  const std::string search = variable == env.variables.end() ? "/usr/bin:/bin" : variable->second;
-  const std::optional<AbsPath> program = FindProgram("tar", search);
+  const std::optional<AbsPath> program = FindProgram("tar", PathVariable(env.variables));
   if (program) return *program;
   return Error(ErrorCode::kNotFound, "program 'tar' is missing, by which staging outputs are handed on")
       .WithHint("install it: apt-get install tar");

@@ -17,8 +17,7 @@ namespace {
 Result<std::string> VersionText(Env& env, const AbsPath& program) {
   Command command;
   command.argv = {program.str(), "--version"};
-  const auto path = env.variables.find("PATH");
-  command.env = {{"PATH", path == env.variables.end() ? "/usr/bin:/bin" : path->second}, {"LC_ALL", "C"}};
+  command.env = {{"PATH", PathVariable(env.variables)}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (!status.ok()) return std::string();

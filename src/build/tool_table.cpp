@@ -54,6 +54,7 @@ constexpr auto kTable = std::to_array<Provider>({
     {kProgram, "perl", "perl", "perl", ""},
     {kProgram, "m4", "m4", "m4", ""},
     {kProgram, "ccache", "ccache", "ccache", ""},
+    {kProgram, "ffmpeg", "ffmpeg", "ffmpeg", ""},
     {kProgram, "patchelf", "patchelf", "patchelf", ""},
     {kProgram, "flatbuffers", "flatc", "flatbuffers-compiler", ""},
     // Python.
@@ -84,6 +85,9 @@ constexpr auto kTable = std::to_array<Provider>({
     {kPythonPackage, "jinja2", "jinja2", "", ""},
     {kPythonPackage, "networkx", "networkx", "", ""},
     {kPythonPackage, "sympy", "sympy", "", ""},
+    {kPythonPackage, "pillow", "pillow", "", ""},
+    {kPythonPackage, "requests", "requests", "", ""},
+    {kPythonPackage, "tqdm", "tqdm", "", ""},
     {kPythonPackage, "python-build", "build", "", ""},
     {kPythonPackage, "python-installer", "installer", "", ""},
     // Libraries, by a header: that works on any distribution.
@@ -117,11 +121,16 @@ constexpr auto kTable = std::to_array<Provider>({
     {kToolkit, "libcurand-dev", "curand.h", "", ""},
     {kToolkit, "libcusolver-dev", "cusolverDn.h cusolver_common.h", "", ""},
     {kToolkit, "libcusparse-dev", "cusparse.h", "", ""},
+    {kToolkit, "libnvjpeg-dev", "nvjpeg.h", "", ""},
     // Beside the toolkit, with packages of their own.
     {kHeader, "cudnn", "cudnn.h cudnn_version.h", "", ""},
     {kHeader, "nccl", "nccl.h", "libnccl-dev", ""},
     {kHeader, "zlib", "zlib.h", "zlib1g-dev", ""},
     {kHeader, "libuv", "uv.h", "libuv1-dev", ""},
+    {kHeader, "libpng", "png.h", "libpng-dev", ""},
+    {kHeader, "libjpeg-turbo", "jpeglib.h", "libjpeg-dev", ""},
+    {kHeader, "libwebp-base", "webp/decode.h", "libwebp-dev", ""},
+    {kHeader, "sox", "sox.h", "libsox-dev", ""},
 });
 
 }  // namespace

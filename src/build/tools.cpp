@@ -63,9 +63,7 @@ Result<bool> Fits(const std::string& text, const std::string& constraint) {
 class Finder {
  public:
   Finder(Env& env, const recipe::Recipe& recipe, const HostRequest& request)
-      : env_(env), recipe_(recipe), request_(request) {
-    const auto path = env.variables.find("PATH");
-    search_ = path == env.variables.end() ? "/usr/bin:/bin" : path->second;
+      : env_(env), recipe_(recipe), request_(request), search_(PathVariable(env.variables)) {
     // The CUDA toolkit's own installer puts it here and leaves PATH to the user.
     for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
       const auto home = env.variables.find(name);
@@ -389,10 +387,9 @@ std::string ToolVersion(std::string_view output) {
 }
 
 Result<std::string> ProgramVersion(Env& env, const AbsPath& path) {
-  const auto search = env.variables.find("PATH");
   Command command;
   command.argv = {path.str(), "--version"};
-  command.env = {{"PATH", search == env.variables.end() ? "/usr/bin:/bin" : search->second}, {"LC_ALL", "C"}};
+  command.env = {{"PATH", PathVariable(env.variables)}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   return ToolVersion(status.output);

@@ -42,7 +42,7 @@ class InFlightTest : public ::testing::Test {
     return files ? *std::move(files) : std::vector<source::WalkEntry>();
   }
   std::vector<std::string> Outputs(EndKind end = EndKind::kProcesses) {
-    const auto found = FindInFlight(env_, root_, Files(), record_, end);
+    const auto found = FindInFlight(env_, root_, Files(), record_, {end, failed_});
     EXPECT_THAT(found, test::IsOk());
     std::vector<std::string> names;
     if (!found) return names;
@@ -55,6 +55,7 @@ class InFlightTest : public ::testing::Test {
   test::TestEnv env_;
   AbsPath root_ = AbsPath::Literal("/s");
   SourceRecord record_;
+  FailedCommands failed_;
 };
 
 TEST_F(InFlightTest, TheRecordTellsWhatChanged) {
@@ -120,6 +121,38 @@ TEST_F(InFlightTest, UnderMakeWhatWasWrittenLastIsInFlight) {
   EXPECT_THAT(Outputs(EndKind::kMachine), ElementsAre("last.o", "old.o", "sub/far.txt", "sub/near.txt"));
 }
 
+TEST_F(InFlightTest, OtherJobsRunOnAfterAFailure) {
+  // "table.txt" had failed half-written when another job went on for a minute.
+  Put("named.c", 900);
+  Put("changed.c", 900);
+  Prepare();
+  Put("Makefile", 900);
+  Put("old.txt", 80);
+  Put("side.txt", 69);
+  Put("table.txt", 65);
+  Put("sub/slow.txt", 300);
+  Put("slow.txt.tmp", 1);
+  failed_ = {.first_ns = NowNs(env_) - 60'000'000'000, .targets = {"slow.txt", "named.c"}};
+  EXPECT_THAT(Outputs(), ElementsAre("side.txt", "slow.txt.tmp", "sub/slow.txt", "table.txt"));
+  failed_.first_ns = NowNs(env_) + 60'000'000'000;  // a clock that was set back
+  EXPECT_THAT(Outputs(), ElementsAre("slow.txt.tmp", "sub/slow.txt"));
+  failed_ = {.first_ns = NowNs(env_) - 60'000'000'000, .targets = {"changed.c"}};
+  Put("changed.c", 500, "other");
+  Put("named.c", 65, "by the script");
+  ASSERT_OK_AND_ASSIGN(const InFlight found,
+                       FindInFlight(env_, root_, Files(), record_, {EndKind::kProcesses, failed_}));
+  EXPECT_THAT(found.sources, ElementsAre(RelPath::Literal("changed.c")));
+}
+
+TEST_F(InFlightTest, NinjaKnowsItsOwnAfterAFailureToo) {
+  Put("build/.ninja_log", 1);
+  Put("build/a.o", 40, "not an ELF file");
+  Put("build/b.o", 40, "not an ELF file");
+  Put("c.txt", 40);
+  failed_ = {.first_ns = NowNs(env_) - 35'000'000'000, .targets = {"b.o"}};
+  EXPECT_THAT(Outputs(), ElementsAre("build/b.o", "c.txt"));
+}
+
 TEST_F(InFlightTest, ATimeInTheFutureIsNoLastWriteAndInFlight) {
   Put("clock.txt", -1000);
   Put("old.txt", 100);
@@ -147,7 +180,7 @@ TEST_F(InFlightTest, ASourceThatWasBeingChangedIsTold) {
   Put("early.c", 100);
   Put("late.c", 1);
   ASSERT_OK_AND_ASSIGN(const InFlight found,
-                       FindInFlight(env_, root_, Files(), record_, EndKind::kProcesses));
+                       FindInFlight(env_, root_, Files(), record_, {EndKind::kProcesses}));
   EXPECT_THAT(found.sources, ElementsAre(RelPath::Literal("late.c")));
   EXPECT_THAT(found.outputs, IsEmpty());
 }

@@ -197,6 +197,11 @@ TEST_F(PreflightTest, AWorkaroundInTheScriptCounts) {
                                               {"cmake", Value("4.1.0")},
                                               {"script", Value("export CMAKE_POLICY_VERSION_MINIMUM=3.5")}};
   EXPECT_THAT(Judge(facts), IsEmpty());
+  EXPECT_THAT(Judge({{"package", Value("pytorch")},
+                     {"version", Value("2.6.0")},
+                     {"nvcc", Value("13.0.88")},
+                     {"script", Value("export CUB_INCLUDE_DIR=\"$CUDA_HOME/include/cccl\"")}}),
+              IsEmpty());
 }
 
 TEST(PreflightRules, ATableThatIsNoneIsRefused) {

@@ -1,7 +1,9 @@
 #include "build/resume.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "build/failed_commands.h"
 #include "build/stable_times.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -58,6 +60,15 @@ TEST_F(ResumeTest, AKilledScriptLeavesAllButWhatWasInFlight) {
   EXPECT_EQ(left.sources->removed_outputs, 1U);
   EXPECT_TRUE(There("old.txt"));
   EXPECT_FALSE(There("last.txt"));
+}
+
+TEST_F(ResumeTest, WhatAFailedCommandWasToMakeGoesToo) {
+  Put("sub/half.txt", 300, "x");
+  fs_.AddFile(FailedCommandsFile(layout_).str(),
+              fmt::format("{}\nsub/half.txt{}   ", NowNs(env_) - 490 * kSecond, '\0'));
+  EXPECT_EQ(Take().sources->removed_outputs, 3U);
+  EXPECT_FALSE(There("old.txt"));  // written 10 s before the first failure
+  EXPECT_FALSE(There("sub/half.txt"));
 }
 
 TEST_F(ResumeTest, AScriptThatEndedWellLeavesNothingInFlightUnlessTheMachineWentDown) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "build/failed_commands.h"
 #include "build/work_layout.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -40,7 +41,14 @@ class ScriptTest : public ::testing::Test {
                                  .file = layout_.root / "script/build_script",
                                  .cwd = layout_.source,
                                  .log_file = env_.dir() / "logs/toy.log",
-                                 .variables = variables_});
+                                 .variables = variables_,
+                                 .failed_commands = FailedCommandsFile(layout_),
+                                 .watched = {{"PREFIX", layout_.prefix}, {"SRC_DIR", layout_.source}}});
+  }
+  FailedCommands Failed() {
+    auto failed = ReadFailedCommands(env_->fs, FailedCommandsFile(layout_));
+    EXPECT_THAT(failed, test::IsOk());
+    return failed ? *std::move(failed) : FailedCommands();
   }
   std::string Log() { return env_.dir().ReadFile("logs/toy.log"); }
 
@@ -60,6 +68,45 @@ TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
   ASSERT_EQ(env_.reporter.tasks().size(), 1U);
   EXPECT_EQ(env_.reporter.tasks()[0].info.subject, "toy-1.0-0");
   EXPECT_THAT(env_.reporter.tasks()[0].child_output, Contains(layout_.source.str()));
+}
+
+TEST_F(ScriptTest, AProcessThatIsLeftWritingFailsTheBuild) {
+  const auto result = Run(
+      "(exec sleep 300 > \"$PREFIX/data.txt\") &\nuntil [ -e \"$PREFIX/data.txt\" ]; do sleep 0.01; done\n");
+  ASSERT_THAT(result,
+              FailsWith(ErrorCode::kCommandFailed,
+                        "the build script of 'toy-1.0-0' ended while 'sleep 300', which it had started, "
+                        "was writing '$PREFIX/data.txt'"));
+  EXPECT_THAT(result, HasHint(HasSubstr("have it wait")));
+  EXPECT_THAT(result, HasHint(HasSubstr("logs/toy.log")));
+  EXPECT_TRUE(Failed().first_ns.has_value());
+  EXPECT_THAT(Failed().targets, ElementsAre((layout_.prefix / "data.txt").str()));
+}
+
+TEST_F(ScriptTest, AFileThatAFailedScriptLeavesHalfWrittenIsRecorded) {
+  EXPECT_THAT(Run("sleep 300 > half.txt &\nuntil [ -e half.txt ]; do sleep 0.01; done\nexit 3\n"),
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("status 3")));
+  EXPECT_THAT(Failed().targets, ElementsAre((layout_.source / "half.txt").str()));
+}
+
+TEST_F(ScriptTest, AProcessThatIsOnlyLeftRunningIsANote) {
+  ASSERT_OK(Run("sleep 300 > /dev/null &\n"));
+  EXPECT_THAT(env_.reporter.notes(),
+              ElementsAre("'toy-1.0-0': what the build script left running was ended: 'sleep 300'"));
+  EXPECT_FALSE(Failed().first_ns.has_value());
+}
+
+TEST_F(ScriptTest, WhatFailsIsRecordedWhileTheScriptRuns) {
+  const std::string record = FailedCommandsFile(layout_).str();
+  ASSERT_OK(
+      Run("echo 'make: *** [Makefile:3: table.txt] Error 1'\n"
+          "for i in $(seq 1000); do if tr -d '\\0 ' < '" +
+          record +
+          "' | grep table.txt; then exit 0; fi\n"
+          "sleep 0.01; done; exit 1\n"));
+  EXPECT_THAT(Failed().targets, ElementsAre("table.txt"));
+  ASSERT_OK(Run("true"));
+  EXPECT_THAT(Failed().targets, ::testing::IsEmpty());
 }
 
 TEST_F(ScriptTest, AFailureShowsTheLast40LinesAndTheLog) {

@@ -1,12 +1,15 @@
 #include "build/tools.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "build/tool_table.h"
 #include "support/fake_process.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/paths.h"
 #include "support/test_env.h"
 #include "unit/build/specs.h"
 
@@ -338,6 +341,23 @@ TEST(FindProvider, KnowsCompilersOfEveryPlatform) {
   EXPECT_EQ(FindProvider("gxx_linux-aarch64")->probes, "g++");
   EXPECT_EQ(FindProvider("__cuda")->kind, ProviderKind::kAlways);
   EXPECT_FALSE(FindProvider("gcc_win-64").has_value());
+}
+
+/// A requirement that nobody knows is taken for a Python package, and not found on any machine.
+TEST(FindProvider, KnowsWhatTheDomainLibrariesRequire) {
+  std::set<std::string> names = {"sox", "ffmpeg"};  // of old versions, and of switches that are off
+  for (const char* file : {"torchvision/1.1.0_cpu", "torchvision/2.6.0_cuda", "torchaudio/2.6.0_cuda",
+                           "torchtext/1.13.1_cpu", "torch_scatter/cuda", "torch_scatter/rocm"}) {
+    std::ifstream in(test::Fixtures().str() + "/golden/" + file + ".json");
+    const Json golden = Json::parse(in);
+    for (const char* kind : {"build", "host"}) {
+      for (const std::string requirement : golden.at(0).at("requirements").at(kind)) {
+        names.insert(requirement.substr(0, requirement.find(' ')));
+      }
+    }
+  }
+  EXPECT_EQ(names.erase("pytorch"), 1U);  // ours
+  for (const std::string& name : names) EXPECT_TRUE(FindProvider(name).has_value()) << name;
 }
 
 TEST(FindTools, RemembersTheHeaderOfALibraryAndThePackageThatOwnsIt) {
