@@ -82,9 +82,7 @@ std::string GitReason(const std::string& output) {
 }
 
 Result<Git> Git::Find(Env& env) {
-  const auto path = env.variables.find("PATH");
-  const std::string search = path == env.variables.end() ? "/usr/bin:/bin" : path->second;
-  const std::optional<AbsPath> program = FindProgram("git", search);
+  const std::optional<AbsPath> program = FindProgram("git", PathVariable(env.variables));
   if (program) return Git(env, *program);
   return Error(ErrorCode::kNotFound, "program 'git' is missing").WithHint("install it: apt-get install git");
 }

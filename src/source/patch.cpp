@@ -61,24 +61,41 @@ std::string FirstFailure(const std::string& output) {
   return std::string(Trim(rest));
 }
 
-/// Whether every file that the patch changes is in `tree`, without `strip` folders of its name.
-Result<bool> Fits(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
-  std::set<std::string> made;  // by changes further up
+/// How far a patch fits.
+struct Fit {
+  std::size_t changes = 0;   ///< Of the patch's, up to the first that does not fit.
+  std::string missing = {};  ///< The file that this one changes, without `strip` folders; "" if too short.
+};
+
+/// `made`: files that changes further up make.
+bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, const std::string& path) {
+  if (path.empty()) return false;
+  if (made.contains(path)) return true;
+  const auto stat = fs.Lstat(tree / path);
+  return stat && stat->kind != FileKind::kDirectory;
+}
+
+/// Compares the files that the patch changes with those of `tree`, without `strip` folders of their names.
+Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
+  Fit fit;
+  std::set<std::string> made;
   for (const PatchChange& change : text.changes) {
-    const std::string before = Stripped(reverse ? change.after : change.before, strip, change.bare_names);
-    const std::string after = Stripped(reverse ? change.before : change.after, strip, change.bare_names);
-    const bool makes = (reverse ? change.after : change.before).empty();
-    const bool removes = (reverse ? change.before : change.after).empty();
-    if ((!makes && before.empty()) || (!removes && after.empty())) return false;  // too few folders
-    const auto is_there = [&](const std::string& path) {
-      if (path.empty() || made.contains(path)) return !path.empty();
-      const auto stat = fs.Lstat(tree / path);
-      return stat && stat->kind != FileKind::kDirectory;
-    };
-    if (!makes && !is_there(before) && (change.from_git || !is_there(after))) return false;
-    if (!removes) made.insert(after);
+    const std::string& from = reverse ? change.after : change.before;
+    const std::string& to = reverse ? change.before : change.after;
+    const std::string before = Stripped(from, strip, change.bare_names);
+    const std::string after = Stripped(to, strip, change.bare_names);
+    const bool too_few_folders = before.empty() != from.empty() || after.empty() != to.empty();
+    if (too_few_folders) return fit;
+    const bool fits = from.empty() || IsThere(fs, tree, made, before) ||
+                      (!change.from_git && IsThere(fs, tree, made, after));
+    if (!fits) {
+      fit.missing = change.from_git || after.empty() ? before : after;
+      return fit;
+    }
+    if (!after.empty()) made.insert(after);
+    ++fit.changes;
   }
-  return true;
+  return fit;
 }
 
 /// How many folders to take away from the names in the patch.
@@ -94,9 +111,17 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
   std::vector<std::size_t> levels =
       no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
   for (std::size_t level = 2; level <= most; ++level) levels.push_back(level);
+  Fit best;
   for (const std::size_t level : levels) {
-    PTPKG_TRY(const bool fits, Fits(fs, tree, text, level, patch.reverse));
-    if (fits) return level;
+    Fit fit = FitOf(fs, tree, text, level, patch.reverse);
+    if (fit.changes == text.changes.size()) return level;
+    if (fit.changes > best.changes) best = std::move(fit);
+  }
+  if (!best.missing.empty()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("patch '{}' does not apply: '{}', which it changes, is not in the source",
+                             patch.shown, best.missing))
+        .WithHint("refresh the patch against this source; patches apply in the order of the recipe");
   }
   const PatchChange& first = text.changes.front();
   return Error(ErrorCode::kInvalidInput,
@@ -135,9 +160,7 @@ Result<void> RefuseFilesBelowFiles(const std::vector<RelPath>& files, std::strin
 }
 
 Result<ExitStatus> RunPatch(Env& env, const PatchFile& patch, const AbsPath& tree, std::size_t strip) {
-  const auto path_variable = env.variables.find("PATH");
-  const std::string search = path_variable == env.variables.end() ? "/usr/bin:/bin" : path_variable->second;
-  const std::optional<AbsPath> program = FindProgram("patch", search);
+  const std::optional<AbsPath> program = FindProgram("patch", PathVariable(env.variables));
   if (!program) {
     return Error(ErrorCode::kNotFound, "program 'patch' is missing")
         .WithHint("install it: apt-get install patch");

@@ -80,6 +80,15 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
       .At(origin.source.span);
 }
 
+/// `error` of a copy, which is in no place that a person knows, as one of the file that was copied.
+Error OfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
+  const auto named = [&](const std::string& text) { return ReplaceAll(text, copy.str(), original.str()); };
+  Error same(error.code(), named(error.message()));
+  if (error.span()) same = std::move(same).At(*error.span());
+  for (const std::string& frame : error.context()) same = std::move(same).WithContext(named(frame));
+  return std::move(same).WithHint(named(error.hint())).WithErrno(error.sys_errno());
+}
+
 /// What can only be copied when nobody writes to it.
 Error ChangedMeanwhile(const recipe::Recipe& recipe) {
   return Error(ErrorCode::kRefused,
@@ -100,6 +109,26 @@ class Preparer {
           PTPKG_TRY(const Digests digests, HashFile(env_.fs, patch.file));
           return digests.sha256;
         });
+  }
+
+  Result<void> Check() {
+    PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
+    for (const Origin& origin : origins) {
+      if (origin.local) {
+        PTPKG_TRY(const bool is_folder, IsFolder(origin));
+        static_cast<void>(is_folder);
+      } else if (origin.source.git.url.empty()) {
+        PTPKG_TRY(const std::string key, ContentKey(origin));
+        static_cast<void>(key);
+      }
+      PTPKG_TRY(const std::vector<PatchFile> patches, ListPatches(env_, recipe_, origin.source));
+      for (const PatchFile& patch : patches) {
+        PTPKG_TRY(const FileStat stat, env_.fs.Stat(patch.file),
+                  fmt::format("while reading patch '{}'", patch.shown));
+        static_cast<void>(stat);
+      }
+    }
+    return Ok();
   }
 
   Result<SourceTree> Run(const AbsPath& destination) {
@@ -208,8 +237,11 @@ class Preparer {
     if (!origin.source.git.url.empty()) return TakeCommit(origin.source, part);
     if (!origin.local) {
       PTPKG_TRY(std::string key, ContentKey(origin));
-      PTPKG_TRY(const Downloaded download, Download(env_, origin.source));
-      PTPKG_CHECK(UnpackFile(download.file, std::string(download.file.Name()), part));
+      const Result<Downloaded> download = Download(env_, origin.source);
+      if (!download) {
+        return download.error().span() ? download.error() : Error(download.error()).At(origin.source.span);
+      }
+      PTPKG_CHECK(UnpackFile(download->file, std::string(download->file.Name()), part));
       return key;
     }
     PTPKG_TRY(const bool is_folder, IsFolder(origin));
@@ -221,7 +253,8 @@ class Preparer {
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
     PTPKG_CHECK(CompareDeclared(origin, digests));
     const std::string& name = origin.source.file_name;
-    PTPKG_CHECK(UnpackFile(copy, name.empty() ? std::string(copy.Name()) : name, part));
+    const Result<void> unpacked = UnpackFile(copy, name.empty() ? std::string(copy.Name()) : name, part);
+    if (!unpacked) return OfOriginal(unpacked.error(), copy, *origin.local);
     return FileKey(digests, *origin.local);
   }
 
@@ -343,6 +376,10 @@ bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name) {
 
 Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options) {
   return Preparer(env, recipe, options).Key();
+}
+
+Result<void> CheckInputs(Env& env, const recipe::Recipe& recipe, const SourceOptions& options) {
+  return Preparer(env, recipe, options).Check();
 }
 
 Result<SourceTree> Prepare(Env& env, const recipe::Recipe& recipe, const SourceOptions& options,

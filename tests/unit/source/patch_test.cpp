@@ -71,6 +71,21 @@ TEST(ApplyPatch, SaysThatTheFileIsNotThere) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("a file that it changes is not in the source")));
 }
 
+TEST(ApplyPatch, NamesTheFileThatIsNotThereAndNotOneThatIs) {
+  TestEnv env;
+  env.dir().WriteFile("t/sub/f", "one\ntwo\nthree\n");
+  const std::string other = "--- a/sub/zz.c\n+++ b/sub/zz.c\n@@ -1 +1 @@\n-x\n+y\n";
+  for (const std::string& text : {kChange + other, "diff --git a/sub/f b/sub/f\n" + std::string(kChange) +
+                                                       "diff --git a/sub/zz.c b/sub/zz.c\n" + other}) {
+    const AbsPath patch = env.dir().WriteFile("p.patch", text);
+    EXPECT_THAT(
+        Apply(env, patch, env.dir() / "t"),
+        FailsWith(ErrorCode::kInvalidInput,
+                  "patch 'p.patch' does not apply: 'sub/zz.c', which it changes, is not in the source"));
+  }
+  EXPECT_EQ(env.dir().ReadFile("t/sub/f"), "one\ntwo\nthree\n");
+}
+
 TEST(ApplyPatch, AppliesTwoChangesOfOneFileInOnePatch) {
   TestEnv env;
   env.dir().WriteFile("t/sub/f", "one\ntwo\nthree\n");

@@ -225,6 +225,48 @@ TEST_F(PrepareTest, ReportsADamagedArchive) {
   ExpectNothingLeft();
 }
 
+TEST_F(PrepareTest, NamesADamagedArchiveByThePathThatWasGiven) {
+  const AbsPath given = env_.dir().WriteFile("elsewhere/cut.tgz", "\x1f\x8bnot really");
+  options_.overrides = {{"toy", given}};
+  const auto result = Run();
+  EXPECT_THAT(result, FailsWith(ErrorCode::kCorrupt, HasSubstr("'" + given.str() + "'")));
+  EXPECT_THAT(result.error().message(), Not(HasSubstr("ptpkg-tmp")));
+  EXPECT_THAT(result.error().context(), ElementsAre("while unpacking source 'cut.tgz'"));
+}
+
+TEST_F(PrepareTest, ADownloadThatFailsIsPlacedInTheRecipe) {
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/toy-1.0.tar.gz"};
+  recipe_.sources[0].sha256 = HashText("something");
+  recipe_.sources[0].span = {.file = "recipe.yaml", .line = 7, .column = 3, .length = 1, .excerpt = ""};
+  const auto result = Run();
+  ASSERT_FALSE(result.has_value());
+  ASSERT_TRUE(result.error().span().has_value());
+  EXPECT_EQ(result.error().span()->line, 7);
+}
+
+TEST_F(PrepareTest, ChecksWhatNeedsNoReading) {
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("toys/source")));
+  env_.dir().WriteFile("recipes/toys/source/f", "1");
+  EXPECT_OK(CheckInputs(env_, recipe_, options_));
+  options_.overrides = {{"toy", env_.dir() / "none"}};
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_), HasHint("check the path given with --source"));
+  options_.overrides.clear();
+  env_.dir().WriteFile("recipes/toys/patches/series", "gone.patch\n");
+  recipe_.sources[0].patches = {"patches/series"};
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_), FailsWith(ErrorCode::kNotFound, HasSubstr("gone.patch")));
+  recipe_.sources[0].patches = {"none.patch"};
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_), FailsWith(ErrorCode::kNotFound, HasSubstr("none.patch")));
+  recipe_.sources[0] = {};
+  recipe_.sources[0].urls = {"https://a.example/toy-1.0.tar.gz"};
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no sha256")));
+  recipe_.sources[0].sha256 = HashText("something");
+  EXPECT_OK(CheckInputs(env_, recipe_, options_));
+  EXPECT_THAT(env_.http.requested(), IsEmpty());
+}
+
 TEST_F(PrepareTest, DoesNotTouchAnExistingDestination) {
   env_.dir().WriteFile("recipes/toys/source/f", "1");
   env_.dir().WriteFile("work/src/mine", "x");
