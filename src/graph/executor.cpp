@@ -84,6 +84,12 @@ class Executor {
 
  private:
   const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
+  [[nodiscard]] bool IsLight(std::size_t i) const {
+    const Stage& stage = StageOf(i);
+    return stage.is_light && stage.is_light(plan_.nodes[i]);
+  }
+  /// Whether it takes a part of the jobs, and not just one, or none.
+  [[nodiscard]] bool TakesShare(std::size_t i) const { return StageOf(i).parallel && !IsLight(i); }
   Store* StoreOf(const Stage& stage) const {
     if (stage.keep == Keep::kNothing) return nullptr;
     return stage.keep == Keep::kStore ? &stores_.cache : &stores_.staging;
@@ -239,14 +245,15 @@ class Executor {
       const auto [ready, left] = NextTurn(started);
       if (!left && running_ == 0) break;
       const int share = FairShare(ready);
-      for (std::size_t n = 0; n < ready.size() && free_jobs_ > 0; ++n) {
-        const int jobs = Grant(ready, n, share);
-        if (jobs == 0) continue;
+      for (std::size_t n = 0; n < ready.size(); ++n) {
+        const bool light = IsLight(ready[n]);
+        const int taken = light ? 0 : Grant(ready, n, share);
+        if (taken == 0 && !light) continue;
         started[ready[n]] = true;
-        free_jobs_ -= jobs;
+        free_jobs_ -= taken;
         ++running_;
-        if (StageOf(ready[n]).parallel) ++running_parallel_;
-        Start(threads, ready[n], jobs, lock);
+        if (TakesShare(ready[n])) ++running_parallel_;
+        Start(threads, ready[n], taken, lock);
       }
       if (running_ > 0) changed_.wait(lock);
     }
@@ -254,31 +261,35 @@ class Executor {
 
   /// What each parallel node would have if all that run or are ready had begun together.
   [[nodiscard]] int FairShare(const std::vector<std::size_t>& ready) const {
-    const auto is_parallel = [this](std::size_t i) { return StageOf(i).parallel; };
-    const auto waiting = static_cast<int>(std::count_if(ready.begin(), ready.end(), is_parallel));
+    const auto takes_share = [this](std::size_t i) { return TakesShare(i); };
+    const auto waiting = static_cast<int>(std::count_if(ready.begin(), ready.end(), takes_share));
     return std::max(1, jobs_ / std::max(1, running_parallel_ + waiting));
   }
 
   /// The jobs of the n-th of `ready`: one thread, or an equal part of what the others leave; 0: it waits.
   /// Two thirds of a share, not all of it: else a download of an hour on one thread would stop a build.
   [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
+    if (free_jobs_ == 0) return 0;
     if (!StageOf(ready[n]).parallel) return 1;
     const int least = (2 * share + 2) / 3;
     if (free_jobs_ < least) return 0;
     int parallel = 0;
     int single = 0;
-    for (std::size_t k = n; k < ready.size(); ++k) ++(StageOf(ready[k]).parallel ? parallel : single);
+    for (std::size_t k = n; k < ready.size(); ++k) {
+      if (!IsLight(ready[k])) ++(StageOf(ready[k]).parallel ? parallel : single);
+    }
     return std::max(least, (free_jobs_ - single) / parallel);
   }
 
-  void Start(std::vector<std::jthread>& threads, std::size_t i, int jobs,
+  /// `taken` of the jobs; 0: it may use all of them, beside the others.
+  void Start(std::vector<std::jthread>& threads, std::size_t i, int taken,
              std::unique_lock<std::mutex>& lock) {
-    const auto work = [this, i, jobs] {
-      RunNode(i, jobs);
+    const auto work = [this, i, taken] {
+      RunNode(i, taken == 0 ? jobs_ : taken);
       const std::lock_guard guard(mutex_);
-      free_jobs_ += jobs;
+      free_jobs_ += taken;
       --running_;
-      if (StageOf(i).parallel) --running_parallel_;
+      if (TakesShare(i)) --running_parallel_;
       if (outcomes_[i].state == NodeState::kFailed) failed_ = true;
       changed_.notify_all();
     };

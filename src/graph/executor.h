@@ -45,11 +45,11 @@ struct ExecuteOptions {
 /// what runs goes on to its end. A node keeps the part of env.jobs that it gets at its start: with 8 jobs,
 /// two builds side by side have 4 each. A parallel one waits until two thirds of its fair share are free
 /// (env.jobs divided by the number of parallel nodes that run or are ready), so that none has one job for
-/// hours. There is no budget that moves while they run, a job server of make: ninja reads one from 1.13 on
-/// only. A dry run writes nothing. REQUIRES: CheckPlan(plan). Errors: kUsage when the path of a store is not
-/// UTF-8 (json_utf8.h), before anything runs; kInvalidInput for a stage that `stages` lacks or has in another
-/// version; those of Stage::foresee; kIo of the stores. Failures of nodes are outcomes; so is an exception of
-/// one (internal_error.h).
+/// hours; one that is light (Stage::is_light) neither waits nor counts. There is no budget that moves while
+/// they run, a job server of make: ninja reads one from 1.13 on only. A dry run writes nothing. REQUIRES:
+/// CheckPlan(plan). Errors: kUsage when the path of a store is not UTF-8 (json_utf8.h), before anything runs;
+/// kInvalidInput for a stage that `stages` lacks or has in another version; those of Stage::foresee; kIo of
+/// the stores. Failures of nodes are outcomes; so is an exception of one (internal_error.h).
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);
 

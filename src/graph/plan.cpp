@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "support/display_text.h"
 #include "support/hash.h"
 #include "support/name_problem.h"
 
@@ -147,6 +148,8 @@ Json PlanToJson(const Plan& plan) {
     const Node& node = plan.nodes[i];
     Json places = Json::object();
     for (const auto& [name, path] : node.places) places[name] = path.str();
+    Json options = Json::object();
+    for (const auto& [name, value] : node.options) options[name] = DropCredentials(value);
     nodes.push_back({{"id", node.id},
                      {"stage", node.stage},
                      {"version", node.version},
@@ -154,7 +157,7 @@ Json PlanToJson(const Plan& plan) {
                      {"key", keys[i].key},
                      {"inputs", node.inputs},
                      {"places", places},
-                     {"options", node.options},
+                     {"options", options},
                      {"needs", node.needs},
                      {"after", node.after}});
   }

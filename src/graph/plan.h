@@ -54,6 +54,7 @@ std::vector<NodeKey> KeysOf(const Plan& plan);
 Result<void> CheckPlan(const Plan& plan);
 
 /// {"plan_version": 1, "nodes": [{id, stage, version, subject, key, inputs, places, options, needs, after}]}.
+/// URLs in options lose user and password: who runs the plan has credentials of their own.
 Json PlanToJson(const Plan& plan);
 /// Errors: kInvalidInput naming `where`: another plan_version, a missing or unknown field, a node whose key
 /// is not that of its inputs (the file was edited, or is of another version of ptpkg), and those of

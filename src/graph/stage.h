@@ -93,6 +93,9 @@ struct Stage {
   Keep keep = Keep::kNothing;
   /// Uses as many threads as it gets. Others take one.
   bool parallel = false;
+  /// Whether a node is done so soon that the jobs are shared as if it were not there: it starts as soon as it
+  /// can, and takes none. Empty: no node is.
+  std::function<bool(const Node&)> is_light = {};
   /// Runs also when some of its needs failed, unless all did.
   bool after_failures = false;
   /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which

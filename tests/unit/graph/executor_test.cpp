@@ -99,9 +99,9 @@ class Meeting {
     here_ = true;
     came_.notify_all();
   }
-  void WaitFor(std::chrono::milliseconds time) {
+  bool WaitFor(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    came_.wait_for(lock, time, [&] { return here_; });
+    return came_.wait_for(lock, time, [&] { return here_; });
   }
 
  private:
@@ -348,6 +348,28 @@ TEST_F(ExecutorTest, NodesOfOneThreadTakeNoSharesFromAParallelOne) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) plan.nodes.push_back(Show(name, {}));
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
   EXPECT_EQ(outcomes.front().result.value["jobs"], 6);
+}
+
+TEST_F(ExecutorTest, ALightNodeTakesNoJobsFromOthersAndDoesNotWait) {
+  Meeting light_ran;
+  stages_.Add({.name = "build",
+               .parallel = true,
+               .is_light = [](const Node& node) { return node.subject.starts_with("light"); },
+               .run = [&](Env& env, const NodeRun& run) -> Result<NodeResult> {
+                 const bool light = run.subject().starts_with("light");
+                 const bool met = light || light_ran.WaitFor(std::chrono::seconds(30));
+                 if (run.subject() == "light2") light_ran.Come();
+                 return NodeResult{.value = {{"jobs", env.jobs}, {"met", met}}};
+               }});
+  env_->jobs = 3;
+  Plan plan;
+  for (const char* name : {"light1", "heavy", "light2"})
+    plan.nodes.push_back(stages_.MakeNode("build", name));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
+  for (const NodeOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.result.value["jobs"], 3);
+    EXPECT_EQ(outcome.result.value["met"], true);
+  }
 }
 
 TEST_F(ExecutorTest, NeverMoreNodesThanJobs) {

@@ -68,6 +68,18 @@ TEST(Plan, SurvivesItsText) {
   EXPECT_EQ(read.nodes[1].options, plan.nodes[1].options);
 }
 
+TEST(Plan, ItsTextHoldsNoPasswords) {
+  Plan plan = TwoNodes();
+  plan.nodes[0].options = {
+      {"sources", R"([{"urls": ["https://u:secretpw@example/x.tgz", "ssh://git@h/x"]}])"}};
+  const std::string key = KeysOf(plan)[0].key;
+  const Json text = PlanToJson(plan);
+  EXPECT_EQ(text["nodes"][0]["options"]["sources"],
+            R"([{"urls": ["https://example/x.tgz", "ssh://git@h/x"]}])");
+  ASSERT_OK_AND_ASSIGN(const Plan read, PlanFromJson(text, "f"));
+  EXPECT_EQ(KeysOf(read)[0].key, key);
+}
+
 TEST(Plan, AnEditedPlanIsRefused) {
   Json text = PlanToJson(TwoNodes());
   text["nodes"][0]["inputs"]["source"] = "other";
