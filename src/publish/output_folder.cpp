@@ -53,6 +53,7 @@ AbsPath OutputFolder::LogFileOf(const AbsPath& root, std::string_view subject, s
 
 RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name) {
   if (format == ArtifactFormat::kWheel) return RelPath::Literal("wheels") / name;
+  if (format == ArtifactFormat::kZip) return RelPath::Literal("zip") / name;
   return RelPath::Literal("conda") / subdir / name;
 }
 
@@ -136,6 +137,25 @@ std::vector<ArtifactRecord> Matching(const std::map<std::string, ArtifactRecord>
 
 }  // namespace
 
+Result<std::vector<ArtifactRecord>> OutputFolder::Listed() {
+  std::vector<ArtifactRecord> records;
+  for (const auto& [path, record] : artifacts_) {
+    PTPKG_TRY(const bool there, Exists(env_->fs, root_ / RelPath::Literal(path)));
+    if (!there) {
+      return Error(ErrorCode::kNotFound, fmt::format("'{}' lists '{}', which is gone", root_.str(), path))
+          .WithHint("name the artifacts themselves, or build again");
+    }
+    PTPKG_TRY(const bool same, IsPresent(record));
+    if (!same) {
+      return Error(ErrorCode::kHashMismatch,
+                   fmt::format("'{}' is not what '{}' lists: it was changed or damaged", path, root_.str()))
+          .WithHint("build again with --force, or name the artifacts themselves");
+    }
+    records.push_back(record);
+  }
+  return records;
+}
+
 Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key) {
   auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.key == key; });
   for (const ArtifactRecord& record : records) {
@@ -162,12 +182,50 @@ std::vector<ArtifactRecord> OutputFolder::CheckedBy(const std::string& key) cons
   });
 }
 
-Result<void> OutputFolder::CheckPlace(const ArtifactRecord& record, OnForeign on_foreign) {
+namespace {
+
+/// Whether both are names of one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
+bool IsOneVariant(const std::string& one, const std::string& build_number, const std::string& other) {
+  if (one == other) return true;
+  if (build_number.empty() || !one.ends_with("_" + build_number)) return false;
+  const std::string stem = one.substr(0, one.size() - build_number.size());
+  return other.starts_with(stem) && other.size() > stem.size() &&
+         other.find_first_not_of("0123456789", stem.size()) == std::string::npos;
+}
+
+}  // namespace
+
+Result<void> OutputFolder::CheckZipPlace(const ArtifactRecord& record, const std::string& build_number) {
+  const auto known = artifacts_.find(record.path);
+  if (known == artifacts_.end() || known->second.variant.empty()) return Ok();
+  const std::string& other = known->second.variant;
+  if (IsOneVariant(record.variant, build_number, other)) return Ok();
+  const AbsPath target = root_ / RelPath::Literal(record.path);
+  PTPKG_TRY(const bool there, Exists(env_->fs, target));
+  if (!there) return Ok();
+  return Error(ErrorCode::kAlreadyExists,
+               fmt::format("'{}' would replace the zip that '{}' has published: '{}'", record.variant, other,
+                           target.str()))
+      .WithHint(
+          "build into another output folder (--output), give the zips different names "
+          "(extra.ptpkg.zip.name), "
+          "or replace it with --force");
+}
+
+Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_foreign) {
+  const ArtifactRecord& record = item.record;
   const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
   if (!there || on_foreign == OnForeign::kReplace) return Ok();
   PTPKG_TRY(const bool same, IsPresent(record));
   if (same) return Ok();
+  if (on_foreign == OnForeign::kRefuseAny) {
+    return Error(ErrorCode::kAlreadyExists,
+                 fmt::format("'{}' is already there with other content", target.str()))
+        .WithHint("raise the build number, or replace it with --force");
+  }
+  if (record.format == ArtifactFormatName(ArtifactFormat::kZip))
+    PTPKG_CHECK(CheckZipPlace(record, item.build_number));
   const auto known = artifacts_.find(record.path);
   if (known != artifacts_.end()) {
     const ArtifactRecord& other = known->second;
@@ -337,7 +395,7 @@ Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_
   // Another process may have published since this one looked.
   PTPKG_CHECK(ReadManifest());
   PTPKG_CHECK(CompletePublication());
-  for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item.record, on_foreign));
+  for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item, on_foreign));
   PTPKG_CHECK(LeaveEqualBytes(items));
   PTPKG_CHECK(WriteJournal(items), "while publishing");
   std::vector<Move> moves = MovesOf(items);

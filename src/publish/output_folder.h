@@ -1,7 +1,7 @@
 #pragma once
-// The output folder: a conda channel, a wheel index, logs and the manifest. Layer: publish.
+// The output folder: a conda channel, a wheel index, zips, logs and the manifest. Layer: publish.
 //
-//   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/logs/…   <root>/manifest.json
+//   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
 //   <root>/.ptpkg/            artifacts that wait for their publication, and the journal of one under way
 //
 // A publication is all or nothing: its files lie checked on the same file system, a journal says which names
@@ -24,11 +24,13 @@ namespace ptpkg::publish {
 struct PublishItem {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< Below the output folder; it stays there too.
   ArtifactRecord record;                            ///< `record.path` is the place below the output folder.
+  std::string build_number = {};                    ///< Of record.variant, "" when nobody says it.
 };
 
 enum class OnForeign : std::uint8_t {
   kRefuse,
-  kReplace,  ///< "--force": also files that the manifest does not know.
+  kRefuseAny,  ///< Nor are files replaced that the manifest knows: what was published stays.
+  kReplace,    ///< "--force": also files that the manifest does not know.
 };
 
 class OutputFolder {
@@ -46,7 +48,7 @@ class OutputFolder {
   [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject,
                                          std::string_view step);
 
-  /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl".
+  /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
   /// Makes the folders, completes a publication that was killed, and removes what killed runs left. One that
@@ -62,12 +64,21 @@ class OutputFolder {
   /// The artifacts that passed the check of this key, whether they are still there or not.
   [[nodiscard]] std::vector<ArtifactRecord> CheckedBy(const std::string& key) const;
 
+  /// All artifacts of the manifest, by path. Errors: kNotFound for one that is gone, kHashMismatch for one
+  /// that has changed since.
+  Result<std::vector<ArtifactRecord>> Listed();
+
+  /// Whether a zip may get the name `record.path`. Its name says nothing of the variant, so one that another
+  /// variant published there is not replaced by the way; variants whose names differ in the build number
+  /// alone count as one. Errors: kAlreadyExists with a hint, kIo.
+  Result<void> CheckZipPlace(const ArtifactRecord& record, const std::string& build_number);
+
   /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
   /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
-  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings) only with
-  /// kReplace. Waits while another process publishes here (support/lock_file.h). What cannot be tidied up
-  /// after that is no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is
-  /// touched), kIo, kCancelled.
+  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings), and a zip of
+  /// another variant, only with kReplace. Waits while another process publishes here (support/lock_file.h).
+  /// What cannot be tidied up after that is no error: the next run does it. Errors: kAlreadyExists with a
+  /// hint (before anything is touched), kIo, kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
@@ -88,7 +99,7 @@ class OutputFolder {
   Result<void> WriteManifest();
   Result<std::unique_ptr<File>> Lock();
   Result<bool> IsPresent(const ArtifactRecord& record);
-  Result<void> CheckPlace(const ArtifactRecord& record, OnForeign on_foreign);
+  Result<void> CheckPlace(const PublishItem& item, OnForeign on_foreign);
   /// A file of the same bytes is left alone, and its twin in the staging folder too.
   Result<void> LeaveEqualBytes(std::vector<PublishItem>& items);
   Result<void> WriteJournal(const std::vector<PublishItem>& items);

@@ -16,6 +16,7 @@ using test::FailsWith;
 using test::HasHint;
 using test::IsOk;
 using test::IsOkAndHolds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
@@ -88,6 +89,23 @@ TEST_F(OutputFolderTest, APublicationOfWhichAPartIsGoneOrChangedIsNone) {
   EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
+TEST_F(OutputFolderTest, WhatIsPublishedCanBeMadeToStay) {
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one")}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuseAny),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already there with other content")));
+  EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("one")));
+  EXPECT_THAT(Open().Publish({Item("a.whl", "one", "p3", 1)}, OnForeign::kRefuseAny), IsOk());
+}
+
+TEST_F(OutputFolderTest, ListsItsArtifactsIfAllAreThereUnchanged) {
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Open().Listed(), IsOkAndHolds(SizeIs(2)));
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "owt"), IsOk());
+  EXPECT_THAT(Open().Listed(), FailsWith(ErrorCode::kHashMismatch, HasSubstr("wheels/b.whl")));
+  ASSERT_THAT(env_->fs.Remove(root_ / "wheels/b.whl"), IsOk());
+  EXPECT_THAT(Open().Listed(), FailsWith(ErrorCode::kNotFound, HasSubstr("wheels/b.whl")));
+}
+
 TEST_F(OutputFolderTest, LeavesEqualBytesAlone) {
   OutputFolder output = Open();
   ASSERT_THAT(output.Publish({Item("a.whl", "one")}, OnForeign::kRefuse), IsOk());
@@ -115,6 +133,33 @@ TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnowsUnlessItWasChangedSince) {
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl", "own"), IsOk());  // same size, other bytes
   EXPECT_THAT(Open().Publish({Item("a.whl", "six", "p3", 1)}, OnForeign::kRefuse),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("changed or damaged")));
+}
+
+TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
+  const auto publish = [&](const std::string& variant, const std::string& text, const std::string& number,
+                           OnForeign on_foreign = OnForeign::kRefuse) {
+    PublishItem item = Item("toy.zip", text, "p-" + variant + text, 1);
+    item.record.path = "zip/toy.zip";
+    item.record.format = "zip";
+    item.record.variant = variant;
+    item.build_number = number;
+    return Open().Publish({item}, on_foreign);
+  };
+  ASSERT_OK(publish("toy-1.0-x_0", "one", "0"));
+  EXPECT_THAT(publish("toy-1.0-y_0", "two", "0"),
+              AllOf(FailsWith(ErrorCode::kAlreadyExists,
+                              HasSubstr("'toy-1.0-y_0' would replace the zip that 'toy-1.0-x_0' has")),
+                    HasHint(HasSubstr("another output folder"))));
+  EXPECT_THAT(Read("zip/toy.zip"), IsOkAndHolds(Eq("one")));
+  ASSERT_OK(publish("toy-1.0-x_0", "two", "0")) << "its own";
+  ASSERT_OK(publish("toy-1.0-x_12", "three", "12")) << "another build number of the same";
+  EXPECT_THAT(publish("toy-1.0-x_13", "four", "0"), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("x_12")))
+      << "13 is no build number";
+  EXPECT_THAT(Read("zip/toy.zip"), IsOkAndHolds(Eq("three")));
+  ASSERT_OK(publish("toy-1.0-y_0", "three", "0")) << "the same bytes";
+  ASSERT_OK(publish("toy-1.0-x_0", "five", "0", OnForeign::kReplace));
+  ASSERT_OK(env_->fs.Remove(root_ / "zip/toy.zip"));
+  ASSERT_OK(publish("toy-1.0-y_0", "six", "0")) << "nothing is there";
 }
 
 TEST_F(OutputFolderTest, OnePublishesAtATimeAndLosesNothing) {

@@ -1,0 +1,18 @@
+#pragma once
+// anaconda.org, and servers that speak as it does. Layer: publish.
+// The order of requests is anaconda-client's 1.16 (docs/publishing.md shows it).
+
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+struct AnacondaPlace {
+  std::string api = {};    ///< Base URL of the interface, without '/' at its end.
+  std::string owner = {};  ///< User or organisation.
+  std::string label = {};  ///< "" = the server's default, "main".
+};
+
+/// Errors: kInvalidInput (no URL).
+Result<std::unique_ptr<Remote>> MakeAnaconda(Env& env, AnacondaPlace place);
+
+}  // namespace ptpkg::publish

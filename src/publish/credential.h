@@ -1,0 +1,45 @@
+#pragma once
+// Where tokens are found: the variables, files and programs of the ecosystem's own clients, in their order.
+// Layer: publish. docs/publishing.md lists them. No message shows a token.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "support/env.h"
+#include "support/secret.h"
+
+namespace ptpkg::publish {
+
+/// Of anaconda.org's interface at `api`: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN, ANACONDA_API_KEY (that of
+/// rattler-build), then `<quoted api>.token` in the folders where anaconda-client keeps tokens
+/// (BINSTAR_CONFIG_DIR, the user's data folder, ~/.continuum/anaconda-client/tokens), then the keyring.
+/// Errors: kRefused with a hint when there is none; kIo.
+Result<Secret> AnacondaToken(Env& env, const std::string& api);
+
+/// The first of `variables` that is set, then the keyring, for servers without files of their own. Errors: as
+/// AnacondaToken.
+Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url);
+
+struct Login {
+  std::string user;
+  Secret password;
+};
+
+/// One section of ~/.pypirc.
+struct PypircSection {
+  std::string repository = {};  ///< URL; "" = not said.
+  std::optional<std::string> user = {};
+  std::optional<Secret> password = {};
+};
+
+/// ~/.pypirc, or what TWINE_CONFIG_FILE names; nullopt when it has no such section, or is not there. Source:
+/// PyPA specification ".pypirc". Errors: kInvalidInput at the line that is none.
+Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name);
+
+/// Of the index at `url`, which the user called `name`: UV_PUBLISH_TOKEN; UV_PUBLISH_USERNAME and _PASSWORD;
+/// TWINE_USERNAME and TWINE_PASSWORD; ~/.pypirc; trusted publishing where the CI offers it (GitHub:
+/// ACTIONS_ID_TOKEN_REQUEST_URL and _TOKEN; GitLab: PYPI_ID_TOKEN); the keyring. Errors: as AnacondaToken.
+Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url);
+
+}  // namespace ptpkg::publish

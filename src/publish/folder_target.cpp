@@ -1,0 +1,86 @@
+#include "publish/folder_target.h"
+
+#include <fmt/core.h>
+
+#include "channel/index.h"
+#include "publish/output_folder.h"
+#include "support/reporter.h"
+#include "support/scratch.h"
+
+namespace ptpkg::publish {
+namespace {
+
+RelPath PlaceOf(const Upload& upload) {
+  return OutputFolder::PlaceOf(upload.format, upload.conda ? upload.conda->subdir : "", upload.Name());
+}
+
+/// Of what is at the artifact's place; nullopt: nothing.
+Result<std::optional<Sha256>> DigestThere(Env& env, const AbsPath& root, const Upload& upload) {
+  const AbsPath path = root / PlaceOf(upload);
+  PTPKG_TRY(const bool there, Exists(env.fs, path));
+  if (!there) return std::optional<Sha256>();
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
+  return std::optional(digests.sha256);
+}
+
+ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
+  return {.path = PlaceOf(upload).str(),
+          .format = std::string(ArtifactFormatName(upload.format)),
+          .sha256 = upload.digests.sha256.Hex(),
+          .md5 = upload.digests.md5.Hex(),
+          .size_bytes = upload.digests.size_bytes,
+          .publication_size = batch};
+}
+
+Result<void> WriteIndexes(Env& env, const OutputFolder& output) {
+  Task task(env.reporter, {.stage = "index", .subject = std::string(output.root().Name())});
+  PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
+  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
+  task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
+                                              const std::vector<Upload>& uploads, bool force) {
+  PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, root));
+  PTPKG_CHECK(output.Prepare());
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, output.StagingRoot(), "publish"));
+  std::vector<SendOutcome> outcomes;
+  std::vector<PublishItem> items;
+  for (const Upload& upload : uploads) {
+    PTPKG_CHECK(env.cancel.Check());
+    const std::string sha256 = upload.digests.sha256.Hex();
+    PTPKG_TRY(const std::optional<Sha256> there, DigestThere(env, root, upload));
+    const bool same = there == upload.digests.sha256;
+    // A build may replace what ptpkg made; what was published once is somebody's.
+    if (there && !same && !force)
+      return ConflictOf(upload, there->Hex(), fmt::format("folder '{}'", root.str()));
+    outcomes.push_back({.name = upload.Name(),
+                        .sha256 = sha256,
+                        .fate = same ? Fate::kWasThere : Fate::kSent,
+                        .remote_sha256 = sha256});
+    if (same) continue;
+    Task task(env.reporter, {.stage = "publish", .subject = upload.Name()});
+    // By number: packages of two subdirs may have one name.
+    const AbsPath copy = scratch.path() / std::to_string(items.size());
+    PTPKG_CHECK(env.fs.CopyFile(upload.file, copy));
+    // What was read and checked is what gets the name, whatever became of the file since.
+    PTPKG_TRY(const Digests copied, HashFile(env.fs, copy));
+    if (copied.sha256 != upload.digests.sha256) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload.file.str()))
+          .WithHint("publish it again when nobody writes it");
+    }
+    items.push_back({.file = copy, .record = RecordOf(upload, uploads.size())});
+    task.Done();
+  }
+  if (!items.empty()) {
+    PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
+                fmt::format("while publishing to '{}'", root.str()));
+  }
+  PTPKG_CHECK(WriteIndexes(env, output));
+  return outcomes;
+}
+
+}  // namespace ptpkg::publish

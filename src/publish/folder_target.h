@@ -1,0 +1,18 @@
+#pragma once
+// Publishing to a folder: the embedded channel and index that need no server. Layer: publish.
+
+#include <vector>
+
+#include "publish/send.h"
+#include "publish/upload.h"
+
+namespace ptpkg::publish {
+
+/// Copies the artifacts to their places in the output folder `root` (output_folder.h), all or none, and
+/// writes the indexes of what changed. What is there with the same bytes is left alone. Returns one outcome
+/// for each upload, in order. Errors: those of OutputFolder::Publish (kAlreadyExists: another file is there,
+/// and not `force`), kIo, kCancelled.
+Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
+                                              const std::vector<Upload>& uploads, bool force);
+
+}  // namespace ptpkg::publish

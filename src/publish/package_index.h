@@ -1,0 +1,18 @@
+#pragma once
+// Package indexes with PyPI's upload interface ("legacy"), their simple index as judge. Layer: publish.
+// Sources: PyPI's upload API documentation; twine 7.0 and uv 0.13 send the same form; PEP 503, PEP 691.
+
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+struct IndexPlace {
+  std::string name = {};    ///< As the user calls it: a section of ~/.pypirc.
+  std::string upload = {};  ///< URL that files are posted to.
+  std::string simple = {};  ///< Base URL of its simple index, without '/' at its end.
+};
+
+/// Errors: kInvalidInput (no URL).
+Result<std::unique_ptr<Remote>> MakePackageIndex(Env& env, IndexPlace place);
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,52 @@
+#pragma once
+// A place on a server that artifacts go to. Layer: publish. One source for each kind of server beside this
+// header; send.h drives them all in the same way.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "publish/upload.h"
+
+namespace ptpkg::publish {
+
+/// What a server has under an artifact's name.
+struct RemoteFile {
+  std::string sha256 = {};  ///< Lower-case hexadecimal; "": another file, or one whose digest nobody tells.
+  std::string words = {};   ///< Without a digest, what is known of the file: "9 bytes".
+};
+
+/// REQUIRES of all: LogIn() succeeded. Calls may come from several threads, for different uploads.
+class Remote {
+ public:
+  virtual ~Remote() = default;
+
+  /// "channel 'me' at https://…", for messages.
+  [[nodiscard]] virtual std::string Title() const = 0;
+  /// The profile that an artifact is checked with before it goes there (verify/profile.h).
+  [[nodiscard]] virtual std::string ProfileName() const = 0;
+  /// What this kind of server refuses, told before a byte is sent: kind of file, names, tags, sizes. Errors:
+  /// kRefused with a hint.
+  [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;
+  /// Whether Send can take away another file of the name.
+  [[nodiscard]] virtual bool CanReplace() const { return true; }
+  /// The requests that Find and Send would make, one a line: "POST https://…". `replace`: if another file is
+  /// there, it goes. Nothing is sent.
+  [[nodiscard]] virtual std::vector<std::string> Requests(const Upload& upload, bool replace) const = 0;
+
+  /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
+  virtual Result<void> LogIn() = 0;
+  /// nullopt: the name is free. Errors: as Exchange::Send.
+  virtual Result<std::optional<RemoteFile>> Find(const Upload& upload) = 0;
+  /// Sends the file, once. `replace`: Find gave another file, which goes. `on_sent`: bytes of the artifact
+  /// sent so far. Errors: kNetwork: whether the server has it now, only Find can tell; all others are final.
+  virtual Result<void> Send(const Upload& upload, bool replace,
+                            const std::function<void(std::uint64_t)>& on_sent) = 0;
+  /// After an artifact could not be sent: takes back what this run has made for it, and nothing else. Also
+  /// after an interrupt.
+  virtual Result<void> CleanUp(const Upload& /*upload*/) { return Ok(); }
+};
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,207 @@
+#include "publish/send.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "publish/exchange.h"
+#include "support/parallel.h"
+#include "support/plural.h"
+#include "support/reporter.h"
+#include "support/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+constexpr std::size_t kShownCauses = 5;
+constexpr int kLooks = 6;  // a quarter of a minute, pauses and all
+
+std::string ShownDigest(const RemoteFile& file) { return file.sha256.empty() ? file.words : file.sha256; }
+
+/// Errors of several artifacts as one, with the code of the first.
+Error OneError(const std::vector<Error>& errors, const std::string& what) {
+  if (errors.size() == 1) return errors.front();
+  std::vector<std::string> texts;
+  for (const Error& error : errors) texts.push_back(error.message());
+  const std::size_t shown = std::min(texts.size(), kShownCauses);
+  std::string message = fmt::format("{}: {}", what, Join(std::span(texts).first(shown), "; "));
+  if (texts.size() > shown) message += fmt::format("; and {} more", texts.size() - shown);
+  return Error(errors.front().code(), message).WithHint(errors.front().hint());
+}
+
+class Sender {
+ public:
+  Sender(Env& env, Remote& remote, const std::vector<Upload>& uploads, const SendOptions& options)
+      : env_(env), remote_(remote), uploads_(uploads), options_(options), replaced_(uploads.size()) {
+    for (const Upload& upload : uploads)
+      outcomes_.push_back({.name = upload.Name(), .sha256 = upload.digests.sha256.Hex()});
+  }
+
+  Result<std::vector<SendOutcome>> Run() {
+    PTPKG_CHECK(CheckRules());
+    PTPKG_CHECK(remote_.LogIn());
+    PTPKG_CHECK(LookAtAll());
+    const auto send = [&](std::size_t i) -> Result<void> {
+      // Each has its outcome: an error of one ends none of the others.
+      if (outcomes_[i].fate == Fate::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
+      return Ok();
+    };
+    PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), send));
+    // Last: what one of them made may hold another one's file.
+    for (std::size_t i = 0; i < uploads_.size(); ++i) {
+      if (outcomes_[i].error) CleanUp(uploads_[i]);
+    }
+    return std::move(outcomes_);
+  }
+
+ private:
+  Result<void> CheckRules() {
+    std::vector<Error> errors;
+    for (const Upload& upload : uploads_) {
+      Result<void> checked = remote_.CheckRules(upload);
+      if (!checked) errors.push_back(std::move(checked).error());
+    }
+    if (errors.empty()) return Ok();
+    return OneError(errors,
+                    fmt::format("{} would refuse {}", remote_.Title(), Plural(errors.size(), "artifact")));
+  }
+
+  Result<void> LookAtAll() {
+    std::vector<std::optional<Error>> conflicts(uploads_.size());
+    const auto look = [&](std::size_t i) -> Result<void> {
+      PTPKG_TRY(const std::optional<RemoteFile> there, remote_.Find(uploads_[i]));
+      if (!there) return Ok();
+      SendOutcome& outcome = outcomes_[i];
+      outcome.remote_sha256 = there->sha256;
+      if (there->sha256 == outcome.sha256) {
+        outcome.fate = Fate::kWasThere;
+      } else if (!options_.force || !remote_.CanReplace()) {
+        outcome.fate = Fate::kConflict;
+        conflicts[i] = ConflictOf(uploads_[i], ShownDigest(*there), remote_.Title());
+      } else {
+        replaced_[i] = *there;
+      }
+      return Ok();
+    };
+    PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), look));
+    std::vector<Error> errors;
+    for (std::optional<Error>& conflict : conflicts) {
+      if (conflict) errors.push_back(*std::move(conflict));
+    }
+    if (errors.empty()) return Ok();
+    return OneError(errors, "nothing was sent");
+  }
+
+  void SendNumber(std::size_t i) {
+    SendOutcome& outcome = outcomes_[i];
+    Task task(env_.reporter,
+              {.stage = "publish", .subject = outcome.name, .total_bytes = uploads_[i].digests.size_bytes});
+    Result<void> sent = SendUntilThere(i, task);
+    if (sent) {
+      outcome.fate = Fate::kSent;
+      task.Done(remote_.Title());
+      return;
+    }
+    if (outcome.fate != Fate::kConflict) outcome.fate = Fate::kFailed;
+    outcome.error = std::move(sent).error();
+  }
+
+  void CleanUp(const Upload& upload) {
+    const Result<void> cleaned = remote_.CleanUp(upload);
+    if (cleaned) return;
+    env_.reporter.Warn(fmt::format("what was made for '{}' could not be taken back: {}", upload.Name(),
+                                   cleaned.error().message()));
+  }
+
+  /// After a try whose end is not known the server is asked before the next one.
+  Result<void> SendUntilThere(std::size_t i, Task& task) {
+    std::uint64_t told = 0;
+    const auto on_sent = [&](std::uint64_t bytes) {
+      // A form is longer than the file in it, and a second try sends the same bytes again.
+      const std::uint64_t of_file = std::min(bytes, uploads_[i].digests.size_bytes);
+      if (of_file <= told) return;
+      task.Advance(of_file - told);
+      told = of_file;
+    };
+    for (int attempt = 1;; ++attempt) {
+      Result<void> sent = remote_.Send(uploads_[i], replaced_[i].has_value(), on_sent);
+      if (!sent && !MayHaveArrived(sent.error())) return sent;
+      PTPKG_TRY(const bool there, IsThere(i, sent.has_value()));
+      if (there) return Ok();
+      if (sent) return NotShown(i);
+      if (attempt == kAttempts) return sent;
+      PTPKG_CHECK(PauseBefore(env_.clock, attempt + 1, env_.cancel));
+    }
+  }
+
+  /// An answer that never came, and a name that is taken: perhaps by a try of ours.
+  static bool MayHaveArrived(const Error& error) {
+    return error.code() == ErrorCode::kNetwork || error.code() == ErrorCode::kAlreadyExists;
+  }
+
+  /// Compares what the server has. An index may show some seconds later what it took: one that was `taken` is
+  /// looked for longer. A file that was to go and is gone is forgotten.
+  Result<bool> IsThere(std::size_t i, bool taken) {
+    SendOutcome& outcome = outcomes_[i];
+    for (int look = 1;; ++look) {
+      PTPKG_TRY(const std::optional<RemoteFile> there, remote_.Find(uploads_[i]));
+      outcome.remote_sha256 = there ? there->sha256 : "";
+      if (there && there->sha256 == outcome.sha256) return true;
+      const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
+      if (there && !old) {
+        outcome.fate = Fate::kConflict;
+        return ConflictOf(uploads_[i], ShownDigest(*there), remote_.Title());
+      }
+      if (!there) replaced_[i].reset();
+      if (!taken || look == kLooks) return false;
+      PTPKG_CHECK(PauseBefore(env_.clock, look + 1, env_.cancel));
+    }
+  }
+
+  Error NotShown(std::size_t i) {
+    if (replaced_[i]) {
+      outcomes_[i].fate = Fate::kConflict;
+      return ConflictOf(uploads_[i], ShownDigest(*replaced_[i]), remote_.Title());
+    }
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
+        .WithHint("publish again in some minutes: if it is there then, nothing is sent");
+  }
+
+  Env& env_;
+  Remote& remote_;
+  const std::vector<Upload>& uploads_;
+  const SendOptions& options_;
+  std::vector<SendOutcome> outcomes_;
+  std::vector<std::optional<RemoteFile>> replaced_;  // what is to go, as long as it is there
+};
+
+}  // namespace
+
+Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title) {
+  return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': sha256 {} there, {} here", title,
+                                                      upload.Name(), remote, upload.digests.sha256.Hex()))
+      .WithHint("raise the build number, or say --force where the server's file is to be replaced");
+}
+
+std::string_view FateName(Fate fate) {
+  switch (fate) {
+    case Fate::kSent:
+      return "sent";
+    case Fate::kWasThere:
+      return "there already";
+    case Fate::kConflict:
+      return "conflict";
+    case Fate::kFailed:
+      return "failed";
+    case Fate::kNotTried:
+      break;
+  }
+  return "not tried";
+}
+
+Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,
+                                         const SendOptions& options) {
+  return Sender(env, remote, uploads, options).Run();
+}
+
+}  // namespace ptpkg::publish

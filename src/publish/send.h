@@ -1,0 +1,49 @@
+#pragma once
+// Artifacts to a server, each exactly once: what the server has decides, before and after. Layer: publish.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+enum class Fate : std::uint8_t {
+  kSent,      ///< The server has it, with this digest, since this run.
+  kWasThere,  ///< The server had it already, with this digest.
+  kConflict,  ///< The server has another file under the name.
+  kFailed,
+  kNotTried,  ///< The user interrupted.
+};
+
+/// "sent", "there already", "conflict", "failed", "not tried".
+std::string_view FateName(Fate fate);
+
+struct SendOutcome {
+  std::string name;
+  std::string sha256;  ///< Of the artifact here.
+  Fate fate = Fate::kNotTried;
+  std::string remote_sha256 = {};  ///< What the server has; "" = nothing, or not known.
+  std::optional<Error> error = {};
+};
+
+/// kAlreadyExists with both digests. `remote`: the server's, or what else is known of its file. `title`: of
+/// the place that has the other file.
+Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title);
+
+struct SendOptions {
+  bool force = false;  ///< Other files under the names are replaced, where the server can.
+  int at_once = 4;     ///< Files under way at the same time.
+};
+
+/// In this order: the rules of the server for all uploads; the credentials; what it has of all. An error or a
+/// conflict there ends the call before anything is sent, with a cause for each. Then the rest is sent. A try
+/// that failed on the way is repeated only after the server was asked again, at most kAttempts times; what it
+/// has at the end is compared with the artifact's digest. One that fails does not keep back others.
+/// Returns one outcome for each upload, in order. Errors: those before anything is sent (kRefused,
+/// kAlreadyExists naming both digests, kNetwork), kCancelled.
+Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,
+                                         const SendOptions& options);
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,134 @@
+#include "publish/target.h"
+
+#include <array>
+#include <fmt/core.h>
+
+#include "publish/anaconda.h"
+#include "publish/channel_servers.h"
+#include "publish/credential.h"
+#include "publish/package_index.h"
+#include "support/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+struct TargetForm {
+  std::string_view kind;
+  std::string_view rest;
+  std::string_view meaning;
+};
+constexpr std::array kForms = {
+    TargetForm{"anaconda", "OWNER[/LABEL]", "a channel of anaconda.org, or of --server"},
+    TargetForm{"prefix", "CHANNEL", "a channel of prefix.dev, or of --server"},
+    TargetForm{"quetz", "CHANNEL", "a channel of the quetz at --server"},
+    TargetForm{"artifactory", "REPOSITORY", "a conda repository of the Artifactory at --server"},
+    TargetForm{"pypi", "NAME", "pypi, testpypi, or a section of ~/.pypirc"},
+    TargetForm{"file", "///DIR", "a folder as 'ptpkg build --output' makes it"},
+};
+
+struct KnownIndex {
+  std::string_view name;
+  std::string_view upload;
+  std::string_view simple;
+};
+constexpr std::array kKnownIndexes = {
+    KnownIndex{"pypi", "https://upload.pypi.org/legacy/", "https://pypi.org/simple"},
+    KnownIndex{"testpypi", "https://test.pypi.org/legacy/", "https://test.pypi.org/simple"},
+};
+
+/// "https://host/base/" → "https://host/base"
+std::string WithoutSlash(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+Error Wrong(const std::string& message) {
+  return Error(ErrorCode::kUsage, message).WithHint("ptpkg publish --help lists the forms of --to");
+}
+
+Result<std::string> ServerOf(const TargetOptions& options, const std::string& usual) {
+  if (!options.server.empty()) return WithoutSlash(options.server);
+  if (!usual.empty()) return usual;
+  return Wrong(fmt::format("--to {} needs --server URL", options.to));
+}
+
+Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  const std::vector<std::string> parts = Split(rest, '/');
+  if (parts.size() > 2 || parts.front().empty() || parts.back().empty())
+    return Wrong(fmt::format("--to {}: not an owner, or owner and label", options.to));
+  PTPKG_TRY(std::string api, ServerOf(options, "https://api.anaconda.org"));
+  return MakeAnaconda(
+      env, {.api = std::move(api), .owner = parts.front(), .label = parts.size() == 2 ? parts.back() : ""});
+}
+
+Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
+  IndexPlace place{.name = name, .upload = options.server, .simple = options.check_url};
+  if (place.upload.empty()) {
+    PTPKG_TRY(const std::optional<PypircSection> section, ReadPypirc(env, name));
+    if (section) place.upload = section->repository;
+  }
+  if (place.simple.empty()) place.simple = env.Variable("UV_PUBLISH_CHECK_URL");
+  // The two that twine and uv know without a file; another server of that name has another index.
+  for (const KnownIndex& known : kKnownIndexes) {
+    if (name != known.name) continue;
+    if (place.upload.empty()) place.upload = known.upload;
+    if (place.simple.empty() && place.upload == known.upload) place.simple = known.simple;
+  }
+  if (place.upload.empty())
+    return Wrong(fmt::format(
+        "--to {}: ~/.pypirc has no repository of section '{}', and --server is not given", options.to, name));
+  if (place.simple.empty()) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--to {}: which files the index has is not known", options.to))
+        .WithHint("give its simple index: --check-url URL, or the variable UV_PUBLISH_CHECK_URL");
+  }
+  place.simple = WithoutSlash(place.simple);
+  return MakePackageIndex(env, std::move(place));
+}
+
+Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options, const std::string& kind,
+                                         const std::string& rest) {
+  if (kind == "anaconda") return AnacondaOf(env, options, rest);
+  if (kind == "pypi") return IndexOf(env, options, rest);
+  PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
+  ChannelPlace place{.server = std::move(server), .channel = rest};
+  if (kind == "prefix") return MakePrefixDev(env, std::move(place));
+  if (kind == "quetz") return MakeQuetz(env, std::move(place));
+  return MakeArtifactory(env, std::move(place));
+}
+
+}  // namespace
+
+Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
+  if (options.to.empty()) return Wrong("--to TARGET is missing");
+  const std::size_t colon = options.to.find(':');
+  const std::string kind = options.to.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : options.to.substr(colon + 1);
+  std::vector<std::string> kinds;
+  for (const TargetForm& form : kForms) kinds.emplace_back(form.kind);
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end() || rest.empty()) {
+    const auto nearest = NearestMatch(kind, kinds);
+    return Wrong(fmt::format("--to {}: none of {}{}", options.to, Join(kinds, ", "),
+                             nearest && *nearest != kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
+  }
+  if (!options.check_url.empty() && kind != "pypi")
+    return Wrong(fmt::format("--check-url has no meaning with --to {}", options.to));
+  if (kind == "file") {
+    if (!options.server.empty())
+      return Wrong(fmt::format("--server has no meaning with --to {}", options.to));
+    if (!rest.starts_with("///")) return Wrong(fmt::format("--to {}: not file:///DIR", options.to));
+    PTPKG_TRY(AbsPath folder, AbsPath::Parse(rest.substr(2)));
+    return Target(std::move(folder));
+  }
+  PTPKG_TRY(std::unique_ptr<Remote> remote, RemoteOf(env, options, kind, rest));
+  return Target(std::move(remote));
+}
+
+std::string TargetForms() {
+  std::string text;
+  for (const TargetForm& form : kForms)
+    text += fmt::format("  {:<26}{}\n", fmt::format("{}:{}", form.kind, form.rest), form.meaning);
+  return text;
+}
+
+}  // namespace ptpkg::publish

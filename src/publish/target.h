@@ -1,0 +1,28 @@
+#pragma once
+// Where `ptpkg publish --to` leads. Layer: publish.
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+struct TargetOptions {
+  std::string to = {};      ///< "anaconda:OWNER[/LABEL]", "pypi:NAME", "quetz:CHANNEL", …: TargetForms().
+  std::string server = {};  ///< Base URL in place of the usual one; "" = that.
+  std::string check_url = {};  ///< Simple index of a package index; "" = its own, or UV_PUBLISH_CHECK_URL.
+};
+
+/// A folder, or a server.
+using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
+
+/// Asks no server. Errors: kUsage naming what is wrong with `to`, or what is missing beside it; kInvalidInput
+/// (no URL).
+Result<Target> MakeTarget(Env& env, const TargetOptions& options);
+
+/// Each form with what it stands for, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
+std::string TargetForms();
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,59 @@
+#include "publish/upload.h"
+
+#include <fmt/core.h>
+
+#include "conda/package.h"
+#include "conda/package_info.h"
+#include "support/json.h"
+
+namespace ptpkg::publish {
+namespace {
+
+std::optional<ArtifactFormat> FormatOf(std::string_view name) {
+  for (const ArtifactFormat format :
+       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel}) {
+    if (name.ends_with(ArtifactExtension(format))) return format;
+  }
+  return std::nullopt;
+}
+
+Result<CondaFacts> ReadFacts(Env& env, const AbsPath& file) {
+  PTPKG_TRY(conda::PackageInfo info, conda::ReadPackageInfo(env, file));
+  const std::string where = fmt::format("info/index.json of '{}'", file.Name());
+  CondaFacts facts;
+  PTPKG_TRY(facts.name, JsonString(info.index, "name", where));
+  PTPKG_TRY(facts.version, JsonString(info.index, "version", where));
+  PTPKG_TRY(facts.subdir, JsonString(info.index, "subdir", where));
+  facts.has_prefix = info.info_files.contains("has_prefix");
+  facts.index = std::move(info.index);
+  facts.about = std::move(info.about);
+  return facts;
+}
+
+}  // namespace
+
+Result<void> RequireCondaPackage(const Upload& upload) {
+  if (upload.conda) return Ok();
+  return Error(ErrorCode::kRefused,
+               fmt::format("'{}' is no conda package: a channel does not take it", upload.Name()))
+      .WithHint("publish wheels --to pypi:REPOSITORY");
+}
+
+Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
+  const std::optional<ArtifactFormat> format = FormatOf(file.Name());
+  if (!format) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is neither a conda package nor a wheel", file.str()))
+        .WithHint("channels take .conda and .tar.bz2, indexes take .whl");
+  }
+  Upload upload{.file = file, .format = *format};
+  if (*format == ArtifactFormat::kWheel) {
+    PTPKG_TRY(upload.wheel, wheel::ReadWheelInfo(env, file));
+  } else {
+    PTPKG_TRY(upload.conda, ReadFacts(env, file));
+  }
+  PTPKG_TRY(upload.digests, HashFile(env.fs, file, {.md5 = true, .blake2b_256 = true}));
+  return upload;
+}
+
+}  // namespace ptpkg::publish

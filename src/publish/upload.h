@@ -1,0 +1,43 @@
+#pragma once
+// An artifact that goes to a server: its bytes' digests, and what its format says of it. Layer: publish.
+
+#include <optional>
+#include <string>
+
+#include "model/artifact.h"
+#include "support/env.h"
+#include "support/json_fwd.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::publish {
+
+/// What a conda package says of itself.
+struct CondaFacts {
+  std::string name;
+  std::string version;
+  std::string subdir;  ///< "linux-64", "noarch".
+  JsonBox index;       ///< info/index.json.
+  JsonBox about;       ///< info/about.json; of recipe.json where only that is there.
+  bool has_prefix = false;
+};
+
+struct Upload {
+  AbsPath file = AbsPath::Literal("/nonexistent");
+  ArtifactFormat format = ArtifactFormat::kConda;
+  Digests digests = {};                  ///< All three.
+  std::optional<CondaFacts> conda = {};  ///< Of .conda and .tar.bz2.
+  std::optional<wheel::WheelInfo> wheel = {};
+
+  [[nodiscard]] std::string Name() const { return std::string(file.Name()); }
+  /// "linux-64/toy-1.0-0.conda"; a wheel's is its name.
+  [[nodiscard]] std::string ChannelPath() const { return conda ? conda->subdir + "/" + Name() : Name(); }
+};
+
+/// Errors: kRefused with a hint, for anything but a conda package: what channels take.
+Result<void> RequireCondaPackage(const Upload& upload);
+
+/// Reads the file once for its digests, and its metadata. Errors: kInvalidInput for a file that is neither a
+/// conda package nor a wheel; those of conda::ReadPackageInfo and wheel::ReadWheelInfo; kIo.
+Result<Upload> ReadUpload(Env& env, const AbsPath& file);
+
+}  // namespace ptpkg::publish

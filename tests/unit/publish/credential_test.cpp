@@ -1,0 +1,140 @@
+#include "publish/credential.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::publish {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOk;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CredentialTest : public ::testing::Test {
+ protected:
+  CredentialTest() {
+    env_->variables["PATH"] = (env_.dir().path() / "bin").str();  // no keyring
+    env_->variables["HOME"] = home_.str();
+  }
+  void Write(const AbsPath& file, const std::string& text) {
+    ASSERT_THAT(env_->fs.MakeDirs(file.Parent()), IsOk());
+    ASSERT_THAT(WriteFile(env_->fs, file, text), IsOk());
+  }
+  std::string Token() {
+    const auto token = AnacondaToken(env_, "https://api.host");
+    return token ? token->Reveal() : "none";
+  }
+
+  test::TestEnv env_;
+  const AbsPath home_ = env_.dir().path() / "home";
+};
+
+TEST_F(CredentialTest, VariablesComeFirstInTheirOrder) {
+  Write(home_ / ".continuum/anaconda-client/tokens/https%3A%2F%2Fapi.host.token", "of a file\n");
+  EXPECT_EQ(Token(), "of a file");
+  env_->variables["ANACONDA_API_KEY"] = "third";
+  EXPECT_EQ(Token(), "third");
+  env_->variables["ANACONDA_API_TOKEN"] = "second";
+  EXPECT_EQ(Token(), "second");
+  env_->variables["BINSTAR_API_TOKEN"] = "first";
+  EXPECT_EQ(Token(), "first");
+}
+
+TEST_F(CredentialTest, AnEmptyTokenFileIsNone) {
+  Write(home_ / ".local/share/binstar/https%3A%2F%2Fapi.host.token", "\n");
+  Write(home_ / ".continuum/anaconda-client/tokens/https%3A%2F%2Fapi.host.token", "later");
+  EXPECT_EQ(Token(), "later");
+}
+
+TEST_F(CredentialTest, WithoutATokenAVariableIsNamed) {
+  const auto token = AnacondaToken(env_, "https://api.host");
+  EXPECT_THAT(token, FailsWith(ErrorCode::kRefused, HasSubstr("https://api.host")));
+  EXPECT_THAT(token.error().hint(), HasSubstr("ANACONDA_API_TOKEN"));
+}
+
+TEST_F(CredentialTest, TheKeyringIsAskedLast) {
+  const AbsPath keyring = env_.dir().path() / "bin/keyring";
+  Write(keyring, "#!/bin/sh\n[ \"$*\" = 'get https://api.host token' ] && echo of the keyring\n");
+  ASSERT_THAT(env_->fs.SetMode(keyring, 0755), IsOk());
+  EXPECT_EQ(Token(), "of the keyring");
+}
+
+TEST_F(CredentialTest, AnIndexHasUvsTwinesAndTheFilesLogin) {
+  Write(home_ / ".pypirc", "[ours]\nusername: me\npassword: of = the file\n");
+  const auto login = [&] {
+    const auto found = IndexLogin(env_, "ours", "https://host/legacy/");
+    return found ? found->user + " " + found->password.Reveal() : "none";
+  };
+  EXPECT_EQ(login(), "me of = the file");
+  env_->variables["TWINE_PASSWORD"] = "twine";
+  EXPECT_EQ(login(), "__token__ twine");
+  env_->variables["TWINE_USERNAME"] = "you";
+  EXPECT_EQ(login(), "you twine");
+  env_->variables["UV_PUBLISH_TOKEN"] = "uv";
+  EXPECT_EQ(login(), "__token__ uv");
+}
+
+TEST_F(CredentialTest, APasswordGoesToItsOwnServerAlone) {
+  Write(home_ / ".pypirc", "[ours]\nrepository: https://own/legacy/\npassword: x\n[pypi]\npassword: y\n");
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://own/other/"), IsOk());
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://host/legacy/"), FailsWith(ErrorCode::kRefused, ::testing::_));
+  EXPECT_THAT(IndexLogin(env_, "pypi", "https://host/legacy/"), FailsWith(ErrorCode::kRefused, ::testing::_));
+  EXPECT_THAT(IndexLogin(env_, "pypi", "https://upload.pypi.org/legacy/"), IsOk());
+}
+
+TEST_F(CredentialTest, AnIdentityForPypiGoesToPypiAlone) {
+  env_->variables["PYPI_ID_TOKEN"] = "identity";
+  const auto audience = [&](const std::string& name) {
+    env_.http.AnswerNext(
+        "GET https://host/_/oidc/audience",
+        HttpAnswer{.status = 200, .headers = {}, .body = R"({"audience": ")" + name + R"("})"});
+  };
+  audience("another index");
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://host/legacy/"), FailsWith(ErrorCode::kRefused, ::testing::_));
+  EXPECT_THAT(IndexLogin(env_, "ours", "http://host/legacy/"), FailsWith(ErrorCode::kRefused, ::testing::_));
+  for (const auto& call : env_.http.calls()) EXPECT_THAT(call.body, Not(HasSubstr("identity")));
+  audience("pypi");
+  env_.http.AnswerNext("POST https://host/_/oidc/mint-token",
+                       HttpAnswer{.status = 200, .headers = {}, .body = R"({"token": "minted"})"});
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://host/legacy/"), IsOk());
+}
+
+TEST_F(CredentialTest, AWarningOfTheKeyringIsNoToken) {
+  const AbsPath keyring = env_.dir().path() / "bin/keyring";
+  Write(keyring, "#!/bin/sh\necho warning >&2\necho token\n");
+  ASSERT_THAT(env_->fs.SetMode(keyring, 0755), IsOk());
+  EXPECT_THAT(AnacondaToken(env_, "https://api.host"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("more than the token")));
+}
+
+TEST_F(CredentialTest, ALineThatIsNoneIsNamedWithoutItsText) {
+  Write(home_ / ".pypirc", "[ours]\nusername: me\nhidden\n");
+  const auto section = ReadPypirc(env_, "ours");
+  ASSERT_THAT(section, FailsWith(ErrorCode::kInvalidInput, HasSubstr(".pypirc:3")));
+  EXPECT_THAT(FormatError(section.error()), Not(HasSubstr("hidden")));
+}
+
+TEST_F(CredentialTest, ACiJobChangesItsIdentityForAToken) {
+  env_->variables["ACTIONS_ID_TOKEN_REQUEST_URL"] = "https://ci/token?v=1";
+  env_->variables["ACTIONS_ID_TOKEN_REQUEST_TOKEN"] = "of the job";
+  const auto answer = [](const std::string& body) {
+    return HttpAnswer{.status = 200, .headers = {}, .body = body};
+  };
+  env_.http.AnswerNext("GET https://host/_/oidc/audience", answer(R"({"audience": "the index"})"));
+  env_.http.AnswerNext("GET https://ci/token?v=1&audience=the%20index", answer(R"({"value": "identity"})"));
+  env_.http.AnswerNext("POST https://host/_/oidc/mint-token", answer(R"({"token": "minted"})"));
+  const auto login = IndexLogin(env_, "ours", "https://host/legacy/");
+  ASSERT_THAT(login, IsOk());
+  EXPECT_EQ(login->password.Reveal(), "minted");
+  const auto calls = env_.http.calls();
+  EXPECT_EQ(calls[1].headers.at("Authorization"), "bearer of the job");
+  EXPECT_EQ(calls[2].body, R"({"token":"identity"})");
+}
+
+}  // namespace
+}  // namespace ptpkg::publish

@@ -1,0 +1,75 @@
+#include "publish/target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::publish {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::HasSubstr;
+
+class TargetTest : public ::testing::Test {
+ protected:
+  std::string Title(const TargetOptions& options) {
+    const auto target = MakeTarget(env_, options);
+    EXPECT_THAT(target, IsOk());
+    if (!target) return "";
+    if (const auto* folder = std::get_if<AbsPath>(&*target)) return folder->str();
+    return (*std::get_if<std::unique_ptr<Remote>>(&*target))->Title();
+  }
+
+  test::TestEnv env_;
+};
+
+TEST_F(TargetTest, KnowsItsForms) {
+  EXPECT_EQ(Title({.to = "file:///srv/x"}), "/srv/x");
+  EXPECT_EQ(Title({.to = "anaconda:me"}), "channel 'me' at https://api.anaconda.org");
+  EXPECT_EQ(Title({.to = "anaconda:me/dev", .server = "http://h/api/"}),
+            "channel 'me', label 'dev' at http://h/api");
+  EXPECT_EQ(Title({.to = "prefix:c"}), "channel 'c' of prefix.dev at https://prefix.dev");
+  EXPECT_EQ(Title({.to = "quetz:c", .server = "http://h"}), "channel 'c' of quetz at http://h");
+  EXPECT_EQ(Title({.to = "artifactory:a/b", .server = "http://h"}),
+            "channel 'a/b' of Artifactory at http://h");
+  EXPECT_EQ(Title({.to = "pypi:pypi"}), "index 'pypi' at https://upload.pypi.org/legacy/");
+  EXPECT_THAT(MakeTarget(env_, {.to = "pypi:pypi", .server = "http://h/legacy/"}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
+}
+
+TEST_F(TargetTest, RefusesWhatIsNone) {
+  EXPECT_THAT(MakeTarget(env_, {.to = "anacodna:me"}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("is 'anaconda:' meant?")));
+  EXPECT_THAT(MakeTarget(env_, {}), FailsWith(ErrorCode::kUsage, HasSubstr("missing")));
+  EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:"}), FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:a/b/c"}), FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:a/"}), FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(MakeTarget(env_, {.to = "file:dist"}), FailsWith(ErrorCode::kUsage, HasSubstr("file:///DIR")));
+  EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c"}), FailsWith(ErrorCode::kUsage, HasSubstr("--server")));
+  EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c", .server = "host"}),
+              FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+}
+
+TEST_F(TargetTest, OptionsWithoutMeaningAreRefused) {
+  EXPECT_THAT(MakeTarget(env_, {.to = "file:///x", .server = "http://h"}),
+              FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:me", .check_url = "http://h"}),
+              FailsWith(ErrorCode::kUsage, ::testing::_));
+}
+
+TEST_F(TargetTest, AnIndexIsASectionOfPypirc) {
+  const AbsPath file = env_.dir().path() / "pypirc";
+  ASSERT_THAT(WriteFile(env_->fs, file,
+                        "[distutils]\nindex-servers =\n    ours\n\n[ours]\nrepository = http://h/upload/\n"),
+              IsOk());
+  env_->variables["TWINE_CONFIG_FILE"] = file.str();
+  EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours"}), FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
+  EXPECT_EQ(Title({.to = "pypi:ours", .check_url = "http://h/simple/"}), "index 'ours' at http://h/upload/");
+  EXPECT_THAT(MakeTarget(env_, {.to = "pypi:others"}), FailsWith(ErrorCode::kUsage, HasSubstr("'others'")));
+}
+
+}  // namespace
+}  // namespace ptpkg::publish
