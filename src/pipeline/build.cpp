@@ -6,6 +6,7 @@
 
 #include "build/script.h"
 #include "build/tool_key.h"
+#include "build/work_layout.h"
 #include "convert/package_metadata.h"
 #include "pipeline/detect.h"
 #include "pipeline/inheritance.h"
@@ -17,6 +18,7 @@
 #include "pipeline/render.h"
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
+#include "pipeline/wanted.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
@@ -25,41 +27,6 @@
 namespace ptpkg::pipeline {
 
 namespace {
-
-/// Which packages one recipe makes in this plan.
-struct Wanted {
-  std::vector<std::string> conda = {};  ///< Published: "conda", "tar.bz2": in this order.
-  bool wheel = false;
-  bool wheel_named = false;  ///< By the recipe or the user: then it is an error when there is none.
-  bool for_others = false;   ///< Another recipe of the plan is built with its conda package.
-  bool for_tests = false;    ///< Its tests run, and they run on the conda package.
-
-  [[nodiscard]] bool Publishes() const { return !conda.empty() || wheel; }
-  /// What the conda node makes: also for use in this plan alone. Empty: there is no such node.
-  [[nodiscard]] std::vector<std::string> Packed() const {
-    return conda.empty() && (for_others || for_tests) ? std::vector<std::string>{"conda"} : conda;
-  }
-};
-
-Result<Wanted> FormatsOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other) {
-  Wanted wanted{.for_others = required_by_other, .for_tests = build::HasTests(recipe) && request.test};
-  const auto& offered = recipe.ptpkg.formats;
-  const auto takes = [&](ArtifactFormat format) {
-    const std::string name(ArtifactFormatName(format));
-    const bool offers = std::find(offered.begin(), offered.end(), name) != offered.end();
-    return offers && (request.formats.empty() || request.formats.contains(format));
-  };
-  if (takes(ArtifactFormat::kConda)) wanted.conda.emplace_back("conda");
-  if (takes(ArtifactFormat::kTarBz2)) wanted.conda.emplace_back("tar.bz2");
-  wanted.wheel = takes(ArtifactFormat::kWheel);
-  wanted.wheel_named = recipe.ptpkg.formats_given || !request.formats.empty();
-  if (wanted.Publishes() || required_by_other) return wanted;
-  std::vector<std::string> asked;
-  for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
-  return Error(ErrorCode::kUsage, fmt::format("'{}' makes no {}: its recipe names the formats {}",
-                                              recipe.name, Join(asked, " and no "), Join(offered, ", ")))
-      .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
-}
 
 /// Names of the packages that the recipe, and what it goes on from, is built against.
 std::vector<std::string> HostNames(const recipe::Recipe& recipe) {
@@ -138,7 +105,7 @@ class BuildPlanner {
   Result<void> PlanRecipe(const recipe::Recipe& recipe) {
     const std::optional<AbsPath> source = SourceOverride(recipe);
     PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
-    PTPKG_TRY(const Wanted wanted, FormatsOf(request_, recipe, IsRequiredByOther(recipe)));
+    PTPKG_TRY(const Wanted wanted, WantedOf(request_, recipe, IsRequiredByOther(recipe)));
     PTPKG_TRY(channel::Resolution resolution, channel::Resolve(candidates_, HostRequestOf(recipe)));
     PTPKG_CHECK(InheritRunExports(recipe, resolution));
     PTPKG_TRY(const build::RecipeFolder folder,
@@ -151,6 +118,7 @@ class BuildPlanner {
                                    .staged = built,
                                    .allow_unresolved = recipe.ptpkg.allow_unresolved,
                                    .device_code = recipe.ptpkg.device_code,
+                                   .build_number = wanted.zip ? std::to_string(recipe.build_number) : "",
                                    .force = request_.force};
     if (!wanted.Packed().empty()) {
       PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));
@@ -161,6 +129,10 @@ class BuildPlanner {
       AddVerdicts(wanted, publication, conda, passed);
     }
     if (wanted.wheel) publication.packs.push_back(AddWheel(recipe, wanted, built));
+    if (wanted.zip) {
+      PTPKG_TRY(const std::string zip, AddZip(recipe, built));
+      publication.packs.push_back(zip);
+    }
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
     publications_.push_back(AddPublication(stages_, publication, plan_));
@@ -230,6 +202,7 @@ class BuildPlanner {
         node.needs.emplace(built, built);
         node.inputs["packages"][built] = name;
       }
+      node.inputs["zips"] = staging.zips;
       // As soon as all are built: a test that fails because two of them clash must not come first.
       const auto last = std::find_if(plan_.nodes.rbegin(), plan_.nodes.rend(), [&](const graph::Node& built) {
         return staging.heirs.contains(built.id);
@@ -283,17 +256,11 @@ class BuildPlanner {
     });
   }
 
-  /// An output that makes nothing of the formats asked for, while another of the recipe does.
+  /// One that makes nothing of the formats asked for, while another output or variant of its recipe does.
   [[nodiscard]] bool IsLeftOut(const recipe::Recipe& recipe) const {
-    const auto is_asked_for = [&](const recipe::Recipe& output) {
-      const auto& offered = output.ptpkg.formats;
-      return std::any_of(request_.formats.begin(), request_.formats.end(), [&](ArtifactFormat format) {
-        return std::find(offered.begin(), offered.end(), ArtifactFormatName(format)) != offered.end();
-      });
-    };
-    if (request_.formats.empty() || is_asked_for(recipe) || IsRequiredByOther(recipe)) return false;
+    if (MakesWhatIsAskedFor(request_, recipe) || IsRequiredByOther(recipe)) return false;
     return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
-      return AreOutputsTogether(recipe, other) && !other.skip && is_asked_for(other);
+      return recipe.recipe_file == other.recipe_file && !other.skip && MakesWhatIsAskedFor(request_, other);
     });
   }
 
@@ -305,13 +272,25 @@ class BuildPlanner {
             .subdir = recipe.subdir};
   }
 
+  /// `built`, the build of `recipe`, has the files of a staging output.
+  void NoteHeir(const recipe::Recipe& recipe, const std::string& built) {
+    Staging& staging = StagingOf(*recipe.inherited);
+    staging.heirs.emplace(built, recipe.name);
+    const auto& formats = recipe.ptpkg.formats;
+    const auto makes = [&](const char* format) {
+      return std::find(formats.begin(), formats.end(), format) != formats.end();
+    };
+    if (!makes("zip") || makes("wheel")) return;
+    staging.zips.emplace(built, recipe::EncodeOutput(recipe::ZipOutputOf(recipe)));
+  }
+
   Result<std::string> AddBuild(const recipe::Recipe& recipe, const channel::Resolution& resolution,
                                const build::RecipeFolder& folder, const std::optional<AbsPath>& source,
                                std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
     if (recipe.inherited != nullptr) {
       PTPKG_TRY(const std::string staging, AddStaging(*recipe.inherited, passed));
-      if (!recipe.staging) StagingOf(*recipe.inherited).heirs.emplace(node.id, recipe.name);
+      if (!recipe.staging) NoteHeir(recipe, node.id);
       node.needs.emplace("staging", staging);
     }
     PTPKG_TRY(const std::vector<std::string> texts, build::SearchedTexts(env_, recipe, folder));
@@ -393,6 +372,33 @@ class BuildPlanner {
     node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
     return AddPack(std::move(node), built);
+  }
+
+  Result<std::string> AddZip(const recipe::Recipe& recipe, const std::string& built) {
+    const recipe::ZipOutput output = recipe::ZipOutputOf(recipe);
+    // Else it would be told when the second is published, after hours of compiling.
+    const auto [other, added] = zips_.emplace(output.zip.name, recipe.FileStem());
+    if (!added) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' and '{}' would both make '{}.zip'",
+                                                         other->second, recipe.FileStem(), output.zip.name))
+          .WithHint(
+              "name in extra.ptpkg.zip.name what tells them apart, list the format 'zip' for one of them, or "
+              "build them into output folders of their own (--select, --output)");
+    }
+    PTPKG_CHECK(CheckZipPlace(recipe));
+    graph::Node node = stages_.MakeNode("zip", recipe.FileStem());
+    node.inputs["output"] = recipe::EncodeOutput(output);
+    return AddPack(std::move(node), built);
+  }
+
+  /// The same of a variant that an earlier run has published.
+  Result<void> CheckZipPlace(const recipe::Recipe& recipe) const {
+    if (request_.force) return Ok();
+    PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env_, request_.output));
+    const std::string name = recipe.ptpkg.zip.name + std::string(ArtifactExtension(ArtifactFormat::kZip));
+    const RelPath place = publish::OutputFolder::PlaceOf(ArtifactFormat::kZip, recipe.subdir, name);
+    return output.CheckZipPlace({.path = place.str(), .variant = recipe.FileStem()},
+                                std::to_string(recipe.build_number));
   }
 
   std::string AddPack(graph::Node node, const std::string& built) {
@@ -479,9 +485,10 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
-  std::string unread_;                      // id of the node whose sources are not read
-  std::optional<std::string> known_tools_;  // of that node
-  std::vector<std::string> tools_;          // for people
+  std::string unread_;                       // id of the node whose sources are not read
+  std::optional<std::string> known_tools_;   // of that node
+  std::vector<std::string> tools_;           // for people
+  std::map<std::string, std::string> zips_;  // name → the variant that makes it
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name
 
@@ -494,6 +501,7 @@ class BuildPlanner {
   struct Staging {
     std::set<std::string> passed;              ///< What publications of its outputs have to wait for.
     std::map<std::string, std::string> heirs;  ///< Id of a build node that inherits → its package's name.
+    std::map<std::string, Json> zips;          ///< Of those with a zip and no wheel → its ZipOutput.
   };
   Staging& StagingOf(const recipe::Recipe& staging) {
     return stagings_[{staging.recipe_file.str(), "build/" + staging.FileStem()}];
@@ -514,9 +522,10 @@ Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& req
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   if (request.ccache) PTPKG_CHECK(build::FindCompilerCache(env));
-  PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, {.recipes = request.recipes,
-                                                               .variant_files = request.variant_files,
-                                                               .select = request.select}));
+  const RenderRequest wanted{
+      .recipes = request.recipes, .variant_files = request.variant_files, .select = request.select};
+  PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, wanted));
+  TellWhatIsHardlyMeant(env, wanted, rendered);
   PTPKG_CHECK(DetectInBuildStrings(env, request, rendered));
   std::vector<Buildable> items;
   for (const recipe::Recipe& recipe : rendered) {
@@ -552,6 +561,7 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
 }
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
+  PTPKG_CHECK(build::CheckWorkFolder(RealPlace(env, env.cache_dir)));
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
   if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
   BuildSummary summary;

@@ -37,8 +37,8 @@ struct BuildRequest {
   bool test = true;       ///< Run the recipes' tests; false is told loudly.
 };
 
-/// "--source NAME=VALUE": into `request.sources` or `.git_sources`; a later one of a name wins. Errors: those
-/// of source::ParseOverride.
+/// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: kUsage for a name that is there
+/// already; those of source::ParseOverride.
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request);
 
 /// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.

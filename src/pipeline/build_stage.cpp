@@ -260,6 +260,12 @@ void AddBuildStage(graph::StageTable& stages) {
               .version = kBuildVersion,
               .keep = graph::Keep::kStore,
               .parallel = true,
+              // A package that only requires others is done at once.
+              .is_light =
+                  [](const graph::Node& node) {
+                    const auto script = node.inputs.find("script");
+                    return script != node.inputs.end() && *script == "";
+                  },
               .run = [](Env& env, const NodeRun& run) { return BuildRun(env, run).Run(); },
               .claim = BuildFolder::Take,
               .foresee = RefuseFailingBuilds});

@@ -100,8 +100,8 @@ std::string FloorLine(const verify::Examination& examination) {
                      tag.empty() ? "" : fmt::format(", fits {}", tag), file.file, Join(because, ", "));
 }
 
-/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in conda/ and wheels/
-/// of an output folder. Sorted. A prefix may hold wheels deeper down, which belong to its files.
+/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in conda/, wheels/
+/// and zip/ of an output folder. Sorted. A prefix may hold wheels deeper down, which belong to its files.
 Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   std::vector<AbsPath> found;
   const auto names_in = [&](const AbsPath& place) -> Result<std::vector<std::string>> {
@@ -122,8 +122,10 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
     }
     return Ok();
   };
-  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .tar.bz2 may be anything
+  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .tar.bz2 or .zip may be anything
   PTPKG_CHECK(add(folder / "wheels", {".whl"}));
+  PTPKG_TRY(const bool is_output, Exists(env.fs, folder / "manifest.json"));
+  if (is_output) PTPKG_CHECK(add(folder / "zip", {".zip"}));  // as any folder may be called
   for (const AbsPath& channel : {folder, folder / "conda"}) {
     PTPKG_TRY(const std::vector<std::string> names, names_in(channel));
     for (const std::string& name : names) {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "build/failed_commands.h"
 #include "build/host_stamp.h"
 #include "build/in_flight.h"
 #include "build/post_process.h"
@@ -320,7 +321,11 @@ class DevRun {
     PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
     const std::chrono::nanoseconds window =
         end == build::EndKind::kMachine ? build::kMachineWindow : build::kProcessesWindow;
-    const std::int64_t since = LastTime(files) - window.count();
+    PTPKG_TRY(const build::FailedCommands failed,
+              build::ReadFailedCommands(env_.fs, build::FailedCommandsFile(summary_.layout)));
+    std::int64_t last = LastTime(files);
+    if (failed.first_ns) last = std::min(last, *failed.first_ns);
+    const std::int64_t since = last - window.count();
     // Sources keep their times when they are first copied, and so do not tell that they may be lost.
     if (end == build::EndKind::kMachine && since < folder_.prepared_ns()) {
       return std::string("the machine went down soon after it was made");
@@ -332,24 +337,29 @@ class DevRun {
     PTPKG_TRY(const std::string why,
               TakeRecord(build::SourceRecord::Read(env_, folder_.root() / "sources"), sources));
     if (!why.empty()) return why;
-    PTPKG_TRY(const build::InFlight cut, build::FindInFlight(env_, root, files, sources, end));
+    PTPKG_TRY(const build::InFlight cut, build::FindInFlight(env_, root, files, sources, {end, failed}));
     if (!cut.sources.empty()) {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
-    if (cut_off) PTPKG_CHECK(RemoveInstalled(end == build::EndKind::kMachine ? 0 : since));
+    // What is copied with the times of its source may be older than it says, and lost in a power cut.
+    const std::int64_t installed_since = end == build::EndKind::kMachine ? 0 : since;
+    PTPKG_CHECK(RemoveInstalled(cut_off ? std::optional(installed_since) : std::nullopt, failed));
     return std::string();
   }
 
-  /// Removes what scripts have installed at `since` or later; the whole script then installs it anew. What is
-  /// copied with the times of its source may be older than it says, and lost in a power cut: 0.
-  Result<void> RemoveInstalled(std::int64_t since) {
+  /// Removes what scripts have installed at `since` or later, and what is half-written there for sure; the
+  /// whole script then installs it anew.
+  Result<void> RemoveInstalled(std::optional<std::int64_t> since, const build::FailedCommands& failed) {
     const AbsPath& prefix = summary_.layout.prefix;
     PTPKG_TRY(const std::vector<RelPath> of_host, folder_.ReadHostFiles());
     const std::set<RelPath> kept(of_host.begin(), of_host.end());
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, prefix));
     for (const source::WalkEntry& file : files) {
-      if (file.stat.mtime_ns < since || kept.contains(file.path)) continue;
+      const bool late = since && file.stat.mtime_ns >= *since;
+      // A relative one is in the build: what is called so here was installed from there, whole.
+      const bool half = late || failed.targets.contains((prefix / file.path).str());
+      if (!half || kept.contains(file.path)) continue;
       PTPKG_CHECK(env_.cancel.Check());
       PTPKG_CHECK(env_.fs.Remove(prefix / file.path));
       now_.ran_whole = false;

@@ -1,13 +1,16 @@
 #include "pipeline/doctor.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <set>
 
 #include "build/script.h"
+#include "build/work_layout.h"
 #include "pipeline/detect.h"
 #include "pipeline/places.h"
 #include "pipeline/render.h"
 #include "source/prepare.h"
+#include "support/display_text.h"
 #include "support/json.h"
 
 namespace ptpkg::pipeline {
@@ -32,6 +35,11 @@ class Doctor {
     build::Facts facts = machine_.facts;
     build::AddNoRecipe(facts);
     PTPKG_TRY(machine_.findings, rules_.Judge(facts));
+    const Result<void> folder = build::CheckWorkFolder(RealPlace(env_, env_.cache_dir));
+    if (!folder) {
+      machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
+                                   .source = "what compilers and make take for a path"});
+    }
     std::vector<Diagnosis> all = {machine_};
     if (request_.recipes.empty()) return all;
     PTPKG_TRY(const std::vector<recipe::Recipe> recipes,
@@ -67,16 +75,13 @@ class Doctor {
     }
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
-    std::optional<AbsPath> given;
-    for (const auto& [name, path] : request_.sources) {
-      if (source::OverrideApplies(recipe, name)) given = path;
-    }
+    PTPKG_CHECK(CheckSourcesOf(recipe, diagnosis));
     PTPKG_CHECK(build::AddRecipeFacts(env_,
                                       {.recipe = recipe,
                                        .host = host,
                                        .script = script.value_or(""),
                                        .memory_per_job = recipe.ptpkg.memory_per_job,
-                                       .source = LocalSource(recipe, given)},
+                                       .source = LocalSource(recipe, GivenSource(recipe))},
                                       diagnosis.facts));
     PTPKG_TRY(const std::vector<PreflightFinding> judged, rules_.Judge(diagnosis.facts));
     for (const PreflightFinding& finding : judged) {
@@ -85,15 +90,54 @@ class Doctor {
     return diagnosis;
   }
 
+  static Finding FindingOf(const char* id, const std::string& subject, const Error& error) {
+    std::string message = error.message();
+    if (error.span() && !error.span()->file.empty()) {
+      message = fmt::format("{}:{}:{}: {}", error.span()->file.view(), error.span()->line,
+                            error.span()->column, message);
+    }
+    return {.id = id,
+            .severity = Severity::kError,
+            .file = subject,
+            .message = MaskCredentials(message),
+            .fix = error.hint()};
+  }
+
   /// What is missing is the answer here, not a failure of this command.
   static Result<PreflightFinding> MissingTools(const std::string& subject, const Error& error) {
     if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kIo) return Error(error);
-    return PreflightFinding{.finding = {.id = "tool-missing",
-                                        .severity = Severity::kError,
-                                        .file = subject,
-                                        .message = error.message(),
-                                        .fix = error.hint()},
+    return PreflightFinding{.finding = FindingOf("tool-missing", subject, error),
                             .source = "the recipe's requirements"};
+  }
+
+  /// What a build would refuse before it reads any source.
+  Result<void> CheckSourcesOf(const recipe::Recipe& recipe, Diagnosis& diagnosis) {
+    recipe::Recipe with_sources = recipe;
+    source::SourceOptions options;
+    options.overrides = request_.sources;
+    for (const auto& [name, git] : request_.git_sources) {
+      if (!source::OverrideApplies(recipe, name)) continue;
+      std::vector<recipe::Source>& sources = with_sources.sources;
+      if (sources.empty()) sources.emplace_back();
+      sources.front() = {.patches = sources.front().patches, .git = git, .span = sources.front().span};
+    }
+    Result<void> checked = source::CheckInputs(env_, with_sources, options);
+    if (checked) checked = CheckPlaces(env_, request_.output, recipe, GivenSource(recipe));
+    if (checked) return Ok();
+    if (checked.error().code() == ErrorCode::kCancelled || checked.error().code() == ErrorCode::kIo) {
+      return checked;
+    }
+    diagnosis.findings.push_back({.finding = FindingOf("source-unusable", diagnosis.subject, checked.error()),
+                                  .source = "the recipe's sources"});
+    return Ok();
+  }
+
+  [[nodiscard]] std::optional<AbsPath> GivenSource(const recipe::Recipe& recipe) const {
+    std::optional<AbsPath> given;
+    for (const auto& [name, path] : request_.sources) {
+      if (source::OverrideApplies(recipe, name)) given = path;
+    }
+    return given;
   }
 
   Env& env_;

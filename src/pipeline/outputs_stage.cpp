@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "build/post_process.h"
+#include "convert/zip_tree.h"
 #include "pipeline/stages.h"
+#include "recipe/recipe_codec.h"
 #include "support/json.h"
 #include "support/plural.h"
 
@@ -21,16 +23,28 @@ constexpr std::size_t kShown = 5;
 /// The files of one package, over all variants that are built.
 struct Package {
   std::set<std::string> conda;
-  std::set<std::string> any;  ///< With those that only its wheel takes.
+  std::set<std::string> any;  ///< With those that only its wheel and zip take.
 };
 
-Result<void> AddFiles(const NodeResult& built, Package& package) {
+/// What a zip takes of the files that the conda package leaves out; nullopt: a wheel may take them all.
+Result<std::optional<recipe::ZipPart>> ZipOf(const NodeRun& run, const std::string& built) {
+  PTPKG_TRY(const Json zips, run.Input("zips"));
+  if (!zips.contains(built)) return std::optional<recipe::ZipPart>();
+  PTPKG_TRY(recipe::ZipOutput zip, recipe::DecodeZipOutput(zips[built], run.subject()));
+  return std::optional(std::move(zip.zip));
+}
+
+Result<void> AddFiles(const NodeResult& built, const std::optional<recipe::ZipPart>& zip, Package& package) {
   PTPKG_TRY(const std::vector<std::string> wheel_only,
             JsonStringsOr(built.value, "wheel only", {}, "the staged tree"));
   for (const TreeEntry& entry : built.files.entries) {
     if (!entry.path.str().starts_with("tree/")) continue;
     std::string path = entry.path.str().substr(5);
-    if (!std::binary_search(wheel_only.begin(), wheel_only.end(), path)) package.conda.insert(path);
+    if (!std::binary_search(wheel_only.begin(), wheel_only.end(), path)) {
+      package.conda.insert(path);
+    } else if (zip && !convert::PlaceInZip(*zip, RelPath::Literal(path))) {
+      continue;
+    }
     package.any.insert(std::move(path));
   }
   return Ok();
@@ -59,7 +73,8 @@ Result<NodeResult> RunOutputs(Env& env, const NodeRun& run) {
   for (const auto& [role, need] : run.needs()) {
     if (role == "staging") continue;
     PTPKG_TRY(const std::string name, JsonString(names, role, "the outputs of a plan"));
-    PTPKG_CHECK(AddFiles(need, packages[name]));
+    PTPKG_TRY(const std::optional<recipe::ZipPart> zip, ZipOf(run, role));
+    PTPKG_CHECK(AddFiles(need, zip, packages[name]));
   }
   Json shared = Json::array();
   for (auto one = packages.begin(); one != packages.end(); ++one) {

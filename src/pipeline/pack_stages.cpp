@@ -1,14 +1,16 @@
-// The stages that pack a staged tree: conda packages and wheels. Layer: pipeline.
+// The stages that pack a staged tree: conda packages, wheels and zips. Layer: pipeline.
 
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "archive/zip_file.h"
 #include "conda/package.h"
 #include "convert/conda_tree.h"
 #include "convert/layout_rules.h"
 #include "convert/package_metadata.h"
 #include "convert/relink_tree.h"
 #include "convert/wheel_tree.h"
+#include "convert/zip_tree.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
@@ -26,16 +28,17 @@ using graph::NodeRun;
 // Raised when equal inputs give other bytes.
 constexpr int kCondaVersion = 3;
 constexpr int kWheelVersion = 3;
+constexpr int kZipVersion = 1;
 
-/// What the build stage left: the tree that is packed, and the licence files beside it. `for_wheel`: with the
-/// files that only a wheel takes.
+/// What the build stage left: the tree that is packed, and the licence files beside it. `for_conda`: without
+/// the files that build.files leaves out.
 struct Staged {
   StagedTree tree;
   std::map<std::string, std::string> license_files;  ///< Name below info/licenses → bytes.
   std::string prefix;
 };
 
-Result<Staged> ReadStaged(Env& env, const NodeRun& run, bool for_wheel) {
+Result<Staged> ReadStaged(Env& env, const NodeRun& run, bool for_conda) {
   PTPKG_TRY(const NodeResult result, run.Need("staged tree"));
   PTPKG_TRY(const std::vector<std::string> wheel_only,
             JsonStringsOr(result.value, "wheel only", {}, "the staged tree"));
@@ -44,7 +47,7 @@ Result<Staged> ReadStaged(Env& env, const NodeRun& run, bool for_wheel) {
   for (const TreeEntry& entry : result.files.entries) {
     const std::string& path = entry.path.str();
     if (path.starts_with("tree/")) {
-      if (!for_wheel && std::binary_search(wheel_only.begin(), wheel_only.end(), path.substr(5))) continue;
+      if (for_conda && std::binary_search(wheel_only.begin(), wheel_only.end(), path.substr(5))) continue;
       TreeEntry inner = entry;
       inner.path = RelPath::Literal(path.substr(5));
       staged.tree.entries.push_back(std::move(inner));
@@ -75,7 +78,7 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
 Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::CondaOutput output, recipe::DecodeCondaOutput(encoded, run.subject()));
-  PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run, true));
   PTPKG_TRY(const conda::PackageMetadata metadata, CondaMetadata(env, run, output, staged));
   PTPKG_TRY(const std::vector<std::string> formats, run.Texts("formats"));
   const auto wants = [&](const char* name) {
@@ -100,7 +103,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
 Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::WheelOutput output, recipe::DecodeWheelOutput(encoded, run.subject()));
-  PTPKG_TRY(const Staged staged, ReadStaged(env, run, true));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
   // A recipe that names no formats makes a wheel of what is one, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
@@ -132,6 +135,32 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   return PackedResult(run, {artifact}, output.subdir, {});
 }
 
+/// `tree` as content of the folder `top`, as which it lies on the disk.
+StagedTree Below(const std::string& top, StagedTree tree) {
+  for (TreeEntry& entry : tree.entries) entry.path = RelPath::Literal(top) / entry.path;
+  tree.root = tree.root.Parent();
+  return tree;
+}
+
+Result<NodeResult> PackZip(Env& env, const NodeRun& run, const AbsPath& work) {
+  PTPKG_TRY(const Json encoded, run.Input("output"));
+  PTPKG_TRY(const recipe::ZipOutput output, recipe::DecodeZipOutput(encoded, run.subject()));
+  PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
+  const AbsPath top = work / output.zip.top;
+  PTPKG_CHECK(env.fs.MakeDirs(top));
+  PTPKG_TRY(convert::ZipTree zip, convert::MakeZipTree(env, staged.tree, output, top));
+  const auto rules = convert::LayoutRules(output.layout);
+  const std::string root = zip.root.empty() ? staged.prefix : staged.prefix + "/" + zip.root;
+  PTPKG_CHECK(convert::RelinkTree(env, zip.tree, {.rules = rules, .build_prefix = root},
+                                  {.subject = run.subject(), .layout = "extra.ptpkg.layouts.zip"}));
+  const StagedTree packed = Below(output.zip.top, std::move(zip.tree));
+  archive::EntrySet entries;
+  for (const TreeEntry& entry : packed.entries) PTPKG_CHECK(entries.AddTreeEntry(packed, entry));
+  const std::string name = output.zip.name + std::string(ArtifactExtension(ArtifactFormat::kZip));
+  PTPKG_TRY(const Artifact artifact, archive::WriteZipArchive(env, entries, run.folder() / name));
+  return PackedResult(run, {artifact}, "", {});
+}
+
 using Pack = Result<NodeResult> (*)(Env&, const NodeRun&, const AbsPath& work);
 
 template <Pack kPack>
@@ -159,6 +188,14 @@ void AddPackStages(graph::StageTable& stages) {
               .keep = graph::Keep::kStaging,
               .parallel = true,
               .run = RunPack<PackWheel>,
+              .find = [](Env& env, const Node& node, const std::string& key) {
+                return FindPacked(env, node, key, 1);
+              }});
+  stages.Add({.name = "zip",
+              .version = kZipVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunPack<PackZip>,
               .find = [](Env& env, const Node& node, const std::string& key) {
                 return FindPacked(env, node, key, 1);
               }});

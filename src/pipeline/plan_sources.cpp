@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <limits>
 #include <memory>
 #include <set>
 
@@ -27,8 +28,11 @@ bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
 
 Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes) {
   std::set<std::string> known;
-  for (const recipe::Recipe& recipe : recipes)
-    known.insert({recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())});
+  for (const recipe::Recipe& recipe : recipes) {
+    for (const std::string& name : {recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())}) {
+      if (OverriddenIn(recipe, name)) known.insert(name);
+    }
+  }
   known.erase("");
   const std::vector<std::string> names(known.begin(), known.end());
   std::set<std::string> given;
@@ -39,6 +43,16 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
       return OverriddenIn(recipe, name);
     });
     if (applies) continue;
+    const auto heir = std::find_if(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
+      return recipe.name == name && recipe.inherited != nullptr;
+    });
+    if (heir != recipes.end()) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--source '{}' names an output that has no sources of its own", name))
+          .WithHint(fmt::format(
+              "it inherits '{0}': name the recipe, --source {1}=…", heir->inherited->name,
+              heir->recipe_name.empty() ? std::string(heir->recipe_dir.Name()) : heir->recipe_name));
+    }
     Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
     if (const auto nearest = NearestMatch(name, names)) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
@@ -120,20 +134,58 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
 
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe) {
   if (recipe.sources.empty()) return;
-  node.options.insert_or_assign("sources", DumpJson(recipe::EncodeSources(SourcesToFetch(request, recipe))));
+  const std::vector<recipe::Source> sources = SourcesToFetch(request, recipe);
+  node.options.insert_or_assign("sources", DumpJson(recipe::EncodeSources(sources)));
+  Json spans = Json::array();
+  for (const recipe::Source& source : sources) {
+    spans.push_back({{"file", source.span.file.str()},
+                     {"line", source.span.line},
+                     {"column", source.span.column},
+                     {"length", source.span.length},
+                     {"excerpt", source.span.excerpt.str()}});
+  }
+  node.options.insert_or_assign("source spans", DumpJson(spans));
 }
+
+namespace {
+
+/// Where the sources stand in their recipe.
+Result<void> ReadSpans(const graph::NodeRun& run, const std::string& where,
+                       std::vector<recipe::Source>& sources) {
+  PTPKG_TRY(const Json json, ParseJson(run.Option("source spans"), where));
+  if (!json.is_array() || json.size() != sources.size()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} have other places than sources", where));
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    SourceSpan& span = sources[i].span;
+    PTPKG_TRY(span.file, JsonString(json[i], "file", where));
+    PTPKG_TRY(span.excerpt, JsonString(json[i], "excerpt", where));
+    for (const auto& [name, field] : {std::pair("line", &span.line), std::pair("column", &span.column),
+                                      std::pair("length", &span.length)}) {
+      PTPKG_TRY(const std::int64_t value, JsonInteger(json[i], name, where));
+      *field = static_cast<int>(std::clamp<std::int64_t>(value, 1, std::numeric_limits<int>::max()));
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
 
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {
   if (!run.Has("sources")) return std::vector<recipe::Source>();
   const std::string where = fmt::format("the sources of '{}' in its plan", run.subject());
   PTPKG_TRY(const Json json, ParseJson(run.Option("sources"), where));
-  return recipe::DecodeSources(json, where);
+  PTPKG_TRY(std::vector<recipe::Source> sources, recipe::DecodeSources(json, where));
+  if (run.Has("source spans")) PTPKG_CHECK(ReadSpans(run, where, sources));
+  return sources;
 }
 
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
   PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
-  request.sources.erase(name);
-  request.git_sources.erase(name);
+  if (request.sources.contains(name) || request.git_sources.contains(name)) {
+    return Error(ErrorCode::kUsage, fmt::format("--source names '{}' twice", name))
+        .WithHint("leave one of them out: a package has one source in place of its first");
+  }
   if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
     request.git_sources.emplace(name, *git);
   } else {

@@ -22,7 +22,7 @@ Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<r
 /// The sources of a recipe that went through ResolveSources, with the repositories of --source where they
 /// lie.
 std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe);
-/// Sets the option "sources" to SourcesToFetch.
+/// Sets the option "sources" to SourcesToFetch, and "source spans" to where they stand in the recipe.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);

@@ -35,8 +35,8 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   check.needs.emplace("artifacts", pack);
   if (!request.staged.empty()) {
     check.needs.emplace("staged tree", request.staged);
-    // conda replaces it at install; nobody does that for a wheel.
-    check.inputs["prefix may stay"] = RoleOf(pack) != "wheel";
+    // conda replaces it at install; nobody does that for a wheel or a zip.
+    check.inputs["prefix may stay"] = RoleOf(pack) == "conda";
   }
   std::string id = check.id;
   plan.nodes.push_back(std::move(check));
@@ -48,6 +48,7 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
   graph::Node publish = stages.MakeNode("publish", request.subject);
   publish.places.emplace("output", request.output);
   if (request.force) publish.options.emplace("force", "");
+  if (!request.build_number.empty()) publish.options.emplace("build-number", request.build_number);
   for (const std::string& pack : request.packs) {
     const std::string role = RoleOf(pack);
     publish.needs.emplace(role, pack);

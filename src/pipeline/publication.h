@@ -20,6 +20,7 @@ struct PublicationRequest {
   /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
   /// these were made with.
   std::set<std::string> passed = {};
+  std::string build_number = {};  ///< Of a variant with a zip.
   bool force = false;
 };
 

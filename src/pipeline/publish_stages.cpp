@@ -25,7 +25,7 @@ using graph::NodeRun;
 
 // Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked
 // again.
-constexpr int kCheckVersion = 1;
+constexpr int kCheckVersion = 2;
 
 /// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
 /// that are in the output folder already say nothing; of a repacked package, what its packing says.
@@ -108,7 +108,8 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
     if (role.starts_with("passed ")) continue;
     PTPKG_TRY(const Packed packed, ReadPacked(need));
     for (const ArtifactRecord& made : packed.artifacts) {
-      publish::PublishItem item{.file = FileOf(need, made), .record = made};
+      publish::PublishItem item{
+          .file = FileOf(need, made), .record = made, .build_number = run.Option("build-number")};
       item.record.key = need.key;
       item.record.publication = run.key();
       item.record.variant = run.subject();

@@ -17,7 +17,7 @@ struct RelinkRequest {
 
   /// One of these three, or none: then absolute entries below the root become relative to $ORIGIN.
   std::string layout = {};             ///< Built-in layout, or one of `recipe`.
-  std::optional<AbsPath> recipe = {};  ///< With `layout`: "conda" or "wheel" of this recipe.
+  std::optional<AbsPath> recipe = {};  ///< With `layout`: "conda", "wheel" or "zip" of this recipe.
   std::map<std::string, std::vector<std::string>> select = {};  ///< With `recipe`: its variants.
   std::optional<elf::EditRequest> edits = {};                   ///< The same for every file.
 

@@ -1,8 +1,11 @@
 #include "pipeline/render.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <iterator>
+#include <set>
 
+#include "support/display_text.h"
 #include "support/json.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
@@ -32,6 +35,19 @@ Result<void> CheckWheelRequirement(const std::string& text) {
   return parsed ? Ok() : Result<void>(parsed.error());
 }
 
+/// Adds what it tells to `told`.
+void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::string>& told) {
+  std::vector<std::string> urls = source.urls;
+  urls.push_back(source.git.url);
+  for (const std::string& url : urls) {
+    if (CredentialsIn(url).empty() || !told.insert(url).second) continue;
+    env.reporter.Warn(
+        fmt::format("the source '{}' has a user or a password, and packages hold their recipe as it is "
+                    "written: leave it out{}",
+                    MaskCredentials(url), url == source.git.url ? ", git asks the credential helper" : ""));
+  }
+}
+
 }  // namespace
 
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
@@ -48,6 +64,25 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
   }
   return all;
+}
+
+void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
+                           const std::vector<recipe::Recipe>& rendered) {
+  for (const AbsPath& path : request.recipes) {
+    const bool any = std::any_of(rendered.begin(), rendered.end(), [&](const recipe::Recipe& recipe) {
+      return recipe.recipe_file == path || recipe.recipe_dir == path;
+    });
+    if (!any && request.select.empty()) {
+      env.reporter.Warn(fmt::format(
+          "'{}' makes no package: it has staging outputs alone, which nothing inherits", path.str()));
+    }
+  }
+  std::set<std::string> told;
+  for (const recipe::Recipe& recipe : rendered) {
+    for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+      for (const recipe::Source& source : part->sources) WarnOfCredentials(env, source, told);
+    }
+  }
 }
 
 Json RecipesToJson(const std::vector<recipe::Recipe>& recipes) {

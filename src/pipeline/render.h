@@ -22,6 +22,11 @@ struct RenderRequest {
 /// Every variant of every recipe, in the order given. Errors: those of variant::Render.
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request);
 
+/// Warns of what is allowed and hardly meant: a recipe without a package, a URL with a password. `rendered`:
+/// Render's answer to `request`.
+void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
+                           const std::vector<recipe::Recipe>& rendered);
+
 Json RecipesToJson(const std::vector<recipe::Recipe>& recipes);
 
 }  // namespace ptpkg::pipeline

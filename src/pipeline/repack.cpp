@@ -22,7 +22,8 @@ Result<Json> FormatNames(const RepackRequest& request, const std::vector<Artifac
     if (std::find(family.begin(), family.end(), format) != family.end()) continue;
     return Error(ErrorCode::kUsage, fmt::format("'{}' cannot be repacked as {}", request.input.Name(),
                                                 ArtifactFormatName(format)))
-        .WithHint("a wheel becomes conda or tar.bz2, a conda package becomes a wheel");
+        .WithHint(
+            "a wheel becomes conda or tar.bz2, a conda package becomes a wheel; only a recipe becomes a zip");
   }
   return names;
 }

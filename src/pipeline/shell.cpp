@@ -230,8 +230,7 @@ class FolderGuard {
 };
 
 Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary& place) {
-  const auto path = env.variables.find("PATH");
-  const auto bash = FindProgram("bash", path == env.variables.end() ? "/usr/bin:/bin" : path->second);
+  const auto bash = FindProgram("bash", PathVariable(env.variables));
   if (!bash) {
     return Error(ErrorCode::kNotFound, "'bash' is not on PATH").WithHint("install: apt-get install bash");
   }

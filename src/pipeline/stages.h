@@ -8,10 +8,12 @@
 //                 A staging output leaves prefix.tar and work.tar instead; what inherits needs it as
 //                 "staging"
 //   outputs       warnings: what several outputs of a staging output hold, and what none does.
-//                 Needs "staging" and the builds that inherit it. Inputs: packages
+//                 Needs "staging" and the builds that inherit it. Inputs: packages, zips (ZipOutput of
+//                 the builds that have a zip and no wheel)
 //   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
 //                 folder, formats, run exports, source_date_epoch
 //   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted, source_date_epoch
+//   zip           .zip. Needs "staged tree". Inputs: output (ZipOutput), source_date_epoch
 //   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, build number,
 //                 python, source_date_epoch
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
@@ -32,7 +34,7 @@ namespace ptpkg::pipeline {
 
 void AddBuildStage(graph::StageTable& stages);
 void AddOutputsStage(graph::StageTable& stages);
-void AddPackStages(graph::StageTable& stages);     ///< conda, wheel
+void AddPackStages(graph::StageTable& stages);     ///< conda, wheel, zip
 void AddRepackStages(graph::StageTable& stages);   ///< repack-conda, repack-wheel
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index
 

@@ -46,12 +46,13 @@ class BuildFixture : public ::testing::Test {
   }
   std::vector<std::string> Artifacts() {
     std::vector<std::string> found;
-    for (const char* folder : {"conda/linux-64", "conda/noarch", "wheels"}) {
+    for (const char* folder : {"conda/linux-64", "conda/noarch", "wheels", "zip"}) {
       const auto names = env_->fs.ListDir(output_ / folder);
       if (!names) continue;
       for (const std::string& name : *names) {
-        if (name.ends_with(".conda") || name.ends_with(".tar.bz2") || name.ends_with(".whl"))
-          found.push_back(name);
+        for (const char* ending : {".conda", ".tar.bz2", ".whl", ".zip"}) {
+          if (name.ends_with(ending)) found.push_back(name);
+        }
       }
     }
     return found;

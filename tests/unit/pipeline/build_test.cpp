@@ -383,5 +383,92 @@ TEST_F(BuildPipelineTest, ThePlanIsTheSameInEveryFolder) {
   }
 }
 
+constexpr const char* kZipOnly =
+    "about: {license: MIT}\nextra: {ptpkg: {formats: [zip], zip: {name: \"toy-${{ v }}\", root: share}}}\n";
+
+TEST_F(BuildPipelineTest, AZipIsPublishedAndNotMadeAgain) {
+  Put("toy/variants.yaml", "v: [\"1\"]\n");
+  WriteRecipe("toy", kMake, kZipOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(first), ElementsAre("build toy-1.0-0", "zip toy-1.0-0", "check toy-1.0-0",
+                                      "publish toy-1.0-0", "index dist"));
+  ASSERT_THAT(first.artifacts, SizeIs(1));
+  EXPECT_EQ(first.artifacts[0].path, "zip/toy-1.zip");
+  EXPECT_EQ(first.artifacts[0].format, "zip");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary second, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(second), IsEmpty());
+  EXPECT_THAT(second.artifacts, SizeIs(1));
+  ASSERT_OK(env_->fs.Remove(output_ / "zip/toy-1.zip"));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary third, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(third), ElementsAre("zip toy-1.0-0", "publish toy-1.0-0"));
+}
+
+/// Two variants that would both make toy.zip, with other content.
+constexpr const char* kOneZipForTwo =
+    "package: {name: toy, version: \"1.0\"}\n"
+    "build:\n"
+    "  number: ${{ number }}\n"
+    "  string: v${{ v }}_${{ number }}\n"
+    "  script: \"mkdir -p $PREFIX/share && echo ${{ v }} ${{ number }} > $PREFIX/share/toy\"\n"
+    "about: {license: MIT}\n"
+    "extra: {ptpkg: {formats: [conda, zip], zip: {name: toy}}}\n";
+
+TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedBeforeTheyAreBuilt) {
+  Put("toy/variants.yaml", "v: [\"1\", \"2\"]\nnumber: [\"0\"]\n");
+  Put("toy/recipe.yaml", kOneZipForTwo);
+  EXPECT_THAT(PlanBuild(env_, Request({"toy"})),
+              FailsWith(ErrorCode::kInvalidInput,
+                        HasSubstr("'toy-1.0-v1_0' and 'toy-1.0-v2_0' would both make 'toy.zip'")));
+}
+
+TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedOneAfterTheOtherToo) {
+  Put("toy/variants.yaml", "v: [\"1\", \"2\"]\nnumber: [\"0\"]\n");
+  Put("toy/recipe.yaml", kOneZipForTwo);
+  BuildRequest one = Request({"toy"});
+  one.select = {{"v", {"1"}}};
+  BuildRequest two = Request({"toy"});
+  two.select = {{"v", {"2"}}};
+  ASSERT_OK(Run(one));
+  EXPECT_THAT(Run(two),
+              AllOf(FailsWith(ErrorCode::kAlreadyExists,
+                              HasSubstr("'toy-1.0-v2_0' would replace the zip that 'toy-1.0-v1_0' has")),
+                    HasHint(HasSubstr("another output folder"))));
+  EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-v1_0.conda", "toy.zip")) << "nothing was built";
+  two.formats = {ArtifactFormat::kConda};
+  ASSERT_OK(Run(two)) << "it makes no zip now";
+  two.formats.clear();
+  two.force = true;
+  ASSERT_OK(Run(two));
+  // Of one variant the next build replaces the last.
+  Put("toy/variants.yaml", "v: [\"1\", \"2\"]\nnumber: [\"1\"]\n");
+  two.force = false;
+  ASSERT_OK_AND_ASSIGN(const BuildSummary next, Run(two));
+  EXPECT_THAT(Ran(next), Contains("publish toy-1.0-v2_1"));
+}
+
+TEST_F(BuildPipelineTest, AVariantWithoutTheFormatAskedForIsLeftOut) {
+  Put("toy/variants.yaml", "v: [\"1\", \"2\"]\n");
+  Put("toy/recipe.yaml",
+      "package: {name: toy, version: \"1.0\"}\nbuild: {string: \"v${{ v }}\", script: \"true\"}\n"
+      "about: {license: MIT}\n"
+      "extra: {ptpkg: {formats: [conda, \"${{ 'zip' if v == '1' else '' }}\"], zip: {name: toy}}}\n");
+  BuildRequest request = Request({"toy"});
+  request.formats = {ArtifactFormat::kZip};
+  ASSERT_OK_AND_ASSIGN(const BuildPlan plan, PlanBuild(env_, request));
+  EXPECT_NE(plan.plan.Find("zip/toy-1.0-v1"), nullptr);
+  EXPECT_EQ(plan.plan.Find("build/toy-1.0-v2"), nullptr);
+  request.select = {{"v", {"2"}}};
+  EXPECT_THAT(
+      PlanBuild(env_, request),
+      FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no zip: its recipe names the formats conda")));
+}
+
+TEST_F(BuildPipelineTest, AZipWithABuildPathIsNotPublished) {
+  Put("toy/variants.yaml", "v: [\"1\"]\n");
+  WriteRecipe("toy", "mkdir -p $PREFIX/share && echo $PREFIX > $PREFIX/share/toy", kZipOnly);
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCheckFailed, HasSubstr("artifact-build-path")));
+  EXPECT_THAT(Artifacts(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace ptpkg::pipeline

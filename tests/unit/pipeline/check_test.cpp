@@ -57,7 +57,8 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
   for (const char* file :
        {"dist/conda/noarch/a-1-0.conda", "dist/conda/linux-64/b-1-0.tar.bz2",
         "dist/wheels/c-1-py3-none-any.whl", "dist/notes.tar.bz2", "channel/noarch/a-1-0.conda",
-        "flat/c-1-py3-none-any.whl", "prefix/lib/ensurepip/d-1-py3-none-any.whl"})
+        "flat/c-1-py3-none-any.whl", "prefix/lib/ensurepip/d-1-py3-none-any.whl", "dist/zip/d.zip",
+        "dist/manifest.json", "prefix/zip/e.zip"})
     env.dir().WriteFile(file, "junk");
   const auto subjects = [&](const char* folder, const std::string& profile) {
     std::vector<std::string> names;
@@ -70,14 +71,16 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
     }
     return names;
   };
-  EXPECT_THAT(subjects("dist", ""), ElementsAre("dist/conda/linux-64/b-1-0.tar.bz2 refused",
-                                                "dist/conda/noarch/a-1-0.conda refused",
-                                                "dist/wheels/c-1-py3-none-any.whl refused"));
+  EXPECT_THAT(
+      subjects("dist", ""),
+      ElementsAre("dist/conda/linux-64/b-1-0.tar.bz2 refused", "dist/conda/noarch/a-1-0.conda refused",
+                  "dist/wheels/c-1-py3-none-any.whl refused", "dist/zip/d.zip refused"));
   EXPECT_THAT(subjects("dist/conda", ""), testing::SizeIs(2));
   EXPECT_THAT(subjects("dist/wheels", ""), testing::SizeIs(1));
   EXPECT_THAT(subjects("channel", ""), testing::SizeIs(1));
   EXPECT_THAT(subjects("flat", ""), testing::SizeIs(1));
-  EXPECT_THAT(subjects("prefix", ""), ElementsAre("prefix ok")) << "wheels among a prefix's files are files";
+  EXPECT_THAT(subjects("prefix", ""), ElementsAre("prefix ok"))
+      << "wheels and zips among a prefix's files are files";
   EXPECT_THAT(subjects("dist", "tree"), ElementsAre("dist ok"));
 }
 

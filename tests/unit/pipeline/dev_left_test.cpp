@@ -88,6 +88,19 @@ TEST_F(DevHalfWrittenTest, WhatWasInstalledLastIsInstalledAgain) {
   }
 }
 
+TEST_F(DevHalfWrittenTest, WhatAProcessWasLeftWritingInThePrefixGoes) {
+  PutSource("a.c", "int a;");
+  const std::string half = "$PREFIX/half";
+  WriteToy("", "[ -e " + (env_.dir() / "allowed").str() + " ] || { (exec sleep 300 > " + half + ") & }\n" +
+                   "until [ -e " + half + " ] || [ -e " + (env_.dir() / "allowed").str() +
+                   " ]; do sleep 0.01; done");
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was writing '$PREFIX/half'")));
+  Put("allowed", "");
+  ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
+  EXPECT_FALSE(second.anew) << second.why_anew;
+  EXPECT_THAT(Exists(env_->fs, second.layout.prefix / "half"), IsOkAndHolds(false));
+}
+
 TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
   MakeAndTear();
   Leave(WorkPhase::kInstalled, "another");

@@ -33,7 +33,8 @@ class HostilePlanTest : public BuildFixture {
 TEST_F(HostilePlanTest, AnyInputMayBeAnything) {
   WriteRecipe("lib", "mkdir -p $PREFIX/share && echo x > $PREFIX/share/lib", kCondaOnly);
   WriteRecipe("toy", "mkdir -p $PREFIX/share && cp $RECIPE_DIR/data.txt $PREFIX/share/toy",
-              "requirements: {host: [lib]}\ntests: [{script: [\"true\"]}]\n" + std::string(kCondaOnly));
+              "requirements: {host: [lib]}\ntests: [{script: [\"true\"]}]\nabout: {license: MIT}\n"
+              "extra: {ptpkg: {formats: [conda, zip], zip: {name: toy, root: share, texts: {a: b}}}}\n");
   Put("toy/data.txt", "data");
   ASSERT_THAT(Run(Request({"lib"})), test::IsOk());  // so that toy's plan has a package by its file
   BuildRequest request = Request({"toy"});

@@ -37,7 +37,8 @@ class Project {
                    dist + "/WHEEL && cat a.txt $RECIPE_DIR/data.txt $PREFIX/include/answer.h > " + site +
                    "/toy.txt",
                "source: {path: src}\nrequirements: {host: [lib]}\ntests: [{script: [\"test -e " + site +
-                   "/toy.txt\"]}]\nextra: {ptpkg: {formats: [conda, tar.bz2, wheel]}}\n"));
+                   "/toy.txt\"]}]\nextra: {ptpkg: {formats: [conda, tar.bz2, wheel, zip], zip: "
+                   "{name: toy-1.0, root: site-packages}}}\n"));
     Put("two/LICENSE", "MIT");
     Put("two/recipe.yaml",
         "schema_version: 1\nrecipe: {name: two, version: \"1.0\"}\nabout: {license: MIT, license_file: "
@@ -210,9 +211,10 @@ TEST_F(KeysTest, PlacesAndOptionsAreOnlyPathsAndSwitches) {
     for (const auto& [name, path] : node.places) places.insert(name);
   }
   // A further one needs a line here, and a reason why it cannot change a byte of what is made: the tools that
-  // two of these name are compared by content, and so are sources.
-  EXPECT_THAT(options, IsSubsetOf({"conda", "device-code", "force", "fresh", "keep-work", "no-preflight",
-                                   "python", "sources"}));
+  // two of these name are compared by content, and so are sources; their spans are for messages; the build
+  // number says what may be replaced.
+  EXPECT_THAT(options, IsSubsetOf({"build-number", "conda", "device-code", "force", "fresh", "keep-work",
+                                   "no-preflight", "python", "source spans", "sources"}));
   // What is read from a place is compared (above); the others are written.
   EXPECT_THAT(places, IsSubsetOf({"channel", "log", "output", "recipe", "recipe file", "source"}));
 }
@@ -232,7 +234,7 @@ TEST_F(KeysTest, OtherFoldersAndOptionsGiveTheSameKeysAndBytes) {
   };
   ASSERT_OK_AND_ASSIGN(const BuildSummary one, Build(env_, project_.Request({"lib", "toy"})));
   ASSERT_OK_AND_ASSIGN(const BuildSummary two, Build(other, request));
-  EXPECT_EQ(digests(one).size(), 4U);
+  EXPECT_EQ(digests(one).size(), 5U);
   EXPECT_EQ(digests(one), digests(two));
   for (const char* file : {kWheel, kConda}) {
     RepackRequest repack = moved.Repacked(file);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "archive/extract.h"
 #include "support/recording_reporter.h"
 #include "support/text.h"
 #include "unit/pipeline/build_fixture.h"
@@ -10,6 +11,7 @@ namespace ptpkg::pipeline {
 namespace {
 
 using test::FailsWith;
+using test::HasHint;
 using test::IsOk;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -101,6 +103,29 @@ TEST_F(OutputsTest, OneNativeBuildServesThemAll) {
               ::testing::UnorderedElementsAre("libtoy-1.0-s.conda", "toy-1.0-a.conda", "toy-1.0-b.conda"));
 }
 
+TEST(BuildStage, ABuildWithoutAScriptTakesNoCoresFromOthers) {
+  const graph::StageTable stages = MakeStages();
+  graph::Node node = stages.MakeNode("build", "meta-1-0");
+  for (const auto& [script, light] : {std::pair("", true), std::pair("make", false)}) {
+    node.inputs["script"] = script;
+    EXPECT_EQ(stages.Find("build")->is_light(node), light);
+  }
+}
+
+TEST_F(OutputsTest, AZipHasWhatOtherPackagesOfTheRecipeHold) {
+  Recipe("bin/**", "extra: {ptpkg: {formats: [conda]}}",
+         "extra: {ptpkg: {formats: [conda], outputs: {toy: {formats: [conda, zip], zip: {name: \"toy-${{ "
+         "flavour }}\", top: "
+         "toy, exclude: [share/**, lib/where]}}}}}");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(Artifacts(), ::testing::IsSupersetOf({"toy-a.zip", "toy-b.zip"}));
+  ASSERT_OK_AND_ASSIGN(const archive::ZipReader zip,
+                       archive::ZipReader::Open(env_->fs, output_ / "zip/toy-a.zip"));
+  std::vector<std::string> names;
+  for (const archive::ZipReader::Member& member : zip.members()) names.push_back(member.name);
+  EXPECT_THAT(names, ElementsAre("toy/bin/toy", "toy/lib/libtoy"));
+}
+
 TEST_F(OutputsTest, AnotherScriptOfAnHeirCompilesNothingAgain) {
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
   Put("toy/app.sh", "mkdir $PREFIX/bin\necho $flavour 2 > $PREFIX/bin/toy\n");
@@ -152,6 +177,24 @@ TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {
   ASSERT_THAT(Run(request), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
               Contains(AllOf(HasSubstr("'libtoy' and 'toy' both hold 'lib/libtoy'"))));
+}
+
+TEST_F(OutputsTest, WhatAZipLeavesOutIsPackedByNone) {
+  const auto warnings = [&](const std::string& zip) {
+    Recipe("bin/**", "extra: {ptpkg: {formats: [conda]}}",
+           "extra: {ptpkg: {formats: [conda], outputs: {toy: {formats: [conda, zip], zip: {name: \"toy-${{ "
+           "flavour }}\", " +
+               zip + "}}}}}");
+    const auto before = static_cast<std::ptrdiff_t>(env_.reporter.warnings().size());
+    EXPECT_OK(Run(Request({"toy"})));
+    const std::vector<std::string> all = env_.reporter.warnings();
+    return std::vector<std::string>(all.begin() + before, all.end());
+  };
+  const auto warned = Contains(AllOf(HasSubstr("no output packs 1 file"), HasSubstr("share/unused")));
+  EXPECT_THAT(warnings("exclude: [share/**, lib/where]"), warned);
+  EXPECT_THAT(warnings("root: lib, exclude: [where]"), warned);
+  EXPECT_THAT(warnings("files: [\"lib/libtoy\"]"), warned);
+  EXPECT_THAT(warnings("exclude: [lib/where]"), Not(Contains(HasSubstr("no output packs"))));
 }
 
 TEST_F(OutputsTest, AFailedNativeBuildStopsWhatInheritsIt) {
@@ -242,6 +285,39 @@ TEST_F(OutputsTest, SourceOverridesMeanTheStagingOutput) {
     EXPECT_EQ(Find(planned.plan, "build/native-")->places.count("source"), 1U) << name;
     EXPECT_EQ(planned.plan.Find("build/libtoy-1.0-s")->places.count("source"), 0U) << name;
   }
+}
+
+TEST_F(BuildFixture, ASourceForAnOutputThatInheritsNamesTheRecipe) {
+  Put("o/recipe.yaml", R"(recipe: {name: opus, version: "1.0"}
+source: {path: src}
+about: {license: MIT}
+outputs:
+- staging: {name: native}
+  build: {script: touch $PREFIX/made}
+- package: {name: lib}
+  inherit: native
+extra: {ptpkg: {formats: [conda]}}
+)");
+  BuildRequest request = Request({"o"});
+  request.sources.emplace("lib", env_.dir().path());
+  const auto planned = PlanBuild(env_, request);
+  EXPECT_THAT(planned,
+              FailsWith(ErrorCode::kUsage, "--source 'lib' names an output that has no sources of its own"));
+  EXPECT_THAT(planned, HasHint("it inherits 'native': name the recipe, --source opus=…"));
+  request.sources = {{"opsu", env_.dir().path()}};
+  EXPECT_THAT(PlanBuild(env_, request), HasHint("did you mean 'opus'?"));
+}
+
+TEST_F(BuildFixture, ARecipeWithoutPackagesIsWarnedOf) {
+  Put("o/recipe.yaml", R"(recipe: {name: opus, version: "1.0"}
+about: {license: MIT}
+outputs:
+- staging: {name: native}
+  build: {script: touch $PREFIX/made}
+)");
+  ASSERT_THAT(Run(Request({"o"})), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(HasSubstr("makes no package: it has staging outputs alone, which nothing inherits")));
 }
 
 }  // namespace

@@ -33,6 +33,18 @@ TEST(PlanRepack, PatchReleasesOfPythonShareTheirResult) {
   EXPECT_EQ(plan.nodes.front().inputs.at("python"), "3.11");
 }
 
+TEST(PlanRepack, NothingIsRepackedAsAZip) {
+  test::TestEnv env;
+  for (const char* name : {"toy-1.0-py3-none-any.whl", "toy-1.0-0.conda"}) {
+    RepackRequest request;
+    request.input = env.dir().WriteFile(name, "x");
+    request.output = env.dir().path() / "dist";
+    request.formats = {ArtifactFormat::kZip};
+    EXPECT_THAT(PlanRepack(env, request),
+                FailsWith(ErrorCode::kUsage, HasSubstr("cannot be repacked as zip")));
+  }
+}
+
 TEST(RunRepack, AnArtifactThatChangedSinceThePlanIsRefused) {
   for (const char* name : {"toy-1.0-py3-none-any.whl", "toy-1.0-0.conda"}) {
     test::TestEnv env;

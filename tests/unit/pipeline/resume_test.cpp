@@ -99,6 +99,18 @@ TEST_F(ResumePipelineTest, AFailedBuildGoesOnAndEndsInTheSameBytes) {
   EXPECT_EQ(resumed.artifacts.front().sha256, clean.artifacts.front().sha256);
 }
 
+TEST_F(ResumePipelineTest, AFileThatAProcessWasLeftWritingIsMadeAgain) {
+  WriteToy(kCondaOnly,
+           "mkdir -p $PREFIX/share\ntest -e half || { (echo x; exec sleep 300) > half & }\n"
+           "until test -s half; do sleep 0.01; done\ntest -e " +
+               env_.dir().path().str() + "/allowed || exit 0\ncp half $PREFIX/share/");
+  const auto first = Run(Request({"toy"}));
+  EXPECT_THAT(first, FailsWith(ErrorCode::kCommandFailed,
+                               HasSubstr("'sleep 300', which it had started, was writing '$SRC_DIR/half'")));
+  // Made anew, and so left half-written again: were it taken for whole, this would end well.
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was writing")));
+}
+
 TEST_F(ResumePipelineTest, AShellThatWasKilledCostsNoLaterRun) {
   WriteToy();
   Interrupt();

@@ -104,5 +104,44 @@ TEST_F(SourcePlacesTest, MirrorsOfAnArchiveAreInNoKeyAndItsNameIs) {
   EXPECT_NE(key("https://one.example/toy.bin"), one);
 }
 
+TEST_F(SourcePlacesTest, ACommitThatIsGoneIsPlacedInTheRecipe) {
+  WriteToy("source:\n  git: \"file://" + Place("here/clone") + "\"\n  rev: " + std::string(40, '1') + "\n");
+  const auto result = Run(Request({"toy"}));
+  EXPECT_THAT(result, test::FailsWith(ErrorCode::kNotFound, HasSubstr(std::string(40, '1'))));
+  ASSERT_TRUE(result.error().span().has_value());
+  EXPECT_EQ(result.error().span()->file.view(), Place("toy/recipe.yaml"));
+  EXPECT_EQ(result.error().span()->line, 5);
+  EXPECT_THAT(result.error().span()->excerpt.str(), HasSubstr("git: "));
+}
+
+TEST_F(SourcePlacesTest, APasswordIsInNoTextOfThePlanAndIsWarnedOf) {
+  WriteToy("source: {url: \"https://user:secretpw@example/toy.tgz\", sha256: " + std::string(64, 'a') +
+           "}\n");
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanWith(""));
+  const Json text = graph::PlanToJson(planned.plan);
+  for (const Json& node : text["nodes"]) EXPECT_THAT(node["options"].dump(), Not(HasSubstr("secretpw")));
+  EXPECT_THAT(env_.reporter.warnings(), ::testing::Contains(HasSubstr("'https://****@example/toy.tgz'")));
+}
+
+TEST_F(SourcePlacesTest, OfTwoSourcesOfOneNameNoneIsTaken) {
+  BuildRequest request = Request({"toy"});
+  ASSERT_THAT(AddSource(env_, "toy", Place("here/clone"), request), IsOk());
+  for (const std::string& again : {Place("here/clone"), Place("here/clone") + "@v1"}) {
+    EXPECT_THAT(AddSource(env_, "toy", again, request),
+                test::FailsWith(ErrorCode::kUsage, "--source names 'toy' twice"));
+  }
+}
+
+TEST_F(SourcePlacesTest, ACacheFolderInWhichNothingBuildsIsRefusedAtOnce) {
+  WriteToy("");
+  env_->cache_dir = env_.dir() / "ca che";
+  for (const bool dry_run : {true, false}) {
+    BuildRequest request = Request({"toy"});
+    request.dry_run = dry_run;
+    EXPECT_THAT(Run(request), test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds a blank")));
+  }
+  EXPECT_THAT(Artifacts(), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace ptpkg::pipeline

@@ -1,0 +1,166 @@
+#include "pipeline/publish.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "publish/folder_target.h"
+#include "publish/gate.h"
+#include "publish/output_folder.h"
+#include "publish/send.h"
+#include "publish/target.h"
+#include "support/plural.h"
+#include "support/reporter.h"
+#include "support/text.h"
+#include "verify/profile.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// What a target is, whichever kind.
+class Destination {
+ public:
+  explicit Destination(publish::Target target) : target_(std::move(target)) {}
+
+  [[nodiscard]] const AbsPath* folder() const { return std::get_if<AbsPath>(&target_); }
+  [[nodiscard]] publish::Remote& remote() {
+    return **std::get_if<std::unique_ptr<publish::Remote>>(&target_);
+  }
+  [[nodiscard]] const publish::Remote& remote() const {
+    return **std::get_if<std::unique_ptr<publish::Remote>>(&target_);
+  }
+
+  [[nodiscard]] std::string Title() const {
+    return folder() != nullptr ? fmt::format("folder '{}'", folder()->str()) : remote().Title();
+  }
+  [[nodiscard]] bool Takes(ArtifactFormat format) const {
+    if (folder() != nullptr) return format != ArtifactFormat::kZip;
+    const bool wheel = format == ArtifactFormat::kWheel;
+    return format != ArtifactFormat::kZip && wheel == (remote().ProfileName() != "conda");
+  }
+  [[nodiscard]] Result<void> CheckRules(const publish::Upload& upload) const {
+    return folder() != nullptr ? Ok() : remote().CheckRules(upload);
+  }
+  [[nodiscard]] Result<verify::CheckOptions> CheckOptions() const {
+    verify::CheckOptions options;
+    if (folder() == nullptr) {
+      PTPKG_TRY(options.profile, verify::ParseProfile(remote().ProfileName()));
+    }
+    return options;
+  }
+  [[nodiscard]] std::vector<std::string> Requests(const publish::Upload& upload, bool replace) const {
+    if (folder() != nullptr) {
+      const RelPath place = publish::OutputFolder::PlaceOf(
+          upload.format, upload.conda ? upload.conda->subdir : "", upload.Name());
+      return {fmt::format("copy to {}", (*folder() / place).str())};
+    }
+    return remote().Requests(upload, replace);
+  }
+
+ private:
+  publish::Target target_;
+};
+
+/// What the manifest of an output folder lists, as far as the destination takes it.
+Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Destination& destination) {
+  PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
+  if (!there) {
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("'{}' has no manifest.json: it is no output folder", folder.str()))
+        .WithHint("name the artifacts themselves");
+  }
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
+  std::vector<AbsPath> files;
+  std::vector<std::string> left_out;
+  for (const ArtifactRecord& record : records) {
+    PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
+    const auto format = ParseArtifactFormat(record.format);
+    if (format && destination.Takes(*format)) {
+      files.push_back(folder / path);
+    } else {
+      left_out.emplace_back(path.Name());
+    }
+  }
+  if (!left_out.empty()) {
+    env.reporter.Note(
+        fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
+  }
+  return files;
+}
+
+Result<std::vector<AbsPath>> FilesOf(Env& env, const std::vector<AbsPath>& paths,
+                                     const Destination& destination) {
+  std::vector<AbsPath> files;
+  for (const AbsPath& path : paths) {
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+    if (stat.kind != FileKind::kDirectory) {
+      files.push_back(path);
+      continue;
+    }
+    PTPKG_TRY(const std::vector<AbsPath> listed, ListedIn(env, path, destination));
+    files.insert(files.end(), listed.begin(), listed.end());
+  }
+  if (!files.empty()) return files;
+  return Error(ErrorCode::kNotFound, fmt::format("there is nothing for {}", destination.Title()))
+      .WithHint("name artifacts, or an output folder that has some of its kind");
+}
+
+/// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
+Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
+                                             const Destination& destination) {
+  PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
+  std::vector<publish::Upload> uploads;
+  std::set<std::string> places;
+  for (const AbsPath& file : files) {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(publish::Upload upload, publish::ReadUpload(env, file),
+              fmt::format("while reading '{}'", file.str()));
+    if (!places.insert(upload.ChannelPath()).second) {
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", upload.ChannelPath()))
+          .WithHint("one file goes to one place: name it once");
+    }
+    PTPKG_CHECK(destination.CheckRules(upload));
+    PTPKG_TRY(const Report report, publish::PassGate(env, file, options));
+    static_cast<void>(report);
+    uploads.push_back(std::move(upload));
+  }
+  return uploads;
+}
+
+}  // namespace
+
+Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
+  PTPKG_TRY(
+      publish::Target target,
+      publish::MakeTarget(env, {.to = request.to, .server = request.server, .check_url = request.check_url}));
+  Destination destination(std::move(target));
+  PTPKG_TRY(const std::vector<AbsPath> files, FilesOf(env, request.paths, destination));
+  PTPKG_TRY(const std::vector<publish::Upload> uploads, ReadAll(env, files, destination));
+  PublishOutcome outcome{.target = destination.Title(), .items = {}};
+  if (request.dry_run) {
+    for (const publish::Upload& upload : uploads) {
+      outcome.items.push_back({.name = upload.Name(),
+                               .sha256 = upload.digests.sha256.Hex(),
+                               .fate = "",
+                               .requests = destination.Requests(upload, request.force)});
+    }
+    return outcome;
+  }
+  PTPKG_TRY(std::vector<publish::SendOutcome> sent,
+            destination.folder() != nullptr
+                ? publish::SendToFolder(env, *destination.folder(), uploads, request.force)
+                : publish::SendAll(env, destination.remote(), uploads, {.force = request.force}));
+  for (publish::SendOutcome& one : sent) {
+    outcome.items.push_back({.name = std::move(one.name),
+                             .sha256 = std::move(one.sha256),
+                             .fate = std::string(publish::FateName(one.fate)),
+                             .remote_sha256 = std::move(one.remote_sha256),
+                             .error = std::move(one.error)});
+  }
+  return outcome;
+}
+
+std::string PublishTargets() { return publish::TargetForms(); }
+
+}  // namespace ptpkg::pipeline
