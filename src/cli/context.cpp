@@ -12,6 +12,7 @@
 #include "cli/text_layout.h"
 #include "support/json.h"
 #include "support/machine.h"
+#include "support/text.h"
 
 namespace ptpkg::cli {
 
@@ -33,18 +34,40 @@ std::string Variable(const std::map<std::string, std::string>& variables, const 
   return found == variables.end() ? "" : found->second;
 }
 
+template <std::size_t kCount>
+bool IsOneOf(const std::array<std::string_view, kCount>& words, const std::string& value) {
+  return std::find(words.begin(), words.end(), ToLower(value)) != words.end();
+}
+
+constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
+constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
+
+/// CI systems set CI to words of their own.
 bool IsSwitchedOn(const std::map<std::string, std::string>& variables, const std::string& name) {
+  return !IsOneOf(kOff, Variable(variables, name));
+}
+
+/// Of our own switches, a slip must not switch anything on.
+Result<void> CheckSwitch(const std::map<std::string, std::string>& variables, const std::string& name) {
   const std::string value = Variable(variables, name);
-  return !value.empty() && value != "0" && value != "false";
+  if (IsOneOf(kOff, value) || IsOneOf(kOn, value)) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("{} is '{}', which is neither on nor off", name, value))
+      .WithHint(fmt::format("set it to 1 or 0: {}=1", name));
 }
 
 Result<std::int64_t> ParseEpoch(const std::string& text) {
-  constexpr std::int64_t kZipEpoch = 315532800;  // 1980-01-01, the first day a zip can tell
+  constexpr std::int64_t kZipEpoch = 315532800;        // 1980-01-01, the first day a zip can tell
+  constexpr std::int64_t kLatestEpoch = 077777777777;  // eleven octal digits of a tar
   if (text.empty()) return kZipEpoch;
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size() || value < 0) {
     return Error(ErrorCode::kUsage, fmt::format("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
+  }
+  if (value > kLatestEpoch) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("SOURCE_DATE_EPOCH is '{}', later than packages can tell", text))
+        .WithHint(fmt::format("it counts seconds, at most {} (the year 2242)", kLatestEpoch));
   }
   return std::max(value, kZipEpoch);
 }
@@ -65,6 +88,18 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   }
   PTPKG_TRY(const AbsPath folder, AbsPath::Parse(home));
   return folder / ".cache/ptpkg";
+}
+
+/// Whom the clients of Python and curl trust, where a company's proxy or index has an authority of its own.
+HttpLimits LimitsOf(const std::map<std::string, std::string>& variables) {
+  HttpLimits limits;
+  for (const char* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}) {
+    limits.ca_file = Variable(variables, name);
+    if (limits.ca_file.empty()) continue;
+    limits.ca_variable = name;
+    break;
+  }
+  return limits;
 }
 
 Result<AbsPath> WorkingDirectory() {
@@ -89,9 +124,10 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
   PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
   PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));
+  for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE"}) PTPKG_CHECK(CheckSwitch(variables, name));
   std::unique_ptr<Context> context(new Context(flags));
   context->fs_ = MakeOsFs();
-  context->http_ = MakeCurlHttp();
+  context->http_ = MakeCurlHttp(LimitsOf(variables));
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
   const bool offline = IsSwitchedOn(variables, "PTPKG_OFFLINE");

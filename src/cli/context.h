@@ -29,7 +29,8 @@ struct CommonFlags {
 /// The outside world of one run. Environment variables are read here and nowhere else.
 class Context {
  public:
-  /// Errors: kUsage (--jobs, SOURCE_DATE_EPOCH), kNotFound (no home for the cache).
+  /// Errors: kUsage (--jobs, SOURCE_DATE_EPOCH, PTPKG_OFFLINE, PTPKG_CCACHE), kNotFound (no home for the
+  /// cache).
   static Result<std::unique_ptr<Context>> Create(const CommonFlags& flags, const CancelToken& cancel,
                                                  const char* const* environment);
 

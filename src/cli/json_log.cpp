@@ -1,5 +1,6 @@
 #include "cli/json_log.h"
 
+#include "support/display_text.h"
 #include "support/json.h"
 
 namespace ptpkg::cli {
@@ -13,10 +14,12 @@ std::string JsonDocument(const Json& document) {
 }
 
 Json ErrorToJson(const Error& error) {
+  std::vector<std::string> context;
+  for (const std::string& frame : error.context()) context.push_back(MaskCredentials(frame));
   Json object = {{"code", ErrorCodeName(error.code())},
-                 {"message", error.message()},
-                 {"context", error.context()},
-                 {"hint", error.hint()}};
+                 {"message", MaskCredentials(error.message())},
+                 {"context", context},
+                 {"hint", MaskCredentials(error.hint())}};
   if (error.span()) {
     object["file"] = error.span()->file.str();
     object["line"] = error.span()->line;

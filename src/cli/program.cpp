@@ -43,11 +43,11 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
 Program MakeProgram(CommonFlags& flags) {
   return {
       .name = "ptpkg",
-      .summary = "Builds conda packages and wheels from one recipe, checks them, and indexes them.",
+      .summary = "Builds conda packages, wheels and zips from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), DevVerb(), ShellVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(),
-                CheckVerb(), IndexVerb(), DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(),
-                ManVerb()},
+                CheckVerb(), IndexVerb(), PublishVerb(), DoctorVerb(), CacheVerb(), RunNodeVerb(),
+                CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -23,8 +23,8 @@ class SafeReporter final : public Reporter {
     inner_.TaskFinished(id, outcome, DisplayLine(detail));
   }
   void ChildOutput(TaskId id, std::string_view line) override { inner_.ChildOutput(id, DisplayLine(line)); }
-  void Note(std::string_view message) override { inner_.Note(DisplayText(message)); }
-  void Warn(std::string_view message) override { inner_.Warn(DisplayText(message)); }
+  void Note(std::string_view message) override { inner_.Note(DisplayText(MaskCredentials(message))); }
+  void Warn(std::string_view message) override { inner_.Warn(DisplayText(MaskCredentials(message))); }
 
  private:
   Reporter& inner_;

@@ -47,7 +47,7 @@ Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& na
       const auto format = ParseArtifactFormat(name);
       if (!format) {
         return Error(ErrorCode::kUsage, fmt::format("'{}' is not a package format", name))
-            .WithHint("formats are conda, tar.bz2 and wheel");
+            .WithHint("formats are conda, tar.bz2, wheel and zip");
       }
       formats.insert(*format);
     }
@@ -126,6 +126,16 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
   return kDone;
 }
 
+/// Who asks for a build from the beginning may expect that one runs.
+void TellOfStored(Context& context, const pipeline::BuildSummary& summary) {
+  for (const StageTime& stage : summary.stages) {
+    if (stage.stage != "build" || stage.ran) continue;
+    context.env().reporter.Note(
+        fmt::format("--fresh: '{}' was not built, its result is stored; another --cache-dir builds it again",
+                    stage.subject));
+  }
+}
+
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
@@ -136,6 +146,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
     return PrintPlan(context, planned.plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
+  if (flags.fresh && !flags.dry_run && !summary.failure) TellOfStored(context, summary);
   return Finish(context, summary, request.output, flags, SummaryToJson(summary, request.output));
 }
 
@@ -193,15 +204,22 @@ Result<void> RefuseOptions(const BuildFlags& flags, std::span<const std::string_
   return Ok();
 }
 
+/// A zip is of neither family.
+bool IsOfFamily(ArtifactFormat format, bool conda) {
+  if (format == ArtifactFormat::kWheel) return !conda;
+  return conda && format != ArtifactFormat::kZip;
+}
+
 /// As of a package that is repacked: `ptpkg conda` never makes a wheel.
 Result<void> RefuseOtherFamily(const BuildFlags& flags, bool conda) {
   PTPKG_TRY(const std::set<ArtifactFormat> formats, ParseFormats(flags.formats));
   for (const ArtifactFormat format : formats) {
-    if ((format != ArtifactFormat::kWheel) == conda) continue;
+    if (IsOfFamily(format, conda)) continue;
     return Error(ErrorCode::kUsage, fmt::format("'ptpkg {}' does not make the format {}",
                                                 conda ? "conda" : "wheel", ArtifactFormatName(format)))
-        .WithHint(conda ? "it makes conda and tar.bz2; 'ptpkg wheel' makes wheels, 'ptpkg build' both"
-                        : "it makes wheels; 'ptpkg conda' makes conda and tar.bz2, 'ptpkg build' both");
+        .WithHint(conda
+                      ? "it makes conda and tar.bz2; 'ptpkg wheel' makes wheels, 'ptpkg build' all formats"
+                      : "it makes wheels; 'ptpkg conda' makes conda and tar.bz2, 'ptpkg build' all formats");
   }
   return Ok();
 }
@@ -217,6 +235,11 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is of this family already", first))
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
   }
+  if (first.ends_with(ArtifactExtension(ArtifactFormat::kZip))) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("no {} can be made of '{}'", conda ? "conda package" : "wheel", first))
+        .WithHint("a zip says nothing of its name, version and requirements: give the recipe that made it");
+  }
   PTPKG_CHECK(RefuseOptions(flags, kOfArtifacts, false));
   PTPKG_CHECK(RefuseOtherFamily(flags, conda));
   if (flags.formats.empty()) {
@@ -228,13 +251,15 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
 /// `formats`: help of --format.
 std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
   std::vector<Option> options =
-      RecipeOptions(flags.recipe, "Output folder: channel, wheels, logs, manifest (default: dist)");
+      RecipeOptions(flags.recipe, "Output folder: channel, wheels, zips, logs, manifest (default: dist)");
   std::vector<Option> own = {
       {.names = "--format", .value = "LIST", .help = formats, .target = &flags.formats},
       {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
       {.names = "--keep-work", .help = "Keep the work folders", .target = &flags.keep_work},
       {.names = "--fresh",
-       .help = "Build from the beginning, also where an interrupted run could be gone on with",
+       .help =
+           "Build from the beginning where an interrupted run could be gone on with; a build whose result "
+           "is stored does not run again",
        .target = &flags.fresh},
       {.names = "--ccache",
        .help = "Keep C and C++ objects in the cache, and take them from there (default: PTPKG_CCACHE)",
@@ -282,8 +307,8 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std
 Verb BuildVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
-  std::vector<Option> options =
-      BuildOptions(*flags, "conda, tar.bz2, wheel, separated by commas (default: what the recipe names)");
+  std::vector<Option> options = BuildOptions(
+      *flags, "conda, tar.bz2, wheel, zip, separated by commas (default: what the recipe names)");
   options.insert(options.begin(),
                  {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe.recipes});
   return {.name = "build",

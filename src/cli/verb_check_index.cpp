@@ -80,10 +80,10 @@ Verb CheckVerb() {
   pipeline::CheckRequest& request = flags->request;
   return {
       .name = "check",
-      .summary = "Check packages, wheels or folders as their consumers read them",
+      .summary = "Check packages, wheels, zips or folders as their consumers read them",
       .options =
           {{.names = "ARTIFACT",
-            .help = ".conda, .tar.bz2 and .whl files, or folders of files",
+            .help = ".conda, .tar.bz2, .whl and .zip files, or folders of files",
             .target = &flags->paths},
            {.names = "--profile",
             .value = "NAME",

@@ -9,6 +9,7 @@
 #include "cli/recipe_flags.h"
 #include "pipeline/doctor.h"
 #include "support/json.h"
+#include "support/text.h"
 
 namespace ptpkg::cli {
 
@@ -17,6 +18,17 @@ namespace {
 using pipeline::Diagnosis;
 
 constexpr const char* kThisMachine = "this machine";
+
+/// "needs gcc_linux-64, make"; "" if the recipe names nothing to build with.
+std::string Needs(const Diagnosis& diagnosis) {
+  const auto found = diagnosis.facts.find("build_requirements");
+  if (found == diagnosis.facts.end()) return "";
+  const Json names = found->second.ToJson();
+  if (!names.is_array() || names.empty()) return "";
+  std::vector<std::string> needs;
+  for (const Json& name : names) needs.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+  return "needs " + Join(needs, ", ");
+}
 
 /// The facts that a person looks for first; what is not known is left out.
 std::string FactLine(const Diagnosis& diagnosis) {
@@ -48,8 +60,9 @@ std::string FactLine(const Diagnosis& diagnosis) {
   } else {
     for (const Shown& shown : kRecipe) add(shown);
   }
-  return fmt::format("{}: {}", diagnosis.subject.empty() ? std::string(kThisMachine) : diagnosis.subject,
-                     line.empty() ? "no tools required" : line);
+  if (diagnosis.subject.empty()) return fmt::format("{}: {}", kThisMachine, line);
+  if (line.empty()) line = Needs(diagnosis);
+  return fmt::format("{}: {}", diagnosis.subject, line.empty() ? "no tools required" : line);
 }
 
 std::vector<Report> Reports(const std::vector<Diagnosis>& diagnoses) {

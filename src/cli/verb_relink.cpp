@@ -74,7 +74,8 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   if (!flags.recipe.empty()) {
     PTPKG_TRY(request.recipe, context.Path(flags.recipe));
     if (flags.layout.empty()) {
-      return Error(ErrorCode::kUsage, "--recipe needs --layout: conda or wheel, as the recipe names them");
+      return Error(ErrorCode::kUsage,
+                   "--recipe needs --layout: conda, wheel or zip, as the recipe names them");
     }
   } else if (!flags.layout.empty()) {
     const std::vector<std::string> names = pipeline::LayoutNames();
@@ -175,7 +176,7 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
        .group = one_of},
       {.names = "--recipe",
        .value = "RECIPE",
-       .help = "Take --layout (conda or wheel) from this recipe",
+       .help = "Take --layout (conda, wheel or zip) from this recipe",
        .target = &flags.recipe},
       {.names = "--select",
        .value = "KEY=VALUE",

@@ -19,6 +19,7 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb CheckVerb();
 Verb IndexVerb();
+Verb PublishVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();
