@@ -79,7 +79,8 @@ class Recipe(harness.Case):
     def test_values_and_switches_without_their_gpu_are_refused(self):
         for values, why in (({"torch_mkldnn": "maybe"}, "none of them"), ({"torch_gpu": "tpu"}, "not tpu"),
                             ({"torch_nccl": "mine"}, "not mine"), ({"torch_cuda_link": "both"}, "not both"),
-                            ({"torch_blas": "blis"}, "not blis"), ({"torch_nccl": "off"}, "torch_nccl is for torch_gpu"),
+                            ({"torch_blas": "blis"}, "not blis"), ({"torch_libtorch": "maybe"}, "not maybe"),
+                            ({"torch_libtorch": "3.99"}, "not 3.99"), ({"torch_nccl": "off"}, "torch_nccl is for torch_gpu"),
                             ({"torch_magma": "on"}, "torch_magma is for torch_gpu"),
                             ({"torch_cudnn": "on"}, "torch_cudnn is for torch_gpu"),
                             ({"torch_cufile": "on"}, "torch_cufile is for torch_gpu"),
@@ -89,6 +90,13 @@ class Recipe(harness.Case):
                             ({"torch_cuda_link": "static"}, "static is for torch_gpu")):
             with self.subTest(str(values)):
                 self.assertIn(why, self.render("2.6.0", 3, **values))
+
+    def test_one_python_of_several_gives_libtorch(self):
+        for value, of in (("default", "3.11"), ("3.12", "3.12"), ("off", None)):
+            mine = self.scratch / "mine.yaml"
+            mine.write_text(f'torch_version: ["2.6.0"]\npython: ["3.11", "3.12"]\ntorch_libtorch: ["{value}"]\n')
+            for one in self.ptpkg_json("render", RECIPE / "torch.yaml", "--variants", RECIPE / "variants_torch.yaml", "--variants", mine):
+                self.assertEqual("zip" in one["formats"], one["variant"]["python"] == of, f"{value}: {one['file_stem']}")
 
     def test_every_switch_of_the_variants_is_in_the_table(self):
         keys = set(re.findall(r"^(torch_\w+):", (RECIPE / "variants_torch.yaml").read_text(encoding="utf-8"), re.MULTILINE))

@@ -6,17 +6,21 @@ usage: render_vs_rattler_build.py PTPKG
 Compared: the set of (name, version, build string, hash) of what is not skipped, and the names of the
 requirements. The hash covers the variant; rattler-build's own list of it ignores use_keys and ignore_keys.
 rattler-build also renders what it will skip, without saying so, so that many of its packages may be left over.
+Recipes that call a function of ptpkg's alone are left out, by name: rattler-build cannot read them. Golden files hold them
+(tests/unit/variant/golden_test.cpp).
 Exit status: 0 equal, 1 different, 77 py-rattler-build is not installed.
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 SKIP = 77
 PLATFORM = "linux-64"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+OURS_ALONE = re.compile(r"\$\{\{[^}]*\b(?:detected|fail)\(")
 RECIPES = ("fixtures/recipes/ok/*/recipe.yaml", "fixtures/*/recipe.yaml", "recipes/*/recipe.yaml")
 
 
@@ -91,6 +95,9 @@ def main():
         return 1
     failed = 0
     for recipe in recipes:
+        if call := OURS_ALONE.search(recipe.read_text()):
+            print(f"{recipe.parent.name}: left out, it calls {call[0].split()[-1]})")
+            continue
         ours, skipped = by_ptpkg(sys.argv[1], recipe)
         theirs = by_rattler_build(recipe)
         equal = ours <= theirs and len(theirs - ours) == skipped and ours | theirs

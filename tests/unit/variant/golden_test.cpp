@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 
+#include "recipe/recipe_json.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
@@ -97,8 +100,8 @@ TEST(Golden, RenderingOfGoodRecipes) {
   EXPECT_EQ(NamesIn(kFixtures / "golden/recipe_ok", ".json"), cases) << "an expected file without its recipe";
 }
 
-/// What is rendered of a recipe of recipes/: NAME.yaml beside it for each of `variants`, then the text
-/// `mine`.
+/// What is rendered of a recipe of recipes/: NAME.yaml, relative to its folder, for each of `variants`, then
+/// the text `mine`.
 struct Chosen {
   std::string recipe;
   std::vector<std::string> variants;
@@ -113,7 +116,7 @@ Result<std::vector<recipe::Recipe>> RenderOfProject(const Chosen& chosen) {
   RenderOptions options;
   options.select = chosen.select;
   for (const std::string& name : chosen.variants) {
-    const AbsPath path = place / (name + ".yaml");
+    const AbsPath path = place / (files::path(name).filename().string() + ".yaml");
     fs.AddFile(path.str(), ReadText(folder / (name + ".yaml")));
     options.variant_files.push_back(path);
   }
@@ -177,6 +180,28 @@ torch_nnpack: ["off"]
 torch_caffe2_ops: ["off"]
 )";
 
+/// The one variant that is `chosen`, with every command of its script.
+void CompareOne(const Chosen& chosen, const files::path& golden) {
+  const auto recipes = RenderOfProject(chosen);
+  ASSERT_OK(recipes);
+  Json rendered = Json::array();
+  for (const recipe::Recipe& recipe : *recipes) {
+    Json one = RenderedToJson(recipe);
+    for (const char* twice : {"variant", "inherits", "noarch", "subdir"}) one.erase(twice);
+    one["script"] = recipe.script.lines;
+    one["script_env"] = recipe.script.env;
+    one["device_code"] = recipe.ptpkg.device_code;
+    if (!recipe.ptpkg.zip.name.empty()) {
+      const Json extra = recipe::RecipeToJson(recipe).at("extra").at("ptpkg");
+      one["zip"] = extra.at("zip");
+      one["zip"]["layout"] = extra.at("layouts").at("zip");
+    }
+    rendered.push_back(std::move(one));
+  }
+  ASSERT_EQ(rendered.size(), 1U);
+  CompareWithGolden(golden, DumpJson(rendered));
+}
+
 TEST(Golden, RenderingOfPytorch) {
   const struct {
     std::string version;
@@ -191,6 +216,7 @@ TEST(Golden, RenderingOfPytorch) {
       {"2.6.0", "3.11", "cpu", ""},
       {"2.15.0", "3.12", "cpu", ""},
       {"2.6.0", "3.11", "debian", "debian"},
+      {"2.6.0", "3.11", "debian_cuda", "debian_cuda"},
       {"1.1.0", "3.7", "cuda", "cuda", "10.0"},
       {"1.13.1", "3.10", "cuda", "cuda", "11.7"},
       {"2.6.0", "3.11", "cuda", "cuda", "12.6"},
@@ -205,6 +231,7 @@ TEST(Golden, RenderingOfPytorch) {
     const std::string name = version + "_" + what;
     SCOPED_TRACE(name);
     Chosen chosen{.recipe = "pytorch/torch.yaml", .variants = {"variants_torch"}};
+    if (platform == "debian_cuda") chosen.variants.push_back("variants_torch_debian");
     if (!platform.empty()) chosen.variants.push_back("variants_torch_" + platform);
     if (!toolkit.empty()) {
       chosen.select[platform == "cuda" ? "cuda_compiler_version" : "rocm_version"] = {toolkit};
@@ -212,19 +239,65 @@ TEST(Golden, RenderingOfPytorch) {
     // Not by --select, which would render all versions.
     chosen.mine = "torch_version: [\"" + version + "\"]\npython: [\"" + python + "\"]\n";
     chosen.mine += switches;
-    const auto recipes = RenderOfProject(chosen);
-    ASSERT_OK(recipes);
-    Json rendered = Json::array();
-    for (const recipe::Recipe& recipe : *recipes) {
-      Json one = RenderedToJson(recipe);
-      for (const char* twice : {"variant", "inherits", "noarch", "subdir"}) one.erase(twice);
-      one["script"] = recipe.script.lines;
-      one["script_env"] = recipe.script.env;
-      one["device_code"] = recipe.ptpkg.device_code;
-      rendered.push_back(std::move(one));
+    CompareOne(chosen, kFixtures / "golden/pytorch" / (name + ".json"));
+  }
+}
+
+/// The row of variants_domain.yaml that has this torch, as a variant file: all rows would take minutes here.
+std::string RowOfTable(const std::string& torch) {
+  std::istringstream table(ReadText(kFixtures.parent_path() / "recipes/pytorch/variants_domain.yaml"));
+  std::string file;
+  std::string key;
+  std::size_t row = 0;
+  std::optional<std::size_t> wanted;
+  for (std::string line; std::getline(table, line);) {
+    if (line.ends_with("_version:")) {
+      key = line;
+      row = 0;
+    } else if (line.starts_with("  - \"")) {
+      const std::string value = line.substr(4, line.find('"', 5) - 3);
+      if (key == "torch_version:" && value == '"' + torch + '"') wanted = row;
+      if (row++ == wanted && !key.empty()) file += key + " [" + value + "]\n";
     }
-    ASSERT_EQ(rendered.size(), 1U);
-    CompareWithGolden(kFixtures / "golden/pytorch" / (name + ".json"), DumpJson(rendered));
+  }
+  return file;
+}
+
+// What belongs to the oldest, the newest and two other torches; and of CUDA, the one that is built most.
+TEST(Golden, RenderingOfDomainLibraries) {
+  const struct {
+    std::string torch;
+    std::string python;
+    std::string toolkit = {};  // of CUDA; "": for the CPU
+  } cases[] = {
+      {"1.1.0", "3.7"}, {"1.13.1", "3.10"}, {"2.6.0", "3.11"}, {"2.6.0", "3.11", "12.6"}, {"2.15.0", "3.12"}};
+  for (const std::string library : {"torchvision", "torchaudio", "torchtext"}) {
+    for (const auto& [torch, python, toolkit] : cases) {
+      const std::string name = torch + (toolkit.empty() ? "_cpu" : "_cuda");
+      SCOPED_TRACE(library + " of torch " + name);
+      Chosen chosen{.recipe = library + "/recipe.yaml", .variants = {"../pytorch/variants_torch"}};
+      if (!toolkit.empty()) {
+        chosen.variants.emplace_back("../pytorch/variants_torch_cuda");
+        chosen.select["cuda_compiler_version"] = {toolkit};
+      }
+      chosen.variants.emplace_back("../pytorch/variants_domain");
+      chosen.mine = RowOfTable(torch) + "python: [\"" + python + "\"]\n";
+      CompareOne(chosen, kFixtures / "golden" / library / (name + ".json"));
+    }
+  }
+}
+
+// Against which torch, and under which names.
+TEST(Golden, RenderingOfTorchScatter) {
+  for (const std::string platform : {"cpu", "cuda", "rocm"}) {
+    SCOPED_TRACE(platform);
+    Chosen chosen{.recipe = "torch_scatter/recipe.yaml",
+                  .variants = {"../pytorch/variants_torch"},
+                  .mine = "torch_version: [\"2.6.0\"]\npython: [\"3.11\"]\n"};
+    if (platform != "cpu") chosen.variants.push_back("../pytorch/variants_torch_" + platform);
+    if (platform == "cuda") chosen.select["cuda_compiler_version"] = {"12.6"};
+    if (platform == "rocm") chosen.select["rocm_version"] = {"6.2"};
+    CompareOne(chosen, kFixtures / "golden/torch_scatter" / (platform + ".json"));
   }
 }
 
