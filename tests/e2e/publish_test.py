@@ -1,0 +1,205 @@
+"""`ptpkg publish` against the server doubles and folders: what is asked, what is there at the end, what is refused."""
+
+import json
+import subprocess
+
+import harness
+import publishing
+from publishing import Target
+from servers import faults
+from servers.oidc import Issuer
+
+CONDA_KINDS = ("anaconda", "quetz", "artifactory", "prefix")
+
+
+class Channels(publishing.Case):
+    def test_once_and_only_once(self):
+        for kind in CONDA_KINDS:
+            with self.subTest(kind), Target(kind) as target:
+                self.assertIn(f"{self.package.name}: sent", self.publish_to(target, self.package))
+                self.assertEqual(target.files(), {self.package.name: harness.sha256(self.package)})
+                sent = len(target.server.requests)
+                self.assertIn(f"{self.package.name}: there already", self.publish_to(target, self.package))
+                self.assertFalse([one for one in target.server.requests[sent:] if one.method not in ("GET", "HEAD")])
+
+    def test_another_file_is_a_conflict_and_force_replaces_it(self):
+        for kind in CONDA_KINDS:
+            with self.subTest(kind), Target(kind) as target:
+                self.publish_to(target, self.other)
+                said = self.publish_to(target, self.package, exit_code=7)
+                self.assertIn(harness.sha256(self.package), said)
+                self.assertEqual(target.files(), {self.package.name: harness.sha256(self.other)})
+                self.publish_to(target, self.package, "--force")
+                self.assertEqual(target.files(), {self.package.name: harness.sha256(self.package)})
+                self.assertTrue(target.is_clean())
+
+    def test_requests_of_anaconda(self):
+        place = f"/me/toymagma-cpu/2.9.0/linux-64/{self.package.name}"
+        with Target("anaconda") as target:
+            self.publish_to(target, self.package)
+            self.assertEqual(target.server.trace(), [
+                "GET /user/me -> 200 [token]", f"GET /dist{place} -> 404 [token]",
+                "GET /package/me/toymagma-cpu -> 404 [token]", "POST /package/me/toymagma-cpu -> 200 [token]",
+                "GET /release/me/toymagma-cpu/2.9.0 -> 404 [token]", "POST /release/me/toymagma-cpu/2.9.0 -> 200 [token]",
+                f"POST /stage{place} -> 200 [token]", "POST storage:/ -> 201", f"POST /commit{place} -> 200 [token]",
+                f"GET /dist{place} -> 200 [token]"])
+
+    def test_label(self):
+        with Target("anaconda") as target:
+            flags = ["--to", "anaconda:me/dev", "--server", target.server.url]
+            self.publish(self.package, *flags, **target.variables())
+            entry, = target.server.state()["owners"]["me"]["toymagma-cpu"]["2.9.0"].values()
+            self.assertEqual(entry["labels"], ["dev"])
+            self.assertIn("with the label 'dev' and not 'main'", self.publish_to(target, self.package, exit_code=7))
+
+    def test_what_the_server_refuses(self):
+        with Target("anaconda") as target:
+            said = self.publish(self.package, *target.flags(), exit_code=7, ANACONDA_API_TOKEN="wrong")
+            self.assertIn("401", said)
+            said = self.publish(self.package, *target.flags(), exit_code=7)
+            self.assertIn("ANACONDA_API_TOKEN", said)
+            self.assertIn("404", self.publish(self.package, "--to", "anaconda:nobody", "--server", target.server.url, exit_code=4,
+                                              **target.variables()))
+        with Target("anaconda", quota_bytes=0) as target:
+            self.assertIn("make room", self.publish_to(target, self.package, exit_code=7))
+            self.assertEqual(target.server.state()["owners"], {"me": {}})  # what this run made is taken back
+
+    def test_what_was_there_is_not_taken_back(self):
+        with Target("anaconda") as target:
+            archive, = (one for one in self.both if one != self.package)
+            self.publish_to(target, archive)
+            target.server.faults.append(faults.Status(402, path="^/stage/"))
+            self.publish_to(target, self.package, exit_code=7)
+            self.assertEqual(target.files(), {archive.name: harness.sha256(archive)})
+
+    def test_two_files_of_one_release_are_replaced(self):
+        for kind in CONDA_KINDS:
+            with self.subTest(kind), Target(kind) as target:
+                self.publish_to(target, *self.other_both)
+                self.publish_to(target, *self.both, "--force")
+                self.assertEqual(target.files(), {one.name: harness.sha256(one) for one in self.both})
+                self.assertTrue(target.is_clean())
+
+    def test_a_release_that_goes_underneath_is_made_again(self):
+        with Target("anaconda", faults=[faults.Status(404, path="^/stage/"), faults.Status(404, path="^/commit/")]) as target:
+            self.publish_to(target, self.package)
+            self.assertEqual(target.files(), {self.package.name: harness.sha256(self.package)})
+
+    def test_dry_run(self):
+        for kind in CONDA_KINDS:
+            with self.subTest(kind), Target(kind) as target:
+                said = self.publish(self.package, *target.flags(), "--dry-run")
+                self.assertIn(f" {target.server.url}/", said)
+                self.assertEqual(target.server.requests, [])
+
+    def test_json(self):
+        with Target("quetz") as target:
+            item, = json.loads(self.ptpkg("publish", self.package, *target.flags(), "--json", **target.variables()).stdout)["artifacts"]
+            digest = harness.sha256(self.package)
+            self.assertEqual(item, {"name": self.package.name, "sha256": digest, "outcome": "sent", "remote_sha256": digest})
+
+    def test_a_damaged_package_is_not_sent(self):
+        damaged = self.scratch / self.package.name
+        damaged.write_bytes(self.package.read_bytes()[:-100])
+        with Target("anaconda") as target:
+            self.publish_to(target, damaged, exit_code=3)
+            self.assertEqual(target.server.requests, [])
+
+    def test_kinds_are_told_apart(self):
+        with Target("pypi") as target:
+            self.assertIn("is no wheel", self.publish_to(target, self.package, exit_code=7))
+        self.assertIn("meant?", self.publish(self.package, "--to", "anacodna:me", exit_code=2))
+
+
+class Folders(publishing.Case):
+    def test_all_or_none_and_again(self):
+        folder = self.scratch / "channel"
+        self.assertIn(": sent", self.publish(self.package, "--to", f"file://{folder}"))
+        self.assertIn(": there already", self.publish(self.package, "--to", f"file://{folder}"))
+        listed = json.loads((folder / "conda/linux-64/repodata.json").read_text())["packages.conda"]
+        self.assertEqual(listed[self.package.name]["sha256"], harness.sha256(self.package))
+        self.publish(self.other, "--to", f"file://{folder}", exit_code=7)
+        self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.package))
+        self.publish(self.other, "--to", f"file://{folder}", "--force")
+        self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.other))
+        self.assertEqual(harness.leftovers(folder), [])
+
+    def test_an_output_folder_gives_what_its_manifest_lists(self):
+        source, folder = self.made / "first", self.scratch / "channel"
+        stray = source / "conda/linux-64/stray-1.0-0.conda"
+        stray.write_bytes(b"x")
+        self.addCleanup(stray.unlink)
+        self.publish(source, "--to", f"file://{folder}")
+        self.assertEqual({path.name for path in (folder / "conda/linux-64").glob("*.conda")}, {self.package.name})
+        self.assertTrue((folder / "conda/linux-64" / next(one.name for one in self.both if one != self.package)).exists())
+        self.assertIn("no manifest.json", self.publish(source / "conda", "--to", f"file://{folder}", exit_code=4))
+
+    def test_two_publishers_at_once_lose_nothing(self):
+        folder = self.scratch / "channel"
+        copies = []
+        for number in range(4):
+            self.ptpkg("build", self.recipe(number), "--output", self.scratch / f"out{number}")
+            copies.append(next((self.scratch / f"out{number}").glob("conda/noarch/*.conda")))
+        running = [subprocess.Popen([harness.Settings.ptpkg, "publish", path, "--to", f"file://{folder}"], cwd=self.scratch,
+                                    env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True) for path in copies]
+        for process in running:
+            said = process.communicate()[1]
+            self.assertEqual(process.returncode, 0, said)
+        listed = json.loads((folder / "conda/noarch/repodata.json").read_text())["packages.conda"]
+        self.assertEqual(sorted(listed), sorted(path.name for path in copies))
+        manifest = json.loads((folder / "manifest.json").read_text())["artifacts"]
+        self.assertEqual(len(manifest), 4)
+
+    def recipe(self, number: int):
+        folder = self.scratch / f"recipe{number}"
+        folder.mkdir()
+        (folder / "recipe.yaml").write_text(
+            f"package: {{name: toy{number}, version: '1.0'}}\n"
+            "build: {noarch: generic, script: 'mkdir -p $PREFIX/share && echo x > $PREFIX/share/toy'}\n"
+            "about: {license: MIT, summary: toy}\n"
+            "extra: {ptpkg: {formats: [conda]}}\n")
+        return folder
+
+
+class Index(publishing.Case):
+    def wheel(self, code: str = "x = 1\n", tag: str = "py3-none-any", version: str = "1.0"):
+        return publishing.pure_wheel(self.scratch, code, tag, version)
+
+    def test_each_style_of_server(self):
+        first, other = self.wheel(), self.wheel("x = 2\n")
+        for style in ("pypi", "devpi", "pypiserver"):
+            with self.subTest(style), Target("pypi", style=style) as target:
+                self.assertIn(": sent", self.publish_to(target, first))
+                self.assertEqual([str(one) for one in target.server.requests],
+                                 ["GET /simple/toy-pure/ -> 404 [Basic]", "POST /legacy/ -> 200 [Basic]",
+                                  "GET /simple/toy-pure/ -> 200 [Basic]"])
+                self.assertIn(": there already", self.publish_to(target, first))
+                self.assertIn(harness.sha256(other), self.publish_to(target, other, exit_code=7))
+                self.assertEqual(target.files(), {first.name: harness.sha256(first)})
+
+    def test_what_a_public_index_refuses_is_told_before_anything_is_sent(self):
+        for wheel, words in ((self.wheel(tag="py3-none-linux_x86_64"), "linux_x86_64"), (self.wheel(version="1.0+cpu"), "local version")):
+            self.assertIn(words, self.publish(wheel, "--to", "pypi:pypi", "--dry-run", exit_code=7))
+
+    def test_trusted_publishing(self):
+        made = faults.certificates(self.scratch)
+        claims = {"repository": "owner/name"}
+        with Issuer(claims=claims) as issuer, \
+                Target("pypi", trusts=issuer, publisher=claims, certificate=made["good"]) as target:
+            variables = {"SSL_CERT_FILE": str(self.scratch / "ca.crt"), **issuer.environment()}
+            self.publish(self.wheel(), *target.flags(), **variables)
+            self.assertEqual(len(target.files()), 1)
+            target.server.publisher = {"repository": "owner/other"}
+            self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))
+
+    def test_a_wrong_certificate_ends_it(self):
+        made = faults.certificates(self.scratch)
+        for name in ("other-name", "self-signed", "expired"):
+            with self.subTest(name), Target("pypi", certificate=made[name]) as target:
+                self.publish_to(target, self.wheel(), exit_code=8, SSL_CERT_FILE=str(self.scratch / "ca.crt"))
+                self.assertEqual(target.server.requests, [])
+
+
+if __name__ == "__main__":
+    harness.main()
