@@ -73,6 +73,35 @@ class Doctor(harness.Case):
         self.assertIn("submodules-empty", ids)
         self.assertIn("'third_party/fmt'", told[1]["findings"][0]["message"])
 
+    def test_sources_that_a_build_would_not_take(self):
+        recipe = self.recipe(tools="make")
+        done = self.ptpkg("doctor", recipe, "--source", "pytorch=/nope", exit_code=1)
+        self.assertIn("the source '/nope' of package 'pytorch' does not exist", done.stdout)
+        self.assertIn("[source-unusable]", done.stdout)
+        ids, _ = self.ids(recipe, "--source", f"pytorch=git+file://{self.scratch}/none.git@v1")
+        self.assertNotIn("source-unusable", ids)  # servers and repositories are not asked
+        (recipe / "series").write_text("gone.patch\n")
+        text = (recipe / "recipe.yaml").read_text()
+        (recipe / "recipe.yaml").write_text(text.replace("{path: src}", "{path: src, patches: [series]}"))
+        done = self.ptpkg("doctor", recipe, exit_code=1)
+        self.assertIn("series:1:1: the series names the patch 'gone.patch', which does not exist", done.stdout)
+
+    def test_a_cache_folder_in_which_no_build_works(self):
+        recipe = self.recipe()
+        blank = self.scratch / "ca che"
+        done = self.ptpkg("doctor", recipe, "--cache-dir", blank, exit_code=1)
+        self.assertIn("holds a blank", done.stdout)
+        self.assertIn("[work-folder]", done.stdout)
+        done = self.ptpkg("build", recipe, "--output", "dist", "--dry-run", "--cache-dir", blank, exit_code=3)
+        self.assertIn("holds a blank", done.stderr)
+
+    def test_tools_that_are_no_facts_are_named(self):
+        done = self.ptpkg("doctor", self.recipe(tools="make"), "--env", "system")
+        self.assertRegex(done.stdout, r"pytorch-2\.13\.0-\S+: needs make\n")
+        done = self.ptpkg("doctor", self.recipe(tools='cmake ==99.1'), "--env", "system", exit_code=1)
+        self.assertNotIn("no tools required", done.stdout)
+        self.assertIn("no tools required", self.ptpkg("doctor", self.recipe()).stdout)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -127,10 +127,10 @@ def sha256(path: pathlib.Path) -> str:
 
 
 def artifacts(output: pathlib.Path) -> dict[str, str]:
-    """Digest of every package and wheel below an output folder, by relative path."""
+    """Digest of every package, wheel and zip below an output folder, by relative path."""
     found = {}
     for path in sorted(output.rglob("*")):
-        if path.name.endswith((".conda", ".tar.bz2", ".whl")):
+        if path.name.endswith((".conda", ".tar.bz2", ".whl", ".zip")):
             found[str(path.relative_to(output))] = sha256(path)
     return found
 

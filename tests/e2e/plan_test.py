@@ -132,11 +132,17 @@ class Plan(harness.Case):
     def test_a_format_of_the_other_family_is_refused(self):
         toy = self.recipe()
         for verb, formats, other in (("conda", "wheel", "wheel"), ("conda", "conda,wheel", "wheel"),
-                                     ("wheel", "conda", "conda"), ("wheel", "tar.bz2", "tar.bz2")):
+                                     ("wheel", "conda", "conda"), ("wheel", "tar.bz2", "tar.bz2"), ("conda", "zip", "zip"),
+                                     ("wheel", "wheel,zip", "zip")):
             done = self.ptpkg(verb, toy, "--format", formats, exit_code=2)
             self.assertIn(f"'ptpkg {verb}' does not make the format {other}", done.stderr)
-            self.assertIn("'ptpkg build' both", done.stderr)
+            self.assertIn("'ptpkg build' all formats", done.stderr)
         self.assertFalse((self.scratch / "dist").exists())
+
+    def test_no_package_is_made_of_a_zip(self):
+        for verb, noun in (("conda", "conda package"), ("wheel", "wheel")):
+            done = self.ptpkg(verb, "toy-1.0.zip", exit_code=2)
+            self.assertIn(f"no {noun} can be made of 'toy-1.0.zip'", done.stderr)
 
     def test_a_test_keeps_its_work_folder(self):
         toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")

@@ -199,6 +199,23 @@ class Recipe(harness.Case):
         self.assertIn("holds a blank", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
 
+    def test_slips_in_variables_are_told_before_anything_is_built(self):
+        for name, value, told in [
+            ("SOURCE_DATE_EPOCH", "99999999999", "later than packages can tell"),
+            ("SOURCE_DATE_EPOCH", "abc", "not a number of seconds"),
+            ("PTPKG_CCACHE", "maybe", "PTPKG_CCACHE is 'maybe', which is neither on nor off"),
+            ("PTPKG_OFFLINE", "nope", "PTPKG_OFFLINE is 'nope'"),
+        ]:
+            done = self.ptpkg("build", self.project("'true'"), "--env", "system", exit_code=2, **{name: value})
+            self.assertIn(told, done.stderr)
+            self.assertNotIn("source ", done.stderr)
+
+    def test_fresh_says_that_a_stored_result_stays(self):
+        recipe = self.project("touch $PREFIX/made", "extra: {ptpkg: {formats: [conda]}}\n")
+        command = ["build", recipe, "--env", "system", "--output", self.scratch / "dist", "--fresh"]
+        self.assertNotIn("--fresh", self.ptpkg(*command).stderr)
+        self.assertRegex(self.ptpkg(*command).stderr, r"--fresh: '\S+' was not built, its result is stored")
+
 
 if __name__ == "__main__":
     harness.main()

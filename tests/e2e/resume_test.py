@@ -235,6 +235,51 @@ class Resume(harness.Case):
         self.assertIn("f030.o", second)
         self.assertLessEqual(len(second), OBJECTS - len(set(first)) + 2, (first, second))
 
+    def test_other_jobs_of_make_run_on_after_a_failure(self):
+        """What a command of make had half-written when it failed is made again, however long the others ran on."""
+        harness.tool("make")
+        recipe = self.scratch / "hole"
+        (recipe / "src").mkdir(parents=True)
+        (recipe / "src/Makefile").write_text(
+            "all: table.txt side.txt slow.txt\n"
+            f"side.txt: ; seq 1 1000 > $@; touch side.stamp; test -e {self.scratch}/whole || exit 1\n"
+            f"table.txt: ; seq 1 1000 > $@; sleep 12; test -e {self.scratch}/whole && seq 1001 2000 >> $@\n"
+            "slow.txt: ; sleep 24; echo done > $@\n")
+        (recipe / "recipe.yaml").write_text(
+            'schema_version: 1\npackage: {name: hole, version: "1"}\nsource: {path: src}\n'
+            'build:\n  number: 0\n  string: "0"\n  script:\n  - make -j3\n'
+            '  - mkdir -p "$PREFIX/share" && cp table.txt side.txt slow.txt "$PREFIX/share/"\n'
+            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+        output = self.scratch / "dist"
+        self.ptpkg("build", recipe, "--output", output, exit_code=5)
+        (self.scratch / "whole").touch()
+        done = self.ptpkg("build", recipe, "--output", output)
+        self.assertIn("what may be half-written is made again (4 files)", done.stderr)
+        self.ptpkg("check", output / "conda/linux-64/hole-1-0.conda")
+        resumed = harness.artifacts(output)
+        self.cache = self.scratch / "clean-cache"
+        self.ptpkg("build", recipe, "--output", self.scratch / "clean", "--fresh")
+        self.assertEqual(resumed, harness.artifacts(self.scratch / "clean"))
+
+    def test_a_full_disk_under_make(self):
+        """The disk is full for one command while another, which has room again in the end, runs on."""
+        harness.tool("make")
+        recipe = self.scratch / "hole"
+        (recipe / "src").mkdir(parents=True)
+        (recipe / "src/Makefile").write_text(
+            "all: table.txt slow.txt\n"
+            f"table.txt: ; echo table >> {self.scratch}/compiled; seq 1 400000 > $@\n"
+            "slow.txt: ; head -c 500000 /dev/zero > $@.tmp; sleep 13; rm $@.tmp; echo done > $@\n")
+        (recipe / "recipe.yaml").write_text(
+            'schema_version: 1\npackage: {name: hole, version: "1"}\nsource: {path: src}\n'
+            'build:\n  number: 0\n  string: "0"\n  script:\n  - make -j2\n'
+            '  - test "$(tail -n 1 table.txt)" = 400000\n'
+            '  - mkdir -p "$PREFIX/share" && cp table.txt slow.txt "$PREFIX/share/"\n'
+            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+        done = on_a_disk_that_grows(self, "2500k", "build", recipe, "--output", self.scratch / "dist")
+        self.assertIn("exits 5 0", done.stdout, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+
     def memory_group(self, limit):
         """A new control group with so much memory; skips the test where none can be made."""
         reasons = []
