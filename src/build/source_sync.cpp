@@ -123,6 +123,7 @@ class Syncer {
     for (const RelPath& path : outcome.removed) record_.files.erase(path);
     for (const Found* one : changed) PTPKG_CHECK(MakePlace(*one));
     PTPKG_CHECK(CopyAll(changed));
+    PTPKG_CHECK(MakeEmptyFolders());
     if (touched_ || request_.first || !(changed.empty() && outcome.removed.empty()))
       PTPKG_CHECK(WriteRecord());
     for (const Found* one : changed) outcome.copied.push_back(one->path);
@@ -136,11 +137,15 @@ class Syncer {
   Result<void> List() {
     for (const SyncOrigin& origin : request_.origins) {
       PTPKG_TRY(std::vector<source::WalkEntry> entries,
-                source::Walk(env_, origin.folder, {.skip_git = true}));
+                source::Walk(env_, origin.folder, {.skip_git = true, .empty_folders = true}));
       for (source::WalkEntry& entry : entries) {
         RelPath path = entry.path;
         if (!origin.below.empty()) {
           PTPKG_TRY(path, RelPath::Parse(origin.below + "/" + path.str()));
+        }
+        if (entry.stat.kind == FileKind::kDirectory) {
+          empty_folders_.push_back(std::move(path));
+          continue;
         }
         Found one{.path = std::move(path),
                   .from = origin.folder / entry.path,
@@ -160,6 +165,15 @@ class Syncer {
     const auto twice = std::adjacent_find(found_.begin(), found_.end(),
                                           [](const Found& a, const Found& b) { return a.path == b.path; });
     return twice == found_.end() ? Ok() : Result<void>(HeldTwice(twice->path));
+  }
+
+  /// Nothing records them: one that is gone in the source stays in the copy.
+  Result<void> MakeEmptyFolders() {
+    for (const RelPath& path : empty_folders_) {
+      PTPKG_TRY(const bool there, Exists(env_.fs, request_.copy / path));
+      if (!there) PTPKG_CHECK(env_.fs.MakeDirs(request_.copy / path));
+    }
+    return Ok();
   }
 
   /// What is recorded, and in no origin any more.
@@ -341,8 +355,9 @@ class Syncer {
   const SyncRequest& request_;
   SyncRecord& record_;
   std::int64_t started_ns_;
-  bool touched_ = false;      // the record has changed, though no file has
-  std::vector<Found> found_;  // by path
+  bool touched_ = false;                // the record has changed, though no file has
+  std::vector<Found> found_;            // by path
+  std::vector<RelPath> empty_folders_;  // in the copy
   std::map<std::string, bool> real_;
 };
 

@@ -82,6 +82,23 @@ Result<bool> IsCached(Env& env, const Wanted& wanted) {
   return false;
 }
 
+/// Gives the file its name if an earlier run has kept it under another one, as a mirror may call it.
+Result<bool> TakeOtherName(Env& env, const Wanted& wanted) {
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(wanted.target.Parent()));
+  for (const std::string& name : names) {
+    const AbsPath other = wanted.target.Parent() / name;
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(other));
+    if (name.starts_with('.') || stat.kind != FileKind::kRegular) continue;
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, other));
+    if (digests.sha256 != wanted.sha256) continue;
+    PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, wanted.target.Parent(), "name"));
+    PTPKG_CHECK(env.fs.CopyFile(other, scratch.path() / wanted.name));
+    PTPKG_CHECK(env.fs.Rename(scratch.path() / wanted.name, wanted.target));
+    return true;
+  }
+  return false;
+}
+
 Error NotCached(const Wanted& wanted) {
   return Error(ErrorCode::kNotFound, fmt::format("the source '{}' (sha256 {}) is not in the cache, and no "
                                                  "server is asked for it",
@@ -154,10 +171,13 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   if (!cached) {
     PTPKG_TRY(const std::unique_ptr<File> lock, WaitForLock(env, folder / kFetchLockName, name));
     PTPKG_TRY(cached, IsCached(env, wanted));  // another run may just have fetched it
+    PTPKG_CHECK(RemoveAbandoned(env, folder));
+    if (!cached) {
+      PTPKG_TRY(cached, TakeOtherName(env, wanted));
+    }
     std::vector<std::string> urls = source.urls;
     if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });
     if (!cached && urls.empty()) return NotCached(wanted).At(source.span);
-    PTPKG_CHECK(RemoveAbandoned(env, folder));
     if (!cached) PTPKG_CHECK(FetchFromAny(env, urls, wanted));
   }
   return Downloaded{.file = target, .lease = std::move(lease)};

@@ -81,6 +81,11 @@ std::string GitReason(const std::string& output) {
   return std::string(Trim(lines.empty() ? output : lines.front()));
 }
 
+std::string GitReason(const ExitStatus& status) {
+  if (status.signal != 0) return fmt::format("git was ended by signal {}", status.signal);
+  return GitReason(status.output);
+}
+
 Result<Git> Git::Find(Env& env) {
   const std::optional<AbsPath> program = FindProgram("git", PathVariable(env.variables));
   if (program) return Git(env, *program);
@@ -135,7 +140,7 @@ Result<std::string> Git::Read(const GitCall& call) const {
   if (status.ok()) return std::string(Trim(status.output));
   return Error(
       ErrorCode::kCommandFailed,
-      fmt::format("git {} failed: {}", call.args.empty() ? "" : call.args.front(), GitReason(status.output)));
+      fmt::format("git {} failed: {}", call.args.empty() ? "" : call.args.front(), GitReason(status)));
 }
 
 Result<std::string> Git::Ask(const GitCall& call, const GitUrl& url, const std::string& doing) const {
@@ -144,12 +149,11 @@ Result<std::string> Git::Ask(const GitCall& call, const GitUrl& url, const std::
     PTPKG_TRY(const ExitStatus status, Run(call));
     if (status.ok()) return std::string(Trim(status.output));
     ErrorCode code = CodeOf(status.output);
-    if (url.is_local && code == ErrorCode::kNetwork) code = ErrorCode::kIo;
+    if (code == ErrorCode::kNetwork && (url.is_local || status.signal != 0)) code = ErrorCode::kIo;
     const bool again = code == ErrorCode::kNetwork && attempt < kAttempts;
     if (!again) {
       // git repeats the URL as it was given, with the password in it.
-      const std::string reason =
-          ReplaceAll(GitReason(status.output), url.text, recipe::ShownGitUrl(url.text));
+      const std::string reason = ReplaceAll(GitReason(status), url.text, recipe::ShownGitUrl(url.text));
       return Error(code, fmt::format("{}: {}", doing, reason)).WithHint(HintOf(code, status.output));
     }
     PTPKG_CHECK(env_->cancel.Check());

@@ -51,5 +51,7 @@ class Git {
 
 /// What git says is wrong, of all that it printed: its first fatal line, else its first error.
 std::string GitReason(const std::string& output);
+/// The same of a run that failed; of one that was killed, by which signal.
+std::string GitReason(const ExitStatus& status);
 
 }  // namespace ptpkg::source

@@ -42,9 +42,13 @@ class Exporter {
     PTPKG_TRY(GitMirror mirror, GitMirror::Open(env_, git_, wish.url, wish.commit));
     auto taken = Take(mirror, wish, destination);
     if (!taken && taken.error().code() == ErrorCode::kCorrupt) {
+      if (env_.offline && !wish.url.is_local) {
+        return std::move(taken).error().WithHint(
+            "the cache's copy is damaged, and no server is asked for another: build once without --offline");
+      }
       env_.reporter.Warn(
           fmt::format("{}; what the cache has of it is fetched again", taken.error().message()));
-      PTPKG_CHECK(mirror.MakeAnew());
+      PTPKG_CHECK(mirror.FetchAnew(wish));
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
     }
@@ -58,13 +62,15 @@ class Exporter {
                                limits::kSubmoduleLevels));
     }
     PTPKG_TRY(const auto declared, ReadModules(destination));
+    PTPKG_TRY(const GitUrl parent, BaseOfSubmodules(wish.url));
     return ParallelFor(kFetchesAtOnce, submodules.size(), [&](std::size_t i) -> Result<void> {
       const Submodule& submodule = submodules[i];
       PTPKG_TRY(const Declared entry, EntryOf(declared, submodule, wish));
       if (entry.update == "none") return Ok();
       const std::string frame = fmt::format("while fetching the submodule '{}' of '{}'", submodule.path.str(),
                                             ShownGitUrl(wish.url.text));
-      PTPKG_TRY(const GitUrl url, recipe::SubmoduleUrl(wish.url, entry.url), frame);
+      const bool relative = entry.url.starts_with('.');
+      PTPKG_TRY(const GitUrl url, recipe::SubmoduleUrl(relative ? parent : wish.url, entry.url), frame);
       PTPKG_TRY(const AbsPath folder, FolderOf(destination, submodule.path), frame);
       PTPKG_CHECK(Run({.url = url, .commit = submodule.commit, .lfs = wish.lfs}, folder, level + 1), frame);
       return Ok();
@@ -84,16 +90,17 @@ class Exporter {
                  .work_tree = destination,
                  .index = scratch_ / NewScratchFileName("index")};
     if (wish.lfs) {
+      PTPKG_CHECK(mirror.CheckLfs(wish));
       call.settings = {"filter.lfs.process=git-lfs filter-process", "filter.lfs.smudge=git-lfs smudge -- %f",
                        "filter.lfs.required=true"};
     }
     PTPKG_TRY(const ExitStatus status, git_.Run(call));
     if (status.ok()) return Ok();
-    const std::string reason = GitReason(status.output);
-    const bool full = status.output.find("No space left") != std::string::npos;
-    return Error(full ? ErrorCode::kIo : ErrorCode::kCorrupt,
+    // A full disk, a quota, a name that is too long: none is a reason to fetch anything again.
+    PTPKG_TRY(const bool damaged, status.signal != 0 ? Result<bool>(false) : mirror.IsDamaged(wish));
+    return Error(damaged ? ErrorCode::kCorrupt : ErrorCode::kIo,
                  fmt::format("cannot check out commit {} of '{}': {}", wish.commit,
-                             ShownGitUrl(wish.url.text), reason));
+                             ShownGitUrl(wish.url.text), GitReason(status)));
   }
 
   Result<void> Clear(const AbsPath& folder) {
@@ -126,6 +133,21 @@ class Exporter {
     static_cast<void>(said);
     PTPKG_CHECK(std::move(read));
     return found;
+  }
+
+  /// What relative URLs of submodules are relative to: of a clone what it was cloned from, as for git itself.
+  Result<GitUrl> BaseOfSubmodules(const GitUrl& url) {
+    constexpr std::string_view kScheme = "file://";
+    if (!url.is_local) return url;
+    const std::string path = url.text.starts_with(kScheme) ? url.text.substr(kScheme.size()) : url.text;
+    PTPKG_TRY(const ExitStatus status,
+              git_.Run({.args = {"-C", path, "config", "--local", "remote.origin.url"}}));
+    const std::string origin(Trim(status.output));
+    if (!status.ok() || origin.empty()) return url;
+    PTPKG_TRY(const AbsPath folder, AbsPath::Parse(path));
+    PTPKG_TRY(GitUrl base, recipe::ParseGitUrl(origin, folder),
+              fmt::format("while reading where '{}' was cloned from", path));
+    return base;
   }
 
   /// .gitmodules of an exported commit, by the submodules' names.
@@ -197,9 +219,9 @@ Result<void> CheckOut(Env& env, const GitCheckout& checkout, const AbsPath& dest
   PTPKG_TRY(const Git git, Git::Find(env));
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, destination.Parent(), "index"));
   PTPKG_CHECK(Exporter(env, git, checkout, scratch.path()).Run(checkout.wish, destination, 0));
-  PTPKG_TRY(const std::vector<TreeEntry> entries, ListFolder(env, destination));
+  PTPKG_TRY(const FolderList list, ListFolder(env, destination));
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
-  for (const TreeEntry& entry : entries) {
+  for (const TreeEntry& entry : list.entries) {
     if (entry.kind != FileKind::kRegular) continue;
     PTPKG_CHECK(env.fs.SetMtime(destination / entry.path, env.source_date_epoch * kNanoseconds));
   }

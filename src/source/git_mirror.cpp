@@ -1,12 +1,12 @@
 #include "source/git_mirror.h"
 
 #include <fmt/core.h>
+#include <utility>
 
 #include "source/download.h"
 #include "source/walk.h"
 #include "support/hash.h"
 #include "support/lock_file.h"
-#include "support/scratch.h"
 #include "support/text.h"
 
 namespace ptpkg::source {
@@ -26,6 +26,10 @@ std::string CommitRef(const GitWish& wish) { return fmt::format("commits/{}", wi
 /// Not by the name itself: "a" may become "a/b" on the server, and refs are files.
 std::string NameRef(const std::string& name) { return "names/" + HashText(name).Hex(); }
 std::string LfsRef(const GitWish& wish) { return fmt::format("lfs/{}", wish.commit); }
+/// Hashes the files that the commit's pointers name.
+std::vector<std::string> LfsFsck(const GitWish& wish) {
+  return {"lfs", "fsck", "--objects", "--dry-run", wish.commit};
+}
 
 Error CommitGone(const GitWish& wish) {
   Error error(ErrorCode::kNotFound,
@@ -80,23 +84,54 @@ Result<void> GitMirror::Prepare(const GitUrl& url) {
   if (now) return Ok();
   PTPKG_CHECK(RemoveAbandoned(*env_, folder_));
   PTPKG_CHECK(WriteFile(env_->fs, folder_ / "url", ShownGitUrl(url.text) + "\n"));
-  return InitRepository();
+  PTPKG_TRY(TempDir repository, NewRepository());
+  return std::move(repository).MoveTo(repository_);
 }
 
-Result<void> GitMirror::InitRepository() {
+Result<TempDir> GitMirror::NewRepository() {
   PTPKG_TRY(TempDir scratch, TempDir::Create(env_->fs, folder_, "repo"));
   PTPKG_TRY(const std::string said,
             git_->Read({.args = {"init", "--quiet", "--bare", "--template=", "--object-format=" + format_,
                                  scratch.path().str()}}));
   static_cast<void>(said);
+  return scratch;
+}
+
+Result<void> GitMirror::FetchAnew(const GitWish& wish) {
+  PTPKG_TRY(const std::unique_ptr<File> lock,
+            WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(wish.url.text)));
+  PTPKG_TRY(const bool damaged, IsDamaged(wish));
+  if (!damaged) return Ok();  // another run has mended it; what it left out Fetch gets
+  PTPKG_TRY(TempDir scratch, NewRepository());
+  const AbsPath damaged_one = std::exchange(repository_, scratch.path());
+  const Result<void> fetched = FetchLocked(wish);
+  repository_ = damaged_one;
+  PTPKG_CHECK(fetched);
+  PTPKG_CHECK(RemoveTree(env_->fs, repository_));
   return std::move(scratch).MoveTo(repository_);
 }
 
-Result<void> GitMirror::MakeAnew() {
-  PTPKG_TRY(const std::unique_ptr<File> lock,
-            WaitForLock(*env_, folder_ / kFetchLockName, std::string(folder_.Name())));
-  PTPKG_CHECK(RemoveTree(env_->fs, repository_));
-  return InitRepository();
+Result<bool> GitMirror::IsDamaged(const GitWish& wish) const {
+  PTPKG_TRY(const bool sound, Passes({"fsck", "--no-dangling", "--no-progress"}));
+  if (!sound || !wish.lfs) return !sound;
+  PTPKG_TRY(const bool has_lfs, HasRef(*git_, repository_, LfsRef(wish)));
+  if (!has_lfs) return false;
+  PTPKG_TRY(const bool sound_lfs, Passes(LfsFsck(wish)));
+  return !sound_lfs;
+}
+
+Result<void> GitMirror::CheckLfs(const GitWish& wish) const {
+  PTPKG_TRY(const bool sound, Passes(LfsFsck(wish)));
+  if (sound) return Ok();
+  return Error(ErrorCode::kCorrupt, fmt::format("an LFS file of commit {} of '{}' is damaged in the cache",
+                                                wish.commit, ShownGitUrl(wish.url.text)));
+}
+
+/// Whether git finds nothing wrong.
+Result<bool> GitMirror::Passes(const std::vector<std::string>& args) const {
+  PTPKG_TRY(const ExitStatus status, git_->Run({.args = args, .repository = repository_}));
+  if (status.signal == 0) return status.ok();
+  return Error(ErrorCode::kIo, fmt::format("cannot check '{}': {}", repository_.str(), GitReason(status)));
 }
 
 Result<bool> GitMirror::Has(const GitWish& wish) const {

@@ -15,6 +15,7 @@
 #include "recipe/recipe.h"
 #include "source/git.h"
 #include "support/lease.h"
+#include "support/scratch.h"
 
 namespace ptpkg::source {
 
@@ -40,8 +41,14 @@ class GitMirror {
   /// name, for all branches and tags. Errors: kNotFound (`env.offline`; the server does not have the commit),
   /// those of Git::Ask.
   Result<void> Fetch(const GitWish& wish);
-  /// Removes the repository, damaged, and makes an empty one.
-  Result<void> MakeAnew();
+  /// Compares each LFS file of the commit with the digest in its pointer, which no checkout does. Errors:
+  /// kCorrupt.
+  Result<void> CheckLfs(const GitWish& wish) const;
+  /// Whether git finds anything of the repository damaged. Reads all of it.
+  Result<bool> IsDamaged(const GitWish& wish) const;
+  /// Puts a new repository that has the wish in the place of a damaged one, once it is fetched. One that is
+  /// not damaged stays. Errors: as Fetch.
+  Result<void> FetchAnew(const GitWish& wish);
 
  private:
   GitMirror(Env& env, const Git& git, AbsPath folder, Lease lease, std::string format)
@@ -52,7 +59,8 @@ class GitMirror {
         lease_(std::move(lease)),
         format_(std::move(format)) {}
   Result<void> Prepare(const recipe::GitUrl& url);
-  Result<void> InitRepository();
+  Result<TempDir> NewRepository();
+  Result<bool> Passes(const std::vector<std::string>& args) const;
   Result<void> RemoveStaleLocks();
   Result<void> FetchLocked(const GitWish& wish);
   Result<bool> FetchCommit(const GitWish& wish);

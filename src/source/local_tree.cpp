@@ -36,15 +36,19 @@ Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found) {
   return entry;
 }
 
-Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root) {
-  PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root, {.skip_git = true}));
-  std::vector<TreeEntry> entries;
-  entries.reserve(found.size());
+Result<FolderList> ListFolder(Env& env, const AbsPath& root) {
+  PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root, {.skip_git = true, .empty_folders = true}));
+  FolderList list;
+  list.entries.reserve(found.size());
   for (WalkEntry& one : found) {
+    if (one.stat.kind == FileKind::kDirectory) {
+      list.empty_folders.push_back(std::move(one.path));
+      continue;
+    }
     PTPKG_TRY(TreeEntry entry, CheckEntry(env, root, std::move(one)));
-    entries.push_back(std::move(entry));
+    list.entries.push_back(std::move(entry));
   }
-  return entries;
+  return list;
 }
 
 namespace {
@@ -56,18 +60,24 @@ Result<void> Digest(Env& env, const AbsPath& root, TreeEntry& entry) {
   return Ok();
 }
 
-Sha256 DigestOf(const AbsPath& root, std::vector<TreeEntry> entries) {
+Sha256 DigestOf(const AbsPath& root, FolderList list) {
   // Only the executable bit of a mode travels into the copy's meaning; umask and the like must not.
-  for (TreeEntry& entry : entries) {
+  for (TreeEntry& entry : list.entries) {
     entry.mode = entry.kind == FileKind::kRegular && (entry.mode & 0100U) == 0 ? 0644 : 0755;
   }
-  return TreeDigest(StagedTree{.root = root, .entries = std::move(entries)});
+  const Sha256 files = TreeDigest(StagedTree{.root = root, .entries = std::move(list.entries)});
+  if (list.empty_folders.empty()) return files;
+  KeyHasher hasher;
+  hasher.Add("files", files.Hex());
+  for (const RelPath& folder : list.empty_folders) hasher.Add("folder", folder.str());
+  return hasher.Finish();
 }
 
 }  // namespace
 
 Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
-  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
+  PTPKG_TRY(FolderList list, ListFolder(env, root));
+  std::vector<TreeEntry>& entries = list.entries;
   const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
   Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
   const auto digest_one = [&](std::size_t i) -> Result<void> {
@@ -79,11 +89,12 @@ Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
   };
   PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), digest_one));
   task.Done();
-  return DigestOf(root, std::move(entries));
+  return DigestOf(root, std::move(list));
 }
 
 Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
-  PTPKG_TRY(std::vector<TreeEntry> entries, ListFolder(env, root));
+  PTPKG_TRY(FolderList list, ListFolder(env, root));
+  std::vector<TreeEntry>& entries = list.entries;
   std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
   for (const TreeEntry& entry : entries) {
     const std::string folder = entry.path.ParentText();
@@ -104,7 +115,8 @@ Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destinat
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(env.jobs, entries.size(), copy_one));
-  return DigestOf(destination, std::move(entries));
+  for (const RelPath& folder : list.empty_folders) PTPKG_CHECK(env.fs.MakeDirs(destination / folder));
+  return DigestOf(destination, std::move(list));
 }
 
 namespace {

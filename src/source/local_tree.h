@@ -15,11 +15,16 @@ namespace ptpkg::source {
 /// through it would change files outside of its own copy.
 Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found);
 
+struct FolderList {
+  std::vector<TreeEntry> entries = {};
+  std::vector<RelPath> empty_folders = {};  ///< ".git" does not count; scripts may write into them.
+};
+
 /// Everything below `root` but ".git" (folder or file) at any depth, by path. Sizes and modes as on
-/// disk, digests empty; empty folders do not count.
+/// disk, digests empty.
 /// Errors: kNotFound, kIo with the path, kCancelled; kInvalidInput for `root` not a folder, and as of
 /// CheckEntry.
-Result<std::vector<TreeEntry>> ListFolder(Env& env, const AbsPath& root);
+Result<FolderList> ListFolder(Env& env, const AbsPath& root);
 
 /// Digest over path, kind, executable bit and content of all that ListFolder gives.
 Result<Sha256> DigestFolder(Env& env, const AbsPath& root);

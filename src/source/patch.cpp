@@ -218,7 +218,7 @@ Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
         .WithHint("patches apply with no fuzz, in the order of the recipe: refresh it against this source");
   }
   if (!text.has_symlinks) return Ok();
-  PTPKG_TRY(const std::vector<TreeEntry> all, ListFolder(env, tree), fmt::format("after patch '{}'", name));
+  PTPKG_TRY(const FolderList all, ListFolder(env, tree), fmt::format("after patch '{}'", name));
   static_cast<void>(all);
   return Ok();
 }

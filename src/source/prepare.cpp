@@ -80,6 +80,17 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
       .At(origin.source.span);
 }
 
+/// Keys of a file, where the place turns out to be a folder.
+Result<void> RefuseFileKeys(const Origin& origin) {
+  const bool has_digest = origin.source.sha256.has_value();
+  if (!has_digest && origin.source.file_name.empty()) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' is a folder, which has no '{}'", origin.local->str(),
+                           has_digest ? "sha256" : "file_name"))
+      .WithHint("leave the key out, or name an archive by 'path'")
+      .At(origin.source.span);
+}
+
 /// `error` of a copy, which is in no place that a person knows, as one of the file that was copied.
 Error OfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
   const auto named = [&](const std::string& text) { return ReplaceAll(text, copy.str(), original.str()); };
@@ -116,7 +127,10 @@ class Preparer {
     for (const Origin& origin : origins) {
       if (origin.local) {
         PTPKG_TRY(const bool is_folder, IsFolder(origin));
-        static_cast<void>(is_folder);
+        if (!is_folder && origin.source.sha256) {
+          PTPKG_TRY(const std::string key, ContentKey(origin));
+          static_cast<void>(key);
+        }
       } else if (origin.source.git.url.empty()) {
         PTPKG_TRY(const std::string key, ContentKey(origin));
         static_cast<void>(key);
@@ -167,7 +181,6 @@ class Preparer {
       const recipe::Source& source = origins[i].source;
       PTPKG_TRY(const std::string held, content(i));
       hasher.Add("content", held);
-      hasher.Add("file_name", source.file_name);
       hasher.Add("target_directory", source.target_directory);
       PTPKG_TRY(const std::vector<PatchFile> patches, ListPatches(env_, recipe_, source));
       for (std::size_t j = 0; j < patches.size(); ++j) {
@@ -194,14 +207,24 @@ class Preparer {
                        source.git.lfs ? " lfs" : "");
   }
 
-  /// The name says how it is unpacked, or what it is called.
-  static Result<std::string> DownloadKey(const recipe::Source& source) {
-    PTPKG_TRY(const std::string name, DownloadName(source));
-    return source.sha256->Hex() + " " + name;
+  /// What an archive is called changes nothing of what it holds: mirrors have names of their own.
+  static std::string KeyOfNamed(const Sha256& sha256, const std::string& name) {
+    return sha256.Hex() + " " + (IsArchiveName(name) ? "unpacked" : name);
   }
 
-  static std::string FileKey(const Digests& digests, const AbsPath& file) {
-    return digests.sha256.Hex() + " " + std::string(file.Name());
+  static Result<std::string> DownloadKey(const recipe::Source& source) {
+    PTPKG_TRY(const std::string name, DownloadName(source));
+    return KeyOfNamed(*source.sha256, name);
+  }
+
+  static std::string FileKey(const Origin& origin, const Digests& digests) {
+    return KeyOfNamed(digests.sha256, NameOfFile(origin));
+  }
+
+  /// Of a local file: what the recipe calls it, else its own.
+  static std::string NameOfFile(const Origin& origin) {
+    const std::string& name = origin.source.file_name;
+    return name.empty() ? std::string(origin.local->Name()) : name;
   }
 
   Result<std::string> ContentKey(const Origin& origin) {
@@ -219,7 +242,8 @@ class Preparer {
       return digest.Hex();
     }
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
-    return FileKey(digests, *origin.local);
+    PTPKG_CHECK(CompareDeclared(origin, digests));
+    return FileKey(origin, digests);
   }
 
   Result<bool> IsFolder(const Origin& origin) {
@@ -227,7 +251,9 @@ class Preparer {
     if (!stat && stat.error().code() == ErrorCode::kNotFound) return MissingLocal(recipe_, origin);
     if (!stat) return stat.error();
     PTPKG_CHECK(RefuseBareRepository(env_.fs, recipe_, origin));
-    return stat->kind == FileKind::kDirectory;
+    if (stat->kind != FileKind::kDirectory) return false;
+    PTPKG_CHECK(RefuseFileKeys(origin));
+    return true;
   }
 
   /// Unpacks the origin into its part. Returns ContentKey of what was unpacked.
@@ -252,10 +278,9 @@ class Preparer {
     PTPKG_CHECK(env_.fs.CopyFile(*origin.local, copy));
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
     PTPKG_CHECK(CompareDeclared(origin, digests));
-    const std::string& name = origin.source.file_name;
-    const Result<void> unpacked = UnpackFile(copy, name.empty() ? std::string(copy.Name()) : name, part);
+    const Result<void> unpacked = UnpackFile(copy, NameOfFile(origin), part);
     if (!unpacked) return OfOriginal(unpacked.error(), copy, *origin.local);
-    return FileKey(digests, *origin.local);
+    return FileKey(origin, digests);
   }
 
   Result<std::string> TakeCommit(const recipe::Source& source, const AbsPath& part) {
@@ -324,6 +349,7 @@ class Preparer {
     return Error(ErrorCode::kHashMismatch,
                  fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
                              digests.sha256.Hex(), origin.source.sha256->Hex()))
+        .WithHint("take the file that the recipe means; if it was replaced on purpose, change the digest")
         .At(origin.source.span);
   }
 

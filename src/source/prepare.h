@@ -34,8 +34,9 @@ bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name);
 /// nothing. REQUIRES: ResolveGit has set the commits. Errors: those of Prepare for local paths.
 Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
 
-/// What is known to be wrong without reading the sources: a local one or a patch that is missing, a bare
-/// repository in place of a folder, a download without digest. Errors: those of Prepare for these; kIo.
+/// What is known to be wrong before anything is fetched or unpacked: a local source or a patch that is
+/// missing, a bare repository in place of a folder, a download without digest, a local file with another
+/// digest than the declared one. Errors: those of Prepare for these; kIo.
 Result<void> CheckInputs(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
 
 /// Leaves the sources of `recipe` below `destination`, which must not exist and appears only when all

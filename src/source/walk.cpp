@@ -14,6 +14,7 @@ namespace {
 /// A folder, below the root, and what it holds.
 struct Folder {
   std::string path;  ///< "" for the root.
+  FileStat stat = {};
   std::vector<WalkEntry> entries = {};
   std::vector<Folder> folders = {};
 };
@@ -28,11 +29,15 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
     PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
     if (stat.kind == FileKind::kDirectory) {
-      folder.folders.push_back({.path = std::move(relative)});
+      folder.folders.push_back({.path = std::move(relative), .stat = stat});
     } else {
       folder.entries.push_back({.path = std::move(path), .stat = stat});
     }
   }
+  const bool is_empty = folder.entries.empty() && folder.folders.empty();
+  if (!options.empty_folders || !is_empty || folder.path.empty()) return Ok();
+  PTPKG_TRY(RelPath path, RelPath::Parse(folder.path));
+  folder.entries.push_back({.path = std::move(path), .stat = folder.stat});
   return Ok();
 }
 

@@ -16,11 +16,12 @@ struct WalkEntry {
 bool IsExecutable(const FileStat& stat);
 
 struct WalkOptions {
-  bool skip_git = false;  ///< Leaves out anything named ".git", at any depth.
+  bool skip_git = false;       ///< Leaves out anything named ".git", at any depth.
+  bool empty_folders = false;  ///< Folders that hold nothing count, too.
 };
 
-/// Everything below `root` that is not a folder, by path. Errors: kNotFound, kIo with the path,
-/// kCancelled; kInvalidInput when `root` is no folder.
+/// Everything below `root` that is not a folder (but see WalkOptions), by path. Errors: kNotFound, kIo with
+/// the path, kCancelled; kInvalidInput when `root` is no folder.
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options = {});
 
 }  // namespace ptpkg::source

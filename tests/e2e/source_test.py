@@ -347,6 +347,18 @@ class GitTest(SourceCase):
         self.write_recipe(f"{{git: '{url}', rev: {commit}, lfs: true}}")
         self.build()
         self.assertEqual(self.made()["a.big"], "large " * 1000)
+        for damage in (lambda path: path.write_text("EVIL!!" * 1000), lambda path: path.unlink()):
+            objects = [path for path in self.cache.glob("git/*/repo.git/lfs/objects/*/*/*") if path.is_file()]
+            self.assertEqual(len(objects), 1)
+            copy = objects[0].read_text()
+            objects[0].chmod(0o644)
+            objects[0].unlink()  # git-lfs may have linked it to the other repository's
+            objects[0].write_text(copy)
+            damage(objects[0])
+            self.forget()
+            self.write_recipe(f"{{git: '{url}', rev: {commit}, lfs: true}}")
+            self.assertIn("an LFS file of commit", self.build().stderr)
+            self.assertEqual(self.made()["a.big"], "large " * 1000)
         self.write_recipe(f"{{git: '{url}', rev: {commit}}}")
         self.build()
         self.assertTrue(self.made()["a.big"].startswith("version https://git-lfs"))

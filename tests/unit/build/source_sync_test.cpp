@@ -81,6 +81,15 @@ TEST_F(SourceSyncTest, TheFirstCopyKeepsTimesAndASecondCopiesNothing) {
   EXPECT_EQ(read.files.at(RelPath::Literal("a.c")).mtime_ns, MtimeOf(source_ / "a.c"));
 }
 
+TEST_F(SourceSyncTest, EmptyFoldersAreMade) {
+  ASSERT_THAT(env_->fs.MakeDirs(source_ / "m4/deep"), IsOk());
+  First();
+  EXPECT_THAT(env_->fs.ListDir(copy_ / "m4/deep"), IsOkAndHolds(IsEmpty()));
+  ASSERT_THAT(env_->fs.MakeDirs(source_ / "later"), IsOk());
+  EXPECT_THAT(Copied(), IsEmpty());
+  EXPECT_THAT(env_->fs.ListDir(copy_ / "later"), IsOkAndHolds(IsEmpty()));
+}
+
 TEST_F(SourceSyncTest, NewAndChangedFilesAreCopiedWithTheTimeOfNow) {
   First();
   Edit("a.c", "int a2;");

@@ -44,6 +44,20 @@ TEST(Download, KeepsTheFileByDigestAndFetchesItOnce) {
   EXPECT_THAT(env.http.requested(), ElementsAre(kUrl));
 }
 
+TEST(Download, TakesTheFileThatIsThereUnderAnotherName) {
+  TestEnv env;
+  env.http.Serve(kUrl, "bytes");
+  ASSERT_OK(Download(env, SourceOf("bytes")));
+  env->offline = true;
+  ASSERT_OK_AND_ASSIGN(const Downloaded other, Download(env, SourceOf("bytes", {kOther})));
+  EXPECT_EQ(other.file.Name(), "toy.tar.gz");
+  EXPECT_THAT(ReadFile(env->fs, other.file), test::IsOkAndHolds(std::string("bytes")));
+  ASSERT_OK(WriteFile(env->fs, other.file.Parent() / "toy-1.0.tar.gz", "damaged"));
+  ASSERT_OK(env->fs.Remove(other.file));
+  EXPECT_THAT(Download(env, SourceOf("bytes", {kOther})),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("is not in the cache")));
+}
+
 TEST(Download, NamesBothDigestsAndLeavesNothing) {
   TestEnv env;
   env.http.Serve(kUrl, "replaced");

@@ -246,6 +246,53 @@ TEST_F(GitSourceTest, ADamagedMirrorIsFetchedAgain) {
   EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("fetched again")));
 }
 
+TEST_F(GitSourceTest, OfflineADamagedMirrorStays) {
+  const std::string origin = "https://127.0.0.1:1/toy.git";  // nobody listens there
+  git().url = origin;
+  std::string noise;  // the longest object of its pack by far
+  for (int i = 0; i < 1000; ++i) noise += HashText(std::to_string(i)).Hex();
+  git().rev = repo_.Commit("f", noise);
+  env_->variables["GIT_CONFIG_COUNT"] = "1";
+  env_->variables["GIT_CONFIG_KEY_0"] = "url." + repo_.path().str() + ".insteadOf";
+  env_->variables["GIT_CONFIG_VALUE_0"] = origin;
+  ASSERT_OK(Make());
+  const AbsPath objects = Mirror() / "repo.git/objects";
+  const std::vector<std::string> before = test::ListTree(env_->fs, objects);
+  for (const std::string& name : before) {
+    if (name.ends_with('/')) continue;
+    ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Lstat(objects / name));
+    if (stat.size_bytes < 10'000) continue;
+    ASSERT_OK_AND_ASSIGN(std::string pack, ReadFile(env_->fs, objects / name));
+    pack.replace(pack.size() / 2, 16, "damaged damaged!");
+    ASSERT_OK(env_->fs.SetMode(objects / name, 0644));
+    ASSERT_OK(WriteFile(env_->fs, objects / name, pack));
+  }
+  ASSERT_OK(RemoveTree(env_->fs, env_.dir() / "work/src"));
+  env_->offline = true;
+  const auto failed = Take();
+  EXPECT_THAT(failed, FailsWith(ErrorCode::kCorrupt, HasSubstr("cannot check out commit")));
+  EXPECT_THAT(failed, HasHint(HasSubstr("without --offline")));
+  EXPECT_EQ(test::ListTree(env_->fs, objects), before);
+}
+
+TEST_F(GitSourceTest, ACheckoutThatFailsForAnotherReasonFetchesNothing) {
+  git().rev = repo_.Commit("f", "x");
+  ASSERT_OK(Make());
+  // git, but a checkout meets a full quota, or is killed.
+  for (const char* end :
+       {"echo 'error: unable to write file f: Disk quota exceeded'; exit 128", "kill -XFSZ $$"}) {
+    env_.dir().WriteFile("bin/git",
+                         std::string("#!/bin/sh\ncase \" $* \" in *\" read-tree \"*) ") + end +
+                             ";; esac\nexec /usr/bin/git \"$@\"\n",
+                         0755);
+    env_->variables["PATH"] = (env_.dir() / "bin").str() + ":/usr/bin:/bin";
+    ASSERT_OK(RemoveTree(env_->fs, env_.dir() / "work/src"));
+    EXPECT_THAT(Take(), FailsWith(ErrorCode::kIo, ::testing::AnyOf(HasSubstr("Disk quota exceeded"),
+                                                                   HasSubstr("git was ended by signal 25"))));
+  }
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("fetched again"))));
+}
+
 TEST_F(GitSourceTest, AFetchThatWasKilledIsNoObstacle) {
   repo_.Commit("f", "x");
   ASSERT_OK(Make());
@@ -370,6 +417,17 @@ TEST_F(SubmoduleTest, AreTakenRecursivelyAtTheirCommits) {
   git().submodules = false;
   ASSERT_OK(Make());
   EXPECT_THAT(env_->fs.ListDir(env_.dir() / "work/src/deps/c"), IsOkAndHolds(IsEmpty()));
+}
+
+TEST_F(SubmoduleTest, RelativeOnesOfACloneAreBesideWhatItWasClonedFrom) {
+  GitRepository child(env_, "child");
+  child.Commit("c", "child");
+  Add(repo_, child, "sub", "../child");
+  env_.dir().MakeDir("clones");
+  repo_.Git({"clone", "-q", repo_.path().str(), (env_.dir() / "clones/mine").str()});
+  git() = {.url = (env_.dir() / "clones/mine").str()};
+  ASSERT_OK(Make());
+  EXPECT_EQ(Read("sub/c"), "child");
 }
 
 TEST_F(SubmoduleTest, OneThatSaysNoneIsLeftOut) {

@@ -25,11 +25,12 @@ TEST(ListFolder, LeavesOutGitAndNothingElse) {
   env.dir().WriteFile("s/a.c", "int a;");
   env.dir().MakeSymlink("../a.c", "s/build/link");
 
-  ASSERT_OK_AND_ASSIGN(const auto entries, ListFolder(env, env.dir() / "s"));
+  ASSERT_OK_AND_ASSIGN(const FolderList list, ListFolder(env, env.dir() / "s"));
 
   std::vector<std::string> names;
-  for (const TreeEntry& entry : entries) names.push_back(entry.path.str());
+  for (const TreeEntry& entry : list.entries) names.push_back(entry.path.str());
   EXPECT_THAT(names, ElementsAre(".gitignore", "a.c", "build/link", "build/made.o"));
+  EXPECT_THAT(list.empty_folders, ElementsAre(RelPath::Literal("sub"))) << "git's own files do not count";
 }
 
 TEST(ListFolder, RefusesSymlinksThatLeave) {
@@ -50,6 +51,16 @@ TEST(ListFolder, SaysWhatIsMissingOrNoFolder) {
   EXPECT_THAT(ListFolder(env, env.dir() / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(ListFolder(env, env.dir() / "file"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+}
+
+TEST(DigestFolder, CountsEmptyFolders) {
+  TestEnv env;
+  for (const char* file : {"one/a", "two/a", "three/a"}) env.dir().WriteFile(file, "1");
+  env.dir().MakeDir("two/m4/deep");
+  ASSERT_OK_AND_ASSIGN(const Sha256 one, DigestFolder(env, env.dir() / "one"));
+  ASSERT_OK_AND_ASSIGN(const Sha256 two, DigestFolder(env, env.dir() / "two"));
+  EXPECT_NE(one, two);
+  EXPECT_THAT(DigestFolder(env, env.dir() / "three"), test::IsOkAndHolds(one));
 }
 
 TEST(DigestFolder, DependsOnNamesContentsAndTheExecutableBitOnly) {

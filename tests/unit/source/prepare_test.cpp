@@ -214,8 +214,46 @@ TEST_F(PrepareTest, ChecksADeclaredDigestOfALocalFile) {
   recipe_.sources[0].sha256 = HashText("other");
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kHashMismatch, HasSubstr(HashText("data").Hex())));
   ExpectNothingLeft();
+  EXPECT_THAT(Key(), FailsWith(ErrorCode::kHashMismatch, HasSubstr("source.txt"))) << "told by the plan";
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_),
+              FailsWith(ErrorCode::kHashMismatch, HasSubstr("source.txt")))
+      << "told by doctor";
   recipe_.sources[0].sha256 = HashText("data");
+  EXPECT_OK(CheckInputs(env_, recipe_, options_));
   EXPECT_OK(Run());
+}
+
+TEST_F(PrepareTest, KeysOfAFileAreRefusedForAFolder) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\n");
+  for (const bool digest : {true, false}) {
+    recipe_.sources[0].sha256 = digest ? std::optional(HashText("any")) : std::nullopt;
+    recipe_.sources[0].file_name = digest ? "" : "toy.tar.gz";
+    const auto refused =
+        FailsWith(ErrorCode::kInvalidInput,
+                  HasSubstr(digest ? "is a folder, which has no 'sha256'" : "no 'file_name'"));
+    EXPECT_THAT(Key(), refused);
+    EXPECT_THAT(Run(), refused);
+    EXPECT_THAT(CheckInputs(env_, recipe_, options_), refused);
+  }
+}
+
+TEST_F(PrepareTest, EmptyFoldersOfAFolderAreCopied) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\n");
+  env_.dir().MakeDir("recipes/toys/source/build/m4");
+  ASSERT_OK(Run());
+  EXPECT_THAT(Made(), ElementsAre("build/", "build/m4/", "f"));
+}
+
+TEST_F(PrepareTest, WhatAMirrorCallsAnArchiveIsNotInTheKey) {
+  const auto key = [&](const std::string& url) {
+    recipe_.sources[0] = {};
+    recipe_.sources[0].urls = {url};
+    recipe_.sources[0].sha256 = HashText("body");
+    return *Key();
+  };
+  EXPECT_EQ(key("https://a.example/toy-1.0.tar.gz"), key("https://b.example/v1.0.tgz"));
+  EXPECT_NE(key("https://a.example/model.bin"), key("https://b.example/other.bin")) << "the name of a file";
+  EXPECT_NE(key("https://a.example/toy-1.0.tar.gz"), key("https://b.example/toy-1.0"));
 }
 
 TEST_F(PrepareTest, ReportsADamagedArchive) {
