@@ -9,6 +9,7 @@ namespace ptpkg::spec {
 namespace {
 
 constexpr std::string_view kAny = "any";
+constexpr std::string_view kMore = "more";
 constexpr std::string_view kHint =
     "write architectures as in TORCH_CUDA_ARCH_LIST (8.0;9.0a+PTX), CMAKE_CUDA_ARCHITECTURES (80-real;90) or "
     "nvcc's "
@@ -52,6 +53,10 @@ std::string NumberOf(std::string_view text, bool dotted) {
 }
 
 Result<void> AddWord(const std::string& word, DeviceArchitectures& list) {
+  if (word == kMore) {
+    list.more = true;
+    return Ok();
+  }
   std::string_view rest = word;
   const bool sass_alone = TakePrefix(rest, "sm_") || TakeSuffix(rest, "-real");
   const bool ptx_alone = !sass_alone && (TakePrefix(rest, "compute_") || TakeSuffix(rest, "-virtual"));
@@ -99,7 +104,7 @@ Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text) {
   for (const std::string& word : Split(words, ';')) {
     if (!word.empty()) PTPKG_CHECK(AddWord(word, list));
   }
-  if (list == DeviceArchitectures()) {
+  if (list.sass.empty() && list.ptx.empty()) {
     return Invalid(fmt::format("'{}' lists no GPU architecture; '{}' asks for none", text, kAny));
   }
   return list;
@@ -124,6 +129,7 @@ Result<DeviceCodeRequest> DeviceCodeRequest::Parse(const std::vector<std::string
     if (!request.others_) request.others_.emplace();
     request.others_->sass.merge(list->sass);
     request.others_->ptx.merge(list->ptx);
+    request.others_->more = request.others_->more || list->more;
   }
   if (any && request.others_) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' stands beside a list for the same files", kAny))
@@ -137,11 +143,26 @@ bool DeviceCodeRequest::AsksForCode() const {
          std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.asked.has_value(); });
 }
 
+const DeviceCodeRequest::Rule* DeviceCodeRequest::RuleOf(std::string_view file) const {
+  const auto rule =
+      std::find_if(rules_.begin(), rules_.end(), [&](const Rule& one) { return Matches(one.glob, file); });
+  return rule == rules_.end() ? nullptr : &*rule;
+}
+
 const DeviceArchitectures* DeviceCodeRequest::Of(std::string_view file) const {
+  const Rule* rule = RuleOf(file);
+  const std::optional<DeviceArchitectures>& asked = rule == nullptr ? others_ : rule->asked;
+  return asked ? &*asked : nullptr;
+}
+
+std::vector<std::string> DeviceCodeRequest::GlobsWithout(const std::vector<std::string>& files) const {
+  std::vector<std::string> globs;
   for (const Rule& rule : rules_) {
-    if (Matches(rule.glob, file)) return rule.asked ? &*rule.asked : nullptr;
+    const bool has = std::any_of(files.begin(), files.end(),
+                                 [&](const std::string& file) { return RuleOf(file) == &rule; });
+    if (rule.asked && !has) globs.push_back(rule.glob);
   }
-  return others_ ? &*others_ : nullptr;
+  return globs;
 }
 
 }  // namespace ptpkg::spec

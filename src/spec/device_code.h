@@ -22,6 +22,7 @@ using ArchitectureNames = std::set<std::string, ArchitectureOrder>;
 struct DeviceArchitectures {
   ArchitectureNames sass;  ///< "sm_90a"
   ArchitectureNames ptx;   ///< "compute_90"
+  bool more = false;       ///< Of a list that is asked for: others may be there, too.
 
   bool operator==(const DeviceArchitectures&) const = default;
 };
@@ -31,8 +32,10 @@ struct DeviceArchitectures {
 ///     9.0, 9.0a, 10.0f     machine code; with +PTX behind it PTX too (TORCH_CUDA_ARCH_LIST)
 ///     90-real, 90-virtual  machine code, PTX; 90 alone both (CMAKE_CUDA_ARCHITECTURES)
 ///     sm_90, compute_90    machine code, PTX
+///     more                 beside these: whatever else the project compiles is fine
 ///
-/// Errors: kInvalidInput for any other word, and when the text has none; a list that depends on the machine
+/// Errors: kInvalidInput for any other word, and when the text has no architecture; a list that depends on
+/// the machine
 /// ("native") or on the compiler ("all") asks for nothing that could be compared.
 Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text);
 
@@ -51,11 +54,17 @@ class DeviceCodeRequest {
   /// beginning of a name on, else by the list for all files. Null: nothing.
   [[nodiscard]] const DeviceArchitectures* Of(std::string_view file) const;
 
+  /// The globs that ask for something, and decide about none of `files`: a library that is missing, or lost
+  /// its GPU code, must not pass because of another one.
+  [[nodiscard]] std::vector<std::string> GlobsWithout(const std::vector<std::string>& files) const;
+
  private:
   struct Rule {
     std::string glob;
     std::optional<DeviceArchitectures> asked;
   };
+  [[nodiscard]] const Rule* RuleOf(std::string_view file) const;
+
   std::vector<Rule> rules_;
   std::optional<DeviceArchitectures> others_;
 };

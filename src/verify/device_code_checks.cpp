@@ -8,6 +8,9 @@
 namespace ptpkg::verify {
 namespace {
 
+constexpr std::string_view kAbsentHint =
+    "see in the build log whether the GPU part was configured; pack its libraries";
+
 void AddDifference(const spec::ArchitectureNames& some, const spec::ArchitectureNames& others,
                    std::string_view what, std::string_view verdict, std::vector<std::string>& differences) {
   std::vector<std::string> names;
@@ -22,9 +25,9 @@ std::string Differences(const spec::DeviceArchitectures& has, const spec::Device
   constexpr std::string_view kExtra = "was not asked for";
   std::vector<std::string> differences;
   AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
-  AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
+  if (!asked.more) AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
   AddDifference(asked.ptx, has.ptx, "PTX", kMissing, differences);
-  AddDifference(has.ptx, asked.ptx, "PTX", kExtra, differences);
+  if (!asked.more) AddDifference(has.ptx, asked.ptx, "PTX", kExtra, differences);
   return Join(differences, "; ");
 }
 
@@ -41,7 +44,9 @@ spec::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code) {
 void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const spec::DeviceCodeRequest& request,
                      std::vector<Finding>& findings) {
   bool any = false;
+  std::vector<std::string> with_code;
   for (const FileDeviceCode& file : files) {
+    with_code.push_back(file.file);
     const spec::DeviceArchitectures* asked = request.Of(file.file);
     any = any || asked != nullptr;
     if (!file.problem.empty()) {
@@ -57,11 +62,17 @@ void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const spec::Devic
         {"device-code-mismatch", Severity::kError, file.file, differences,
          "give the compiler the architectures that are asked for, or ask for those of this file"});
   }
-  if (any || !request.AsksForCode()) return;
+  const std::vector<std::string> without = request.GlobsWithout(with_code);
+  for (const std::string& glob : without) {
+    findings.push_back({"device-code-absent", Severity::kError, "",
+                        fmt::format("GPU code is asked of '{}', and no file of this name holds any", glob),
+                        std::string(kAbsentHint)});
+  }
+  if (any || !request.AsksForCode() || !without.empty()) return;
   findings.push_back({"device-code-absent", Severity::kError, "",
                       "GPU code is asked for, and none of the libraries, programs and static archives it is "
                       "asked of holds any",
-                      "see in the build log whether the GPU part was configured; pack its libraries"});
+                      std::string(kAbsentHint)});
 }
 
 }  // namespace ptpkg::verify

@@ -15,9 +15,9 @@ namespace ptpkg::verify {
 spec::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code);
 
 /// Each file with GPU code has exactly the architectures that are asked of it, machine code and PTX apart;
-/// where any are asked for, some file of which they are asked has code. Findings: device-code-mismatch,
-/// device-code-absent, device-code-unreadable (an error for a file of which something is asked, else a
-/// warning).
+/// where any are asked for, some file of which they are asked has code, and so has one for each glob.
+/// Findings: device-code-mismatch, device-code-absent, device-code-unreadable (an error for a file of which
+/// something is asked, else a warning).
 void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const spec::DeviceCodeRequest& request,
                      std::vector<Finding>& findings);
 

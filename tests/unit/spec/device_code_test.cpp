@@ -57,7 +57,7 @@ TEST(DeviceArchitectures, OtherWordsAreRefused) {
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU architecture")))
         << text;
   }
-  for (const char* text : {"", " ; ", ","}) {
+  for (const char* text : {"", " ; ", ",", "more"}) {
     EXPECT_THAT(ParseDeviceArchitectures(text),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("lists no GPU")));
   }

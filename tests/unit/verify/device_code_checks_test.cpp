@@ -74,12 +74,35 @@ TEST(DeviceCodeChecks, NoneAnywhereIsAnErrorWhereSomeIsAskedFor) {
   tree.Add("lib/host.so", test::Library({}));
   const auto absent = Is("device-code-absent", Severity::kError, "", "none of the libraries");
   EXPECT_THAT(tree.Check({.device_code = {"8.0"}}), ElementsAre(absent));
-  EXPECT_THAT(tree.Check({.device_code = {"any", "liba.so=8.0"}}), ElementsAre(absent));
+  const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "asked of 'liba.so'");
+  EXPECT_THAT(tree.Check({.device_code = {"any", "liba.so=8.0"}}), ElementsAre(absent_in_a));
   EXPECT_THAT(tree.Check({.device_code = {"any"}}), IsEmpty());
   EXPECT_THAT(tree.Check(), IsEmpty());
   tree.AddText("lib/libvendor.so", kBoth);
   EXPECT_THAT(tree.Check({.device_code = {"8.0", "libvendor.so=any"}}), ElementsAre(absent))
       << "code of which nothing is asked does not stand for the rest";
+}
+
+TEST(DeviceCodeChecks, EachGlobHasAFileWithCode) {
+  Tree tree;
+  tree.AddText("lib/liba.so", kBoth);
+  tree.Add("lib/libb.so", test::Library({}));
+  EXPECT_THAT(
+      tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "libb.so=8.0", "libbb.so=8.0", "libc.so=any"}}),
+      ElementsAre(Is("device-code-absent", Severity::kError, "", "asked of 'libb.so'"),
+                  Is("device-code-absent", Severity::kError, "", "asked of 'libbb.so'")));
+  EXPECT_THAT(tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "10.0"}}), IsEmpty())
+      << "the list for all others, where there are none";
+}
+
+TEST(DeviceCodeChecks, MoreTakesWhatTheProjectAddsAndMissesWhatItLost) {
+  Tree tree;
+  tree.AddText("lib/a.so", kBoth);
+  EXPECT_THAT(tree.Check({.device_code = {"8.0;more"}}), IsEmpty());
+  EXPECT_THAT(tree.Check({.device_code = {"a.so=9.0+PTX more"}}), IsEmpty());
+  EXPECT_THAT(tree.Check({.device_code = {"8.0", "more;10.0"}}),
+              ElementsAre(Is("device-code-mismatch", Severity::kError, "lib/a.so",
+                             "machine code for sm_100 is missing")));
 }
 
 TEST(DeviceCodeChecks, WhatCannotBeReadIsAnErrorWhereSomethingIsAskedOfIt) {
