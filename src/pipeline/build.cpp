@@ -81,6 +81,7 @@ class BuildPlanner {
       PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
     }
     AddOutputs();
+    AddClashes();
     for (const auto& [name, publications] : of_package_) {
       if (publications.size() > 1) JoinPublications(publications, plan_);
     }
@@ -113,6 +114,7 @@ class BuildPlanner {
     PTPKG_TRY(const build::RecipeFolder own, OwnFolder(env_, recipe, outputs_, folder));
     std::set<std::string> passed;
     PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, own, source, passed));
+    if (!recipe.recipe_name.empty()) together_[recipe.recipe_file.str()].emplace(built, &recipe);
     PublicationRequest publication{.subject = recipe.FileStem(),
                                    .output = request_.output,
                                    .staged = built,
@@ -191,24 +193,55 @@ class BuildPlanner {
     return id;
   }
 
-  /// Compares, for each staging output, what the outputs of this plan make of it.
+  /// Looks, for each staging output, for what the outputs of this plan leave of it.
   void AddOutputs() {
     for (const auto& [key, of_key] : stagings_) {
       const Staging& staging = of_key;
       if (staging.heirs.empty()) continue;
       graph::Node node = stages_.MakeNode("outputs", plan_.Find(key.second)->subject);
       node.needs.emplace("staging", key.second);
-      for (const auto& [built, name] : staging.heirs) {
-        node.needs.emplace(built, built);
-        node.inputs["packages"][built] = name;
-      }
+      for (const std::string& built : staging.heirs) node.needs.emplace(built, built);
       node.inputs["zips"] = staging.zips;
-      // As soon as all are built: a test that fails because two of them clash must not come first.
-      const auto last = std::find_if(plan_.nodes.rbegin(), plan_.nodes.rend(), [&](const graph::Node& built) {
-        return staging.heirs.contains(built.id);
-      });
-      plan_.nodes.insert(last.base(), std::move(node));
+      InsertAfterNeeds(std::move(node));
     }
+  }
+
+  /// Compares, for each recipe, what its outputs hold with each other.
+  void AddClashes() {
+    for (const auto& [file, of_file] : together_) {
+      const std::map<std::string, const recipe::Recipe*>& outputs = of_file;
+      std::set<std::string> names;
+      for (const auto& [built, recipe] : outputs) names.insert(recipe->name);
+      if (names.size() < 2) continue;
+      graph::Node node = stages_.MakeNode("clashes", outputs.begin()->second->FileStem());
+      node.inputs["requires"] = Json::object();
+      for (const auto& [built, recipe] : outputs) {
+        node.needs.emplace(built, built);
+        node.inputs["packages"][built] = recipe->name;
+        for (const std::string& name : names) {
+          if (name != recipe->name && RequiresToRun(*recipe, name))
+            node.inputs["requires"][built].push_back(name);
+        }
+      }
+      const std::string id = node.id;
+      auto later = InsertAfterNeeds(std::move(node));
+      for (; later != plan_.nodes.end(); ++later) {
+        const bool publishes = std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+          return later->id == "publish/" + output.second->FileStem();
+        });
+        if (publishes) later->after.insert(id);
+      }
+    }
+  }
+
+  /// As soon as all are built: a test that fails because two of them clash must not come first. Returns the
+  /// place behind it.
+  std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node) {
+    const auto last = std::find_if(plan_.nodes.rbegin(), plan_.nodes.rend(), [&](const graph::Node& other) {
+      return std::any_of(node.needs.begin(), node.needs.end(),
+                         [&](const auto& need) { return need.second == other.id; });
+    });
+    return std::next(plan_.nodes.insert(last.base(), std::move(node)));
   }
 
   /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
@@ -275,7 +308,7 @@ class BuildPlanner {
   /// `built`, the build of `recipe`, has the files of a staging output.
   void NoteHeir(const recipe::Recipe& recipe, const std::string& built) {
     Staging& staging = StagingOf(*recipe.inherited);
-    staging.heirs.emplace(built, recipe.name);
+    staging.heirs.insert(built);
     const auto& formats = recipe.ptpkg.formats;
     const auto makes = [&](const char* format) {
       return std::find(formats.begin(), formats.end(), format) != formats.end();
@@ -499,14 +532,16 @@ class BuildPlanner {
   std::map<std::string, Verdicts> verdicts_;  ///< By the id of the conda node.
 
   struct Staging {
-    std::set<std::string> passed;              ///< What publications of its outputs have to wait for.
-    std::map<std::string, std::string> heirs;  ///< Id of a build node that inherits → its package's name.
-    std::map<std::string, Json> zips;          ///< Of those with a zip and no wheel → its ZipOutput.
+    std::set<std::string> passed;      ///< What publications of its outputs have to wait for.
+    std::set<std::string> heirs;       ///< Ids of build nodes that inherit.
+    std::map<std::string, Json> zips;  ///< Of those with a zip and no wheel → its ZipOutput.
   };
   Staging& StagingOf(const recipe::Recipe& staging) {
     return stagings_[{staging.recipe_file.str(), "build/" + staging.FileStem()}];
   }
   std::map<std::pair<std::string, std::string>, Staging> stagings_;  ///< By recipe file and id.
+  /// Builds of outputs by their recipe file, then by id.
+  std::map<std::string, std::map<std::string, const recipe::Recipe*>> together_;
 };
 
 /// `recipes` and what --select leaves out: no key must depend on what else is built.

@@ -7,7 +7,7 @@ namespace ptpkg::pipeline {
 graph::StageTable MakeStages() {
   graph::StageTable stages;
   AddBuildStage(stages);
-  AddOutputsStage(stages);
+  AddOutputsStages(stages);
   AddPackStages(stages);
   AddRepackStages(stages);
   AddPublishStages(stages);

@@ -33,7 +33,7 @@
 namespace ptpkg::pipeline {
 
 void AddBuildStage(graph::StageTable& stages);
-void AddOutputsStage(graph::StageTable& stages);
+void AddOutputsStages(graph::StageTable& stages);
 void AddPackStages(graph::StageTable& stages);     ///< conda, wheel, zip
 void AddRepackStages(graph::StageTable& stages);   ///< repack-conda, repack-wheel
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index

@@ -149,6 +149,7 @@ TEST_F(OutputsTest, WhatIsSelectedIsInNoKey) {
 
 TEST_F(OutputsTest, AnHeirSaysTheVersionsOfTheToolsThatItsFilesWereMadeBy) {
   Put("bin/nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n");
+  for (const char* file : {"bin/nvcc.profile", "include/cudnn.h"}) Put(file, "");
   Put("include/cudnn_version.h",
       "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 2\n#define CUDNN_PATCHLEVEL 1\n");
   ASSERT_THAT(env_->fs.SetMode(env_.dir() / "bin/nvcc", 0755), IsOk());
@@ -161,7 +162,8 @@ TEST_F(OutputsTest, AnHeirSaysTheVersionsOfTheToolsThatItsFilesWereMadeBy) {
              before);
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(env_->fs, env_.dir() / "toy/recipe.yaml"));
   const std::string script = "  build: {script: native.sh}\n";
-  Put("toy/recipe.yaml", ReplaceAll(text, script, script + "  requirements: {build: [cuda-nvcc]}\n"));
+  Put("toy/recipe.yaml",
+      ReplaceAll(text, script, script + "  requirements: {build: [cuda-nvcc], host: [cudnn]}\n"));
   ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));
   EXPECT_NE(planned.plan.Find("conda/gpu-1.0-cuda13.0.88_cudnn9.2.1"), nullptr);
 }
@@ -177,6 +179,31 @@ TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {
   ASSERT_THAT(Run(request), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
               Contains(AllOf(HasSubstr("'libtoy' and 'toy' both hold 'lib/libtoy'"))));
+}
+
+TEST_F(OutputsTest, TwoThatAreInstalledTogetherHoldNoFileWithOtherContent) {
+  const auto recipe = [&](const std::string& second, const std::string& requires_text) {
+    Put("toy/recipe.yaml",
+        "recipe: {name: toy, version: \"1.0\"}\nbuild: {string: s}\nabout: {license: MIT, license_file: "
+        "COPYING}\n"
+        "outputs:\n"
+        "- package: {name: one}\n  build: {script: \"mkdir $PREFIX/share; echo 1 > $PREFIX/share/f\"}\n"
+        "- package: {name: two}\n  build: {script: \"mkdir $PREFIX/share; echo " +
+            second + " > $PREFIX/share/f\"}\n" + requires_text + "extra: {ptpkg: {formats: [conda]}}\n");
+    Put("toy/COPYING", "free");
+  };
+  const std::string pinned = "  requirements: {run: [\"${{ pin_subpackage('one', exact=true) }}\"]}\n";
+  recipe("2", "");
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(),
+              Contains(HasSubstr("'one' and 'two' both hold 'share/f': they cannot be installed together")));
+  recipe("1", pinned);
+  EXPECT_THAT(Run(Request({"toy"})), IsOk()) << "one file with one content";
+  recipe("3", pinned);
+  BuildRequest forced = Request({"toy"});
+  forced.force = true;
+  EXPECT_THAT(Run(forced), FailsWith(ErrorCode::kInvalidInput,
+                                     HasSubstr("'two' requires 'one' to run, and both hold 'share/f'")));
 }
 
 TEST_F(OutputsTest, WhatAZipLeavesOutIsPackedByNone) {

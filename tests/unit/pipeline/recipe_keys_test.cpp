@@ -189,7 +189,7 @@ const std::vector<Row> kRows = {
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"
      " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: two}}]\n",
-     "conda outputs staging", kHeir},
+     "conda staging", kHeir},
     {"outputs.inherit.run_exports",
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"
