@@ -68,34 +68,17 @@ std::string VersionOf(const VersionHeader& library, const std::string& text) {
   return Join(fields, ".");
 }
 
-/// The include folder beside bin/nvcc comes first: a toolkit has its own headers.
-Result<std::vector<AbsPath>> IncludeFolders(Env& env, const Tool* compiler) {
-  std::vector<AbsPath> folders;
-  if (compiler != nullptr) {
-    PTPKG_TRY(const AbsPath real, env.fs.RealPath(compiler->path.str()));
-    folders.push_back(real.Parent().Parent() / "include");
-  }
-  for (const char* folder : {"/usr/local/cuda/include", "/usr/local/include", "/usr/include"}) {
-    folders.push_back(AbsPath::Literal(folder));
-  }
-  return folders;
-}
-
 Result<Versions> OfSystem(Env& env, const ToolSet& tools) {
   Versions found;
-  const auto compiler = std::find_if(tools.tools.begin(), tools.tools.end(),
-                                     [](const Tool& tool) { return tool.path.Name() == "nvcc"; });
-  const Tool* nvcc = compiler == tools.tools.end() ? nullptr : &*compiler;
-  if (nvcc != nullptr) {
-    PTPKG_TRY(const std::string version, ProgramVersion(env, nvcc->path));
+  for (const Tool& tool : tools.tools) {
+    if (tool.path.Name() != "nvcc") continue;
+    PTPKG_TRY(const std::string version, ProgramVersion(env, tool.path));
     if (!version.empty()) found.emplace("cuda_toolkit", version);
   }
-  PTPKG_TRY(const std::vector<AbsPath> folders, IncludeFolders(env, nvcc));
   for (const VersionHeader& library : kLibraries) {
-    for (const AbsPath& folder : folders) {
-      PTPKG_TRY(const bool there, Exists(env.fs, folder / library.header));
-      if (!there) continue;
-      PTPKG_TRY(const std::string text, ReadFile(env.fs, folder / library.header));
+    for (const AbsPath& header : tools.headers) {
+      if (header.Name() != library.header) continue;
+      PTPKG_TRY(const std::string text, ReadFile(env.fs, header));
       const std::string version = VersionOf(library, text);
       if (!version.empty()) found.emplace(library.name, version);
     }

@@ -157,22 +157,30 @@ class Finder {
 
   /// Where a header may lie. That of a toolkit lies beside its nvcc, and not elsewhere: /usr/local/include
   /// may have another toolkit's. Debian's own toolkit has no nvcc.profile there, and its headers in the usual
-  /// folders.
+  /// folders. Others may have been put beside the toolkit's, as cuDNN is from its archive, and nvcc takes
+  /// those first.
   Result<std::vector<AbsPath>> IncludeFolders(const Wanted& wanted) const {
-    const auto nvcc = wanted.Is(ProviderKind::kToolkit) ? FindProgram("nvcc", search_) : std::nullopt;
-    if (nvcc) {
-      PTPKG_TRY(const AbsPath real, env_.fs.RealPath(nvcc->str()));
-      PTPKG_TRY(const bool is_toolkit, Exists(env_.fs, real.Parent() / "nvcc.profile"));
-      if (is_toolkit) return ToolkitFolders(real.Parent().Parent());
+    PTPKG_TRY(std::vector<AbsPath> folders, ToolkitFolders());
+    if (wanted.Is(ProviderKind::kToolkit) && !folders.empty()) return folders;
+    for (const char* usual : {"/usr/include", "/usr/local/include", "/usr/include/x86_64-linux-gnu",
+                              "/usr/include/aarch64-linux-gnu"}) {
+      folders.push_back(AbsPath::Literal(usual));
     }
-    return std::vector<AbsPath>{AbsPath::Literal("/usr/include"), AbsPath::Literal("/usr/local/include"),
-                                AbsPath::Literal("/usr/include/x86_64-linux-gnu"),
-                                AbsPath::Literal("/usr/include/aarch64-linux-gnu")};
+    return folders;
   }
 
-  /// The folder "include" is a link to one of the others, or misses where parts come as packages of their
-  /// own.
-  Result<std::vector<AbsPath>> ToolkitFolders(const AbsPath& toolkit) const {
+  /// Of the toolkit on PATH; empty without one. The folder "include" is a link to one of the others, or
+  /// misses where parts come as packages of their own.
+  Result<std::vector<AbsPath>> ToolkitFolders() const {
+    const auto nvcc = FindProgram("nvcc", search_);
+    if (!nvcc) return std::vector<AbsPath>();
+    const auto real = env_.fs.RealPath(nvcc->str());
+    if (!real && real.error().code() == ErrorCode::kNotFound)
+      return std::vector<AbsPath>();  // gone meanwhile
+    if (!real) return real.error();
+    PTPKG_TRY(const bool is_toolkit, Exists(env_.fs, real->Parent() / "nvcc.profile"));
+    if (!is_toolkit) return std::vector<AbsPath>();
+    const AbsPath toolkit = real->Parent().Parent();
     std::vector<AbsPath> folders = {toolkit / "include"};
     const auto targets = env_.fs.ListDir(toolkit / "targets");
     if (!targets && targets.error().code() != ErrorCode::kNotFound) return targets.error();

@@ -147,6 +147,16 @@ TEST_F(FindToolsTest, KnowsWhatCompilerCudaMeansWithoutAVariantThatNamesIt) {
   EXPECT_THAT(tools.tools, ElementsAre(Field(&Tool::variable, "CUDACXX")));
 }
 
+TEST_F(FindToolsTest, FindsALibraryThatWasPutBesideTheToolkit) {
+  recipe_.requirements.host = {Spec("cudnn")};
+  for (const char* file : {"bin/nvcc", "bin/nvcc.profile"}) env_.dir().WriteFile(file, "", 0755);
+  for (const char* header : {"include/cudnn.h", "include/cudnn_version.h"}) env_.dir().WriteFile(header, "");
+  ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
+  EXPECT_THAT(tools.missing, IsEmpty());
+  EXPECT_THAT(tools.headers,
+              ElementsAre(env_.dir() / "include/cudnn.h", env_.dir() / "include/cudnn_version.h"));
+}
+
 TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
   recipe_.requirements.host = {Spec("libcublas-dev"), Spec("cuda-cudart-dev")};
   env_.dir().WriteFile("cuda-13.0/bin/nvcc", "", 0755);

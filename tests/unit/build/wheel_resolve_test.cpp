@@ -287,13 +287,17 @@ TEST_F(WheelResolveTest, BuildAndHostPackagesAreTwoEnvironments) {
 TEST_F(WheelResolveTest, DetectsVersionsOfTheMachine) {
   const AbsPath nvcc = env_.dir().WriteFile("cuda/bin/nvcc", "", 0755);
   process_.Answer("nvcc", 0, "Cuda compilation tools, release 13.0, V13.0.88");
-  env_.dir().WriteFile("cuda/include/cudnn_version.h",
-                       "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 10\n#define CUDNN_PATCHLEVEL 2\n"
-                       "#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n");
-  env_.dir().WriteFile("cuda/include/nccl.h",
-                       "#define NCCL_MAJOR 2\n#define NCCL_MINOR x\n#define NCCL_PATCH 3\n");
+  const AbsPath cudnn =
+      env_.dir().WriteFile("cuda/include/cudnn_version.h",
+                           "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 10\n#define CUDNN_PATCHLEVEL 2\n"
+                           "#define CUDNN_VERSION (CUDNN_MAJOR * 10000)\n");
+  const AbsPath nccl = env_.dir().WriteFile(
+      "cuda/include/nccl.h", "#define NCCL_MAJOR 2\n#define NCCL_MINOR x\n#define NCCL_PATCH 3\n");
   HostPlan plan;
   plan.tools.tools = {{.requirement = "cuda-nvcc", .path = nvcc, .variable = "CUDACXX"}};
+  EXPECT_THAT(DetectVersions(env_, plan), IsOkAndHolds(ElementsAre(Pair("cuda_toolkit", "13.0.88"))))
+      << "of what no requirement took nothing is said";
+  plan.tools.headers = {cudnn, nccl};
   ASSERT_OK_AND_ASSIGN(const auto versions, DetectVersions(env_, plan));
   EXPECT_THAT(versions, Contains(Pair("cuda_toolkit", "13.0.88")));
   EXPECT_THAT(versions, Contains(Pair("cudnn", "9.10.2")));
