@@ -239,7 +239,7 @@ Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary&
   if (term != env.variables.end()) command.env.insert(*term);
   if (!request.command.empty()) {
     command.argv = {bash->str(), "-c",
-                    fmt::format(R"(. "$1"; unset {}; shift; exec "$@")", build::kReadByHand), "bash",
+                    fmt::format(R"(. "$1"; unset {}; shift; exec -- "$@")", build::kReadByHand), "bash",
                     place.environment.str()};
     command.argv.insert(command.argv.end(), request.command.begin(), request.command.end());
     return RunInForeground(command);

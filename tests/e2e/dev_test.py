@@ -293,6 +293,7 @@ class Dev(harness.Case):
         self.assertIn("note: the folder of 'ptpkg dev'", done.stderr)
         self.shell("sh", "-c", "exit 7", exit_code=7)
         self.shell("no-such-program", exit_code=127)
+        self.assertIn("-c: not found", self.shell("-c", "true", exit_code=127).stderr)
         self.shell("sh", "-c", "kill -TERM $$", exit_code=143)
         # The environment is useful by itself.
         sourced = self.run_clean("bash", "-c", f". '{told['environment']}' && echo $SRC_DIR")
