@@ -131,12 +131,47 @@ class Recipe(harness.Case):
         self.assertTrue(patches)
         for path in patches:
             self.assertIn("\nWhy: ", path.read_text(encoding="utf-8"))
-        self.assertIn("patches/pytorch/2.6.0/0001-version-of-the-environment.patch", rendered)
+            self.assertIn(str(path.relative_to(harness.REPOSITORY)), rendered)
         if source() is None:
             self.skipTest("PTPKG_PYTORCH_SOURCE does not name the sources of PyTorch 2.6.0")
         for name in re.findall(r"patches/pytorch/\S+\.patch", rendered):
             subprocess.run([harness.tool("patch"), "-p1", "--dry-run", "-F0", "-i", harness.REPOSITORY / name], cwd=source(),
                            check=True, capture_output=True)
+
+    def test_our_channel_can_have_the_magma_that_is_required(self):
+        mine = self.scratch / "mine.yaml"
+        mine.write_text('torch_version: ["1.9.1", "1.13.1", "2.9.1", "2.13.0"]\npython: ["3.8", "3.12"]\n')
+        required = set()
+        for platform in ("cuda", "rocm"):
+            variants = (word for file in (RECIPE / "variants_torch.yaml", RECIPE / f"variants_torch_{platform}.yaml", mine)
+                        for word in ("--variants", file))
+            for one in self.ptpkg_json("render", RECIPE / "torch.yaml", *variants):
+                if not one["skip"]:
+                    required |= {text.split()[0] for text in one["requirements"]["host"] if text.startswith("magma-")}
+        self.assertIn("magma-cuda117", required)
+        self.assertIn("magma-rocm62", required)
+        magma = harness.REPOSITORY / "recipes/magma"
+        made = set()
+        for more in ([], ["--variants", magma / "variants_rocm.yaml"]):
+            rendered = self.ptpkg_json("render", magma, "--variants", magma / "variants.yaml", *more)
+            made |= {one["name"] for one in rendered if not one["skip"]}
+        self.assertLessEqual(required, made)
+
+    def test_words_that_are_no_architecture_end_the_build_before_it_is_configured(self):
+        """The rows of the script themselves, with bash."""
+        for name, given, bad in (("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9")),
+                                 ("2.6.0_rocm", "gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201",
+                                  ("8.0", "none"))):
+            one, = json.loads((GOLDEN / f"{name}.json").read_text())
+            row, = (line for line in one["script"] if line.startswith("for word in "))
+            words = given.replace(";", " ")
+            self.assertIn(words, row)
+            for word in (words, "9.0a 12.0+PTX" if "cuda" in name else "gfx942"):
+                subprocess.run(["bash", "-ec", row.replace(words, word)], check=True)
+            for word in bad:
+                done = subprocess.run(["bash", "-ec", row.replace(words, word)], check=False, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 1, word)
+                self.assertIn(f"'{word}' is no", done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ environments and tested with PyTorch's own test/test_nn.py, a program in C++ lin
 PTPKG_PYTORCH_SOURCE names Debian's sources, 2.6.0+dfsg-7, unpacked, and PTPKG_PYTORCH_WHOLE a folder for the build, which takes 80
 minutes on two cores: a second run goes on there, and finds everything made when it was finished. Without them the test is skipped.
 recipes/pytorch/variants_torch_debian.yaml says which packages of Debian are wanted; what else torch requires comes
-from the Python index.
+from the Python index. PTPKG_MAGMA_OUTPUT names the output folder of a build of recipes/magma, 2.9.0 for CUDA 13: the package is
+installed beside PyTorch's.
 """
 
 import os
@@ -90,17 +91,38 @@ class Pytorch(harness.Case):
         print(f"test_nn.py {NAMED_SUBSET}: {ran[1]} tests, {ran[2]}", flush=True)
 
     def test_the_conda_package_in_an_empty_environment(self):
+        prefix = self.scratch / "prefix"
+        installed = install_test.rattler_install(self, prefix, [self.output / "conda", *self.other_channels()], "pytorch", "numpy")
+        self.assertIn("pytorch-2.6.0-py3.11_cpu_0", installed)
+        self.assert_works(prefix / "bin/python", prefix)
+
+    def test_beside_magma_from_one_channel(self):
+        """Both published to one folder, from there into one environment: magma to build with, pytorch to use."""
+        place = os.environ.get("PTPKG_MAGMA_OUTPUT", "")
+        if not place:
+            self.skipTest("PTPKG_MAGMA_OUTPUT does not name the output folder of a build of recipes/magma")
+        channel = self.scratch / "channel"
+        packages = [path for folder in (self.output, pathlib.Path(place).resolve())
+                    for path in sorted((folder / "conda/linux-64").glob("*.conda"))]
+        self.ptpkg("publish", *packages, "--to", f"file://{channel}")
+        prefix = self.scratch / "prefix"
+        installed = install_test.rattler_install(self, prefix, [channel / "conda", *self.other_channels()], "pytorch", "numpy",
+                                                 "magma-cuda130")
+        self.assertIn("pytorch-2.6.0-py3.11_cpu_0", installed)
+        self.assertIn("magma-cuda130-2.9.0", installed)
+        self.assertTrue((prefix / "lib/libmagma.a").is_file())
+        self.assertTrue((prefix / "include/magma_v2.h").is_file())
+        self.assert_works(prefix / "bin/python", prefix)
+
+    def other_channels(self) -> list[pathlib.Path]:
+        """Packages of what torch requires, made of wheels of the index, and this machine's Python."""
         wheels = self.scratch / "wheels"
         pip("download", "--dest", wheels, "--only-binary=:all:", "--python-version", "3.11", "--platform", "manylinux2014_x86_64",
             "numpy<2", "filelock", "jinja2", "networkx<3.5", "sympy==1.13.1", "fsspec", "typing_extensions>=4.10")
         others = self.scratch / "others"
         for wheel in wheels.glob("*.whl"):
             self.ptpkg("conda", wheel, "--output", others)
-        channels = [self.output / "conda", others / "conda", install_test.python_channel(self, PYTHON)]
-        prefix = self.scratch / "prefix"
-        installed = install_test.rattler_install(self, prefix, channels, "pytorch", "numpy")
-        self.assertIn("pytorch-2.6.0-py3.11_cpu_0", installed)
-        self.assert_works(prefix / "bin/python", prefix)
+        return [others / "conda", install_test.python_channel(self, PYTHON)]
 
     def test_a_program_links_to_libtorch(self):
         """By hand, and by find_package(Torch), in a folder that nobody told anything of."""
