@@ -13,6 +13,7 @@
 #include "pipeline/order.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/places.h"
+#include "pipeline/plan_outputs.h"
 #include "pipeline/plan_sources.h"
 #include "pipeline/publication.h"
 #include "pipeline/render.h"
@@ -37,11 +38,6 @@ std::vector<std::string> HostNames(const recipe::Recipe& recipe) {
     }
   }
   return names;
-}
-
-bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name) {
-  const auto& run = recipe.requirements.run;
-  return std::any_of(run.begin(), run.end(), [&](const spec::MatchSpec& spec) { return spec.name == name; });
 }
 
 /// Two outputs of one recipe.
@@ -81,7 +77,7 @@ class BuildPlanner {
       PTPKG_CHECK(PlanRecipe(recipe), fmt::format("while planning '{}'", recipe.FileStem()));
     }
     AddOutputs();
-    AddClashes();
+    AddClashes(stages_, together_, plan_);
     for (const auto& [name, publications] : of_package_) {
       if (publications.size() > 1) JoinPublications(publications, plan_);
     }
@@ -202,46 +198,8 @@ class BuildPlanner {
       node.needs.emplace("staging", key.second);
       for (const std::string& built : staging.heirs) node.needs.emplace(built, built);
       node.inputs["zips"] = staging.zips;
-      InsertAfterNeeds(std::move(node));
+      InsertAfterNeeds(std::move(node), plan_);
     }
-  }
-
-  /// Compares, for each recipe, what its outputs hold with each other.
-  void AddClashes() {
-    for (const auto& [file, of_file] : together_) {
-      const std::map<std::string, const recipe::Recipe*>& outputs = of_file;
-      std::set<std::string> names;
-      for (const auto& [built, recipe] : outputs) names.insert(recipe->name);
-      if (names.size() < 2) continue;
-      graph::Node node = stages_.MakeNode("clashes", outputs.begin()->second->FileStem());
-      node.inputs["requires"] = Json::object();
-      for (const auto& [built, recipe] : outputs) {
-        node.needs.emplace(built, built);
-        node.inputs["packages"][built] = recipe->name;
-        for (const std::string& name : names) {
-          if (name != recipe->name && RequiresToRun(*recipe, name))
-            node.inputs["requires"][built].push_back(name);
-        }
-      }
-      const std::string id = node.id;
-      auto later = InsertAfterNeeds(std::move(node));
-      for (; later != plan_.nodes.end(); ++later) {
-        const bool publishes = std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) {
-          return later->id == "publish/" + output.second->FileStem();
-        });
-        if (publishes) later->after.insert(id);
-      }
-    }
-  }
-
-  /// As soon as all are built: a test that fails because two of them clash must not come first. Returns the
-  /// place behind it.
-  std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node) {
-    const auto last = std::find_if(plan_.nodes.rbegin(), plan_.nodes.rend(), [&](const graph::Node& other) {
-      return std::any_of(node.needs.begin(), node.needs.end(),
-                         [&](const auto& need) { return need.second == other.id; });
-    });
-    return std::next(plan_.nodes.insert(last.base(), std::move(node)));
   }
 
   /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
@@ -540,8 +498,7 @@ class BuildPlanner {
     return stagings_[{staging.recipe_file.str(), "build/" + staging.FileStem()}];
   }
   std::map<std::pair<std::string, std::string>, Staging> stagings_;  ///< By recipe file and id.
-  /// Builds of outputs by their recipe file, then by id.
-  std::map<std::string, std::map<std::string, const recipe::Recipe*>> together_;
+  OutputsTogether together_;
 };
 
 /// `recipes` and what --select leaves out: no key must depend on what else is built.

@@ -40,7 +40,7 @@ Result<std::optional<recipe::ZipPart>> ZipOf(const NodeRun& run, const std::stri
   return std::optional(std::move(zip.zip));
 }
 
-Result<Built> FilesOf(const NodeResult& node) {
+Result<Built> FilesOfBuild(const NodeResult& node) {
   PTPKG_TRY(const std::vector<std::string> wheel_only,
             JsonStringsOr(node.value, "wheel only", {}, "the staged tree"));
   Built built;
@@ -76,7 +76,7 @@ Result<NodeResult> RunOutputs(Env& env, const NodeRun& run) {
   for (const auto& [role, need] : run.needs()) {
     if (role == "staging") continue;
     PTPKG_TRY(const std::optional<recipe::ZipPart> zip, ZipOf(run, role));
-    PTPKG_TRY(const Built built, FilesOf(need));
+    PTPKG_TRY(const Built built, FilesOfBuild(need));
     for (const auto& [path, content] : built.conda) left.erase(path);
     for (const auto& [path, content] : built.wheel_only) {
       if (!zip || convert::PlaceInZip(*zip, RelPath::Literal(path))) left.erase(path);
@@ -152,7 +152,7 @@ Result<NodeResult> RunClashes(Env& env, const NodeRun& run) {
   FilesOfPackages packages;
   for (const auto& [id, need] : run.needs()) {
     PTPKG_TRY(const std::string name, JsonString(names, id, "the outputs of a plan"));
-    PTPKG_TRY(Built built, FilesOf(need));
+    PTPKG_TRY(Built built, FilesOfBuild(need));
     packages[name].emplace(id, std::move(built.conda));
   }
   for (const auto& [name, builds] : packages) {

@@ -1,0 +1,28 @@
+#pragma once
+// How a plan compares outputs of one recipe. Layer: pipeline. The stages are in outputs_stage.cpp.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/plan.h"
+#include "graph/stage.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Whether `recipe` names the package `name` among what it requires to run.
+bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
+
+/// Inserts `node` behind the last of those that it needs, as early as can be: a test that fails because two
+/// outputs clash must not come first. Returns the place behind it.
+std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node, graph::Plan& plan);
+
+/// The outputs that a plan builds: recipe file → id of the build → its recipe.
+using OutputsTogether = std::map<std::string, std::map<std::string, const recipe::Recipe*>>;
+
+/// Adds, for each recipe with several, a node that compares their files; what is published after it waits for
+/// it. REQUIRES: the builds are in the plan.
+void AddClashes(const graph::StageTable& stages, const OutputsTogether& together, graph::Plan& plan);
+
+}  // namespace ptpkg::pipeline
