@@ -3,22 +3,16 @@
 #include <fmt/core.h>
 
 #include "channel/channeldata.h"
+#include "channel/conda_documents.h"
 #include "channel/conda_record.h"
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "channel/left_out.h"
 #include "conda/names.h"
-#include "support/json.h"
 #include "support/parallel.h"
 
 namespace ptpkg::channel {
 namespace {
-
-constexpr int kRepodataVersion = 1;
-constexpr int kRunExportsVersion = 1;
-
-/// One line, keys sorted: the compact form that conda-index writes by default.
-std::string Compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 struct SubdirContent {
   std::string subdir;
@@ -114,30 +108,6 @@ class SubdirReader {
   const KnownDigests& known_;
 };
 
-Json MakeRepodata(const std::string& subdir, const CondaRecords& records) {
-  Json repodata = {{"info", {{"subdir", subdir}}},
-                   {"packages", Json::object()},
-                   {"packages.conda", Json::object()},
-                   {"removed", Json::array()},
-                   {"repodata_version", kRepodataVersion}};
-  for (const auto& [name, record] : records) {
-    repodata[name.ends_with(".conda") ? "packages.conda" : "packages"][name] = record.repodata;
-  }
-  return repodata;
-}
-
-/// Every package is listed, with an empty object when it exports nothing (CEP 12).
-Json MakeRunExports(const std::string& subdir, const CondaRecords& records) {
-  Json document = {{"info", {{"subdir", subdir}, {"version", kRunExportsVersion}}},
-                   {"packages", Json::object()},
-                   {"packages.conda", Json::object()}};
-  for (const auto& [name, record] : records) {
-    document[name.ends_with(".conda") ? "packages.conda" : "packages"][name] = {
-        {"run_exports", record.run_exports}};
-  }
-  return document;
-}
-
 }  // namespace
 
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known) {
@@ -154,12 +124,14 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
   // Nothing is written before everything was read.
   IndexFiles files(env);
   for (const auto& [subdir, records] : all) {
-    PTPKG_CHECK(files.WriteWithZst(root / subdir / "repodata.json", Compact(MakeRepodata(subdir, records))),
-                frame);
-    PTPKG_CHECK(files.Write(root / subdir / "run_exports.json", Compact(MakeRunExports(subdir, records))),
-                frame);
+    Json repodata = EmptyRepodata(subdir);
+    PTPKG_CHECK(AddToRepodata(repodata, records), frame);
+    PTPKG_CHECK(files.WriteWithZst(root / subdir / "repodata.json", CompactJson(repodata)), frame);
+    Json run_exports = EmptyRunExports(subdir);
+    PTPKG_CHECK(AddToRunExports(run_exports, records), frame);
+    PTPKG_CHECK(files.Write(root / subdir / "run_exports.json", CompactJson(run_exports)), frame);
   }
-  PTPKG_CHECK(files.Write(root / "channeldata.json", Compact(MakeChanneldata(all)) + "\n"), frame);
+  PTPKG_CHECK(files.Write(root / "channeldata.json", CompactJson(MakeChanneldata(all)) + "\n"), frame);
   summary.written = files.TakeWritten();
   return summary;
 }

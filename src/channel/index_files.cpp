@@ -27,6 +27,15 @@ Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root) {
   return WaitForLock(env, root / ".ptpkg-lock", root.Name());
 }
 
+Result<std::string> ZstOf(std::string_view text) {
+  StringSink packed;
+  PTPKG_TRY(const auto codec,
+            archive::MakeZstdSink(packed, {.level = kZstdLevel, .content_size = text.size()}));
+  PTPKG_CHECK(codec->Write(AsBytes(text)));
+  PTPKG_CHECK(codec->Finish());
+  return packed.str();
+}
+
 Result<void> IndexFiles::Write(const AbsPath& path, std::string_view text) {
   PTPKG_CHECK(Prepare(path.Parent()));
   PTPKG_TRY(const bool same, Holds(env_.fs, path, text));
@@ -37,14 +46,10 @@ Result<void> IndexFiles::Write(const AbsPath& path, std::string_view text) {
 }
 
 Result<void> IndexFiles::WriteWithZst(const AbsPath& path, std::string_view text) {
-  StringSink packed;
-  PTPKG_TRY(const auto codec,
-            archive::MakeZstdSink(packed, {.level = kZstdLevel, .content_size = text.size()}));
-  PTPKG_CHECK(codec->Write(AsBytes(text)));
-  PTPKG_CHECK(codec->Finish());
+  PTPKG_TRY(const std::string packed, ZstOf(text));
   // First: a client that sees the new .json next finds no older .zst beside it.
   PTPKG_TRY(const AbsPath zst, AbsPath::Parse(path.str() + ".zst"));
-  PTPKG_CHECK(Write(zst, packed.str()));
+  PTPKG_CHECK(Write(zst, packed));
   return Write(path, text);
 }
 

@@ -14,6 +14,9 @@ namespace ptpkg::channel {
 /// folder, the later sees what the earlier saw, so that no package is lost. Waits (support/lock_file.h).
 Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root);
 
+/// `text` as "<file>.zst" of an index holds it: one frame, at conda-index's level.
+Result<std::string> ZstOf(std::string_view text);
+
 class IndexFiles {
  public:
   explicit IndexFiles(Env& env) : env_(env) {}

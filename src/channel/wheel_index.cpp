@@ -16,41 +16,7 @@
 namespace ptpkg::channel {
 namespace {
 
-constexpr std::string_view kApiVersion = "1.4";
-constexpr const char* kDirectoryKey =
-    "_ptpkg-directory";  // a leading '_' is for the server's own use (PEP 691)
 constexpr std::string_view kMetadataSuffix = ".metadata";
-
-std::string EscapeHtml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-std::string Page(std::string_view title, std::string_view body) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"pypi:repository-version\" "
-      "content=\"{}\">\n<title>{}</title>\n</head>\n<body>\n{}</body>\n</html>\n",
-      kApiVersion, EscapeHtml(title), body);
-}
 
 /// What the last run wrote about the wheels of a project, by file name. A page that cannot be read or
 /// understood counts as absent: it is about to be replaced.
@@ -73,7 +39,7 @@ std::optional<Sha256> KnownDigest(const Json& previous, const IndexedWheel& whee
   if (!previous.contains(wheel.file_name)) return std::nullopt;
   const Json& file = previous.at(wheel.file_name);
   const Result<std::int64_t> size = JsonInteger(file, "size", "");
-  const Result<std::string> directory = JsonStringOr(file, kDirectoryKey, "", "");
+  const Result<std::string> directory = JsonStringOr(file, kWheelDirectoryKey, "", "");
   if (!size || !directory || !file.contains("hashes") || !file.at("hashes").is_object()) return std::nullopt;
   const Result<std::string> hex = JsonStringOr(file.at("hashes"), "sha256", "", "");
   if (!hex || *size < 0 || static_cast<std::uint64_t>(*size) != wheel.size_bytes) return std::nullopt;
@@ -95,13 +61,7 @@ Result<WheelOnDisk> ReadOne(Env& env, const AbsPath& root, const std::string& fi
   PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
   PTPKG_TRY(wheel::WheelInfo info, wheel::ReadWheelInfo(env, path));
   WheelOnDisk out;
-  out.entry.file_name = file_name;
-  out.entry.project = wheel::NormalizeName(info.file_name.name);
-  PTPKG_TRY(out.entry.version, wheel::ParseVersion(info.file_name.version));
-  out.entry.requires_python = std::string(Trim(info.metadata.Get("Requires-Python")));
-  out.entry.size_bytes = stat.size_bytes;
-  out.entry.metadata_sha256 = HashText(info.metadata_text);
-  out.entry.directory_digest = info.directory_digest;
+  PTPKG_TRY(out.entry, DescribeWheel(info, file_name, stat.size_bytes));
   if (const auto known = KnownDigest(previous, out.entry)) {
     out.entry.sha256 = *known;
   } else {
@@ -183,12 +143,16 @@ Result<void> WritePages(IndexFiles& index, const AbsPath& simple, const Projects
   std::vector<std::string> names;
   for (const auto& [project, files] : projects) {
     const AbsPath folder = simple / RelPath::Literal(project);
-    PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(files)));
-    PTPKG_CHECK(index.Write(folder / "index.json", ProjectJson(files)));
+    Json page = EmptyProjectPage(project);
+    PTPKG_CHECK(AddToProjectPage(page, files));
+    PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
+    PTPKG_CHECK(index.Write(folder / "index.json", DumpJson(page)));
     names.push_back(project);
   }
-  PTPKG_CHECK(index.Write(simple / "index.html", RootHtml(names)));
-  return index.Write(simple / "index.json", RootJson(names));
+  Json root = EmptyRootPage();
+  PTPKG_CHECK(AddToRootPage(root, names));
+  PTPKG_CHECK(index.Write(simple / "index.html", RootHtml(root)));
+  return index.Write(simple / "index.json", DumpJson(root));
 }
 
 /// Pages of projects that have no wheel any more, and metadata files without their wheel.
@@ -217,72 +181,6 @@ Result<void> RemoveStale(Env& env, IndexFiles& index, const AbsPath& root, const
 
 }  // namespace
 
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
-std::string ProjectHtml(const std::vector<IndexedWheel>& files) {
-  std::string body;
-  for (const IndexedWheel& file : files) {
-    const std::string requires_python =
-        file.requires_python.empty()
-            ? ""
-            : fmt::format(" data-requires-python=\"{}\"", EscapeHtml(file.requires_python));
-    const std::string metadata = file.metadata_sha256.Hex();
-    body += fmt::format(
-        "<a href=\"../../{}#sha256={}\"{} data-core-metadata=\"sha256={}\" "
-        "data-dist-info-metadata=\"sha256={}\">{}</a><br>\n",
-        PercentEncode(file.file_name), file.sha256.Hex(), requires_python, metadata, metadata,
-        EscapeHtml(file.file_name));
-  }
-  return Page(files.empty() ? "" : files.front().project, body);
-}
-
-std::string ProjectJson(const std::vector<IndexedWheel>& files) {
-  Json list = Json::array();
-  Json versions = Json::array();
-  for (const IndexedWheel& file : files) {
-    Json entry = {{"filename", file.file_name},
-                  {"url", "../../" + PercentEncode(file.file_name)},
-                  {"hashes", {{"sha256", file.sha256.Hex()}}},
-                  {"size", file.size_bytes},
-                  {"core-metadata", {{"sha256", file.metadata_sha256.Hex()}}},
-                  {kDirectoryKey, file.directory_digest.Hex()}};
-    if (!file.requires_python.empty()) entry["requires-python"] = file.requires_python;
-    list.push_back(std::move(entry));
-    const std::string version = file.version.str();
-    if (versions.empty() || versions.back() != version) versions.push_back(version);
-  }
-  return DumpJson({{"meta", {{"api-version", kApiVersion}}},
-                   {"name", files.empty() ? "" : files.front().project},
-                   {"versions", std::move(versions)},
-                   {"files", std::move(list)}});
-}
-
-std::string RootHtml(const std::vector<std::string>& projects) {
-  std::string body;
-  for (const std::string& project : projects) {
-    body += fmt::format("<a href=\"{}/\">{}</a><br>\n", PercentEncode(project), EscapeHtml(project));
-  }
-  return Page("Simple index", body);
-}
-
-std::string RootJson(const std::vector<std::string>& projects) {
-  Json list = Json::array();
-  for (const std::string& project : projects) list.push_back({{"name", project}});
-  return DumpJson({{"meta", {{"api-version", kApiVersion}}}, {"projects", std::move(list)}});
-}
-
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
@@ -295,12 +193,6 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
     projects[wheel.entry.project].push_back(wheel.entry);
     PTPKG_CHECK(index.Write(root / RelPath::Literal(wheel.entry.file_name + std::string(kMetadataSuffix)),
                             wheel.metadata_text));
-  }
-  for (auto& [project, files] : projects) {
-    std::sort(files.begin(), files.end(), [](const IndexedWheel& left, const IndexedWheel& right) {
-      const auto order = wheel::CompareVersions(left.version, right.version);
-      return order != 0 ? order < 0 : left.file_name < right.file_name;
-    });
   }
   PTPKG_CHECK(WritePages(index, root / "simple", projects));
   PTPKG_CHECK(RemoveStale(env, index, root, projects, names));
