@@ -34,16 +34,14 @@ class Destination {
     return folder() != nullptr ? fmt::format("folder '{}'", folder()->str()) : remote().Title();
   }
   [[nodiscard]] bool Takes(ArtifactFormat format) const {
-    if (folder() != nullptr) return format != ArtifactFormat::kZip;
-    const bool wheel = format == ArtifactFormat::kWheel;
-    return format != ArtifactFormat::kZip && wheel == (remote().ProfileName() != "conda");
+    return folder() != nullptr ? format != ArtifactFormat::kZip : remote().Takes(format);
   }
   [[nodiscard]] Result<void> CheckRules(const publish::Upload& upload) const {
     return folder() != nullptr ? Ok() : remote().CheckRules(upload);
   }
   [[nodiscard]] Result<verify::CheckOptions> CheckOptions() const {
     verify::CheckOptions options;
-    if (folder() == nullptr) {
+    if (folder() == nullptr && !remote().ProfileName().empty()) {
       PTPKG_TRY(options.profile, verify::ParseProfile(remote().ProfileName()));
     }
     return options;

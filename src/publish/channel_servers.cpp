@@ -10,13 +10,6 @@
 namespace ptpkg::publish {
 namespace {
 
-/// "a/b c" → "a/b%20c"
-std::string EncodePath(std::string_view path) {
-  std::vector<std::string> parts = Split(path, '/');
-  for (std::string& part : parts) part = PercentEncode(part);
-  return Join(parts, "/");
-}
-
 /// What differs between the three.
 struct Dialect {
   std::string name;                    ///< For people.
@@ -156,16 +149,13 @@ class ChannelServer final : public Remote {
 
   /// The digest of a file of the same size, by reading it: the server tells none.
   Result<std::optional<RemoteFile>> Fetched(const Upload& upload) {
-    for (int attempt = 1;; ++attempt) {
-      DroppingSink rest(upload.digests.size_bytes);  // a longer file is another one
-      HashingSink sink(&rest);
-      const auto answer = exchange_.Send({.url = FileUrl(upload), .answer_sink = &sink});
-      if (answer && answer->status == 200)
-        return std::optional(RemoteFile{.sha256 = sink.Finish().sha256.Hex()});
-      if (answer) return AnswerError(*answer, fmt::format("asked to give '{}' back", upload.ChannelPath()));
-      if (answer.error().code() != ErrorCode::kNetwork || attempt == kAttempts) return answer.error();
-      PTPKG_CHECK(PauseBefore(exchange_.env().clock, attempt + 1, exchange_.env().cancel));
-    }
+    // A longer file is another one.
+    PTPKG_TRY(const HashedAnswer there,
+              HashAnswer(exchange_.env(), upload.digests.size_bytes, [&](ByteSink& sink) {
+                return exchange_.Send({.url = FileUrl(upload), .answer_sink = &sink});
+              }));
+    if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
+    return AnswerError(there.answer, fmt::format("asked to give '{}' back", upload.ChannelPath()));
   }
 
   const Dialect& dialect_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "publish/exchange.h"
+#include "publish/ini.h"
 #include "publish/trusted.h"
 #include "support/text.h"
 
@@ -21,11 +22,6 @@ std::optional<Secret> FirstVariable(const Env& env, const std::vector<std::strin
   return std::nullopt;
 }
 
-std::optional<AbsPath> PathOf(const std::string& text) {
-  const auto path = AbsPath::Parse(text);
-  return path ? std::optional(*path) : std::nullopt;
-}
-
 /// As urllib.parse.quote_plus quotes a URL: '/' and ':' too.
 std::string QuotePlus(const std::string& url) { return ReplaceAll(PercentEncode(url), "%20", "+"); }
 
@@ -41,9 +37,9 @@ Result<std::optional<Secret>> ReadTokenFile(Env& env, const AbsPath& path) {
 
 std::vector<AbsPath> AnacondaTokenFolders(const Env& env) {
   std::vector<AbsPath> folders;
-  if (const auto path = PathOf(env.Variable("BINSTAR_CONFIG_DIR"))) folders.push_back(*path / "tokens");
-  const auto home = PathOf(env.Variable("HOME"));
-  const auto data = PathOf(env.Variable("XDG_DATA_HOME"));
+  if (const auto path = PathOfText(env.Variable("BINSTAR_CONFIG_DIR"))) folders.push_back(*path / "tokens");
+  const auto home = PathOfText(env.Variable("HOME"));
+  const auto data = PathOfText(env.Variable("XDG_DATA_HOME"));
   if (data) folders.push_back(*data / "binstar");
   if (home && !data) folders.push_back(*home / ".local/share/binstar");
   if (home) folders.push_back(*home / ".continuum/anaconda-client/tokens");
@@ -78,33 +74,10 @@ Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& us
       .WithHint(fmt::format("set {}; docs/publishing.md says where else it is looked for", variable));
 }
 
-struct PypircLine {
-  std::string key;
-  std::string value;
-};
-
-/// "key = value" or "key: value"; nullopt for another line.
-std::optional<PypircLine> KeyAndValue(std::string_view line) {
-  const std::size_t sign = line.find_first_of("=:");
-  if (sign == std::string_view::npos) return std::nullopt;
-  return PypircLine{ToLower(Trim(line.substr(0, sign))), std::string(Trim(line.substr(sign + 1)))};
-}
-
 std::optional<AbsPath> PypircPath(const Env& env) {
-  if (auto named = PathOf(env.Variable("TWINE_CONFIG_FILE"))) return named;
-  const auto home = PathOf(env.Variable("HOME"));
+  if (auto named = PathOfText(env.Variable("TWINE_CONFIG_FILE"))) return named;
+  const auto home = PathOfText(env.Variable("HOME"));
   return home ? std::optional(*home / ".pypirc") : std::nullopt;
-}
-
-/// False for a line that is no "key = value". A value may go on in an indented line: index-servers does, and
-/// no other key that is read here.
-bool TakePypircLine(const std::string& line, PypircSection& section) {
-  const auto pair = KeyAndValue(Trim(line));
-  if (!pair) return line.front() == ' ' || line.front() == '\t';
-  if (pair->key == "repository") section.repository = pair->value;
-  if (pair->key == "username") section.user = pair->value;
-  if (pair->key == "password") section.password = Secret(pair->value);
-  return true;
 }
 
 /// Whether the section's password is one of the server of `url`: --server may name another.
@@ -140,25 +113,12 @@ Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, co
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name) {
   const std::optional<AbsPath> path = PypircPath(env);
   if (!path) return std::optional<PypircSection>();
-  PTPKG_TRY(const bool there, Exists(env.fs, *path));
-  if (!there) return std::optional<PypircSection>();
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, *path, kTokenFileBytes));
-  std::optional<PypircSection> section;
-  bool inside = false;
-  int number = 0;
-  for (const std::string& line : SplitLines(text)) {
-    ++number;
-    const std::string_view trimmed = Trim(line);
-    if (trimmed.empty() || trimmed.front() == '#' || trimmed.front() == ';') continue;
-    if (trimmed.front() == '[') {
-      inside = trimmed == "[" + name + "]";
-      if (inside) section.emplace();
-    } else if (inside && !TakePypircLine(line, *section)) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("{}:{}: neither a section nor 'key = value'", path->str(), number));
-    }
-  }
-  return section;
+  PTPKG_TRY(std::optional<IniSection> lines, ReadIniSection(env, *path, name));
+  if (!lines) return std::optional<PypircSection>();
+  PypircSection section{.repository = (*lines)["repository"]};
+  if (lines->contains("username")) section.user = lines->at("username");
+  if (lines->contains("password")) section.password = Secret(lines->at("password"));
+  return std::optional(std::move(section));
 }
 
 Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url) {

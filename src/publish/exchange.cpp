@@ -19,7 +19,7 @@ constexpr std::size_t kShownBytes = 200;  // of what a server says
 class BodySource final : public ByteSource {
  public:
   BodySource(const Body& body, std::unique_ptr<File> file)
-      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes) {}
+      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes), offset_(body.file_offset) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
     if (const std::size_t count = Take(before_, buffer); count > 0) return count;
@@ -46,7 +46,7 @@ class BodySource final : public ByteSource {
   std::string_view after_;
   std::unique_ptr<File> file_;
   std::uint64_t file_rest_;
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_;
 };
 
 Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
@@ -130,6 +130,12 @@ std::string PercentEncode(std::string_view text) {
   return encoded;
 }
 
+std::string EncodePath(std::string_view path) {
+  std::vector<std::string> parts = Split(path, '/');
+  for (std::string& part : parts) part = PercentEncode(part);
+  return Join(parts, "/");
+}
+
 Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
   const std::string words = WordsOf(answer);
   const std::string message = fmt::format("the server answered {} when {}{}{}", answer.status, doing,
@@ -167,6 +173,18 @@ Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
   const auto longest = kFirstPause * (1U << static_cast<unsigned>(std::clamp(attempt - 2, 0, 6)));
   const auto half = static_cast<std::uint64_t>(longest.count() / 2);
   return SleepUnlessCancelled(clock, std::chrono::milliseconds(half + now / 1000 % half), cancel);
+}
+
+Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
+                                const std::function<Result<HttpAnswer>(ByteSink&)>& get) {
+  for (int attempt = 1;; ++attempt) {
+    DroppingSink rest(limit_bytes);
+    HashingSink sink(&rest);
+    auto answer = get(sink);
+    if (answer) return HashedAnswer{.answer = *std::move(answer), .sha256 = sink.Finish().sha256};
+    if (answer.error().code() != ErrorCode::kNetwork || attempt == kAttempts) return answer.error();
+    PTPKG_CHECK(PauseBefore(env.clock, attempt + 1, env.cancel));
+  }
 }
 
 Exchange::Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers)
@@ -211,7 +229,10 @@ Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string&
                 .answer_limit_bytes = request.answer_limit_bytes,
                 .answer_sink = request.answer_sink};
   PTPKG_TRY(const std::string origin, OriginOf(url));
-  if (origin == origin_) call.headers.insert(headers_.begin(), headers_.end());
+  if (origin == origin_) {
+    call.headers.insert(headers_.begin(), headers_.end());
+    if (sign_) sign_(call);
+  }
   if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
   return env_->http.Call(call);
 }
@@ -220,7 +241,7 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
   std::string url = request.url;
   for (int redirects = 0;; ++redirects) {
     PTPKG_TRY(HttpAnswer answer, SendOnce(request, url));
-    if (answer.status / 100 != 3 || answer.status == 304) return answer;
+    if (answer.status / 100 != 3 || answer.status == 304 || request.gives_redirects) return answer;
     const auto location = answer.headers.find("location");
     const bool harmless = request.method == "GET" || request.method == "HEAD";
     if (!harmless || location == answer.headers.end() || redirects == kMostRedirects) {

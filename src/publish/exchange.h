@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/env.h"
+#include "support/hash.h"
 #include "support/stream.h"
 
 namespace ptpkg::publish {
@@ -17,6 +18,7 @@ struct Body {
   std::string before = {};
   std::optional<AbsPath> file = {};
   std::uint64_t file_bytes = 0;
+  std::uint64_t file_offset = 0;  ///< Of the first byte of the file that is sent.
   std::string after = {};
 
   [[nodiscard]] std::uint64_t size() const { return before.size() + file_bytes + after.size(); }
@@ -40,6 +42,7 @@ struct Request {
   std::function<void(std::uint64_t)> on_sent = {};  ///< As of HttpCall; starts anew with each try.
   std::uint64_t answer_limit_bytes = 4U << 20U;     ///< As of HttpCall.
   ByteSink* answer_sink = nullptr;  ///< As of HttpCall; a try that was cut is not repeated then.
+  bool gives_redirects = false;     ///< A redirect is an answer as any other: the caller knows what it means.
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
@@ -70,6 +73,10 @@ class Exchange {
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
 
+  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets its
+  /// own.
+  void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
+
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
   /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestWait, more is
   /// kNetwork. A redirect is followed for GET and HEAD alone, within http or https at most 5 times, and
@@ -90,6 +97,7 @@ class Exchange {
   Env* env_;
   std::string origin_;  // "https://host:port"
   std::map<std::string, std::string> headers_;
+  std::function<void(HttpCall&)> sign_;
   CancelToken never_;
   bool despite_cancel_ = false;
   std::mutex mutex_;
@@ -97,6 +105,17 @@ class Exchange {
 };
 
 inline constexpr std::chrono::seconds kLongestWait{600};
+
+/// An answer, and the digest of its body where its status is 200.
+struct HashedAnswer {
+  HttpAnswer answer;
+  Sha256 sha256 = {};
+};
+
+/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a body that was cut is read anew.
+/// Errors: kRefused for a body longer than `limit_bytes`; those of `get`.
+Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
+                                const std::function<Result<HttpAnswer>(ByteSink&)>& get);
 
 /// Waits before try number `attempt`, from 2: longer each time, and not equally long in each process. Errors:
 /// kCancelled.
@@ -116,5 +135,8 @@ std::string Base64(Bytes bytes);
 
 /// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
 std::string PercentEncode(std::string_view text);
+
+/// Each segment of a path: "a/b c" → "a/b%20c".
+std::string EncodePath(std::string_view path);
 
 }  // namespace ptpkg::publish

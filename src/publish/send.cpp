@@ -46,6 +46,7 @@ class Sender {
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), send));
+    Finish();
     // Last: what one of them made may hold another one's file.
     for (std::size_t i = 0; i < uploads_.size(); ++i) {
       if (outcomes_[i].error) CleanUp(uploads_[i]);
@@ -103,6 +104,27 @@ class Sender {
     }
     if (outcome.fate != Fate::kConflict) outcome.fate = Fate::kFailed;
     outcome.error = std::move(sent).error();
+  }
+
+  /// An artifact that no reader finds is not published: where the index could not be made, all have failed.
+  void Finish() {
+    std::vector<const Upload*> there;
+    for (std::size_t i = 0; i < uploads_.size(); ++i) {
+      if (IsKnownThere(outcomes_[i])) there.push_back(&uploads_[i]);
+    }
+    // Of an interrupted run the next one makes the index.
+    if (there.empty() || env_.cancel.cancelled()) return;
+    const Result<void> finished = remote_.Finish(there);
+    if (finished) return;
+    for (SendOutcome& outcome : outcomes_) {
+      if (!IsKnownThere(outcome)) continue;
+      outcome.fate = Fate::kFailed;
+      outcome.error = finished.error();
+    }
+  }
+
+  static bool IsKnownThere(const SendOutcome& outcome) {
+    return outcome.fate == Fate::kSent || outcome.fate == Fate::kWasThere;
   }
 
   void CleanUp(const Upload& upload) {

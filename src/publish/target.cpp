@@ -1,12 +1,15 @@
 #include "publish/target.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/core.h>
 
 #include "publish/anaconda.h"
+#include "publish/aws_profile.h"
 #include "publish/channel_servers.h"
 #include "publish/credential.h"
 #include "publish/package_index.h"
+#include "publish/s3.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -23,6 +26,7 @@ constexpr std::array kForms = {
     TargetForm{"quetz", "CHANNEL", "a channel of the quetz at --server"},
     TargetForm{"artifactory", "REPOSITORY", "a conda repository of the Artifactory at --server"},
     TargetForm{"pypi", "NAME", "pypi, testpypi, or a section of ~/.pypirc"},
+    TargetForm{"s3", "//BUCKET[/PREFIX]", "channel and index in a bucket, of AWS or of --server"},
     TargetForm{"file", "///DIR", "a folder as 'ptpkg build --output' makes it"},
 };
 
@@ -86,10 +90,24 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
   return MakePackageIndex(env, std::move(place));
 }
 
+/// `rest`: "//bucket/prefix".
+Result<std::unique_ptr<Remote>> BucketOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  if (!rest.starts_with("//")) return Wrong(fmt::format("--to {}: not s3://BUCKET", options.to));
+  const std::string place = WithoutSlash(rest.substr(2));
+  const std::size_t slash = std::min(place.find('/'), place.size());
+  PTPKG_TRY(AwsSettings settings, ReadAwsSettings(env));
+  if (!options.server.empty()) settings.endpoint = options.server;
+  return MakeS3(env, {.bucket = place.substr(0, slash),
+                      .prefix = slash < place.size() ? place.substr(slash + 1) : "",
+                      .region = std::move(settings.region),
+                      .endpoint = std::move(settings.endpoint)});
+}
+
 Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options, const std::string& kind,
                                          const std::string& rest) {
   if (kind == "anaconda") return AnacondaOf(env, options, rest);
   if (kind == "pypi") return IndexOf(env, options, rest);
+  if (kind == "s3") return BucketOf(env, options, rest);
   PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
   ChannelPlace place{.server = std::move(server), .channel = rest};
   if (kind == "prefix") return MakePrefixDev(env, std::move(place));

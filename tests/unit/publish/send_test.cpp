@@ -67,6 +67,10 @@ class FakeRemote final : public Remote {
     if (next == Try::kLost || next == Try::kTakenButCut) return Error(ErrorCode::kNetwork, "cut");
     return Ok();
   }
+  Result<void> Finish(const std::vector<const Upload*>& there) override {
+    for (const Upload* upload : there) finished.push_back(upload->Name());
+    return finishes ? Ok() : Result<void>(Error(ErrorCode::kNetwork, "no index"));
+  }
   Result<void> CleanUp(const Upload& upload) override {
     log.push_back("clean up " + upload.Name());
     return Ok();
@@ -77,6 +81,8 @@ class FakeRemote final : public Remote {
   int hidden = 0;
   bool sends_other = false;
   bool can_replace = true;
+  bool finishes = true;
+  std::vector<std::string> finished;
   std::vector<std::string> log;
 };
 
@@ -218,6 +224,21 @@ TEST_F(SendTest, AfterAnInterruptNothingIsSent) {
     EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, Fate::kNotTried)));
   }
   EXPECT_THAT(remote_.files, IsEmpty());
+}
+
+TEST_F(SendTest, WhatTheServerHasIsFinishedAndNothingElse) {
+  remote_.files["b.conda"] = HashText("B").Hex();
+  remote_.tries = {Try::kTaken, Try::kRefused};
+  EXPECT_THAT(Send({UploadOf("a.conda", "A"), UploadOf("b.conda", "B"), UploadOf("c.conda", "C")}), IsOk());
+  EXPECT_THAT(remote_.finished, ElementsAre("a.conda", "b.conda"));
+}
+
+TEST_F(SendTest, WhatNobodyFindsIsNotPublished) {
+  remote_.finishes = false;
+  const auto sent = Send({UploadOf("a.conda", "A")});
+  ASSERT_THAT(sent, IsOk());
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, Fate::kFailed)));
+  EXPECT_EQ(sent->front().error->message(), "no index");
 }
 
 }  // namespace

@@ -40,6 +40,17 @@ TEST_F(TargetTest, KnowsItsForms) {
               FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
 }
 
+TEST_F(TargetTest, ABucketIsThatOfAwsOrOfAnEndpoint) {
+  EXPECT_EQ(Title({.to = "s3://bucket"}), "s3://bucket at AWS, us-east-1");
+  env_->variables["AWS_REGION"] = "eu-1";
+  EXPECT_EQ(Title({.to = "s3://bucket/a/b/"}), "s3://bucket/a/b at AWS, eu-1");
+  env_->variables["AWS_ENDPOINT_URL"] = "http://h:1";
+  EXPECT_EQ(Title({.to = "s3://bucket"}), "s3://bucket at http://h:1");
+  EXPECT_EQ(Title({.to = "s3://bucket", .server = "http://other"}), "s3://bucket at http://other");
+  EXPECT_THAT(MakeTarget(env_, {.to = "s3:bucket"}), FailsWith(ErrorCode::kUsage, HasSubstr("s3://BUCKET")));
+  EXPECT_THAT(MakeTarget(env_, {.to = "s3:///a"}), FailsWith(ErrorCode::kUsage, HasSubstr("name of a bucket")));
+}
+
 TEST_F(TargetTest, RefusesWhatIsNone) {
   EXPECT_THAT(MakeTarget(env_, {.to = "anacodna:me"}),
               FailsWith(ErrorCode::kUsage, HasSubstr("is 'anaconda:' meant?")));

@@ -1,0 +1,118 @@
+#include "publish/s3.h"
+
+#include <fmt/core.h>
+
+#include "publish/aws_profile.h"
+#include "publish/s3_index.h"
+#include "publish/s3_multipart.h"
+#include "support/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+class S3Remote final : public Remote {
+ public:
+  explicit S3Remote(std::unique_ptr<S3Bucket> bucket) : bucket_(std::move(bucket)), multipart_(*bucket_) {}
+
+  [[nodiscard]] std::string Title() const override { return bucket_->Title(); }
+  [[nodiscard]] std::string ProfileName() const override { return ""; }
+  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
+  [[nodiscard]] Result<void> CheckRules(const Upload& /*upload*/) const override { return Ok(); }
+
+  [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
+    const std::string url = Url(upload);
+    const std::string condition = replace ? " (if another file is there, it goes)" : " (if nothing is there)";
+    std::vector<std::string> lines = {"GET " + ListUrl(), "HEAD " + url};
+    if (IsSmall(upload)) {
+      lines.push_back("PUT " + url + condition);
+    } else {
+      const PartLayout layout = LayoutOf(upload.digests);
+      lines.push_back("GET " + bucket_->BucketUrl("uploads"));
+      lines.push_back("POST " + url + "?uploads");
+      lines.push_back(fmt::format("PUT {}?partNumber=… ({} parts of {})", url, layout.parts,
+                                  HumanBytes(layout.part_bytes)));
+      lines.push_back("POST " + url + "?uploadId=…" + condition);
+    }
+    lines.push_back("HEAD " + url);
+    for (const std::string& file : IndexFilesOf(upload))
+      lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
+    return lines;
+  }
+
+  Result<void> LogIn() override {
+    PTPKG_TRY(AwsKeys keys, FindAwsKeys(bucket_->env()));
+    bucket_->SetKeys(std::move(keys));
+    // The answers to HEAD have no words: what is wrong with key, clock, region or bucket is told here.
+    PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.url = ListUrl()}));
+    if (answer.status == 200) return Ok();
+    return bucket_->ErrorOf(answer, fmt::format("asked what '{}' has", bucket_->place().bucket));
+  }
+
+  Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
+    PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.method = "HEAD", .url = Url(upload)}));
+    if (answer.status == 404) return std::optional<RemoteFile>();
+    if (answer.status != 200) return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", S3PathOf(upload)));
+    const std::string size = HeaderOfAnswer(answer, "content-length");
+    if (!size.empty() && size != std::to_string(upload.digests.size_bytes))
+      return std::optional(RemoteFile{.sha256 = "", .words = size + " bytes"});
+    const std::string told = HeaderOfAnswer(answer, "x-amz-meta-sha256");
+    if (!told.empty()) return std::optional(RemoteFile{.sha256 = ToLower(told)});
+    return ReadBack(upload);
+  }
+
+  Result<void> Send(const Upload& upload, bool replace,
+                    const std::function<void(std::uint64_t)>& on_sent) override {
+    const std::string path = S3PathOf(upload);
+    const S3Condition condition{.nothing = !replace};
+    if (!IsSmall(upload)) return multipart_.Send(upload, path, condition, on_sent);
+    PTPKG_TRY(const HttpAnswer answer,
+              bucket_->SendIf({.method = "PUT",
+                               .url = bucket_->FileUrl(path),
+                               .headers = {{"Content-Type", "application/octet-stream"},
+                                           {"Content-MD5", Md5Header(upload.digests)},
+                                           {"x-amz-content-sha256", upload.digests.sha256.Hex()},
+                                           {"x-amz-meta-sha256", upload.digests.sha256.Hex()}},
+                               .body = {.file = upload.file, .file_bytes = upload.digests.size_bytes},
+                               .repeat = Repeat::kOnce,
+                               .on_sent = on_sent},
+                              condition));
+    if (answer.status == 200) return Ok();
+    return bucket_->ErrorOf(answer, fmt::format("given '{}'", path));
+  }
+
+  Result<void> Finish(const std::vector<const Upload*>& there) override {
+    return CompleteIndexes(*bucket_, there);
+  }
+
+ private:
+  [[nodiscard]] static bool IsSmall(const Upload& upload) {
+    return upload.digests.size_bytes <= kMostBytesAtOnce;
+  }
+  [[nodiscard]] std::string Url(const Upload& upload) const { return bucket_->FileUrl(S3PathOf(upload)); }
+  [[nodiscard]] std::string ListUrl() const {
+    return bucket_->BucketUrl("list-type=2&max-keys=1&prefix=" + PercentEncode(bucket_->KeyOf("")));
+  }
+
+  /// The digest of a file of the same size that another client has put there.
+  Result<std::optional<RemoteFile>> ReadBack(const Upload& upload) {
+    PTPKG_TRY(const HashedAnswer there,
+              HashAnswer(bucket_->env(), upload.digests.size_bytes, [&](ByteSink& sink) {
+                return bucket_->Send({.url = Url(upload), .answer_sink = &sink});
+              }));
+    if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
+    if (there.answer.status == 404) return std::optional<RemoteFile>();
+    return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", S3PathOf(upload)));
+  }
+
+  std::unique_ptr<S3Bucket> bucket_;
+  S3Multipart multipart_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Remote>> MakeS3(Env& env, S3Place place) {
+  PTPKG_TRY(std::unique_ptr<S3Bucket> bucket, S3Bucket::Make(env, std::move(place)));
+  return std::unique_ptr<Remote>(std::make_unique<S3Remote>(std::move(bucket)));
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,256 @@
+#include "publish/s3_index.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <set>
+
+#include "channel/conda_documents.h"
+#include "channel/index_files.h"
+#include "channel/wheel_index.h"
+#include "publish/output_folder.h"
+#include "support/json.h"
+#include "support/reporter.h"
+
+namespace ptpkg::publish {
+namespace {
+
+constexpr const char* kJsonType = "application/json";
+constexpr const char* kHtmlType = "text/html; charset=utf-8";
+constexpr const char* kSimpleJsonType = "application/vnd.pypi.simple.v1+json";
+constexpr int kRounds = 40;  // each one that somebody else has outrun is progress of his
+constexpr int kLongestPause = 5;
+
+/// A file that is made of an index.
+struct DerivedFile {
+  std::string path;
+  std::string type;
+  std::string text;
+};
+
+/// An index that several runs write to.
+struct SharedIndex {
+  std::string path = {};
+  std::string type = {};
+  Json empty = {};                                      ///< What it is before the first run.
+  std::function<Result<void>(Json&)> add = {};          ///< Adds what this run has.
+  std::function<std::string(const Json&)> text_of = {};
+  /// All files made of it. May be empty.
+  std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
+};
+
+class IndexWriter {
+ public:
+  explicit IndexWriter(S3Bucket& bucket) : bucket_(bucket) {}
+
+  Result<void> Complete(const SharedIndex& index) {
+    int outrun = 0;
+    for (int round = 1; round <= kRounds; ++round) {
+      PTPKG_TRY(const Outcome outcome, Round(index), fmt::format("while completing '{}'", index.path));
+      if (outcome == Outcome::kNothingToWrite) return Ok();
+      if (outcome == Outcome::kWritten) continue;
+      outrun = std::min(outrun + 1, kLongestPause);
+      PTPKG_CHECK(PauseBefore(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
+    }
+    return Error(ErrorCode::kNetwork, fmt::format("others keep changing '{}' of {}", index.path, bucket_.Title()))
+        .WithHint("publish again: what is there is not sent again, and the index is completed");
+  }
+
+ private:
+  enum class Outcome : std::uint8_t {
+    kNothingToWrite,
+    kWritten,
+    kOutrun,  ///< Somebody else has written the index since it was read.
+  };
+
+  Result<Outcome> Round(const SharedIndex& index) {
+    PTPKG_TRY(std::optional<S3Object> there, bucket_.Read(index.path));
+    Json document = index.empty;
+    if (there) {
+      PTPKG_TRY(document, Parsed(*there, index.path));
+    }
+    const Json before = document;
+    PTPKG_CHECK(Added(index, document));
+    const bool changes = !there || document != before;
+    // What is not changed keeps its bytes, whoever wrote it.
+    const std::string text = changes ? index.text_of(document) : std::move(there->text);
+    if (changes) {
+      const S3Condition condition{.nothing = !there, .etag = there ? there->etag : ""};
+      const Result<void> written = bucket_.Write(index.path, index.type, text, condition);
+      // 404: somebody has removed it since.
+      const bool outrun = !written && (written.error().code() == ErrorCode::kAlreadyExists ||
+                                       (there && written.error().code() == ErrorCode::kNotFound));
+      if (outrun) return Outcome::kOutrun;
+      PTPKG_CHECK(written);
+    }
+    bool wrote = changes;
+    PTPKG_TRY(const std::vector<DerivedFile> derived, index.derive(document, text));
+    for (const DerivedFile& file : derived) {
+      PTPKG_TRY(const bool other, bucket_.WriteIfOther(file.path, file.type, file.text));
+      wrote = wrote || other;
+    }
+    return wrote ? Outcome::kWritten : Outcome::kNothingToWrite;
+  }
+
+  [[nodiscard]] Error NoIndex(const std::string& path, const Error& why) const {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' of {} is no index: {}", path, bucket_.Title(), why.message()))
+        .WithHint("it is left as it is; publish to another prefix, or mend it");
+  }
+
+  [[nodiscard]] Result<Json> Parsed(const S3Object& object, const std::string& path) const {
+    auto parsed = ParseJson(object.text, path);
+    if (!parsed) return NoIndex(path, parsed.error());
+    if (!parsed->is_object()) return NoIndex(path, Error(ErrorCode::kInvalidInput, "no object"));
+    return parsed;
+  }
+
+  [[nodiscard]] Result<void> Added(const SharedIndex& index, Json& document) const {
+    const Result<void> added = index.add(document);
+    return added ? Ok() : Result<void>(NoIndex(index.path, added.error()));
+  }
+
+  S3Bucket& bucket_;
+};
+
+Result<std::vector<DerivedFile>> Nothing(const Json& /*index*/, const std::string& /*text*/) {
+  return std::vector<DerivedFile>();
+}
+
+SharedIndex RunExportsOf(const std::string& subdir, const channel::CondaRecords& records) {
+  return {.path = fmt::format("conda/{}/run_exports.json", subdir),
+          .type = kJsonType,
+          .empty = channel::EmptyRunExports(subdir),
+          .add = [&records](Json& index) { return channel::AddToRunExports(index, records); },
+          .text_of = channel::CompactJson,
+          .derive = Nothing};
+}
+
+SharedIndex RepodataOf(const std::string& subdir, const channel::CondaRecords& records) {
+  const std::string path = fmt::format("conda/{}/repodata.json", subdir);
+  return {.path = path,
+          .type = kJsonType,
+          .empty = channel::EmptyRepodata(subdir),
+          .add = [&records](Json& index) { return channel::AddToRepodata(index, records); },
+          .text_of = channel::CompactJson,
+          .derive = [path](const Json&, const std::string& text) -> Result<std::vector<DerivedFile>> {
+            PTPKG_TRY(std::string packed, channel::ZstOf(text));
+            return std::vector{
+                DerivedFile{.path = path + ".zst", .type = "application/zstd", .text = std::move(packed)}};
+          }};
+}
+
+/// An index.json with its page for people, and for pip: a store gives a page for ".../simple/toy/" only if
+/// there is a file of that very name.
+SharedIndex PageIndex(const std::string& folder, Json empty, std::function<Result<void>(Json&)> add,
+                      std::string (*html_of)(const Json&)) {
+  return {.path = folder + "/index.json",
+          .type = kSimpleJsonType,
+          .empty = std::move(empty),
+          .add = std::move(add),
+          .text_of = DumpJson,
+          .derive = [folder, html_of](const Json& index, const std::string&) -> Result<std::vector<DerivedFile>> {
+            const std::string html = html_of(index);
+            return std::vector{DerivedFile{.path = folder + "/index.html", .type = kHtmlType, .text = html},
+                               DerivedFile{.path = folder + "/", .type = kHtmlType, .text = html}};
+          }};
+}
+
+SharedIndex ProjectOf(const std::string& project, const std::vector<channel::IndexedWheel>& wheels) {
+  return PageIndex(
+      "wheels/simple/" + project, channel::EmptyProjectPage(project),
+      [&wheels](Json& page) { return channel::AddToProjectPage(page, wheels); }, channel::ProjectHtml);
+}
+
+SharedIndex RootOf(const std::vector<std::string>& projects) {
+  return PageIndex(
+      "wheels/simple", channel::EmptyRootPage(),
+      [&projects](Json& page) { return channel::AddToRootPage(page, projects); }, channel::RootHtml);
+}
+
+/// By subdir; noarch always, which conda's clients ask for in every channel.
+using Subdirs = std::map<std::string, channel::CondaRecords>;
+
+Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
+  Subdirs subdirs;
+  for (const Upload* upload : uploads) {
+    if (!upload->conda) continue;
+    const std::string& subdir = upload->conda->subdir;
+    PTPKG_TRY(channel::CondaRecord record,
+              channel::ReadCondaRecord(env, upload->file, subdir, upload->digests));
+    if (record.size_bytes != upload->digests.size_bytes) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload->file.str()))
+          .WithHint("publish it again when nobody writes it");
+    }
+    subdirs[subdir].emplace(upload->Name(), std::move(record));
+  }
+  if (!subdirs.empty()) subdirs["noarch"];
+  return subdirs;
+}
+
+Result<void> CompleteSubdirs(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+  PTPKG_TRY(const Subdirs subdirs, SubdirsOf(bucket.env(), uploads));
+  IndexWriter writer(bucket);
+  for (const auto& [subdir, records] : subdirs) {
+    // First: who finds a package in the one finds it in the other.
+    PTPKG_CHECK(writer.Complete(RunExportsOf(subdir, records)));
+    PTPKG_CHECK(writer.Complete(RepodataOf(subdir, records)));
+  }
+  return Ok();
+}
+
+Result<void> CompletePages(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+  std::map<std::string, std::vector<channel::IndexedWheel>> projects;
+  for (const Upload* upload : uploads) {
+    if (!upload->wheel) continue;
+    PTPKG_TRY(channel::IndexedWheel wheel,
+              channel::DescribeWheel(*upload->wheel, upload->Name(), upload->digests.size_bytes));
+    wheel.sha256 = upload->digests.sha256;
+    // First: the page says that it is there.
+    PTPKG_TRY(const bool written, bucket.WriteIfOther(S3PathOf(*upload) + ".metadata", "text/plain; charset=utf-8",
+                                                      upload->wheel->metadata_text));
+    static_cast<void>(written);
+    projects[wheel.project].push_back(std::move(wheel));
+  }
+  if (projects.empty()) return Ok();
+  IndexWriter writer(bucket);
+  std::vector<std::string> names;
+  for (const auto& [project, wheels] : projects) {
+    PTPKG_CHECK(writer.Complete(ProjectOf(project, wheels)));
+    names.push_back(project);
+  }
+  return writer.Complete(RootOf(names));
+}
+
+}  // namespace
+
+std::string S3PathOf(const Upload& upload) {
+  return OutputFolder::PlaceOf(upload.format, upload.conda ? upload.conda->subdir : "", upload.Name()).str();
+}
+
+Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+  Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
+  PTPKG_CHECK(CompleteSubdirs(bucket, uploads));
+  PTPKG_CHECK(CompletePages(bucket, uploads));
+  task.Done();
+  return Ok();
+}
+
+std::vector<std::string> IndexFilesOf(const Upload& upload) {
+  std::vector<std::string> files;
+  if (upload.conda) {
+    for (const std::string& subdir : std::set<std::string>{upload.conda->subdir, "noarch"}) {
+      for (const char* name : {"run_exports.json", "repodata.json", "repodata.json.zst"})
+        files.push_back(fmt::format("conda/{}/{}", subdir, name));
+    }
+  } else if (upload.wheel) {
+    files.push_back(S3PathOf(upload) + ".metadata");
+    const std::string project = wheel::NormalizeName(upload.wheel->file_name.name);
+    for (const std::string& folder : {"wheels/simple/" + project, std::string("wheels/simple")}) {
+      for (const char* name : {"index.json", "index.html", ""}) files.push_back(fmt::format("{}/{}", folder, name));
+    }
+  }
+  return files;
+}
+
+}  // namespace ptpkg::publish

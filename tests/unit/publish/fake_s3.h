@@ -1,0 +1,199 @@
+#pragma once
+// A bucket in memory that speaks as S3 does, as far as one client needs it: conditions, parts, lists.
+
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "publish/s3_bucket.h"
+#include "support/hash.h"
+#include "support/matchers.h"
+#include "support/test_env.h"
+
+namespace ptpkg::publish {
+
+/// At http://h/bucket.
+class FakeS3 final : public Http {
+ public:
+  struct Object {
+    std::string text;
+    std::map<std::string, std::string> headers;
+  };
+
+  Result<HttpResponse> Get(const HttpRequest& /*request*/, ByteSink& /*sink*/) override {
+    return Error(ErrorCode::kInternal, "nobody asks by this");
+  }
+
+  Result<HttpAnswer> Call(const HttpCall& call) override {
+    const std::lock_guard lock(mutex_);
+    const std::string url = call.url.substr(std::string("http://h/bucket/").size());
+    const std::size_t mark = std::min(url.find('?'), url.size());
+    const std::string key = url.substr(0, mark);
+    const std::string query = mark < url.size() ? url.substr(mark + 1) : "";
+    log.push_back(call.method + " " + url);
+    StringSink body;
+    if (call.open_body) {
+      PTPKG_TRY(const auto source, call.open_body());
+      PTPKG_TRY(const std::uint64_t count, Pump(*source, body));
+      static_cast<void>(count);
+    }
+    const auto planned = instead.find(log.back());
+    if (planned != instead.end() && !planned->second.empty()) {
+      auto answer = planned->second.front();
+      planned->second.erase(planned->second.begin());
+      return answer;
+    }
+    if (on_call) on_call(log.back());
+    return Answer(call, key, query, body.str());
+  }
+
+  static HttpAnswer ErrorAnswer(long status, const std::string& code, const std::string& more = "") {
+    return {.status = status,
+            .headers = {},
+            .body = "<Error><Code>" + code + "</Code><Message>words</Message>" + more + "</Error>"};
+  }
+
+  /// What is asked, without the queries of signatures.
+  std::vector<std::string> log;
+  std::map<std::string, Object> objects;
+  std::map<std::string, std::map<int, std::string>> uploads;
+  std::map<std::string, std::vector<Result<HttpAnswer>>> instead;
+  std::function<void(const std::string&)> on_call;
+  bool knows_conditions = true;
+
+ private:
+  static std::string Etag(const std::string& text) { return "\"" + HashText(text).Hex().substr(0, 32) + "\""; }
+
+  static std::string Md5Of(const std::string& text) {
+    HashingSink sink(nullptr, {.md5 = true});
+    EXPECT_THAT(sink.Write(AsBytes(text)), test::IsOk());
+    return sink.Finish().md5.Hex();
+  }
+
+  HttpAnswer Answer(const HttpCall& call, const std::string& key, const std::string& query,
+                    const std::string& body) {
+    EXPECT_TRUE(call.headers.contains("Authorization")) << call.url;
+    EXPECT_TRUE(call.body_bytes == 0 || call.headers.at("x-amz-content-sha256") == HashText(body).Hex());
+    if (query.starts_with("list-type")) return {.status = 200, .headers = {}, .body = ""};
+    if (query.starts_with("uploads")) return call.method == "POST" ? Begin() : ListUploads();
+    if (query.find("uploadId=") != std::string::npos) return OfUpload(call, key, query, body);
+    if (call.method == "PUT") return Put(call, key, body);
+    const auto found = objects.find(key);
+    if (found == objects.end()) return ErrorAnswer(404, "NoSuchKey");
+    HttpAnswer answer{.status = 200, .headers = found->second.headers, .body = ""};
+    answer.headers["etag"] = Etag(found->second.text);
+    answer.headers["content-length"] = std::to_string(found->second.text.size());
+    if (call.method == "HEAD") return answer;
+    if (call.answer_sink != nullptr) {
+      EXPECT_THAT(call.answer_sink->Write(AsBytes(found->second.text)), test::IsOk());
+    } else {
+      answer.body = found->second.text;
+    }
+    return answer;
+  }
+
+  std::optional<HttpAnswer> Unfulfilled(const HttpCall& call, const std::string& key) {
+    const auto wants = [&](const char* name) {
+      const auto found = call.headers.find(name);
+      return found == call.headers.end() ? "" : found->second;
+    };
+    const bool there = objects.contains(key);
+    if (!knows_conditions && !(wants("If-None-Match") + wants("If-Match")).empty())
+      return ErrorAnswer(501, "NotImplemented");
+    if (wants("If-None-Match") == "*" && there) return ErrorAnswer(412, "PreconditionFailed");
+    if (!wants("If-Match").empty() && (!there || Etag(objects[key].text) != wants("If-Match")))
+      return ErrorAnswer(412, "PreconditionFailed");
+    return std::nullopt;
+  }
+
+  HttpAnswer Put(const HttpCall& call, const std::string& key, const std::string& body) {
+    if (auto refused = Unfulfilled(call, key)) return *refused;
+    objects[key] = {.text = body, .headers = {{"x-amz-meta-sha256", call.headers.at("x-amz-meta-sha256")}}};
+    return {.status = 200, .headers = {{"etag", Etag(body)}}, .body = ""};
+  }
+
+  HttpAnswer Begin() {
+    const std::string id = "id" + std::to_string(++ids_);
+    uploads[id];
+    return {.status = 200,
+            .headers = {},
+            .body = "<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>"};
+  }
+
+  HttpAnswer ListUploads() {
+    std::string text = "<ListMultipartUploadsResult>";
+    for (const auto& [id, parts] : uploads)
+      text += "<Upload><Key>wheels/big.whl</Key><UploadId>" + id + "</UploadId></Upload>";
+    return {.status = 200, .headers = {}, .body = text + "</ListMultipartUploadsResult>"};
+  }
+
+  HttpAnswer OfUpload(const HttpCall& call, const std::string& key, const std::string& query,
+                      const std::string& body) {
+    const std::string id = query.substr(query.find("uploadId=") + 9);
+    if (!uploads.contains(id)) return ErrorAnswer(404, "NoSuchUpload");
+    auto& parts = uploads[id];
+    if (call.method == "DELETE") {
+      uploads.erase(id);
+      return {.status = 204, .headers = {}, .body = ""};
+    }
+    if (call.method == "PUT") {
+      parts[std::stoi(query.substr(std::string("partNumber=").size()))] = body;
+      return {.status = 200, .headers = {{"etag", "\"" + Md5Of(body) + "\""}}, .body = ""};
+    }
+    if (call.method == "GET") {
+      std::string text = "<ListPartsResult>";
+      for (const auto& [number, part] : parts) {
+        text += "<Part><PartNumber>" + std::to_string(number) + "</PartNumber><Size>" +
+                std::to_string(part.size()) + "</Size><ETag>&quot;" + Md5Of(part) + "&quot;</ETag></Part>";
+      }
+      return {.status = 200, .headers = {}, .body = text + "</ListPartsResult>"};
+    }
+    if (auto refused = Unfulfilled(call, key)) return *refused;
+    std::string whole;
+    for (const auto& [number, part] : parts) whole += part;
+    objects[key] = {.text = whole, .headers = {{"x-amz-meta-sha256", HashText(whole).Hex()}}};
+    uploads.erase(id);
+    return {.status = 200, .headers = {}, .body = "<CompleteMultipartUploadResult/>"};
+  }
+
+  std::mutex mutex_;
+  int ids_ = 0;
+};
+
+/// A client of that bucket, and a clock that stands still.
+class S3Test : public ::testing::Test {
+ protected:
+  S3Test() {
+    auto made = S3Bucket::Make(with_s3_, {.bucket = "bucket", .endpoint = "http://h"});
+    EXPECT_THAT(made, test::IsOk());
+    bucket_ = *std::move(made);
+    bucket_->SetKeys({.id = Secret("I"), .key = Secret("K")});
+  }
+
+  /// The requests of a method so far.
+  [[nodiscard]] std::vector<std::string> Sent(const std::string& method) const {
+    std::vector<std::string> found;
+    for (const std::string& line : s3_.log) {
+      if (line.starts_with(method + " ")) found.push_back(line);
+    }
+    return found;
+  }
+
+  test::TestEnv env_;
+  FakeS3 s3_;
+  Env with_s3_{.fs = env_->fs,
+               .process = env_->process,
+               .http = s3_,
+               .clock = env_->clock,
+               .reporter = env_->reporter,
+               .cancel = env_->cancel,
+               .variables = {}};
+  std::unique_ptr<S3Bucket> bucket_;
+};
+
+}  // namespace ptpkg::publish

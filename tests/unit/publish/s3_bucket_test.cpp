@@ -1,0 +1,62 @@
+#include "publish/s3_bucket.h"
+
+#include "unit/publish/fake_s3.h"
+
+namespace ptpkg::publish {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::HasSubstr;
+
+using S3BucketTest = S3Test;
+
+TEST_F(S3BucketTest, AStoreWithoutConditionsIsWrittenToWithout) {
+  s3_.knows_conditions = false;
+  EXPECT_THAT(bucket_->Write("a", "text/plain", "1", {.nothing = true}), IsOk());
+  EXPECT_THAT(bucket_->Write("b", "text/plain", "1", {.nothing = true}), IsOk());
+  EXPECT_EQ(Sent("PUT").size(), 3U);  // asked once
+  EXPECT_EQ(env_.reporter.warnings().size(), 1U);
+}
+
+TEST_F(S3BucketTest, AddressesAreThoseOfAwsOrOfTheEndpoint) {
+  const auto url = [&](S3Place place) {
+    const auto made = S3Bucket::Make(env_, std::move(place));
+    return made ? (*made)->FileUrl("a/b c+d") : FormatError(made.error());
+  };
+  EXPECT_EQ(url({.bucket = "bbb", .region = "eu-1"}), "https://bbb.s3.eu-1.amazonaws.com/a/b%20c%2Bd");
+  EXPECT_EQ(url({.bucket = "bbb"}), "https://bbb.s3.us-east-1.amazonaws.com/a/b%20c%2Bd");
+  EXPECT_EQ(url({.bucket = "b.b", .region = "eu-1"}), "https://s3.eu-1.amazonaws.com/b.b/a/b%20c%2Bd");
+  EXPECT_EQ(url({.bucket = "bbb", .region = "cn-north-1"}),
+            "https://bbb.s3.cn-north-1.amazonaws.com.cn/a/b%20c%2Bd");
+  EXPECT_EQ(url({.bucket = "bbb", .prefix = "x/y", .endpoint = "http://h:9000/s3/"}),
+            "http://h:9000/s3/bbb/x/y/a/b%20c%2Bd");
+  for (const S3Place& wrong :
+       {S3Place{.bucket = "b"}, S3Place{.bucket = "a b"}, S3Place{.bucket = "bbb", .prefix = "a//b"},
+        S3Place{.bucket = "bbb", .prefix = "../b"}, S3Place{.bucket = "bbb", .region = "a/b"}})
+    EXPECT_THAT(S3Bucket::Make(env_, wrong), FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(S3Bucket::Make(env_, {.bucket = "bbb", .endpoint = "h:9000"}),
+              FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+}
+
+TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
+  const auto error = [&](const HttpAnswer& answer) { return bucket_->ErrorOf(answer, "asked"); };
+  const Error clock = error(FakeS3::ErrorAnswer(403, "RequestTimeTooSkewed",
+                                                "<RequestTime>20200101T000000Z</RequestTime><ServerTime>now</ServerTime>"));
+  EXPECT_EQ(clock.code(), ErrorCode::kRefused);
+  EXPECT_THAT(clock.message(), HasSubstr("the server's is now"));
+  const Error region = error(FakeS3::ErrorAnswer(400, "AuthorizationHeaderMalformed", "<Region>eu-1</Region>"));
+  EXPECT_THAT(region.message(), HasSubstr("in the region 'eu-1'"));
+  EXPECT_EQ(region.hint(), "set AWS_REGION=eu-1");
+  const Error moved = error({.status = 301, .headers = {{"x-amz-bucket-region", "eu-2"}}, .body = ""});
+  EXPECT_THAT(moved.message(), HasSubstr("'eu-2'"));
+  EXPECT_EQ(error(FakeS3::ErrorAnswer(404, "NoSuchBucket")).code(), ErrorCode::kNotFound);
+  EXPECT_THAT(error(FakeS3::ErrorAnswer(403, "AccessDenied")).hint(), HasSubstr("s3:PutObject"));
+  EXPECT_EQ(error(FakeS3::ErrorAnswer(412, "PreconditionFailed")).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(error(FakeS3::ErrorAnswer(409, "ConditionalRequestConflict")).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(error(FakeS3::ErrorAnswer(503, "SlowDown")).code(), ErrorCode::kNetwork);
+  EXPECT_EQ(error({.status = 403, .headers = {}, .body = ""}).code(), ErrorCode::kRefused);
+}
+
+}  // namespace
+}  // namespace ptpkg::publish

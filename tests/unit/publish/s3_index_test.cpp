@@ -1,0 +1,191 @@
+#include "publish/s3_index.h"
+
+#include "channel/index.h"
+#include "support/json.h"
+#include "unit/conda/package_builder.h"
+#include "unit/publish/fake_s3.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::publish {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::IsOk;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class S3IndexTest : public S3Test {
+ protected:
+  Upload PackageUpload(const std::string& name) {
+    conda::PackageMetadata metadata = test::DemoMetadata();
+    metadata.name = name;
+    const auto artifacts =
+        conda::WritePackages(env_, {.metadata = metadata, .tree = tree_, .prefix_placeholder = "/prefix"},
+                             env_.dir().MakeDir("channel/" + metadata.subdir), {});
+    EXPECT_THAT(artifacts, IsOk());
+    // The folder that it is compared with has this one format.
+    for (std::size_t i = 1; i < artifacts->size(); ++i)
+      EXPECT_THAT(env_->fs.Remove((*artifacts)[i].path), IsOk());
+    subdir_ = metadata.subdir;
+    return Read(artifacts->front().path);
+  }
+  Upload WheelUpload(const std::string& name, const std::string& version) {
+    const wheel::CoreMetadata metadata = *wheel::ParseCoreMetadata(
+        "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\nRequires-Python: >=3.9\n",
+        "METADATA");
+    const wheel::WheelInput input{
+        .metadata = metadata, .tag = {"py3", "none", "any"}, .root_is_purelib = true, .tree = empty_};
+    const auto wheel = wheel::WriteWheel(env_, input, env_.dir().MakeDir("wheels"), {});
+    EXPECT_THAT(wheel, IsOk());
+    return Read(wheel->path);
+  }
+  Upload Read(const AbsPath& path) {
+    auto upload = ReadUpload(env_, path);
+    EXPECT_THAT(upload, IsOk());
+    return *std::move(upload);
+  }
+  /// A next run would find nothing to write.
+  void ExpectComplete(const std::vector<const Upload*>& uploads) {
+    s3_.log.clear();
+    EXPECT_THAT(CompleteIndexes(*bucket_, uploads), IsOk());
+    EXPECT_THAT(Sent("PUT"), IsEmpty());
+  }
+  std::string File(const std::string& relative) { return env_.dir().ReadFile(relative); }
+  std::string There(const std::string& key) { return s3_.objects[key].text; }
+  std::string Repodata() const { return "conda/" + subdir_ + "/repodata.json"; }
+
+  StagedTree tree_ = test::MakeTree(env_, {{.name = "share/x", .content = "x\n"}});
+  StagedTree empty_;
+  std::string subdir_;
+};
+
+TEST_F(S3IndexTest, ABucketHasWhatAFolderHas) {
+  const Upload first = PackageUpload("one");
+  const Upload second = PackageUpload("two");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+  ASSERT_THAT(channel::IndexConda(env_, env_.dir().path() / "channel"), IsOk());
+  for (const std::string& subdir : {subdir_, std::string("noarch")}) {
+    for (const char* name : {"repodata.json", "repodata.json.zst", "run_exports.json"}) {
+      EXPECT_EQ(There("conda/" + subdir + "/" + name), File("channel/" + subdir + "/" + name)) << subdir << name;
+    }
+  }
+  ExpectComplete({&first, &second});
+}
+
+TEST_F(S3IndexTest, PagesAreThoseOfAFolderToo) {
+  const Upload newer = WheelUpload("Foo.Bar", "1.10");
+  const Upload older = WheelUpload("Foo.Bar", "1.9+cu1");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&newer}), IsOk());
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&older}), IsOk());
+  ASSERT_THAT(channel::IndexWheels(env_, env_.dir().path() / "wheels"), IsOk());
+  for (const char* name : {"simple/index.json", "simple/index.html", "simple/foo-bar/index.json",
+                           "simple/foo-bar/index.html", "foo_bar-1.10-py3-none-any.whl.metadata"})
+    EXPECT_EQ(There(std::string("wheels/") + name), File(std::string("wheels/") + name)) << name;
+  EXPECT_EQ(There("wheels/simple/foo-bar/"), There("wheels/simple/foo-bar/index.html"));
+  EXPECT_EQ(There("wheels/simple/"), There("wheels/simple/index.html"));
+  ExpectComplete({&newer, &older});
+}
+
+TEST_F(S3IndexTest, WhatOthersHaveThereStays) {
+  const Upload wheel = WheelUpload("foo", "1.0");
+  s3_.objects["wheels/simple/foo/index.json"].text =
+      R"({"meta": {"api-version": "1.1", "x": 1}, "name": "foo", "files": [
+          {"filename": "odd<name>", "url": "https://h/a\"b", "hashes": {}, "yanked": "why & when"}]})";
+  const Upload package = PackageUpload("one");
+  s3_.objects[Repodata()].text =
+      R"({"info": {"subdir": "x", "base_url": "u"}, "packages": {"o-1-0.tar.bz2": {"a": 1}}, "v": 3})";
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&wheel, &package}), IsOk());
+  const Json repodata = Json::parse(There(Repodata()));
+  EXPECT_EQ(repodata.at("info").at("base_url"), "u");
+  EXPECT_EQ(repodata.at("packages").at("o-1-0.tar.bz2").at("a"), 1);
+  EXPECT_TRUE(repodata.at("packages.conda").contains(package.Name()));
+  const Json page = Json::parse(There("wheels/simple/foo/index.json"));
+  EXPECT_EQ(page.at("meta").at("x"), 1);
+  EXPECT_EQ(page.at("files").at(0).at("filename"), "odd<name>");
+  EXPECT_EQ(page.at("files").at(1).at("filename"), wheel.Name());
+  EXPECT_THAT(There("wheels/simple/foo/index.html"),
+              HasSubstr("<a href=\"https://h/a&quot;b\" data-yanked=\"why &amp; when\">odd&lt;name&gt;</a>"));
+}
+
+TEST_F(S3IndexTest, AWriterBetweenReadAndWriteLosesNothing) {
+  const Upload first = PackageUpload("one");
+  const Upload second = PackageUpload("two");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+  const auto with_second = s3_.objects;
+  s3_.objects.clear();
+  int times = 0;
+  s3_.on_call = [&](const std::string& line) {
+    // The other run is done between our reading and our writing.
+    if (line == "PUT " + Repodata() && ++times == 1) s3_.objects = with_second;
+  };
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+  const Json rows = Json::parse(There(Repodata())).at("packages.conda");
+  EXPECT_TRUE(rows.contains(first.Name()));
+  EXPECT_TRUE(rows.contains(second.Name()));
+  EXPECT_EQ(times, 2);
+}
+
+TEST_F(S3IndexTest, WithoutConditionsWhatWasLostIsWrittenAgain) {
+  s3_.knows_conditions = false;
+  const Upload first = PackageUpload("one");
+  const Upload second = PackageUpload("two");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+  const auto with_second = s3_.objects;
+  s3_.objects.clear();
+  bool overwritten = false;
+  s3_.on_call = [&](const std::string& line) {
+    if (overwritten || line != "HEAD " + Repodata() + ".zst") return;
+    overwritten = true;  // the other run had read before we wrote, and writes after us
+    s3_.objects[Repodata()] = with_second.at(Repodata());
+  };
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+  ASSERT_TRUE(overwritten);
+  const Json rows = Json::parse(There(Repodata())).at("packages.conda");
+  EXPECT_TRUE(rows.contains(first.Name()));
+  EXPECT_TRUE(rows.contains(second.Name()));
+  s3_.on_call = {};
+  ExpectComplete({&first});
+}
+
+TEST_F(S3IndexTest, AnIndexThatIsNoneIsLeftAlone) {
+  const Upload package = PackageUpload("one");
+  for (const char* text : {"no JSON", "[]", R"({"packages.conda": []})"}) {
+    s3_.objects[Repodata()].text = text;
+    const auto completed = CompleteIndexes(*bucket_, {&package});
+    EXPECT_THAT(completed, FailsWith(ErrorCode::kRefused, HasSubstr("is no index")));
+    EXPECT_EQ(There(Repodata()), text);
+  }
+}
+
+TEST_F(S3IndexTest, WhoIsOutrunForeverGivesUp) {
+  const Upload package = PackageUpload("one");
+  int others = 0;
+  s3_.on_call = [&](const std::string& line) {
+    if (line == "PUT " + Repodata())
+      s3_.objects[Repodata()].text = R"({"packages": {"o": )" + std::to_string(++others) + "}}";
+  };
+  EXPECT_THAT(CompleteIndexes(*bucket_, {&package}),
+              FailsWith(ErrorCode::kNetwork, HasSubstr("others keep changing")));
+}
+
+TEST_F(S3IndexTest, ADryRunNamesTheFilesThatAreWritten) {
+  const Upload package = PackageUpload("one");
+  const Upload wheel = WheelUpload("foo", "1.0");
+  for (const Upload* upload : {&package, &wheel}) {
+    s3_.objects.clear();
+    ASSERT_THAT(CompleteIndexes(*bucket_, {upload}), IsOk());
+    std::vector<std::string> written;
+    for (const auto& [key, object] : s3_.objects) written.push_back(key);
+    EXPECT_THAT(IndexFilesOf(*upload), ::testing::UnorderedElementsAreArray(written));
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::publish
