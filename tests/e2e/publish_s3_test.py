@@ -1,0 +1,288 @@
+"""`ptpkg publish` to a bucket: what is there at the end, for readers and for other clients, and what is told when it fails.
+
+The store is moto, behind a proxy (servers/s3_server.py); boto3, py-rattler, pip and uv read what was published.
+"""
+
+import json
+import secrets
+import shutil
+import subprocess
+import time
+
+import harness
+import publishing
+import servers_test
+from publishing import TOKEN
+from servers import faults
+from servers.s3_server import Moto, S3Server
+
+KEY_ID, SESSION = "AKIDOFTHETEST", "session-token-of-the-test"
+BOTO = """
+import boto3, json, sys
+endpoint, key = sys.argv[1:]
+client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+head = client.head_object(Bucket="channel", Key=key)
+print(json.dumps([head["ETag"], head["Metadata"], head["ContentLength"]]))
+"""
+
+
+class Bucket:
+    """A bucket with a prefix, how ptpkg is led to it, and what it has at the end: as publishing.Target."""
+
+    def __init__(self, moto: Moto, **options) -> None:
+        self.server = S3Server(moto, **options)
+        self.place = self.server.url + "/channel/team"
+
+    def flags(self) -> list[str]:
+        return ["--to", "s3://channel/team", "--server", self.server.url]
+
+    def variables(self) -> dict[str, str]:
+        return {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": TOKEN, "AWS_SESSION_TOKEN": SESSION}
+
+    def files(self) -> dict[str, str]:
+        """sha256 of each artifact, by name."""
+        return {key.split("/")[-1]: digest for key, digest in self.server.state().items()
+                if key.endswith((".conda", ".tar.bz2", ".whl"))}
+
+    def json(self, path: str) -> dict:
+        return json.loads(self.server.read("team/" + path))
+
+    def asked(self, *methods: str) -> list[str]:
+        return [f"{one.method} {one.target}" for one in self.server.requests if one.method in methods]
+
+    def __enter__(self) -> "Bucket":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.server.__exit__(None, None, None)
+
+
+class Case(publishing.Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        harness.peers_python()
+        super().setUpClass()
+        cls.moto = Moto()
+        cls.addClassCleanup(cls.moto.stop)
+
+    def bucket(self, **options) -> Bucket:
+        return Bucket(self.moto, **options)
+
+    def publish(self, *arguments, **options) -> str:
+        printed = super().publish(*arguments, **options)
+        for secret in (KEY_ID, SESSION):
+            self.assertNotIn(secret, printed)
+        return printed
+
+    def big_wheel(self):
+        """Of some 40 MB: three parts."""
+        return publishing.pure_wheel(self.scratch, f"x = '{secrets.token_hex(20_000_000)}'\n")
+
+    def start(self, bucket: Bucket, *artifacts) -> subprocess.Popen:
+        return subprocess.Popen([harness.Settings.ptpkg, "publish", *artifacts, *bucket.flags()], cwd=self.scratch,
+                                env=self.environment(HOME=str(self.scratch), **bucket.variables()), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def named_packages(self, count: int) -> list:
+        """Packages of different names: publish_test's, in noarch."""
+        made = []
+        for number in range(count):
+            folder = self.scratch / f"recipe{number}"
+            folder.mkdir()
+            (folder / "recipe.yaml").write_text(
+                f"package: {{name: toy{number}, version: '1.0'}}\n"
+                "build: {noarch: generic, script: 'mkdir -p $PREFIX/share && echo x > $PREFIX/share/toy'}\n"
+                "about: {license: MIT, summary: toy}\nextra: {ptpkg: {formats: [conda]}}\n")
+            self.ptpkg("build", folder, "--output", self.scratch / f"out{number}")
+            made.append(next((self.scratch / f"out{number}").glob("conda/noarch/*.conda")))
+        return made
+
+
+class Publishing(Case, servers_test.Clients):
+    def test_once_and_only_once(self):
+        wheel = publishing.pure_wheel(self.scratch)
+        with self.bucket() as bucket:
+            said = self.publish_to(bucket, self.package, wheel)
+            for artifact in (self.package, wheel):
+                self.assertIn(f"{artifact.name}: sent", said)
+            self.assertEqual(bucket.files(), {one.name: harness.sha256(one) for one in (self.package, wheel)})
+            sent, state = len(bucket.server.requests), bucket.server.state()
+            said = self.publish_to(bucket, self.package, wheel)
+            self.assertIn(f"{self.package.name}: there already", said)
+            self.assertFalse([one for one in bucket.server.requests[sent:] if one.method not in ("GET", "HEAD")])
+            self.assertEqual(bucket.server.state(), state)
+            self.assertEqual(bucket.server.wrong_signatures(TOKEN), "")
+
+    def test_a_bucket_has_what_a_folder_has(self):
+        wheel, folder = publishing.pure_wheel(self.scratch), self.scratch / "folder"
+        with self.bucket() as bucket:
+            self.publish_to(bucket, *self.both, wheel)
+            self.publish(*self.both, wheel, "--to", f"file://{folder}")
+            names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+                     and not any(part.startswith(".") for part in path.relative_to(folder).parts)}
+            # Made for people who look at a channel; the pages that pip asks for are files of their own.
+            only_folder = {"manifest.json", "conda/channeldata.json"}
+            only_bucket = {"wheels/simple/", "wheels/simple/toy-pure/"}
+            there = {key.removeprefix("team/") for key in bucket.server.keys()}
+            self.assertEqual(there - only_bucket, names - only_folder)
+            for name in names - only_folder:
+                self.assertEqual(bucket.server.read("team/" + name), (folder / name).read_bytes(), name)
+
+    def test_another_file_is_a_conflict_and_force_replaces_it(self):
+        with self.bucket() as bucket:
+            self.publish_to(bucket, self.other)
+            said = self.publish_to(bucket, self.package, exit_code=7)
+            for one in (self.package, self.other):
+                self.assertIn(harness.sha256(one), said)
+            self.assertEqual(bucket.files(), {self.package.name: harness.sha256(self.other)})
+            self.publish_to(bucket, self.package, "--force")
+            self.assertEqual(bucket.files(), {self.package.name: harness.sha256(self.package)})
+            row = bucket.json("conda/linux-64/repodata.json")["packages.conda"][self.package.name]
+            self.assertEqual(row["sha256"], harness.sha256(self.package))
+
+    def test_what_another_client_put_there_is_read_back(self):
+        with self.bucket() as bucket:
+            key = f"/channel/team/conda/linux-64/{self.package.name}"
+            self.moto.ask("PUT", key, self.package.read_bytes(), Content_Type="application/octet-stream")
+            self.assertIn(": there already", self.publish_to(bucket, self.package))
+            self.assertIn(self.package.name, bucket.json("conda/linux-64/repodata.json")["packages.conda"])
+            other = bytearray(self.package.read_bytes())
+            other[100] ^= 1
+            self.moto.ask("PUT", key, bytes(other), Content_Type="application/octet-stream")
+            self.assertIn(harness.sha256(self.package), self.publish_to(bucket, self.package, exit_code=7))
+            self.moto.ask("PUT", key, b"short", Content_Type="application/octet-stream")
+            self.assertIn("5 bytes there", self.publish_to(bucket, self.package, exit_code=7))
+
+    def test_an_index_is_completed_though_the_artifact_is_there(self):
+        wheel = publishing.pure_wheel(self.scratch)
+        with self.bucket() as bucket:
+            self.publish_to(bucket, self.package, wheel)
+            state = bucket.server.state()
+            for key in state:
+                if not key.endswith((".conda", ".whl")):
+                    self.moto.ask("DELETE", "/channel/" + key)
+            self.assertIn(": there already", self.publish_to(bucket, self.package, wheel))
+            self.assertEqual(bucket.server.state(), state)
+
+    def test_it_installs(self):
+        wheel = publishing.pure_wheel(self.scratch)
+        with self.bucket() as bucket:
+            self.publish_to(bucket, self.package, wheel)
+            self.assert_installs(bucket.place + "/conda", self.package)
+            bucket.server.simple_url = bucket.place + "/wheels/simple"
+            self.assert_installs_from(bucket.server, wheel)
+
+    def test_a_large_file_goes_in_parts(self):
+        wheel = self.big_wheel()
+        with self.bucket() as bucket:
+            self.publish_to(bucket, wheel)
+            self.assertEqual(bucket.files(), {wheel.name: harness.sha256(wheel)})
+            self.assertEqual(len([one for one in bucket.asked("PUT") if "partNumber=" in one]), 3)
+            self.assertLess(bucket.server.largest_body, 18 << 20)
+            self.assertEqual(bucket.server.unfinished(), [])
+            self.assertEqual(bucket.server.wrong_signatures(TOKEN), "")
+            head = self.client(harness.peers_python(), "-c", BOTO, bucket.server.url, f"team/wheels/{wheel.name}")
+            etag, metadata, size = json.loads(head)
+            self.assertRegex(etag, '^"[0-9a-f]{32}-3"$')
+            self.assertEqual((metadata, size), ({"sha256": harness.sha256(wheel)}, wheel.stat().st_size))
+            self.assertIn(": there already", self.publish_to(bucket, wheel))
+
+    def test_a_killed_upload_goes_on(self):
+        wheel = self.big_wheel()
+        with self.bucket(faults=[faults.Hang(60, when="head", path="partNumber=2&")]) as bucket:
+            process = self.start(bucket, wheel)
+            for _ in range(600):
+                if len([one for one in bucket.server.requests if "partNumber=" in one.target and one.status == 200]) == 2:
+                    break
+                time.sleep(0.1)
+            harness.kill_all(process)
+            process.communicate()
+            self.assertEqual(len(bucket.server.unfinished()), 1)
+            sent = len(bucket.server.requests)
+            self.assertIn(": sent", self.publish_to(bucket, wheel))
+            parts = [one.target for one in bucket.server.requests[sent:] if "partNumber=" in one.target]
+            self.assertEqual([part.split("partNumber=")[1].split("&")[0] for part in parts], ["2"])
+            self.assertEqual(bucket.files(), {wheel.name: harness.sha256(wheel)})
+            self.assertEqual(bucket.server.unfinished(), [])
+
+    def test_two_publishers_at_once_lose_nothing(self):
+        packages = self.named_packages(4)
+        for conditions in (True, False):
+            with self.subTest(conditions=conditions), self.bucket(conditions=conditions, latency=0.02) as bucket:
+                running = [self.start(bucket, package) for package in packages]
+                said = [process.communicate()[0] for process in running]
+                self.assertEqual([process.returncode for process in running], [0] * 4, said)
+                self.assertEqual("has no conditional writes" in said[0], not conditions)
+                listed = bucket.json("conda/noarch/repodata.json")["packages.conda"]
+                self.assertEqual(sorted(listed), sorted(package.name for package in packages))
+                self.assertEqual(sorted(bucket.json("conda/noarch/run_exports.json")["packages.conda"]), sorted(listed))
+
+    def test_dry_run(self):
+        with self.bucket() as bucket:
+            said = self.publish(self.package, self.big_wheel(), *bucket.flags(), "--dry-run")
+            self.assertIn(f"PUT {bucket.place}/conda/linux-64/{self.package.name} (if nothing is there)", said)
+            self.assertIn("(3 parts of ", said)
+            self.assertIn(f"GET and PUT {bucket.place}/conda/linux-64/repodata.json", said)
+            self.assertEqual(bucket.server.requests, [])
+
+
+class Refusals(Case):
+    def test_keys_of_a_profile(self):
+        home = self.scratch / "home/.aws"
+        home.mkdir(parents=True)
+        with self.bucket() as bucket:
+            said = self.publish(self.package, *bucket.flags(), exit_code=7)
+            self.assertIn("AWS_ACCESS_KEY_ID", said)
+            self.assertEqual(bucket.server.requests, [])
+            (home / "credentials").write_text(f"[ci]\naws_access_key_id = {KEY_ID}\naws_secret_access_key = {SESSION}\n")
+            (home / "config").write_text(f"[profile ci]\nregion = eu-test-1\nendpoint_url = {bucket.server.url}\n")
+            # Not with publish(): the file is there, and holds what no other file may.
+            self.ptpkg("publish", self.package, "--to", "s3://channel", HOME=str(self.scratch / "home"), AWS_PROFILE="ci")
+            self.assertEqual(bucket.server.wrong_signatures(SESSION), "")
+            self.assertIn("/eu-test-1/s3/", bucket.server.requests[0].headers["Authorization"])
+            shutil.rmtree(home)
+
+    def refused(self, status: int, body: str, exit_code: int, *words: str, **headers: str) -> None:
+        fault = faults.Status(status, body=body.encode(), when="head",
+                              headers={name.replace("_", "-"): text for name, text in headers.items()})
+        with self.subTest(body), self.bucket(faults=[fault]) as bucket:
+            said = self.publish_to(bucket, self.package, exit_code=exit_code)
+            for word in words:
+                self.assertIn(word, said)
+            self.assertEqual(bucket.files(), {})
+
+    def test_what_the_server_refuses_is_told(self):
+        self.refused(403, "<Error><Code>RequestTimeTooSkewed</Code><ServerTime>2020-01-01T00:00:00Z</ServerTime></Error>", 7,
+                     "clock of this machine", "2020-01-01T00:00:00Z")
+        self.refused(403, f"<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message><AWSAccessKeyId>{KEY_ID}"
+                     "</AWSAccessKeyId></Error>", 7, "secret does not belong")
+        self.refused(403, f"<Error><Code>ExpiredToken</Code><Token-0>{SESSION}</Token-0></Error>", 7, "get new keys")
+        self.refused(403, "<Error><Code>AccessDenied</Code></Error>", 7, "s3:ListBucket")
+        self.refused(400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-9</Region></Error>", 7,
+                     "AWS_REGION=eu-west-9")
+        self.refused(301, "", 7, "AWS_REGION=eu-west-9", x_amz_bucket_region="eu-west-9")
+
+    def test_a_bucket_that_is_missing(self):
+        with self.bucket() as bucket:
+            said = self.publish(self.package, "--to", "s3://others", "--server", bucket.server.url, exit_code=4, **bucket.variables())
+            self.assertIn("NoSuchBucket", said)
+            self.assertIn("make the bucket first", said)
+
+    def test_an_index_of_others_that_is_none_is_left_alone(self):
+        with self.bucket() as bucket:
+            self.moto.ask("PUT", "/channel/team/conda/linux-64/repodata.json", b"mine", Content_Type="text/plain")
+            said = self.publish_to(bucket, self.package, exit_code=7)
+            self.assertIn("is no index", said)
+            self.assertEqual(bucket.server.read("team/conda/linux-64/repodata.json"), b"mine")
+
+    def test_what_is_begun_in_vain_is_taken_back(self):
+        denied = faults.Status(403, body=b"<Error><Code>AccessDenied</Code></Error>", path="partNumber=2&", when="head")
+        with self.bucket(faults=[denied]) as bucket:
+            self.moto.ask("POST", "/channel/team/wheels/other.whl?uploads", b"")
+            others = bucket.server.unfinished()
+            self.publish_to(bucket, self.big_wheel(), exit_code=7)
+            self.assertEqual(bucket.server.unfinished(), others)
+
+
+if __name__ == "__main__":
+    harness.main()
