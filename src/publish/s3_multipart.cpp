@@ -20,13 +20,14 @@ constexpr int kPartsAtOnce = 4;
 constexpr int kMostPages = 1000;  // of a list; the server says when it ends
 constexpr std::size_t kPartBlockBytes = 1U << 20U;
 
-/// Of one page of a list. Errors: kRefused: an answer that is none.
-Result<XmlElement> AnswerOf(const HttpAnswer& answer, std::string_view root) {
+/// The elements of an answer with status 200. Stores do not agree on the name of the root: moto's list of parts is
+/// a ListPartsResponse. Errors: kRefused: an error, or no XML.
+Result<XmlElement> AnswerOf(const HttpAnswer& answer, std::string_view what) {
   auto parsed = ParseXml(answer.body);
-  if (parsed && parsed->name == root) return *std::move(parsed);
+  if (parsed && parsed->name != "Error") return *std::move(parsed);
   return Error(ErrorCode::kRefused,
-               fmt::format("the server's answer is no {} of S3: {}", root,
-                           parsed ? fmt::format("a '{}'", parsed->name) : parsed.error().message()));
+               fmt::format("the server's answer is no {} of S3: {}", what,
+                           parsed ? parsed->TextOf("Code") : parsed.error().message()));
 }
 
 std::string EtagDigits(std::string etag) {
