@@ -13,8 +13,8 @@ Json EmptyRepodata(const std::string& subdir);
 Json EmptyRunExports(const std::string& subdir);
 
 /// Adds the rows of `records`, in place of those of the same files; all else of the document stays. Every
-/// package is listed in run_exports, with an empty object when it exports nothing. Errors: kInvalidInput for a
-/// document that is not of this form.
+/// package is listed in run_exports, with an empty object when it exports nothing. Errors: kInvalidInput for
+/// a document that is not of this form.
 Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
 Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
 

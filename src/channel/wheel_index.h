@@ -32,9 +32,9 @@ Result<IndexedWheel> DescribeWheel(const wheel::WheelInfo& info, const std::stri
                                    std::uint64_t size_bytes);
 
 Json EmptyProjectPage(const std::string& project);
-/// Adds `files`, in place of those of the same names; all else stays. Files and versions are sorted by version,
-/// then by name, after those whose names say no version. Links lead from simple/<project>/ to the folder that
-/// holds simple/. Errors: kInvalidInput for a page that is not of this form.
+/// Adds `files`, in place of those of the same names; all else stays. Files and versions are sorted by
+/// version, then by name, after those whose names say no version. Links lead from simple/<project>/ to the
+/// folder that holds simple/. Errors: kInvalidInput for a page that is not of this form.
 Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files);
 std::string ProjectHtml(const Json& page);
 

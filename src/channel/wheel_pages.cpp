@@ -135,8 +135,9 @@ std::string LinkOf(const Json& file) {
   return fmt::format("<a href=\"{}{}\"{}{}{}{}>{}</a><br>\n", EscapeHtml(TextOf(file, "url")),
                      sha256.empty() ? "" : "#sha256=" + EscapeHtml(sha256),
                      Attribute("data-requires-python", TextOf(file, "requires-python")),
-                     Attribute("data-core-metadata", metadata), Attribute("data-dist-info-metadata", metadata),
-                     YankedOf(file), EscapeHtml(TextOf(file, "filename")));
+                     Attribute("data-core-metadata", metadata),
+                     Attribute("data-dist-info-metadata", metadata), YankedOf(file),
+                     EscapeHtml(TextOf(file, "filename")));
 }
 
 }  // namespace

@@ -19,7 +19,11 @@ constexpr std::size_t kShownBytes = 200;  // of what a server says
 class BodySource final : public ByteSource {
  public:
   BodySource(const Body& body, std::unique_ptr<File> file)
-      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes), offset_(body.file_offset) {}
+      : before_(body.before),
+        after_(body.after),
+        file_(std::move(file)),
+        file_rest_(body.file_bytes),
+        offset_(body.file_offset) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
     if (const std::size_t count = Take(before_, buffer); count > 0) return count;

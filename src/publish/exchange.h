@@ -73,8 +73,8 @@ class Exchange {
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
 
-  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets its
-  /// own.
+  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets
+  /// its own.
   void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
 
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
@@ -112,8 +112,8 @@ struct HashedAnswer {
   Sha256 sha256 = {};
 };
 
-/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a body that was cut is read anew.
-/// Errors: kRefused for a body longer than `limit_bytes`; those of `get`.
+/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a body that was cut is read
+/// anew. Errors: kRefused for a body longer than `limit_bytes`; those of `get`.
 Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
                                 const std::function<Result<HttpAnswer>(ByteSink&)>& get);
 

@@ -56,7 +56,7 @@ Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
     const bool same = there == upload.digests.sha256;
     // A build may replace what ptpkg made; what was published once is somebody's.
     if (there && !same && !force)
-      return ConflictOf(upload, there->Hex(), fmt::format("folder '{}'", root.str()));
+      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", root.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
                         .fate = same ? Fate::kWasThere : Fate::kSent,

@@ -13,8 +13,8 @@ namespace ptpkg::publish {
 /// Values by key in lower case.
 using IniSection = std::map<std::string, std::string>;
 
-/// The section below "[name]"; nullopt when the file has none, or is not there. Of a value that goes on in lines
-/// indented deeper the first line counts. Errors: kInvalidInput at the line that is none; kIo.
+/// The section below "[name]"; nullopt when the file has none, or is not there. Of a value that goes on in
+/// lines indented deeper the first line counts. Errors: kInvalidInput at the line that is none; kIo.
 Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, const std::string& name);
 
 /// The path that a variable holds; nullopt where it holds none.

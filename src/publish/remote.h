@@ -25,7 +25,8 @@ class Remote {
 
   /// "channel 'me' at https://…", for messages.
   [[nodiscard]] virtual std::string Title() const = 0;
-  /// The profile that an artifact is checked with before it goes there (verify/profile.h); "": that of its kind.
+  /// The profile that an artifact is checked with before it goes there (verify/profile.h); "": that of its
+  /// kind.
   [[nodiscard]] virtual std::string ProfileName() const = 0;
   /// Whether it is for artifacts of this kind: what of an output folder goes there.
   [[nodiscard]] virtual bool Takes(ArtifactFormat format) const {
@@ -49,8 +50,9 @@ class Remote {
   /// sent so far. Errors: kNetwork: whether the server has it now, only Find can tell; all others are final.
   virtual Result<void> Send(const Upload& upload, bool replace,
                             const std::function<void(std::uint64_t)>& on_sent) = 0;
-  /// After all were sent: makes what readers find them by. `there`: the uploads that the server now has, by this
-  /// run or before. Errors: it has them, and they are not listed; a later call with the same ones goes on.
+  /// After all were sent: makes what readers find them by. `there`: the uploads that the server now has, by
+  /// this run or before. Errors: it has them, and they are not listed; a later call with the same ones goes
+  /// on.
   virtual Result<void> Finish(const std::vector<const Upload*>& /*there*/) { return Ok(); }
   /// After an artifact could not be sent: takes back what this run has made for it, and nothing else. Also
   /// after an interrupt.

@@ -51,12 +51,14 @@ class S3Remote final : public Remote {
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
     PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.method = "HEAD", .url = Url(upload)}));
     if (answer.status == 404) return std::optional<RemoteFile>();
-    if (answer.status != 200) return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", S3PathOf(upload)));
+    if (answer.status != 200)
+      return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", S3PathOf(upload)));
     const std::string size = HeaderOfAnswer(answer, "content-length");
-    if (!size.empty() && size != std::to_string(upload.digests.size_bytes))
-      return std::optional(RemoteFile{.sha256 = "", .words = size + " bytes"});
-    const std::string told = HeaderOfAnswer(answer, "x-amz-meta-sha256");
-    if (!told.empty()) return std::optional(RemoteFile{.sha256 = ToLower(told)});
+    const bool other_size = !size.empty() && size != std::to_string(upload.digests.size_bytes);
+    const std::string told = ToLower(HeaderOfAnswer(answer, "x-amz-meta-sha256"));
+    const bool lies = other_size && told == upload.digests.sha256.Hex();
+    if (!told.empty() && !lies) return std::optional(RemoteFile{.sha256 = told});
+    if (other_size) return std::optional(RemoteFile{.sha256 = "", .words = size + " bytes"});
     return ReadBack(upload);
   }
 

@@ -60,8 +60,8 @@ bool IsPrefix(const std::string& prefix) {
          });
 }
 
-/// The bucket's address. A certificate of AWS covers one label before the region's name, and a store of one's own
-/// has no name for each bucket.
+/// The bucket's address. A certificate of AWS covers one label before the region's name, and a store of one's
+/// own has no name for each bucket.
 std::string BaseOf(const S3Place& place) {
   if (!place.endpoint.empty()) return fmt::format("{}/{}", place.endpoint, PercentEncode(place.bucket));
   const std::string host =
@@ -158,10 +158,10 @@ Result<HttpAnswer> S3Bucket::SendIf(Request request, const S3Condition& conditio
     PTPKG_TRY(HttpAnswer answer, Send(std::move(conditional)));
     if (answer.status != 501) return answer;
     if (knows_conditions_.exchange(false)) {
-      env().reporter.Warn(
-          fmt::format("{} has no conditional writes: what two runs write at the same time is only read back and "
-                      "mended, so publish from one place at a time",
-                      Title()));
+      env().reporter.Warn(fmt::format(
+          "{} has no conditional writes: what two runs write at the same time is only read back and "
+          "mended, so publish from one place at a time",
+          Title()));
     }
   }
   return Send(std::move(request));
@@ -171,14 +171,16 @@ Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) cons
   const XmlElement said = Said(answer);
   const std::string code = said.TextOf("Code");
   if (code == "RequestTimeTooSkewed") {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("the clock of this machine is wrong: the server's is {}, and the request said {}",
-                             said.TextOf("ServerTime"), said.TextOf("RequestTime")))
+    return Error(
+               ErrorCode::kRefused,
+               fmt::format("the clock of this machine is wrong: the server's is {}, and the request said {}",
+                           said.TextOf("ServerTime"), said.TextOf("RequestTime")))
         .WithHint("set the clock, for example by 'timedatectl set-ntp true'");
   }
   std::string region = said.TextOf("Region");
   if (region.empty()) region = HeaderOfAnswer(answer, "x-amz-bucket-region");
-  const bool elsewhere = answer.status / 100 == 3 || code == "AuthorizationHeaderMalformed" || answer.status == 400;
+  const bool elsewhere =
+      answer.status / 100 == 3 || code == "AuthorizationHeaderMalformed" || answer.status == 400;
   if (elsewhere && !region.empty() && region != place_.region) {
     return Error(ErrorCode::kRefused, fmt::format("bucket '{}' is in the region '{}', and '{}' was asked",
                                                   place_.bucket, region, place_.region))
@@ -208,16 +210,15 @@ Result<std::optional<S3Object>> S3Bucket::Read(const std::string& path) {
 
 Result<void> S3Bucket::Write(const std::string& path, const std::string& type, const std::string& text,
                              const S3Condition& condition) {
-  // Whatever lies between a reader and the bucket asks whether there is a newer one: a page and the packages that
-  // it lists belong together.
-  PTPKG_TRY(const HttpAnswer answer,
-            SendIf({.method = "PUT",
-                    .url = FileUrl(path),
-                    .headers = {{"Content-Type", type},
-                                {"Cache-Control", "no-cache"},
-                                {"x-amz-meta-sha256", HashText(text).Hex()}},
-                    .body = {.before = text}},
-                   condition));
+  // Whatever lies between a reader and the bucket asks whether there is a newer one: a page and the packages
+  // that it lists belong together.
+  PTPKG_TRY(const HttpAnswer answer, SendIf({.method = "PUT",
+                                             .url = FileUrl(path),
+                                             .headers = {{"Content-Type", type},
+                                                         {"Cache-Control", "no-cache"},
+                                                         {"x-amz-meta-sha256", HashText(text).Hex()}},
+                                             .body = {.before = text}},
+                                            condition));
   if (answer.status == 200) return Ok();
   return ErrorOf(answer, fmt::format("given '{}'", path));
 }
@@ -225,7 +226,8 @@ Result<void> S3Bucket::Write(const std::string& path, const std::string& type, c
 Result<bool> S3Bucket::WriteIfOther(const std::string& path, const std::string& type,
                                     const std::string& text) {
   PTPKG_TRY(const HttpAnswer answer, Send({.method = "HEAD", .url = FileUrl(path)}));
-  if (answer.status != 200 && answer.status != 404) return ErrorOf(answer, fmt::format("asked for '{}'", path));
+  if (answer.status != 200 && answer.status != 404)
+    return ErrorOf(answer, fmt::format("asked for '{}'", path));
   const bool same = answer.status == 200 &&
                     HeaderOfAnswer(answer, "x-amz-meta-sha256") == HashText(text).Hex() &&
                     HeaderOfAnswer(answer, "content-length") == std::to_string(text.size());

@@ -1,6 +1,6 @@
 #pragma once
-// A bucket of S3, or of a store that speaks as S3 does: addresses, signed requests, what its errors mean. Layer:
-// publish. Source: Amazon S3 API Reference.
+// A bucket of S3, or of a store that speaks as S3 does: addresses, signed requests, what its errors mean.
+// Layer: publish. Source: Amazon S3 API Reference.
 
 #include <atomic>
 #include <map>
@@ -28,8 +28,8 @@ struct S3Object {
 
 /// Of a write: what must be under the key for it to happen.
 struct S3Condition {
-  bool nothing = false;    ///< Nothing yet.
-  std::string etag = {};   ///< This; "" = whatever is there.
+  bool nothing = false;   ///< Nothing yet.
+  std::string etag = {};  ///< This; "" = whatever is there.
 };
 
 /// Calls may come from several threads, after SetKeys().
@@ -49,20 +49,21 @@ class S3Bucket {
   /// The key of a file below the prefix.
   [[nodiscard]] std::string KeyOf(const std::string& path) const;
 
-  /// Exchange::Send, signed. Of a body that is text alone the digest is taken here; of others the caller gives it
-  /// as x-amz-content-sha256. Redirects are answers.
+  /// Exchange::Send, signed. Of a body that is text alone the digest is taken here; of others the caller
+  /// gives it as x-amz-content-sha256. Redirects are answers.
   Result<HttpAnswer> Send(Request request);
-  /// Send under a condition. A store that knows none (501) gets this and all further requests without, and the
-  /// user a warning.
+  /// Send under a condition. A store that knows none (501) gets this and all further requests without, and
+  /// the user a warning.
   Result<HttpAnswer> SendIf(Request request, const S3Condition& condition);
 
-  /// What a status that is not the wanted one means, as AnswerError; a condition that did not hold, and an object
-  /// that somebody else is changing: kAlreadyExists.
+  /// What a status that is not the wanted one means, as AnswerError; a condition that did not hold, and an
+  /// object that somebody else is changing: kAlreadyExists.
   [[nodiscard]] Error ErrorOf(const HttpAnswer& answer, const std::string& doing) const;
 
   /// nullopt: nothing is there. Errors: those of Send and ErrorOf.
   Result<std::optional<S3Object>> Read(const std::string& path);
-  /// Writes a small file, with its digest in x-amz-meta-sha256. Errors: kAlreadyExists: the condition did not hold.
+  /// Writes a small file, with its digest in x-amz-meta-sha256. Errors: kAlreadyExists: the condition did not
+  /// hold.
   Result<void> Write(const std::string& path, const std::string& type, const std::string& text,
                      const S3Condition& condition);
   /// The same where another one or none is there. True: it was written.

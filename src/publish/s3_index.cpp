@@ -32,8 +32,8 @@ struct DerivedFile {
 struct SharedIndex {
   std::string path = {};
   std::string type = {};
-  Json empty = {};                                      ///< What it is before the first run.
-  std::function<Result<void>(Json&)> add = {};          ///< Adds what this run has.
+  Json empty = {};                              ///< What it is before the first run.
+  std::function<Result<void>(Json&)> add = {};  ///< Adds what this run has.
   std::function<std::string(const Json&)> text_of = {};
   /// All files made of it. May be empty.
   std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
@@ -52,7 +52,8 @@ class IndexWriter {
       outrun = std::min(outrun + 1, kLongestPause);
       PTPKG_CHECK(PauseBefore(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
     }
-    return Error(ErrorCode::kNetwork, fmt::format("others keep changing '{}' of {}", index.path, bucket_.Title()))
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("others keep changing '{}' of {}", index.path, bucket_.Title()))
         .WithHint("publish again: what is there is not sent again, and the index is completed");
   }
 
@@ -144,16 +145,17 @@ SharedIndex RepodataOf(const std::string& subdir, const channel::CondaRecords& r
 /// there is a file of that very name.
 SharedIndex PageIndex(const std::string& folder, Json empty, std::function<Result<void>(Json&)> add,
                       std::string (*html_of)(const Json&)) {
-  return {.path = folder + "/index.json",
-          .type = kSimpleJsonType,
-          .empty = std::move(empty),
-          .add = std::move(add),
-          .text_of = DumpJson,
-          .derive = [folder, html_of](const Json& index, const std::string&) -> Result<std::vector<DerivedFile>> {
-            const std::string html = html_of(index);
-            return std::vector{DerivedFile{.path = folder + "/index.html", .type = kHtmlType, .text = html},
-                               DerivedFile{.path = folder + "/", .type = kHtmlType, .text = html}};
-          }};
+  return {
+      .path = folder + "/index.json",
+      .type = kSimpleJsonType,
+      .empty = std::move(empty),
+      .add = std::move(add),
+      .text_of = DumpJson,
+      .derive = [folder, html_of](const Json& index, const std::string&) -> Result<std::vector<DerivedFile>> {
+        const std::string html = html_of(index);
+        return std::vector{DerivedFile{.path = folder + "/index.html", .type = kHtmlType, .text = html},
+                           DerivedFile{.path = folder + "/", .type = kHtmlType, .text = html}};
+      }};
 }
 
 SharedIndex ProjectOf(const std::string& project, const std::vector<channel::IndexedWheel>& wheels) {
@@ -179,7 +181,8 @@ Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
     PTPKG_TRY(channel::CondaRecord record,
               channel::ReadCondaRecord(env, upload->file, subdir, upload->digests));
     if (record.size_bytes != upload->digests.size_bytes) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload->file.str()))
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' changed while it was published", upload->file.str()))
           .WithHint("publish it again when nobody writes it");
     }
     subdirs[subdir].emplace(upload->Name(), std::move(record));
@@ -207,8 +210,9 @@ Result<void> CompletePages(S3Bucket& bucket, const std::vector<const Upload*>& u
               channel::DescribeWheel(*upload->wheel, upload->Name(), upload->digests.size_bytes));
     wheel.sha256 = upload->digests.sha256;
     // First: the page says that it is there.
-    PTPKG_TRY(const bool written, bucket.WriteIfOther(S3PathOf(*upload) + ".metadata", "text/plain; charset=utf-8",
-                                                      upload->wheel->metadata_text));
+    PTPKG_TRY(const bool written,
+              bucket.WriteIfOther(S3PathOf(*upload) + ".metadata", "text/plain; charset=utf-8",
+                                  upload->wheel->metadata_text));
     static_cast<void>(written);
     projects[wheel.project].push_back(std::move(wheel));
   }
@@ -247,7 +251,8 @@ std::vector<std::string> IndexFilesOf(const Upload& upload) {
     files.push_back(S3PathOf(upload) + ".metadata");
     const std::string project = wheel::NormalizeName(upload.wheel->file_name.name);
     for (const std::string& folder : {"wheels/simple/" + project, std::string("wheels/simple")}) {
-      for (const char* name : {"index.json", "index.html", ""}) files.push_back(fmt::format("{}/{}", folder, name));
+      for (const char* name : {"index.json", "index.html", ""})
+        files.push_back(fmt::format("{}/{}", folder, name));
     }
   }
   return files;

@@ -20,14 +20,13 @@ constexpr int kPartsAtOnce = 4;
 constexpr int kMostPages = 1000;  // of a list; the server says when it ends
 constexpr std::size_t kPartBlockBytes = 1U << 20U;
 
-/// The elements of an answer with status 200. Stores do not agree on the name of the root: moto's list of parts is
-/// a ListPartsResponse. Errors: kRefused: an error, or no XML.
+/// The elements of an answer with status 200. Stores do not agree on the name of the root: moto's list of
+/// parts is a ListPartsResponse. Errors: kRefused: an error, or no XML.
 Result<XmlElement> AnswerOf(const HttpAnswer& answer, std::string_view what) {
   auto parsed = ParseXml(answer.body);
   if (parsed && parsed->name != "Error") return *std::move(parsed);
-  return Error(ErrorCode::kRefused,
-               fmt::format("the server's answer is no {} of S3: {}", what,
-                           parsed ? parsed->TextOf("Code") : parsed.error().message()));
+  return Error(ErrorCode::kRefused, fmt::format("the server's answer is no {} of S3: {}", what,
+                                                parsed ? parsed->TextOf("Code") : parsed.error().message()));
 }
 
 std::string EtagDigits(std::string etag) {
@@ -117,7 +116,8 @@ PartLayout LayoutOf(const Digests& file) {
   const auto ceil_of = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
   const std::uint64_t whole_mib = ceil_of(ceil_of(file.size_bytes, kMostParts), kMiB) * kMiB;
   const auto& sha256 = file.sha256.bytes;
-  const std::uint64_t of_digest = (static_cast<std::uint64_t>(sha256[0]) << 16U | sha256[1] << 8U | sha256[2]) % kMiB;
+  const std::uint64_t of_digest =
+      (static_cast<std::uint64_t>(sha256[0]) << 16U | sha256[1] << 8U | sha256[2]) % kMiB;
   const std::uint64_t part = std::max(kLeastPartBytes, whole_mib) + of_digest;
   return {.part_bytes = part, .parts = static_cast<int>(ceil_of(file.size_bytes, part))};
 }
@@ -165,14 +165,15 @@ Result<bool> S3Multipart::ReadParts(Job& job, const std::string& id) {
     const std::string query = "uploadId=" + PercentEncode(id) + from;
     PTPKG_TRY(const HttpAnswer answer, bucket_.Send({.url = bucket_.FileUrl(job.path, query)}));
     if (answer.status == 404) return false;  // ended meanwhile
-    if (answer.status != 200) return bucket_.ErrorOf(answer, fmt::format("asked for the parts of '{}'", job.path));
+    if (answer.status != 200)
+      return bucket_.ErrorOf(answer, fmt::format("asked for the parts of '{}'", job.path));
     PTPKG_TRY(const XmlElement list, AnswerOf(answer, "ListPartsResult"));
     for (const XmlElement& item : list.children) {
       if (item.name != "Part") continue;
       const int number = NumberOf(item.TextOf("PartNumber"));
-      const bool fits = number >= 1 && number <= job.layout.parts &&
-                        item.TextOf("Size") ==
-                            std::to_string(job.layout.SizeOf(number, job.upload.digests.size_bytes));
+      const bool fits =
+          number >= 1 && number <= job.layout.parts &&
+          item.TextOf("Size") == std::to_string(job.layout.SizeOf(number, job.upload.digests.size_bytes));
       if (!fits) return false;
       etags[number] = item.TextOf("ETag");
     }
@@ -233,8 +234,8 @@ Result<S3Multipart::Part> S3Multipart::SendPart(Job& job, Part part) {
   if (part.etag.empty()) {
     PTPKG_TRY(const HttpAnswer answer,
               bucket_.Send({.method = "PUT",
-                            .url = bucket_.FileUrl(job.path,
-                                                   fmt::format("partNumber={}&{}", part.number, job.IdQuery())),
+                            .url = bucket_.FileUrl(
+                                job.path, fmt::format("partNumber={}&{}", part.number, job.IdQuery())),
                             .headers = {{"x-amz-content-sha256", part.digests.sha256.Hex()},
                                         {"Content-MD5", Md5Header(part.digests)}},
                             .body = {.file = job.upload.file,
@@ -278,12 +279,11 @@ void S3Multipart::Abort(const Job& job) {
     const std::lock_guard lock(mutex_);
     if (begun_.erase(job.id) == 0) return;
   }
-  const auto answer =
-      bucket_.Send({.method = "DELETE", .url = bucket_.FileUrl(job.path, job.IdQuery())});
+  const auto answer = bucket_.Send({.method = "DELETE", .url = bucket_.FileUrl(job.path, job.IdQuery())});
   if (answer && (answer->status / 100 == 2 || answer->status == 404)) return;
-  bucket_.env().reporter.Warn(
-      fmt::format("the parts of '{}' could not be taken back: {}", job.path,
-                  answer ? bucket_.ErrorOf(*answer, "told to drop them").message() : answer.error().message()));
+  bucket_.env().reporter.Warn(fmt::format(
+      "the parts of '{}' could not be taken back: {}", job.path,
+      answer ? bucket_.ErrorOf(*answer, "told to drop them").message() : answer.error().message()));
 }
 
 }  // namespace ptpkg::publish

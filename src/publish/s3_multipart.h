@@ -1,7 +1,7 @@
 #pragma once
 // Files too large for one request: sent in parts, and continued where an earlier run ended. Layer: publish.
-// Source: Amazon S3 User Guide "Uploading and copying objects using multipart upload", "Amazon S3 multipart upload
-// limits".
+// Source: Amazon S3 User Guide "Uploading and copying objects using multipart upload", "Amazon S3 multipart
+// upload limits".
 
 #include <functional>
 #include <mutex>
@@ -26,9 +26,9 @@ struct PartLayout {
   [[nodiscard]] std::uint64_t SizeOf(int number, std::uint64_t file_bytes) const;
 };
 
-/// Depends on the file alone, so that every run cuts it alike: at least 16 MiB, at most 10,000 parts. The last 20
-/// bits of a part's size are taken from the digest: an unfinished upload tells the sizes of its parts and nothing
-/// else of its file. REQUIRES: size_bytes > 0.
+/// Depends on the file alone, so that every run cuts it alike: at least 16 MiB, at most 10,000 parts. The
+/// last 20 bits of a part's size are taken from the digest: an unfinished upload tells the sizes of its parts
+/// and nothing else of its file. REQUIRES: size_bytes > 0.
 PartLayout LayoutOf(const Digests& file);
 
 /// Sends files to one bucket. Calls may come from several threads, for different files.
@@ -36,8 +36,9 @@ class S3Multipart {
  public:
   explicit S3Multipart(S3Bucket& bucket) : bucket_(bucket) {}
 
-  /// `path`: below the bucket's prefix. An upload that an earlier run left is continued if its parts have the sizes
-  /// of LayoutOf(); those with the right MD5 are not sent again, and uploads of others are left alone. Each part is tried again by itself. Memory does not grow with the file. Errors: kNetwork: what was sent
+  /// `path`: below the bucket's prefix. An upload that an earlier run left is continued if its parts have the
+  /// sizes of LayoutOf(); those with the right MD5 are not sent again, and uploads of others are left alone.
+  /// Each part is tried again by itself. Memory does not grow with the file. Errors: kNetwork: what was sent
   /// stays for the next try; kCancelled, the same; all others are final, and what this run began is aborted.
   /// kAlreadyExists: the condition did not hold; kRefused: the file changed meanwhile.
   Result<void> Send(const Upload& upload, const std::string& path, const S3Condition& condition,

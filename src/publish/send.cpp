@@ -15,7 +15,9 @@ namespace {
 constexpr std::size_t kShownCauses = 5;
 constexpr int kLooks = 6;  // a quarter of a minute, pauses and all
 
-std::string ShownDigest(const RemoteFile& file) { return file.sha256.empty() ? file.words : file.sha256; }
+std::string WordsOf(const RemoteFile& file) {
+  return file.sha256.empty() ? file.words : "sha256 " + file.sha256;
+}
 
 /// Errors of several artifacts as one, with the code of the first.
 Error OneError(const std::vector<Error>& errors, const std::string& what) {
@@ -77,7 +79,7 @@ class Sender {
         outcome.fate = Fate::kWasThere;
       } else if (!options_.force || !remote_.CanReplace()) {
         outcome.fate = Fate::kConflict;
-        conflicts[i] = ConflictOf(uploads_[i], ShownDigest(*there), remote_.Title());
+        conflicts[i] = ConflictOf(uploads_[i], WordsOf(*there), remote_.Title());
       } else {
         replaced_[i] = *there;
       }
@@ -171,7 +173,7 @@ class Sender {
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
         outcome.fate = Fate::kConflict;
-        return ConflictOf(uploads_[i], ShownDigest(*there), remote_.Title());
+        return ConflictOf(uploads_[i], WordsOf(*there), remote_.Title());
       }
       if (!there) replaced_[i].reset();
       if (!taken || look == kLooks) return false;
@@ -182,7 +184,7 @@ class Sender {
   Error NotShown(std::size_t i) {
     if (replaced_[i]) {
       outcomes_[i].fate = Fate::kConflict;
-      return ConflictOf(uploads_[i], ShownDigest(*replaced_[i]), remote_.Title());
+      return ConflictOf(uploads_[i], WordsOf(*replaced_[i]), remote_.Title());
     }
     return Error(ErrorCode::kNetwork,
                  fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
@@ -200,7 +202,7 @@ class Sender {
 }  // namespace
 
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title) {
-  return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': sha256 {} there, {} here", title,
+  return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': {} there, sha256 {} here", title,
                                                       upload.Name(), remote, upload.digests.sha256.Hex()))
       .WithHint("raise the build number, or say --force where the server's file is to be replaced");
 }

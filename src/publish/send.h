@@ -28,8 +28,8 @@ struct SendOutcome {
   std::optional<Error> error = {};
 };
 
-/// kAlreadyExists with both digests. `remote`: the server's, or what else is known of its file. `title`: of
-/// the place that has the other file.
+/// kAlreadyExists with both digests. `remote`: "sha256 …" of the server's file, or what else is known of it.
+/// `title`: of the place that has the other file.
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title);
 
 struct SendOptions {

@@ -10,8 +10,8 @@
 namespace ptpkg::publish {
 
 struct TargetOptions {
-  std::string to = {};      ///< "anaconda:OWNER[/LABEL]", "pypi:NAME", "s3://BUCKET", …: TargetForms().
-  std::string server = {};  ///< Base URL in place of the usual one; "" = that.
+  std::string to = {};         ///< "anaconda:OWNER[/LABEL]", "pypi:NAME", "s3://BUCKET", …: TargetForms().
+  std::string server = {};     ///< Base URL in place of the usual one; "" = that.
   std::string check_url = {};  ///< Simple index of a package index; "" = its own, or UV_PUBLISH_CHECK_URL.
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The XML that S3 answers with: elements and text. Layer: publish. No library that ptpkg is linked to reads XML.
-// Source: XML 1.0 (Fifth Edition), as far as such answers go.
+// The XML that S3 answers with: elements and text. Layer: publish. No library that ptpkg is linked to reads
+// XML. Source: XML 1.0 (Fifth Edition), as far as such answers go.
 
 #include <string>
 #include <string_view>
@@ -21,9 +21,9 @@ struct XmlElement {
   [[nodiscard]] std::string TextOf(std::string_view wanted) const;
 };
 
-/// The root of a document. Attributes, comments and declarations in front are passed over; document types, other
-/// entities than the five and numbers, and sections of CDATA are refused, as is what is nested deeper than 16 or
-/// has more than 100,000 elements. Errors: kInvalidInput.
+/// The root of a document. Attributes, comments and declarations in front are passed over; document types,
+/// other entities than the five and numbers, and sections of CDATA are refused, as is what is nested deeper
+/// than 16 or has more than 100,000 elements. Errors: kInvalidInput.
 Result<XmlElement> ParseXml(std::string_view text);
 
 /// `text` as the content of an element.

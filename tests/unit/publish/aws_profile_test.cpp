@@ -40,7 +40,8 @@ TEST_F(AwsProfileTest, VariablesComeBeforeFilesAndCredentialsBeforeTheConfigurat
   EXPECT_EQ(Keys(), "none");
   WriteAws("config", "[default]\naws_access_key_id = C\naws_secret_access_key = c\n");
   EXPECT_EQ(Keys(), "C c ");
-  WriteAws("credentials", "[default]\naws_access_key_id=F\naws_secret_access_key=f/+=x\naws_session_token: t\n");
+  WriteAws("credentials",
+           "[default]\naws_access_key_id=F\naws_secret_access_key=f/+=x\naws_session_token: t\n");
   EXPECT_EQ(Keys(), "F f/+=x t");
   env_->variables["AWS_ACCESS_KEY_ID"] = "E";
   env_->variables["AWS_SECRET_ACCESS_KEY"] = "e\n";
@@ -49,8 +50,9 @@ TEST_F(AwsProfileTest, VariablesComeBeforeFilesAndCredentialsBeforeTheConfigurat
 
 TEST_F(AwsProfileTest, AProfileHasItsSectionInEitherFile) {
   env_->variables["AWS_PROFILE"] = "ci";
-  WriteAws("config", "[default]\nregion = d\n[profile ci]\nregion = eu-1\ns3 =\n  region = nested\n  odd\n"
-                     "endpoint_url = https://h\n");
+  WriteAws("config",
+           "[default]\nregion = d\n[profile ci]\nregion = eu-1\ns3 =\n  region = nested\n  odd\n"
+           "endpoint_url = https://h\n");
   WriteAws("credentials", "[ci] # of the job\naws_access_key_id = I\naws_secret_access_key = k\n");
   EXPECT_EQ(Keys(), "I k ");
   EXPECT_EQ(Settings(), "eu-1 https://h");
@@ -65,8 +67,9 @@ TEST_F(AwsProfileTest, AProfileHasItsSectionInEitherFile) {
 
 TEST_F(AwsProfileTest, TheFilesMayLieElsewhere) {
   const AbsPath file = env_.dir().path() / "keys";
-  ASSERT_THAT(WriteFile(env_->fs, file, "[default]\naws_access_key_id=I\naws_secret_access_key=k\nregion=r\n"),
-              IsOk());
+  ASSERT_THAT(
+      WriteFile(env_->fs, file, "[default]\naws_access_key_id=I\naws_secret_access_key=k\nregion=r\n"),
+      IsOk());
   env_->variables["AWS_SHARED_CREDENTIALS_FILE"] = file.str();
   EXPECT_EQ(Keys(), "I k ");
   EXPECT_EQ(Settings(), "r ");

@@ -38,9 +38,10 @@ TEST(AwsSignatureTest, GetOfAnObject) {
   HttpCall call{.url = "https://examplebucket.s3.amazonaws.com/test.txt",
                 .headers = {{"Range", "bytes=0-9"}, {"x-amz-content-sha256", kNothing}}};
   EXPECT_EQ(SignatureOfExample(call), "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
-  EXPECT_THAT(call.headers["Authorization"],
-              HasSubstr("AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
-                        "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature="));
+  EXPECT_THAT(
+      call.headers["Authorization"],
+      HasSubstr("AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
+                "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature="));
   EXPECT_EQ(AwsCanonicalRequest(call), std::string("GET\n/test.txt\n\nhost:examplebucket.s3.amazonaws.com\n"
                                                    "range:bytes=0-9\nx-amz-content-sha256:") +
                                            kNothing +
@@ -82,8 +83,8 @@ TEST(AwsSignatureTest, VanillaOfTheTestSuite) {
 
 TEST(AwsSignatureTest, ASessionIsSignedAndAUserAgentIsNot) {
   HttpCall call{.url = "https://host:443/a", .headers = {{"User-Agent", "x"}, {"Content-Type", "a  b"}}};
-  SignForAws(call, {.id = Secret("I"), .key = Secret("K"), .session_token = Secret("T")},
-             {.region = "r"}, At(0));
+  SignForAws(call, {.id = Secret("I"), .key = Secret("K"), .session_token = Secret("T")}, {.region = "r"},
+             At(0));
   EXPECT_EQ(call.headers["x-amz-security-token"], "T");
   EXPECT_THAT(call.headers["Authorization"],
               HasSubstr("SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, "));
@@ -100,8 +101,9 @@ TEST(AwsSignatureTest, AnotherPortIsPartOfTheHost) {
 TEST(HmacSha256Test, Rfc4231) {
   EXPECT_EQ(Hex(HmacSha256("Jefe", "what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-  EXPECT_EQ(Hex(HmacSha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
-            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+  EXPECT_EQ(
+      Hex(HmacSha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
+      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 }  // namespace

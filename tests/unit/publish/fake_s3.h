@@ -67,7 +67,9 @@ class FakeS3 final : public Http {
   bool knows_conditions = true;
 
  private:
-  static std::string Etag(const std::string& text) { return "\"" + HashText(text).Hex().substr(0, 32) + "\""; }
+  static std::string Etag(const std::string& text) {
+    return "\"" + HashText(text).Hex().substr(0, 32) + "\"";
+  }
 
   static std::string Md5Of(const std::string& text) {
     HashingSink sink(nullptr, {.md5 = true});
@@ -122,7 +124,8 @@ class FakeS3 final : public Http {
     uploads[id];
     return {.status = 200,
             .headers = {},
-            .body = "<InitiateMultipartUploadResult><UploadId>" + id + "</UploadId></InitiateMultipartUploadResult>"};
+            .body = "<InitiateMultipartUploadResult><UploadId>" + id +
+                    "</UploadId></InitiateMultipartUploadResult>"};
   }
 
   HttpAnswer ListUploads() {

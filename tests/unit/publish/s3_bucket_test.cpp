@@ -41,11 +41,13 @@ TEST_F(S3BucketTest, AddressesAreThoseOfAwsOrOfTheEndpoint) {
 
 TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
   const auto error = [&](const HttpAnswer& answer) { return bucket_->ErrorOf(answer, "asked"); };
-  const Error clock = error(FakeS3::ErrorAnswer(403, "RequestTimeTooSkewed",
-                                                "<RequestTime>20200101T000000Z</RequestTime><ServerTime>now</ServerTime>"));
+  const Error clock =
+      error(FakeS3::ErrorAnswer(403, "RequestTimeTooSkewed",
+                                "<RequestTime>20200101T000000Z</RequestTime><ServerTime>now</ServerTime>"));
   EXPECT_EQ(clock.code(), ErrorCode::kRefused);
   EXPECT_THAT(clock.message(), HasSubstr("the server's is now"));
-  const Error region = error(FakeS3::ErrorAnswer(400, "AuthorizationHeaderMalformed", "<Region>eu-1</Region>"));
+  const Error region =
+      error(FakeS3::ErrorAnswer(400, "AuthorizationHeaderMalformed", "<Region>eu-1</Region>"));
   EXPECT_THAT(region.message(), HasSubstr("in the region 'eu-1'"));
   EXPECT_EQ(region.hint(), "set AWS_REGION=eu-1");
   const Error moved = error({.status = 301, .headers = {{"x-amz-bucket-region", "eu-2"}}, .body = ""});

@@ -73,7 +73,8 @@ TEST_F(S3IndexTest, ABucketHasWhatAFolderHas) {
   ASSERT_THAT(channel::IndexConda(env_, env_.dir().path() / "channel"), IsOk());
   for (const std::string& subdir : {subdir_, std::string("noarch")}) {
     for (const char* name : {"repodata.json", "repodata.json.zst", "run_exports.json"}) {
-      EXPECT_EQ(There("conda/" + subdir + "/" + name), File("channel/" + subdir + "/" + name)) << subdir << name;
+      EXPECT_EQ(There("conda/" + subdir + "/" + name), File("channel/" + subdir + "/" + name))
+          << subdir << name;
     }
   }
   ExpectComplete({&first, &second});

@@ -26,10 +26,30 @@ TEST(XmlTest, ElementsTextAndEntities) {
 }
 
 TEST(XmlTest, WhatIsNoneIsRefused) {
-  for (const char* text :
-       {"", "x", "<", "<a", "<a>", "<a></b>", "<a><b></a></b>", "<a/>x", "<a>&b;</a>", "<a>&amp</a>", "<a>&#0;</a>",
-        "<a>&#xD800;</a>", "<a>&#x110000;</a>", "<a>&#99999999999;</a>", "<a>&#;</a>", "<!DOCTYPE a><a/>",
-        "<a><![CDATA[x]]></a>", "<a><b <c/></a>", "<a x='>", "<!-- <a/>", "<?xml", "</a>", "< a/>", "<a>\xff<"})
+  for (const char* text : {"",
+                           "x",
+                           "<",
+                           "<a",
+                           "<a>",
+                           "<a></b>",
+                           "<a><b></a></b>",
+                           "<a/>x",
+                           "<a>&b;</a>",
+                           "<a>&amp</a>",
+                           "<a>&#0;</a>",
+                           "<a>&#xD800;</a>",
+                           "<a>&#x110000;</a>",
+                           "<a>&#99999999999;</a>",
+                           "<a>&#;</a>",
+                           "<!DOCTYPE a><a/>",
+                           "<a><![CDATA[x]]></a>",
+                           "<a><b <c/></a>",
+                           "<a x='>",
+                           "<!-- <a/>",
+                           "<?xml",
+                           "</a>",
+                           "< a/>",
+                           "<a>\xff<"})
     EXPECT_THAT(ParseXml(text), FailsWith(ErrorCode::kInvalidInput, ::testing::_)) << text;
 }
 
