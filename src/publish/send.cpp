@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kShownCauses = 5;
 constexpr int kLooks = 6;  // a quarter of a minute, pauses and all
 
-std::string WordsOf(const RemoteFile& file) {
+std::string KnownContent(const RemoteFile& file) {
   return file.sha256.empty() ? file.words : "sha256 " + file.sha256;
 }
 
@@ -79,7 +79,7 @@ class Sender {
         outcome.fate = Fate::kWasThere;
       } else if (!options_.force || !remote_.CanReplace()) {
         outcome.fate = Fate::kConflict;
-        conflicts[i] = ConflictOf(uploads_[i], WordsOf(*there), remote_.Title());
+        conflicts[i] = ConflictOf(uploads_[i], KnownContent(*there), remote_.Title());
       } else {
         replaced_[i] = *there;
       }
@@ -173,7 +173,7 @@ class Sender {
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
         outcome.fate = Fate::kConflict;
-        return ConflictOf(uploads_[i], WordsOf(*there), remote_.Title());
+        return ConflictOf(uploads_[i], KnownContent(*there), remote_.Title());
       }
       if (!there) replaced_[i].reset();
       if (!taken || look == kLooks) return false;
@@ -184,7 +184,7 @@ class Sender {
   Error NotShown(std::size_t i) {
     if (replaced_[i]) {
       outcomes_[i].fate = Fate::kConflict;
-      return ConflictOf(uploads_[i], WordsOf(*replaced_[i]), remote_.Title());
+      return ConflictOf(uploads_[i], KnownContent(*replaced_[i]), remote_.Title());
     }
     return Error(ErrorCode::kNetwork,
                  fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
