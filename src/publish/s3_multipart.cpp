@@ -116,8 +116,9 @@ PartLayout LayoutOf(const Digests& file) {
   const auto ceil_of = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
   const std::uint64_t whole_mib = ceil_of(ceil_of(file.size_bytes, kMostParts), kMiB) * kMiB;
   const auto& sha256 = file.sha256.bytes;
-  const std::uint64_t of_digest =
-      (static_cast<std::uint64_t>(sha256[0]) << 16U | sha256[1] << 8U | sha256[2]) % kMiB;
+  const std::uint64_t of_digest = (static_cast<std::uint64_t>(sha256[0]) << 16U |
+                                   static_cast<std::uint64_t>(sha256[1]) << 8U | sha256[2]) %
+                                  kMiB;
   const std::uint64_t part = std::max(kLeastPartBytes, whole_mib) + of_digest;
   return {.part_bytes = part, .parts = static_cast<int>(ceil_of(file.size_bytes, part))};
 }
