@@ -118,6 +118,8 @@ int WaitForGroup(pid_t child, bool asks) {
     }
     if (child_ended && !ptpkg_looks && ReapGroup(child)) return child_status;
     const int number = ::sigwaitinfo(&awaited, nullptr);
+    // Whoever ends the group does not look at it any more: ptpkg may be dead.
+    if (number == kTerminateSignal || number == kKillSignal) asks = false;
     if (number == kTerminateSignal) {
       terminating = true;
       ptpkg_looks = false;

@@ -325,6 +325,21 @@ TEST_F(ProcessTest, DeathOfPtpkgBySigkillEndsTheWholeGroup) {
   for (const std::string& pid : pids) EXPECT_TRUE(EndsSoon(pid)) << pid;
 }
 
+TEST_F(ProcessTest, DeathOfPtpkgEndsTheSupervisorThatWouldHaveBeenAsked) {
+  const pid_t ptpkg = ::fork();
+  if (ptpkg == 0) {
+    Command command = Sh("echo $PPID > supervisor; sleep 100 & echo $! > grandchild; echo $$ > child; wait");
+    command.watched = {dir_.path()};
+    static_cast<void>(Run(command));
+    ::_exit(0);
+  }
+  const std::vector<std::string> pids = {AwaitFile("supervisor"), AwaitFile("grandchild"),
+                                         AwaitFile("child")};
+  ASSERT_EQ(::kill(ptpkg, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(ptpkg, nullptr, 0), ptpkg);
+  for (const std::string& pid : pids) EXPECT_TRUE(EndsSoon(pid)) << pid;
+}
+
 TEST_F(ProcessTest, DeathOfPtpkgsGroupEndsTheWholeGroup) {
   const pid_t ptpkg = ::fork();
   if (ptpkg == 0) {
