@@ -71,9 +71,8 @@ Error NoKeys(const std::string& profile, const std::optional<IniSection>& config
     }
   }
   return std::move(error).WithHint(
-      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; docs/publishing.md says where else "
-      "they "
-      "are looked for");
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; docs/publishing.md says where "
+      "else they are looked for");
 }
 
 }  // namespace

@@ -68,10 +68,7 @@ Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
     PTPKG_CHECK(env.fs.CopyFile(upload.file, copy));
     // What was read and checked is what gets the name, whatever became of the file since.
     PTPKG_TRY(const Digests copied, HashFile(env.fs, copy));
-    if (copied.sha256 != upload.digests.sha256) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload.file.str()))
-          .WithHint("publish it again when nobody writes it");
-    }
+    if (copied.sha256 != upload.digests.sha256) return ChangedWhilePublished(upload);
     items.push_back({.file = copy, .record = RecordOf(upload, uploads.size())});
     task.Done();
   }

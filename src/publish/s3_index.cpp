@@ -180,11 +180,7 @@ Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
     const std::string& subdir = upload->conda->subdir;
     PTPKG_TRY(channel::CondaRecord record,
               channel::ReadCondaRecord(env, upload->file, subdir, upload->digests));
-    if (record.size_bytes != upload->digests.size_bytes) {
-      return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' changed while it was published", upload->file.str()))
-          .WithHint("publish it again when nobody writes it");
-    }
+    if (record.size_bytes != upload->digests.size_bytes) return ChangedWhilePublished(*upload);
     subdirs[subdir].emplace(upload->Name(), std::move(record));
   }
   if (!subdirs.empty()) subdirs["noarch"];

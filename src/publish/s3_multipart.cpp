@@ -226,8 +226,7 @@ Result<void> S3Multipart::SendParts(Job& job) {
   };
   PTPKG_CHECK((OrderedPipeline<Part, Part>(kPartsAtOnce, kPartsAtOnce, next, send, done)));
   if (whole.Finish().sha256 == wanted.sha256) return Ok();
-  return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", job.upload.file.str()))
-      .WithHint("publish it again when nobody writes it");
+  return ChangedWhilePublished(job.upload);
 }
 
 Result<S3Multipart::Part> S3Multipart::SendPart(Job& job, Part part) {

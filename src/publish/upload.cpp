@@ -39,6 +39,11 @@ Result<void> RequireCondaPackage(const Upload& upload) {
       .WithHint("publish wheels --to pypi:REPOSITORY");
 }
 
+Error ChangedWhilePublished(const Upload& upload) {
+  return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload.file.str()))
+      .WithHint("publish it again when nobody writes it");
+}
+
 Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
   const std::optional<ArtifactFormat> format = FormatOf(file.Name());
   if (!format) {

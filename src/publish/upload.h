@@ -36,6 +36,9 @@ struct Upload {
 /// Errors: kRefused with a hint, for anything but a conda package: what channels take.
 Result<void> RequireCondaPackage(const Upload& upload);
 
+/// kRefused: the bytes that go out are not those that were checked.
+Error ChangedWhilePublished(const Upload& upload);
+
 /// Reads the file once for its digests, and its metadata. Errors: kInvalidInput for a file that is neither a
 /// conda package nor a wheel; those of conda::ReadPackageInfo and wheel::ReadWheelInfo; kIo.
 Result<Upload> ReadUpload(Env& env, const AbsPath& file);

@@ -35,8 +35,7 @@ struct DeviceArchitectures {
 ///     more                 beside these: whatever else the project compiles is fine
 ///
 /// Errors: kInvalidInput for any other word, and when the text has no architecture; a list that depends on
-/// the machine
-/// ("native") or on the compiler ("all") asks for nothing that could be compared.
+/// the machine ("native") or on the compiler ("all") asks for nothing that could be compared.
 Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text);
 
 /// What is asked of the files of a package.

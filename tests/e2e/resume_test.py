@@ -237,19 +237,12 @@ class Resume(harness.Case):
 
     def test_other_jobs_of_make_run_on_after_a_failure(self):
         """What a command of make had half-written when it failed is made again, however long the others ran on."""
-        harness.tool("make")
-        recipe = self.scratch / "hole"
-        (recipe / "src").mkdir(parents=True)
-        (recipe / "src/Makefile").write_text(
+        recipe = self.make_project(
             "all: table.txt side.txt slow.txt\n"
             f"side.txt: ; seq 1 1000 > $@; touch side.stamp; test -e {self.scratch}/whole || exit 1\n"
             f"table.txt: ; seq 1 1000 > $@; sleep 12; test -e {self.scratch}/whole && seq 1001 2000 >> $@\n"
-            "slow.txt: ; sleep 24; echo done > $@\n")
-        (recipe / "recipe.yaml").write_text(
-            'schema_version: 1\npackage: {name: hole, version: "1"}\nsource: {path: src}\n'
-            'build:\n  number: 0\n  string: "0"\n  script:\n  - make -j3\n'
-            '  - mkdir -p "$PREFIX/share" && cp table.txt side.txt slow.txt "$PREFIX/share/"\n'
-            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+            "slow.txt: ; sleep 24; echo done > $@\n",
+            "make -j3", 'mkdir -p "$PREFIX/share" && cp table.txt side.txt slow.txt "$PREFIX/share/"')
         output = self.scratch / "dist"
         self.ptpkg("build", recipe, "--output", output, exit_code=5)
         (self.scratch / "whole").touch()
@@ -263,22 +256,27 @@ class Resume(harness.Case):
 
     def test_a_full_disk_under_make(self):
         """The disk is full for one command while another, which has room again in the end, runs on."""
-        harness.tool("make")
-        recipe = self.scratch / "hole"
-        (recipe / "src").mkdir(parents=True)
-        (recipe / "src/Makefile").write_text(
+        recipe = self.make_project(
             "all: table.txt slow.txt\n"
             f"table.txt: ; echo table >> {self.scratch}/compiled; seq 1 400000 > $@\n"
-            "slow.txt: ; head -c 500000 /dev/zero > $@.tmp; sleep 13; rm $@.tmp; echo done > $@\n")
-        (recipe / "recipe.yaml").write_text(
-            'schema_version: 1\npackage: {name: hole, version: "1"}\nsource: {path: src}\n'
-            'build:\n  number: 0\n  string: "0"\n  script:\n  - make -j2\n'
-            '  - test "$(tail -n 1 table.txt)" = 400000\n'
-            '  - mkdir -p "$PREFIX/share" && cp table.txt slow.txt "$PREFIX/share/"\n'
-            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+            "slow.txt: ; head -c 500000 /dev/zero > $@.tmp; sleep 13; rm $@.tmp; echo done > $@\n",
+            "make -j2", 'test "$(tail -n 1 table.txt)" = 400000',
+            'mkdir -p "$PREFIX/share" && cp table.txt slow.txt "$PREFIX/share/"')
         done = on_a_disk_that_grows(self, "2500k", "build", recipe, "--output", self.scratch / "dist")
         self.assertIn("exits 5 0", done.stdout, done.stderr)
         self.assertIn("No space left on device", done.stderr)
+
+    def make_project(self, makefile, *script) -> pathlib.Path:
+        """The recipe 'hole', whose source is a Makefile."""
+        harness.tool("make")
+        recipe = self.scratch / "hole"
+        (recipe / "src").mkdir(parents=True)
+        (recipe / "src/Makefile").write_text(makefile)
+        (recipe / "recipe.yaml").write_text(
+            'schema_version: 1\npackage: {name: hole, version: "1"}\nsource: {path: src}\n'
+            'build:\n  number: 0\n  string: "0"\n  script:\n' + "".join(f"  - {line}\n" for line in script) +
+            'about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n')
+        return recipe
 
     def memory_group(self, limit):
         """A new control group with so much memory; skips the test where none can be made."""
