@@ -13,8 +13,6 @@
 namespace ptpkg::archive {
 namespace {
 
-constexpr std::uint32_t kTypeBits = 0170000;  // of st_mode
-constexpr std::uint32_t kRegularType = 0100000;
 constexpr std::uint32_t kFolderType = 0040000;
 constexpr std::uint32_t kLinkType = 0120000;
 constexpr std::uint64_t kMaxZipLinkBytes = 4096;
@@ -84,13 +82,13 @@ class ZipExtractor {
  private:
   Result<void> Plan(std::size_t index) {
     const zip::CentralRecord& record = directory_.records[index];
-    const std::uint32_t type = record.UnixMode() & kTypeBits;
+    const std::uint32_t type = record.UnixMode() & zip::kModeType;
     if (record.name.ends_with('/') || type == kFolderType) {
       if (record.size_bytes != 0) return tree_.Refuse(record.name, "is a folder with content");
       return tree_.AddFolder(record.name);
     }
     if (type == kLinkType) return PlanLink(index);
-    if (type != 0 && type != kRegularType) return tree_.Refuse(record.name, "is a device or pipe");
+    if (type != 0 && type != zip::kModeRegular) return tree_.Refuse(record.name, "is a device or pipe");
     PTPKG_TRY(std::optional<RelPath> name, tree_.AddFile(record.name));
     if (name.has_value()) files_.push_back({.index = index, .name = *std::move(name)});
     return Ok();

@@ -179,6 +179,7 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
   record.version_needed = Get16(rest, 6);
   record.flags = Get16(rest, 8);
   record.method = Get16(rest, 10);
+  record.time = {.time = Get16(rest, 12), .date = Get16(rest, 14)};
   record.crc32 = Get32(rest, 16);
   record.stored_bytes = Get32(rest, 20);
   record.size_bytes = Get32(rest, 24);

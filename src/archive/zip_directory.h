@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "archive/zip_time.h"
 #include "support/fs.h"
 
 namespace ptpkg::archive::zip {
@@ -19,6 +20,7 @@ struct CentralRecord {
   std::uint16_t version_needed = 0;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
+  ZipTime time = {};
   std::uint32_t crc32 = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t size_bytes = 0;

@@ -1,11 +1,11 @@
 #include "archive/zip_writer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/core.h>
 #include <unordered_set>
 
 #include "archive/zip_format.h"
+#include "support/copy_range.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -18,38 +18,12 @@ using zip::kMax32;
 // small members instead of three per member.
 constexpr std::size_t kPendingBytes = 1U << 20U;
 
-constexpr std::uint32_t kRegularFile = 0100000;  // S_IFREG: pip honours the executable bit only beside it
-
-struct DosTime {
-  std::uint16_t time = 0;
-  std::uint16_t date = 0;
-};
-
-/// APPNOTE 4.4.6: two-second steps from 1980.
-DosTime ToDosTime(std::int64_t unix_seconds) {
-  constexpr std::int64_t kFirst = 315532800;  // 1980-01-01T00:00:00Z
-  constexpr std::int64_t kLast = 4354819199;  // 2107-12-31T23:59:59Z
-  using std::chrono::days;
-  using std::chrono::seconds;
-  const std::chrono::sys_seconds moment{seconds(std::clamp(unix_seconds, kFirst, kLast))};
-  const auto day = std::chrono::floor<days>(moment);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{moment - day};
-  const auto years = static_cast<unsigned>(static_cast<int>(date.year()) - 1980);
-  const auto month = static_cast<unsigned>(date.month());
-  const auto day_of_month = static_cast<unsigned>(date.day());
-  const auto hours = static_cast<unsigned>(clock.hours().count());
-  const auto minutes = static_cast<unsigned>(clock.minutes().count());
-  const auto two_seconds = static_cast<unsigned>(clock.seconds().count() / 2);
-  return {.time = static_cast<std::uint16_t>(hours << 11U | minutes << 5U | two_seconds),
-          .date = static_cast<std::uint16_t>(years << 9U | month << 5U | day_of_month)};
-}
-
 /// One member as both directories describe it.
 struct Record {
   std::string name;
   std::uint32_t mode = 0;
   ZipMethod method = ZipMethod::kStored;
+  ZipTime time = {};
   bool zip64 = false;  // of the local header
   std::uint64_t offset = 0;
   std::uint32_t crc32 = 0;
@@ -59,14 +33,14 @@ struct Record {
   [[nodiscard]] std::uint16_t Flags() const { return IsAscii(name) ? 0 : zip::kFlagUtf8; }
 };
 
-std::string LocalHeader(const Record& record, DosTime time) {
+std::string LocalHeader(const Record& record) {
   Fields fields;
   fields.U32(zip::kLocalSignature)
       .U16(record.zip64 ? zip::kVersionZip64 : zip::kVersionDeflate)
       .U16(record.Flags())
       .U16(static_cast<std::uint16_t>(record.method))
-      .U16(time.time)
-      .U16(time.date)
+      .U16(record.time.time)
+      .U16(record.time.date)
       .U32(record.crc32)
       .U32(record.zip64 ? kMax32 : record.stored_bytes)
       .U32(record.zip64 ? kMax32 : record.size_bytes)
@@ -78,7 +52,7 @@ std::string LocalHeader(const Record& record, DosTime time) {
   return fields.str();
 }
 
-std::string CentralHeader(const Record& record, DosTime time) {
+std::string CentralHeader(const Record& record) {
   // 4.5.3: only the fields that do not fit, in this order.
   Fields large;
   if (record.size_bytes >= kMax32) large.U64(record.size_bytes);
@@ -93,8 +67,8 @@ std::string CentralHeader(const Record& record, DosTime time) {
       .U16(version)
       .U16(record.Flags())
       .U16(static_cast<std::uint16_t>(record.method))
-      .U16(time.time)
-      .U16(time.date)
+      .U16(record.time.time)
+      .U16(record.time.date)
       .U32(record.crc32)
       .U32(std::min<std::uint64_t>(record.stored_bytes, kMax32))
       .U32(std::min<std::uint64_t>(record.size_bytes, kMax32))
@@ -103,11 +77,15 @@ std::string CentralHeader(const Record& record, DosTime time) {
       .U16(0)  // comment
       .U16(0)  // disk
       .U16(0)  // internal attributes
-      .U32(std::uint64_t{kRegularFile | record.mode} << 16U)
+      .U32(std::uint64_t{zip::kModeRegular | record.mode} << 16U)
       .U32(std::min<std::uint64_t>(record.offset, kMax32))
       .Text(record.name);
   if (has_extra) fields.U16(zip::kZip64ExtraId).U16(large.str().size()).Text(large.str());
   return fields.str();
+}
+
+bool NeedsZip64(const ZipWriter::Copied& member) {
+  return member.size_bytes >= kMax32 || member.stored_bytes >= kMax32;
 }
 
 struct Extent {
@@ -144,7 +122,7 @@ std::string EndRecords(std::uint64_t count, Extent directory) {
 }  // namespace
 
 struct ZipWriter::State final : public ByteSink {
-  State(File& file_in, DosTime time_in) : file(file_in), time(time_in) {}
+  State(File& file_in, ZipTime time_in) : file(file_in), time(time_in) {}
 
   /// Content of the open member.
   Result<void> Write(Bytes bytes) override {
@@ -153,9 +131,14 @@ struct ZipWriter::State final : public ByteSink {
     return Append(bytes);
   }
 
-  [[nodiscard]] std::uint64_t offset() const { return flushed + pending.size(); }
+  [[nodiscard]] std::uint64_t offset() const { return flushed + pending.size() + copied.size_bytes; }
 
   Result<void> Append(Bytes bytes) {
+    PTPKG_CHECK(SettleCopied());
+    return AppendBytes(bytes);
+  }
+
+  Result<void> AppendBytes(Bytes bytes) {
     if (pending.size() + bytes.size() > kPendingBytes) PTPKG_CHECK(Flush());
     if (bytes.size() >= kPendingBytes) {
       PTPKG_CHECK(file.WriteAt(flushed, bytes));
@@ -174,6 +157,55 @@ struct ZipWriter::State final : public ByteSink {
     return Ok();
   }
 
+  /// Appends bytes of another file: remembered, because more of it may follow.
+  Result<void> AppendCopied(File& source, std::uint64_t from, std::uint64_t size_bytes) {
+    if (copied_from != &source || copied.from + copied.size_bytes != from) {
+      PTPKG_CHECK(SettleCopied());
+      copied_from = &source;
+      copied.from = from;
+    }
+    copied.size_bytes += size_bytes;
+    return Ok();
+  }
+
+  Result<void> SettleCopied() {
+    if (copied.size_bytes == 0) return Ok();
+    CopiedRange range = std::exchange(copied, {});
+    if (range.size_bytes < kPendingBytes) {
+      std::string bytes(range.size_bytes, '\0');
+      PTPKG_TRY(const std::size_t got,
+                copied_from->ReadAt(range.from, std::as_writable_bytes(std::span(bytes))));
+      if (got != bytes.size()) return Error(ErrorCode::kCorrupt, "the zip that is copied from is cut off");
+      PTPKG_CHECK(AppendBytes(AsBytes(bytes)));
+      return on_copied(range.size_bytes);
+    }
+    PTPKG_CHECK(Flush());
+    range.to = flushed;
+    PTPKG_CHECK(CopyRange(*copied_from, file, range, on_copied));
+    flushed += range.size_bytes;
+    return Ok();
+  }
+
+  /// Takes a record up. Errors: kInvalidInput for a name that no zip may have, or that this one has already.
+  Result<void> AddRecord(Record record) {
+    if (record.name.size() > kMax16) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("archive member '{}...' has a name of more than 65535 bytes",
+                               Printable(record.name.substr(0, 60))));
+    }
+    if (HasControlCharacter(record.name) || !IsUtf8(record.name)) {
+      return Error(
+          ErrorCode::kInvalidInput,
+          fmt::format("archive member '{}' has a name that is not printable UTF-8", Printable(record.name)));
+    }
+    if (!names.insert(record.name).second) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("archive member '{}' was already added", record.name));
+    }
+    records.push_back(std::move(record));
+    return Ok();
+  }
+
   /// Replaces bytes that were appended before, in the buffer or in the file.
   Result<void> Overwrite(std::uint64_t at, std::string_view bytes) {
     if (at < flushed) {
@@ -186,42 +218,30 @@ struct ZipWriter::State final : public ByteSink {
   }
 
   File& file;
-  DosTime time;
+  ZipTime time;
   std::vector<Record> records;
   std::unordered_set<std::string> names;
   std::string pending;
   std::uint64_t flushed = 0;
+  File* copied_from = nullptr;
+  CopiedRange copied = {};  // of copied_from, to be appended behind `pending`; `to` is not known yet
+  std::function<Result<void>(std::uint64_t)> on_copied = [](std::uint64_t) { return Ok(); };
   bool open = false;
 };
 
 ZipWriter::ZipWriter(File& file, std::int64_t mtime)
-    : state_(std::make_unique<State>(file, ToDosTime(mtime))) {}
+    : state_(std::make_unique<State>(file, ZipTimeOf(mtime))) {}
 ZipWriter::~ZipWriter() = default;
 
 Result<ByteSink*> ZipWriter::Begin(const Member& member) {
   PTPKG_ASSERT(!state_->open);
-  const std::string& name = member.name.str();
-  if (name.size() > kMax16) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("archive member '{}...' has a name of more than 65535 bytes",
-                             Printable(name.substr(0, 60))));
-  }
-  if (HasControlCharacter(name) || !IsUtf8(name)) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("archive member '{}' has a name that is not printable UTF-8", Printable(name)));
-  }
-  if (!state_->names.insert(name).second) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("archive member '{}' was already added", name));
-  }
-  state_->records.push_back(Record{.name = name,
-                                   .mode = member.mode & 0777U,
-                                   .method = member.method,
-                                   .zip64 = member.zip64,
-                                   .offset = state_->offset(),
-                                   .crc32 = 0,
-                                   .size_bytes = 0,
-                                   .stored_bytes = 0});
-  PTPKG_CHECK(state_->Append(AsBytes(LocalHeader(state_->records.back(), state_->time))));
+  PTPKG_CHECK(state_->AddRecord({.name = member.name.str(),
+                                 .mode = member.mode & 0777U,
+                                 .method = member.method,
+                                 .time = state_->time,
+                                 .zip64 = member.zip64,
+                                 .offset = state_->offset()}));
+  PTPKG_CHECK(state_->Append(AsBytes(LocalHeader(state_->records.back()))));
   state_->open = true;
   return static_cast<ByteSink*>(state_.get());
 }
@@ -240,14 +260,34 @@ Result<void> ZipWriter::End(std::uint32_t crc32, std::uint64_t size_bytes) {
     return Error(ErrorCode::kInternal,
                  fmt::format("member '{}' outgrew 4 GiB without a reserved ZIP64 field", record.name));
   }
-  return state_->Overwrite(record.offset, LocalHeader(record, state_->time));
+  return state_->Overwrite(record.offset, LocalHeader(record));
+}
+
+Result<void> ZipWriter::Copy(File& source, const Copied& member) {
+  PTPKG_ASSERT(!state_->open);
+  PTPKG_CHECK(state_->AddRecord({.name = member.name.str(),
+                                 .mode = member.mode & 0777U,
+                                 .method = member.method,
+                                 .time = member.time,
+                                 .zip64 = member.header_bytes != 0 ? member.zip64 : NeedsZip64(member),
+                                 .offset = state_->offset(),
+                                 .crc32 = member.crc32,
+                                 .size_bytes = member.size_bytes,
+                                 .stored_bytes = member.stored_bytes}));
+  if (member.header_bytes == 0) PTPKG_CHECK(state_->Append(AsBytes(LocalHeader(state_->records.back()))));
+  return state_->AppendCopied(source, member.data_offset - member.header_bytes,
+                              member.header_bytes + member.stored_bytes);
+}
+
+void ZipWriter::OnCopied(std::function<Result<void>(std::uint64_t)> on_copied) {
+  state_->on_copied = std::move(on_copied);
 }
 
 Result<std::uint64_t> ZipWriter::Finish() {
   PTPKG_ASSERT(!state_->open);
   Extent directory{.offset = state_->offset(), .size_bytes = 0};
   for (const Record& record : state_->records) {
-    PTPKG_CHECK(state_->Append(AsBytes(CentralHeader(record, state_->time))));
+    PTPKG_CHECK(state_->Append(AsBytes(CentralHeader(record))));
   }
   directory.size_bytes = state_->offset() - directory.offset;
   PTPKG_CHECK(state_->Append(AsBytes(EndRecords(state_->records.size(), directory))));

@@ -4,9 +4,11 @@
 // Source: APPNOTE 6.3.10; PyPI's and uv's zip rules (docs/formats/zip.md). Why not libzip's or
 // libarchive's writer: docs/decisions/0003.
 
+#include <functional>
 #include <memory>
 
 #include "archive/entry_set.h"
+#include "archive/zip_time.h"
 #include "support/env.h"
 
 namespace ptpkg::archive {
@@ -33,6 +35,27 @@ class ZipWriter {
   /// `crc32` and `size_bytes` of the content before compression. Errors: kInternal if the member
   /// outgrew 4 GiB without `zip64`.
   Result<void> End(std::uint32_t crc32, std::uint64_t size_bytes);
+
+  /// A member of another zip, with its content as it is stored there.
+  struct Copied {
+    RelPath name;  ///< Its name here.
+    std::uint32_t mode = 0644;
+    ZipMethod method = ZipMethod::kStored;
+    ZipTime time = {};
+    std::uint32_t crc32 = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t stored_bytes = 0;
+    std::uint64_t data_offset = 0;  ///< In the other zip.
+    /// Bytes of its local header, right before its data; they come along. 0: it gets a new one.
+    std::uint64_t header_bytes = 0;
+    bool zip64 = false;  ///< Of that header: it has the ZIP64 field.
+  };
+  /// Takes a member over. Neighbours there that follow each other here are copied in one go, later: `source`
+  /// must live until Finish. A header that comes along is trusted to say what `member` says.
+  Result<void> Copy(File& source, const Copied& member);
+  /// Called with the number of bytes that were copied since the last call; its error ends the writing.
+  void OnCopied(std::function<Result<void>(std::uint64_t)> on_copied);
+
   /// Central directory and end records. Returns the file's size.
   Result<std::uint64_t> Finish();
 

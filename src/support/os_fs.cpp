@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "support/copy_range.h"
 #include "support/fs.h"
 #include "support/os_attributes.h"
 #include "support/os_find.h"
@@ -96,7 +97,7 @@ class Fd {
   int fd_;
 };
 
-class OsFile final : public File {
+class OsFile final : public File, public DescriptorFile {
  public:
   OsFile(Fd fd, AbsPath path) : fd_(std::move(fd)), path_(std::move(path)) {}
   OsFile(OsFile&&) = delete;
@@ -129,6 +130,8 @@ class OsFile final : public File {
     }
     return Ok();
   }
+
+  [[nodiscard]] int descriptor() const override { return fd_.get(); }
 
   Result<FileStat> Stat() override {
     struct stat st {};
