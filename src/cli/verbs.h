@@ -17,6 +17,7 @@ Verb CondaVerb();
 Verb WheelVerb();
 Verb RenderVerb();
 Verb RelinkVerb();
+Verb RetagVerb();
 Verb CheckVerb();
 Verb IndexVerb();
 Verb PublishVerb();

@@ -89,6 +89,8 @@ class JsonOutput(harness.Case):
         package = next(item["path"] for item in conda["artifacts"] if item["path"].endswith(".conda"))
         self.valid(self.ptpkg_json("wheel", package, "--output", output), "wheel")
         self.valid(self.ptpkg_json("check", self.wheel(), package), "check")
+        self.valid(self.ptpkg_json("retag", self.wheel(), "--build", "1", "--dry-run"), "retag")
+        self.valid(self.ptpkg_json("retag", self.wheel(), "--build", "1"), "retag")
 
     def test_relink_and_check_of_a_library_with_findings(self):
         source = self.scratch / "a.c"

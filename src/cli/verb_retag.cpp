@@ -1,0 +1,111 @@
+// ptpkg retag. Layer: cli.
+
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/verbs.h"
+#include "pipeline/retag.h"
+#include "support/json.h"
+#include "support/plural.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct RetagFlags {
+  std::vector<std::string> wheels;
+  std::string output;
+  bool no_check = false;
+  pipeline::RetagRun run;
+};
+
+Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
+  pipeline::RetagRun run = flags.run;
+  PTPKG_TRY(run.wheels, ResolvePaths(context, flags.wheels));
+  if (!flags.output.empty()) {
+    PTPKG_TRY(run.output, context.Path(flags.output));
+  }
+  run.check = !flags.no_check;
+  PTPKG_TRY(const std::vector<pipeline::RetagOutcome> outcomes, pipeline::Retag(context.env(), run));
+  if (context.json()) {
+    Json list = Json::array();
+    for (const pipeline::RetagOutcome& one : outcomes)
+      list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
+    context.PrintJson(list);
+    return kDone;
+  }
+  for (const pipeline::RetagOutcome& one : outcomes) context.Print(one.to.str());
+  context.env().reporter.Note(
+      fmt::format("{} {}", Plural(outcomes.size(), "wheel"), run.dry_run ? "would be written" : "written"));
+  return kDone;
+}
+
+std::vector<Option> ChangeOptions(pipeline::RetagRun& run) {
+  const std::string group = "Changes";
+  return {
+      {.names = "--platform",
+       .value = "TAG",
+       .help = "Platform tag, or several with '.' between them: manylinux_2_28_x86_64",
+       .target = &run.changes.platform,
+       .group = group},
+      {.names = "--python",
+       .value = "TAG",
+       .help = "Python tag: cp311, py2.py3",
+       .target = &run.changes.python,
+       .group = group},
+      {.names = "--abi",
+       .value = "TAG",
+       .help = "ABI tag: cp311, abi3, none",
+       .target = &run.changes.abi,
+       .group = group},
+      {.names = "--build",
+       .value = "TAG",
+       .help = "Build tag; begins with a digit, '' takes it away",
+       .target = &run.changes.build,
+       .group = group},
+      {.names = "--local",
+       .value = "SEGMENT",
+       .help = "Local segment of the version, behind its '+': cu130; '' takes it away",
+       .target = &run.changes.local,
+       .group = group},
+      {.names = "--requires",
+       .value = "REQUIREMENT",
+       .help = "Requirement, in place of those on the same project that are of no extra; may be repeated",
+       .target = &run.changes.requirements,
+       .group = group},
+  };
+}
+
+}  // namespace
+
+Verb RetagVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<RetagFlags>();
+  pipeline::RetagRun& run = flags->run;
+  std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl files", .target = &flags->wheels}};
+  for (Option& option : ChangeOptions(run)) options.push_back(std::move(option));
+  const std::vector<Option> rest = {
+      {.names = "-o,--output",
+       .value = "DIR",
+       .help = "Where the new wheels go (default: beside the old ones)",
+       .target = &flags->output},
+      {.names = "--force", .help = "Replace files of the new names", .target = &run.force},
+      {.names = "--remove", .help = "Remove each old wheel once the new one is there", .target = &run.remove},
+      {.names = "--no-check",
+       .help = "With new tags: do not check that the files keep what these promise",
+       .target = &flags->no_check},
+      {.names = "--dry-run", .help = "Print the names; write nothing", .target = &run.dry_run}};
+  options.insert(options.end(), rest.begin(), rest.end());
+  return {.name = "retag",
+          .summary = "Give wheels other tags, another build, local version or requirements",
+          .options = std::move(options),
+          .notes =
+              "Nothing but .dist-info is written anew: all other files are copied as they are\n"
+              "stored. With new tags the result is checked first: symbol versions, machine and\n"
+              "instructions of its files have to fit them.",
+          .examples = {"ptpkg retag torch*.whl --platform manylinux_2_28_x86_64 -o out",
+                       "ptpkg retag torch-2.6.0+cpu-*.whl --local '' --remove"},
+          .run = [flags](Context& context) { return RunRetag(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

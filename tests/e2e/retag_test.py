@@ -1,0 +1,124 @@
+"""`ptpkg retag` beside `wheel tags`: the same wheel comes out, its payload is not touched, and installers take it."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import zipfile
+
+import harness
+
+NEXT = "manylinux_2_36_x86_64"  # the C library of Debian 12, where these tests run
+
+
+def stored(path: pathlib.Path) -> dict[str, bytes]:
+    """What lies in the file for each member, compressed as it is."""
+    data, found = path.read_bytes(), {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            at = info.header_offset
+            begin = at + 30 + int.from_bytes(data[at + 26:at + 28], "little") + int.from_bytes(data[at + 28:at + 30], "little")
+            found[info.filename] = data[begin:begin + info.compress_size]
+    return found
+
+
+def contents(path: pathlib.Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+class Retag(harness.Case):
+    @classmethod
+    def setUpClass(cls) -> None:
+        """One wheel with libraries for all tests."""
+        super().setUpClass()
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-e2e-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        case = cls("ptpkg")
+        case.scratch, case.cache = cls.shared, cls.shared / "cache"
+        case.ptpkg("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--select", "toy_backend=cpu",
+                   "--output", cls.shared / "dist", "--quiet")
+        cls.wheel, = (cls.shared / "dist/wheels").glob("toytorch*.whl")
+
+    def retag(self, *arguments, **options) -> pathlib.Path:
+        self.output = self.scratch / "out"
+        done = self.ptpkg("retag", self.wheel, "--output", self.output, *arguments, **options)
+        return pathlib.Path(done.stdout.strip())
+
+    def check_with_installer(self, wheel: pathlib.Path) -> None:
+        code = ("import sys\nfrom installer.sources import WheelFile\nwith WheelFile.open(sys.argv[1]) as wheel:\n"
+                "    wheel.validate_record(validate_contents=True)\n")
+        subprocess.run([harness.peers_python(), "-c", code, wheel], check=True)
+
+    def test_wheel_tags_makes_the_same(self):
+        ours = self.retag("--platform", NEXT, "--build", "3", "--python", "cp311.cp312", "--abi", "abi3")
+        copy = shutil.copy(self.wheel, self.scratch)
+        subprocess.run([harness.peer_program("wheel"), "tags", "--platform-tag", NEXT, "--build", "3", "--python-tag", "cp311.cp312",
+                        "--abi-tag", "abi3", copy], check=True, stdout=subprocess.DEVNULL, cwd=self.scratch)
+        theirs = self.scratch / ours.name
+        self.assertTrue(theirs.exists(), list(self.scratch.iterdir()))
+        mine, other = contents(ours), contents(theirs)
+        self.assertEqual(sorted(mine), sorted(other))
+        for name, text in mine.items():
+            if name.endswith(".dist-info/WHEEL"):
+                # They write the fields in another order.
+                self.assertEqual(sorted(text.split()), sorted(other[name].split()))
+            elif not name.endswith("/RECORD"):
+                self.assertEqual(text, other[name], name)
+        self.check_with_installer(ours)
+
+    def test_no_payload_is_compressed_again_and_the_old_wheel_stays(self):
+        before, digest = stored(self.wheel), harness.sha256(self.wheel)
+        after = stored(self.retag("--local", "", "--requires", "numpy>=2"))
+        kept = [name for name in before if ".dist-info/" not in name]
+        self.assertTrue(kept)
+        for name in kept:
+            self.assertEqual(before[name], after[name], name)
+        self.assertEqual(harness.sha256(self.wheel), digest)
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_pip_and_uv_install_it(self):
+        wheel = self.retag("--platform", NEXT, "--local", "ours.2", "--build", "7", "--requires", "toymagma-is-not-there; sys_platform == 'win32'")
+        self.assertIn("+ours.2-7-", wheel.name)
+        self.check_with_installer(wheel)
+        self.ptpkg("check", wheel, "--profile", "wheel")
+        for name, install in (("pip", [harness.peers_python(), "-m", "pip", "install", "--no-deps", "--no-index", "-q", "--target"]),
+                              ("uv", [harness.peer_program("uv"), "pip", "install", "--no-deps", "--no-index", "-q", "--python",
+                                      harness.peers_python(), "--target"])):
+            with self.subTest(name):
+                self.run_clean(*install, self.scratch / name, wheel)
+                metadata, = (self.scratch / name).glob("toytorch-*+ours.2.dist-info/METADATA")
+                self.assertIn("Requires-Dist: toymagma-is-not-there ; sys_platform == 'win32'\n", metadata.read_text())
+
+    def test_tags_that_the_files_do_not_deserve_are_refused(self):
+        done = self.ptpkg("retag", self.wheel, "--platform", "manylinux_2_5_x86_64", "--output", self.scratch / "out", exit_code=1)
+        self.assertIn("elf-glibc-floor", done.stderr)
+        self.assertIn("GLIBC", done.stderr)
+        self.assertEqual(list((self.scratch / "out").iterdir()), [])
+        done = self.ptpkg("retag", self.wheel, "--platform", "manylinux_2_39_aarch64", "--output", self.scratch / "out", exit_code=1)
+        self.assertIn("elf-machine-mismatch", done.stderr)
+        self.assertTrue(self.retag("--platform", "manylinux_2_5_x86_64", "--no-check").exists())
+
+    def test_what_it_refuses(self):
+        self.assertIn("nothing is to be changed", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
+        self.assertIn("no.whl", self.ptpkg("retag", "no.whl", "--build", "1", exit_code=3).stderr)
+        first = self.retag("--build", "1")
+        again = self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, exit_code=7)
+        self.assertIn("--force", again.stderr)
+        self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, "--force")
+        two = self.ptpkg("retag", self.wheel, first, "--build", "1", "--output", self.scratch / "two", exit_code=2)
+        self.assertIn("two of the wheels", two.stderr)
+        self.assertFalse((self.scratch / "two").exists())
+
+    def test_dry_run_and_remove(self):
+        copy = pathlib.Path(shutil.copy(self.wheel, self.scratch))
+        planned, = self.ptpkg_json("retag", copy, "--build", "4", "--dry-run")
+        self.assertEqual(planned["from"], str(copy))
+        self.assertFalse(pathlib.Path(planned["to"]).exists())
+        self.ptpkg("retag", copy, "--build", "4", "--remove")
+        self.assertTrue(pathlib.Path(planned["to"]).exists())
+        self.assertFalse(copy.exists())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,190 @@
+#include "wheel/retag.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "archive/extract.h"
+#include "support/matchers.h"
+#include "unit/wheel/wheel_fixture.h"
+
+namespace ptpkg::wheel {
+namespace {
+
+using test::FailsWith;
+using test::HasHint;
+using test::TestEnv;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* kToyName = "toy-1.0-py3-none-any.whl";
+
+class RetagTest : public testing::Test {
+ protected:
+  /// A wheel with these members, and a RECORD that fits unless they have one.
+  AbsPath Wheel(Members members, const std::string& name = kToyName, const std::string& stem = "toy-1.0") {
+    const std::string record = stem + ".dist-info/RECORD";
+    bool has_record = false;
+    for (const auto& [path, text] : members) has_record = has_record || path == record;
+    if (!has_record) members.emplace_back(record, RecordOf(members, record));
+    return WriteRawZip(env_, env_.dir() / std::to_string(++count_) / name, members);
+  }
+  static Members Toy(const std::string& wheel_more = "", const std::string& metadata_more = "") {
+    Members members = MinimalMembers();
+    members.pop_back();
+    members[1].second += metadata_more;
+    members[2].second += wheel_more;
+    return members;
+  }
+
+  /// The retagged wheel, of which every row of RECORD is right.
+  Result<AbsPath> Retag(const AbsPath& wheel, const RetagRequest& request) {
+    PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request));
+    const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    const auto unpacked = UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_)));
+    EXPECT_THAT(unpacked, test::IsOk());
+    return to;
+  }
+  Result<std::string> TextOf(const AbsPath& wheel, const std::string& member) {
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_->fs, wheel));
+    return zip.ReadText(member);
+  }
+  std::vector<std::string> NamesIn(const AbsPath& wheel) {
+    std::vector<std::string> names;
+    const auto zip = archive::ZipReader::Open(env_->fs, wheel);
+    EXPECT_THAT(zip, test::IsOk());
+    for (const auto& member : zip->members()) names.push_back(member.name);
+    return names;
+  }
+
+  TestEnv env_;
+  int count_ = 0;
+};
+
+TEST_F(RetagTest, TagsChangeInNameAndWheelFile) {
+  const AbsPath wheel = Wheel(Toy("X-Of-Others: kept\n"));
+  ASSERT_OK_AND_ASSIGN(const AbsPath to,
+                       Retag(wheel, {.python = "cp312.cp311", .abi = "abi3", .platform = "linux_x86_64"}));
+  EXPECT_EQ(to.Name(), "toy-1.0-cp311.cp312-abi3-linux_x86_64.whl");
+  ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(to, "toy-1.0.dist-info/WHEEL"));
+  EXPECT_EQ(text,
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: cp311-abi3-linux_x86_64\n"
+            "Tag: cp312-abi3-linux_x86_64\nX-Of-Others: kept\n");
+  EXPECT_THAT(NamesIn(to), ElementsAre("toy.py", "toy-1.0.dist-info/METADATA", "toy-1.0.dist-info/WHEEL",
+                                       "toy-1.0.dist-info/RECORD"));
+}
+
+TEST_F(RetagTest, ABuildComesAndGoes) {
+  const AbsPath wheel = Wheel(Toy());
+  ASSERT_OK_AND_ASSIGN(const AbsPath built, Retag(wheel, {.build = "2cu"}));
+  EXPECT_EQ(built.Name(), "toy-1.0-2cu-py3-none-any.whl");
+  ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(built, "toy-1.0.dist-info/WHEEL"));
+  EXPECT_THAT(text, HasSubstr("Tag: py3-none-any\nBuild: 2cu\n"));
+  ASSERT_OK_AND_ASSIGN(const AbsPath again, Retag(built, {.build = ""}));
+  EXPECT_EQ(again.Name(), kToyName);
+  ASSERT_OK_AND_ASSIGN(const std::string plain, TextOf(again, "toy-1.0.dist-info/WHEEL"));
+  EXPECT_THAT(plain, Not(HasSubstr("Build")));
+}
+
+TEST_F(RetagTest, TheLocalVersionRenamesFoldersAndNothingElse) {
+  Members members = Toy("", "Requires-Dist: numpy\n\nThe text says 1.0 too.\n");
+  members.emplace_back("toy-1.0.data/scripts/run", "#!python\n");
+  members.emplace_back("other-1.0.txt", "1.0");
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(Wheel(members), {.local = "CU130"}));
+  EXPECT_EQ(to.Name(), "toy-1.0+cu130-py3-none-any.whl");
+  EXPECT_THAT(NamesIn(to), ElementsAre("toy.py", "toy-1.0+cu130.dist-info/WHEEL", "toy-1.0+cu130.data/scripts/run",
+                          "other-1.0.txt", "toy-1.0+cu130.dist-info/METADATA",
+                          "toy-1.0+cu130.dist-info/RECORD"));
+  ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(to, "toy-1.0+cu130.dist-info/METADATA"));
+  EXPECT_EQ(text,
+            "Metadata-Version: 2.1\nName: toy\nVersion: 1.0+cu130\nRequires-Dist: numpy\n\nThe text says 1.0 "
+            "too.\n");
+  ASSERT_OK_AND_ASSIGN(const AbsPath back, Retag(to, {.local = ""}));
+  EXPECT_EQ(back.Name(), kToyName);
+  ASSERT_OK_AND_ASSIGN(const WheelInfo info, ReadWheelInfo(env_, back));
+  EXPECT_EQ(info.metadata.Get("Version"), "1.0");
+}
+
+TEST_F(RetagTest, RequirementsOnTheSameProjectAreReplaced) {
+  const AbsPath wheel =
+      Wheel(Toy("",
+                "Requires-Dist: a>=1\nRequires-Dist: Some_Thing==1; sys_platform == 'linux'\n"
+                "Requires-Dist: some.thing==0; sys_platform != 'linux'\n"
+                "Requires-Dist: some-thing[x]; extra == 'x'\n"));
+  ASSERT_OK_AND_ASSIGN(
+      const AbsPath to,
+      Retag(wheel, {.requirements = {"some-thing==2", "new>=1", "some_thing<9; python_version > '3'"}}));
+  ASSERT_OK_AND_ASSIGN(const WheelInfo info, ReadWheelInfo(env_, to));
+  EXPECT_THAT(info.metadata.GetAll("Requires-Dist"),
+              ElementsAre("a>=1", "some-thing==2", "some_thing<9 ; python_version > '3'",
+                          "some-thing[x]; extra == 'x'", "new>=1"));
+  EXPECT_EQ(to.Name(), kToyName);
+}
+
+TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {
+  // A space that another writer would leave out, and a tag set that is not expanded.
+  Members members = Toy("Tag: py2.py3-none-any\n", "Summary:  two spaces\n");
+  const AbsPath wheel = Wheel(members);
+  ASSERT_OK_AND_ASSIGN(const AbsPath local, Retag(wheel, {.local = "x"}));
+  EXPECT_THAT(TextOf(local, "toy-1.0+x.dist-info/WHEEL"), test::IsOkAndHolds(members[2].second));
+  ASSERT_OK_AND_ASSIGN(const AbsPath build, Retag(wheel, {.build = "1"}));
+  EXPECT_THAT(TextOf(build, "toy-1.0.dist-info/METADATA"), test::IsOkAndHolds(members[1].second));
+}
+
+TEST_F(RetagTest, SignaturesOfTheOldRecordGo) {
+  Members members = Toy();
+  members.emplace_back("toy-1.0.dist-info/RECORD", RecordOf(members, "toy-1.0.dist-info/RECORD"));
+  members.emplace_back("toy-1.0.dist-info/RECORD.jws", "{}");
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(Wheel(members), {.build = "1"}));
+  EXPECT_THAT(NamesIn(to), Not(testing::Contains("toy-1.0.dist-info/RECORD.jws")));
+}
+
+TEST_F(RetagTest, ARecordThatDoesNotFitIsNotTakenOver) {
+  const std::string record = "toy-1.0.dist-info/RECORD";
+  Members unlisted = Toy();
+  unlisted.emplace_back(record, RecordOf(unlisted, record));
+  unlisted.emplace_back("more.py", "");
+  Members missing = Toy();
+  missing.emplace_back("gone.py", "");
+  const std::string text = RecordOf(missing, record);
+  missing.pop_back();
+  missing.emplace_back(record, text);
+  Members other = Toy();
+  other.emplace_back(record, RecordOf(other, record));
+  other[0].second += "y = 2\n";
+  Members undigested = Toy();
+  undigested.emplace_back(
+      record, "toy.py,,\ntoy-1.0.dist-info/METADATA,,\ntoy-1.0.dist-info/WHEEL,,\n" + record + ",,\n");
+  const std::vector<std::pair<Members, const char*>> cases = {
+      {unlisted, "'more.py' is not listed in RECORD"},
+      {missing, "'gone.py' is listed in RECORD but not in the wheel"},
+      {other, "'toy.py' has 12 bytes, RECORD says 6"},
+      {undigested, "'toy.py' has no digest in RECORD"},
+  };
+  for (const auto& [members, why] : cases) {
+    const auto plan = PlanRetag(env_, Wheel(members), {.build = "1"});
+    EXPECT_THAT(plan, FailsWith(ErrorCode::kCorrupt, HasSubstr(why)));
+    EXPECT_THAT(plan, HasHint(HasSubstr("ptpkg check")));
+  }
+}
+
+TEST_F(RetagTest, RefusesWhatIsNone) {
+  const AbsPath wheel = Wheel(Toy());
+  const std::vector<std::pair<RetagRequest, const char*>> cases = {
+      {{.platform = "linux-x86"}, "linux-x86"},
+      {{.python = ""}, "-none-any"},
+      {{.build = "cu"}, "toy-1.0-cu-py3-none-any.whl"},
+      {{.build = "1-2"}, "toy-1.0-1-2-py3-none-any.whl"},
+      {{.local = "a b"}, "1.0+a b"},
+      {{.local = "1+2"}, "1.0+1+2"},
+      {{.requirements = {"a >>1"}}, "a >>1"},
+  };
+  for (const auto& [request, why] : cases)
+    EXPECT_THAT(PlanRetag(env_, wheel, request), FailsWith(ErrorCode::kInvalidInput, HasSubstr(why))) << why;
+}
+
+}  // namespace
+}  // namespace ptpkg::wheel
