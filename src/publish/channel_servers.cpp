@@ -5,6 +5,7 @@
 #include "publish/credential.h"
 #include "publish/exchange.h"
 #include "publish/multipart.h"
+#include "publish/read_back.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -126,11 +127,7 @@ class ChannelServer final : public Remote {
     if (answer.status != 200) return AnswerError(answer, fmt::format("asked for '{}'", upload.ChannelPath()));
     const auto told = answer.headers.find("x-checksum-sha256");
     if (told != answer.headers.end()) return std::optional(RemoteFile{.sha256 = ToLower(told->second)});
-    const auto length = answer.headers.find("content-length");
-    const bool other_size =
-        length != answer.headers.end() && length->second != std::to_string(upload.digests.size_bytes);
-    if (other_size) return std::optional(RemoteFile{.sha256 = "", .words = length->second + " bytes"});
-    return Fetched(upload);
+    return ReadBack(exchange_, FileUrl(upload), answer, upload);
   }
 
   Result<void> Send(const Upload& upload, bool replace,
@@ -145,17 +142,6 @@ class ChannelServer final : public Remote {
  private:
   [[nodiscard]] std::string FileUrl(const Upload& upload) const {
     return fmt::format("{}/{}", dialect_.files(place_), EncodePath(upload.ChannelPath()));
-  }
-
-  /// The digest of a file of the same size, by reading it: the server tells none.
-  Result<std::optional<RemoteFile>> Fetched(const Upload& upload) {
-    // A longer file is another one.
-    PTPKG_TRY(const HashedAnswer there,
-              HashAnswer(exchange_.env(), upload.digests.size_bytes, [&](ByteSink& sink) {
-                return exchange_.Send({.url = FileUrl(upload), .answer_sink = &sink});
-              }));
-    if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
-    return AnswerError(there.answer, fmt::format("asked to give '{}' back", upload.ChannelPath()));
   }
 
   const Dialect& dialect_;

@@ -43,6 +43,7 @@ struct Request {
   std::uint64_t answer_limit_bytes = 4U << 20U;     ///< As of HttpCall.
   ByteSink* answer_sink = nullptr;  ///< As of HttpCall; a try that was cut is not repeated then.
   bool gives_redirects = false;     ///< A redirect is an answer as any other: the caller knows what it means.
+  bool stays_at_server = false;     ///< So is one that leads to another host or port.
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
@@ -124,6 +125,10 @@ Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
+
+/// Where a link on the page `base` leads (RFC 3986, 5.2), whatever else stands before its "://". REQUIRES:
+/// OriginOf(base) succeeds.
+std::string ResolveUrl(const std::string& base, const std::string& link);
 
 /// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
 /// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:

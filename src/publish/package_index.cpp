@@ -8,6 +8,7 @@
 #include "publish/credential.h"
 #include "publish/exchange.h"
 #include "publish/multipart.h"
+#include "publish/read_back.h"
 #include "publish/simple_page.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -115,19 +116,28 @@ class PackageIndex final : public Remote {
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
+    const std::string page = PageUrl(upload);
     PTPKG_TRY(const HttpAnswer answer,
-              simple_.Send({.url = PageUrl(upload),
+              simple_.Send({.url = page,
                             // What a cache has may be minutes old.
                             .headers = {{"Accept", kSimplePageAccept}, {"Cache-Control", "no-cache"}},
-                            .answer_limit_bytes = kMostPageBytes}));
-    if (answer.status == 404) return std::optional<RemoteFile>();
+                            .answer_limit_bytes = kMostPageBytes,
+                            .stays_at_server = true}));
+    // pypiserver and GitLab send readers on to a public index when they have nothing of a project: what that
+    // one has is not theirs.
+    if (answer.status == 404 || answer.status / 100 == 3) return std::optional<RemoteFile>();
     if (answer.status != 200) {
       return AnswerError(answer,
                          fmt::format("asked for the files of '{}'", upload.wheel->metadata.Get("Name")));
     }
     PTPKG_TRY(const std::optional<SimpleFile> file, FindInSimplePage(answer, upload.Name()));
     if (!file) return std::optional<RemoteFile>();
-    return std::optional(RemoteFile{.sha256 = file->sha256, .words = "no sha256 told"});
+    if (!file->sha256.empty()) return std::optional(RemoteFile{.sha256 = file->sha256});
+    if (file->link.empty()) return std::optional(RemoteFile{.sha256 = "", .words = "no sha256 told"});
+    // Of pypiserver --hash-algo md5 and of plain folders.
+    const std::string url = ResolveUrl(page, file->link);
+    PTPKG_TRY(const HttpAnswer head, simple_.Send({.method = "HEAD", .url = url}));
+    return ReadBack(simple_, url, head, upload);
   }
 
   Result<void> Send(const Upload& upload, bool /*replace*/,

@@ -26,10 +26,13 @@ Result<std::optional<SimpleFile>> FindInJson(const std::string& body, std::strin
   }
   for (const Json& file : page["files"]) {
     if (!file.is_object() || file.value("filename", Json("")) != Json(file_name)) continue;
-    const Json hashes = file.value("hashes", Json::object());
-    if (!hashes.is_object() || !hashes.contains("sha256") || !hashes["sha256"].is_string())
-      return std::optional(SimpleFile{});
-    return std::optional(SimpleFile{.sha256 = ToLower(hashes["sha256"].get<std::string>())});
+    const auto text = [](const Json& object, const char* key) {
+      return object.is_object() && object.contains(key) && object[key].is_string()
+                 ? object[key].get<std::string>()
+                 : std::string();
+    };
+    return std::optional(SimpleFile{.sha256 = ToLower(text(file.value("hashes", Json::object()), "sha256")),
+                                    .link = text(file, "url")});
   }
   return std::optional<SimpleFile>();
 }
@@ -62,7 +65,9 @@ std::optional<SimpleFile> FindInHtml(std::string_view body, std::string_view fil
     const std::string_view path = link.substr(0, link.find_first_of("#?"));
     const std::size_t slash = path.rfind('/');
     const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    if (PercentDecode(name) == file_name) return SimpleFile{.sha256 = Sha256Behind(link, "#sha256=")};
+    if (PercentDecode(name) != file_name) continue;
+    return SimpleFile{.sha256 = Sha256Behind(link, "#sha256="),
+                      .link = ReplaceAll(std::string(link.substr(0, link.find('#'))), "&amp;", "&")};
   }
   return std::nullopt;
 }

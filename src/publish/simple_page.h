@@ -15,6 +15,7 @@ inline constexpr const char* kSimplePageAccept =
 
 struct SimpleFile {
   std::string sha256 = {};  ///< Lower case; "": the page does not tell.
+  std::string link = {};  ///< Where the file is, as the page has it: perhaps relative to the page. May be "".
 };
 
 /// nullopt when the page does not list a file of that name. Errors: kInvalidInput for JSON that is no page.

@@ -78,23 +78,31 @@ class Cut(Fault):
 
 
 class CutInBody(Fault):
-    """Reset after `read` bytes of the body, at the latest at its end. Nothing is carried out."""
+    """Reset after `read` bytes of the body, at the latest at its end; None: in its middle. Nothing is carried out."""
 
-    def __init__(self, read: int, **which) -> None:
+    def __init__(self, read: int | None = None, **which) -> None:
         super().__init__(**which)
-        assert read > 0, "Cut(when='head') reads nothing"
-        self.body_limit, self.name = read, f"CutInBody({read})"
+        assert read is None or read > 0, "Cut(when='head') reads nothing"
+        self.body_limit, self.name = read, f"CutInBody({read or 'middle'})"
+
+    def head(self, handler, request):
+        if self.body_limit is None:
+            self.body_limit = max(1, int(request.headers.get("Content-Length", 0)) // 2)
 
 
 class TruncatedAnswer(Fault):
     """Carried out; the first `kept` bytes of the answer leave (its head counts), then the connection ends.
-    kept < 0: all but so many."""
+    kept < 0: all but so many. None: half of its body, or half of its head where it has no body."""
 
-    def __init__(self, kept: int = -1, **which) -> None:
+    def __init__(self, kept: int | None = -1, **which) -> None:
         super().__init__(**which)
-        self.kept, self.name = kept, f"TruncatedAnswer({kept})"
+        self.kept, self.name = kept, f"TruncatedAnswer({'middle' if kept is None else kept})"
 
     def answered(self, handler, request, answer):
+        if self.kept is None:
+            has_body = answer.body and request.method != "HEAD" and answer.status not in (204, 304)
+            handler.send(request, answer, kept=-(len(answer.body) + 1) // 2 if has_body else len("HTTP/1.1 200 OK\r\nDa"))
+            return answer
         assert self.kept >= 0 or len(answer.body) >= -self.kept, "the answer is shorter than what shall be missing"
         handler.send(request, answer, kept=self.kept)
         return answer

@@ -175,9 +175,39 @@ TEST_F(ExchangeTest, OddRedirects) {
   Answer("GET https://host/a", 302, {{"location", "//other/b"}});
   Answer("GET https://other/b", 200);
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
-  Answer("GET https://host/a", 302, {{"location", "b"}});
+  Answer("GET https://host/a/b", 302, {{"location", "c?d=1"}});
+  Answer("GET https://host/a/c?d=1", 200);
+  EXPECT_THAT(exchange_.Send({.url = "https://host/a/b"}), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
+  Answer("GET https://host/a", 302, {{"location", "ftp://host/b"}});
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}),
               FailsWith(ErrorCode::kRefused, HasSubstr("no address")));
+}
+
+TEST_F(ExchangeTest, ARedirectToAnotherServerCanBeAnAnswer) {
+  const Request request{.url = "https://host/a", .stays_at_server = true};
+  for (const char* elsewhere : {"https://other/a", "https://host:8443/a", "//other/a"}) {
+    Answer("GET https://host/a", 303, {{"location", elsewhere}});
+    EXPECT_THAT(exchange_.Send(request), IsOkAndHolds(Field(&HttpAnswer::status, 303))) << elsewhere;
+  }
+  Answer("GET https://host/a", 301, {{"location", "/a/"}});
+  Answer("GET https://host/a/", 301, {{"location", "http://host/a/"}});
+  Answer("GET http://host/a/", 200);
+  EXPECT_THAT(exchange_.Send(request), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
+}
+
+TEST(ResolveUrlTest, IsThatOfBrowsers) {
+  const std::string page = "https://host:1/simple/toy/";
+  EXPECT_EQ(ResolveUrl(page, "../../files/a.whl"), "https://host:1/files/a.whl");
+  EXPECT_EQ(ResolveUrl(page, "a.whl#x"), "https://host:1/simple/toy/a.whl#x");
+  EXPECT_EQ(ResolveUrl(page, "./a.whl?b=../c"), "https://host:1/simple/toy/a.whl?b=../c");
+  EXPECT_EQ(ResolveUrl(page, "/files/./a"), "https://host:1/files/a");
+  EXPECT_EQ(ResolveUrl(page, "//other/a"), "https://other/a");
+  EXPECT_EQ(ResolveUrl(page, "http://other/a"), "http://other/a");
+  EXPECT_EQ(ResolveUrl(page, "../../../../a"), "https://host:1/a");
+  EXPECT_EQ(ResolveUrl(page, ".."), "https://host:1/simple/");
+  EXPECT_EQ(ResolveUrl(page, "?a=/b"), "https://host:1/simple/toy/?a=/b");
+  EXPECT_EQ(ResolveUrl("https://host", "a"), "https://host/a");
+  EXPECT_EQ(ResolveUrl("https://host/a?b=/c/d", "e"), "https://host/e");
 }
 
 TEST_F(ExchangeTest, WhatWasBegunCanBeTakenBackAfterAnInterrupt) {

@@ -12,6 +12,7 @@ using test::FailsWith;
 using test::IsOkAndHolds;
 using ::testing::Eq;
 using ::testing::Field;
+using ::testing::FieldsAre;
 using ::testing::Optional;
 
 const std::string kDigest(64, 'A');
@@ -25,11 +26,11 @@ HttpAnswer Html(const std::string& body) {
 }
 
 TEST(SimplePageTest, FindsAFileInJson) {
-  const auto page = Json(R"({"files": [{"filename": "b.whl", "hashes": {}},
+  const auto page = Json(R"({"files": [{"filename": "b.whl", "hashes": {}, "url": "../b.whl"},
                                        {"filename": "a.whl", "hashes": {"sha256": ")" +
                          kDigest + R"("}}]})");
   EXPECT_THAT(FindInSimplePage(page, "a.whl"), IsOkAndHolds(Optional(Field(&SimpleFile::sha256, kLower))));
-  EXPECT_THAT(FindInSimplePage(page, "b.whl"), IsOkAndHolds(Optional(Field(&SimpleFile::sha256, ""))));
+  EXPECT_THAT(FindInSimplePage(page, "b.whl"), IsOkAndHolds(Optional(FieldsAre("", "../b.whl"))));
   EXPECT_THAT(FindInSimplePage(page, "c.whl"), IsOkAndHolds(Eq(std::nullopt)));
 }
 
@@ -40,10 +41,10 @@ TEST(SimplePageTest, JsonThatIsNoPageIsAnError) {
 
 TEST(SimplePageTest, FindsAFileInHtml) {
   const auto page = Html("<a href='../../f/a-1.0%2Bcpu.whl#sha256=" + kDigest +
-                         "'>a</a> <a href=\"b.whl?x=1\">b</a> <a href=\"broken");
+                         "'>a</a> <a href=\"b.whl?x=1&amp;y#md5=0\">b</a> <a href=\"broken");
   EXPECT_THAT(FindInSimplePage(page, "a-1.0+cpu.whl"),
               IsOkAndHolds(Optional(Field(&SimpleFile::sha256, kLower))));
-  EXPECT_THAT(FindInSimplePage(page, "b.whl"), IsOkAndHolds(Optional(Field(&SimpleFile::sha256, ""))));
+  EXPECT_THAT(FindInSimplePage(page, "b.whl"), IsOkAndHolds(Optional(FieldsAre("", "b.whl?x=1&y"))));
   EXPECT_THAT(FindInSimplePage(page, "whl"), IsOkAndHolds(Eq(std::nullopt)));
 }
 
