@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <climits>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -90,9 +91,25 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   return folder / ".cache/ptpkg";
 }
 
+/// `usual` where the variable is not set.
+Result<std::chrono::milliseconds> SecondsIn(const std::map<std::string, std::string>& variables,
+                                            const std::string& name, std::chrono::milliseconds usual) {
+  constexpr std::int64_t kMost = 86'400;
+  const std::string text = Variable(variables, name);
+  if (text.empty()) return usual;
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size() || value < 1 || value > kMost) {
+    return Error(ErrorCode::kUsage, fmt::format("{} is '{}', not a number of seconds", name, text))
+        .WithHint(fmt::format("set it to a whole number from 1 to {}", kMost));
+  }
+  return std::chrono::milliseconds(std::chrono::seconds(value));
+}
+
 /// Whom the clients of Python and curl trust, where a company's proxy or index has an authority of its own.
-HttpLimits LimitsOf(const std::map<std::string, std::string>& variables) {
+Result<HttpLimits> LimitsOf(const std::map<std::string, std::string>& variables) {
   HttpLimits limits;
+  PTPKG_TRY(limits.answer_timeout, SecondsIn(variables, "PTPKG_ANSWER_TIMEOUT", limits.answer_timeout));
   for (const char* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}) {
     limits.ca_file = Variable(variables, name);
     if (limits.ca_file.empty()) continue;
@@ -125,9 +142,10 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
   PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));
   for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE"}) PTPKG_CHECK(CheckSwitch(variables, name));
+  PTPKG_TRY(const HttpLimits limits, LimitsOf(variables));
   std::unique_ptr<Context> context(new Context(flags));
   context->fs_ = MakeOsFs();
-  context->http_ = MakeCurlHttp(LimitsOf(variables));
+  context->http_ = MakeCurlHttp(limits);
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
   const bool offline = IsSwitchedOn(variables, "PTPKG_OFFLINE");

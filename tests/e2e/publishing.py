@@ -1,10 +1,14 @@
 """What the tests of `ptpkg publish` share: artifacts, targets with their doubles, and a run that keeps what it printed."""
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+import urllib.error
+import urllib.request
 import zipfile
 
 import harness
@@ -62,6 +66,32 @@ class Target:
         else:
             found = [state["main"]]
         return {name.split("/")[-1]: entry["sha256"] for files in found for name, entry in files.items()}
+
+    def listed(self) -> dict[str, str]:
+        """sha256 by file name, as its indexes tell readers: of linux-64 and noarch, or of the project toy-pure in both forms."""
+        if self.kind == "pypi":
+            page = json.loads(self.read("/simple/toy-pure/", Accept="application/vnd.pypi.simple.v1+json") or '{"files": []}')
+            listed = {file["filename"]: file["hashes"]["sha256"] for file in page["files"]}
+            links = re.findall(r'href="[^"]*/([^"/]*)#sha256=(\w+)"', self.read("/simple/toy-pure/", Accept="text/html"))
+            assert dict(links) == listed, (links, listed)
+            return listed
+        channel = "/conda/me" if self.kind == "anaconda" else "/main"
+        listed = {}
+        for subdir in ("linux-64", "noarch"):
+            index = json.loads(self.read(f"{channel}/{subdir}/repodata.json") or "{}")
+            for key in ("packages", "packages.conda"):
+                listed |= {name: record["sha256"] for name, record in index.get(key, {}).items()}
+        return listed
+
+    def read(self, path: str, **headers: str) -> str:
+        """"" of what is not there."""
+        request = urllib.request.Request(self.server.url + path, headers=headers)
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            assert error.code == 404, error
+            return ""
 
     def is_clean(self) -> bool:
         """Nothing that was begun is left."""

@@ -204,6 +204,8 @@ class Recipe(harness.Case):
             ("SOURCE_DATE_EPOCH", "99999999999", "later than packages can tell"),
             ("SOURCE_DATE_EPOCH", "abc", "not a number of seconds"),
             ("PTPKG_CCACHE", "maybe", "PTPKG_CCACHE is 'maybe', which is neither on nor off"),
+            ("PTPKG_ANSWER_TIMEOUT", "0", "PTPKG_ANSWER_TIMEOUT is '0', not a number of seconds"),
+            ("PTPKG_ANSWER_TIMEOUT", "5 min", "PTPKG_ANSWER_TIMEOUT is '5 min', not a number of seconds"),
             ("PTPKG_OFFLINE", "nope", "PTPKG_OFFLINE is 'nope'"),
         ]:
             done = self.ptpkg("build", self.project("'true'"), "--env", "system", exit_code=2, **{name: value})
