@@ -148,13 +148,21 @@ class Sender {
     };
     for (int attempt = 1;; ++attempt) {
       Result<void> sent = remote_.Send(uploads_[i], replaced_[i].has_value(), on_sent);
-      if (!sent && !MayHaveArrived(sent.error())) return sent;
+      if (!sent && !MayHaveArrived(sent.error())) return RefusedUnlessThere(i, sent);
       PTPKG_TRY(const bool there, IsThere(i, sent.has_value()));
       if (there) return Ok();
       if (sent) return NotShown(i);
       if (attempt == kAttempts) return sent;
       PTPKG_CHECK(PauseBefore(env_.clock, attempt + 1, env_.cancel));
     }
+  }
+
+  /// A server may refuse to overwrite what another run has just sent (Artifactory: 403).
+  Result<void> RefusedUnlessThere(std::size_t i, const Result<void>& failed) {
+    if (failed.error().code() != ErrorCode::kRefused) return failed;
+    const Result<bool> there = IsThere(i, false);
+    if (there && *there) return Ok();
+    return outcomes_[i].fate == Fate::kConflict ? Result<void>(there.error()) : failed;
   }
 
   /// An answer that never came, and a name that is taken: perhaps by a try of ours.

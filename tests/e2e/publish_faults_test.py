@@ -1,56 +1,92 @@
-"""Each request of each target is cut, refused or left without an answer in turn, and publishing is tried once more. At the
-end the server has exactly the artifact, once, with the right digest, and nothing that was begun. The tally is printed.
+"""Each request of each target is cut, refused or left without an answer in turn, once or from there on, and publishing is tried once
+more. At the end the server has exactly the artifact, once, with the right digest, in its index, and nothing that was begun. The tally
+is printed.
+
+publish_batch_faults_test.py has the same with several artifacts at once. The runs mostly wait, so that many are under way at a time.
 """
 
+import concurrent.futures
+import pathlib
 import subprocess
+import tempfile
 
 import harness
 import publishing
 from publishing import Target
 from servers import faults
 
+KINDS = ("anaconda", "quetz", "artifactory", "prefix", "pypi")
+AT_ONCE = 20
 FAULTS = {
     "cut before the body": lambda n: faults.Cut(when="head", number=n),
-    "cut in the body": lambda n: faults.CutInBody(100, number=n),
+    "cut in the middle of the body": lambda n: faults.CutInBody(number=n),
     "cut before it is carried out": lambda n: faults.Cut(when="body", number=n),
     "carried out, no answer": lambda n: faults.Cut(when="answer", number=n),
+    "carried out, answer cut in its middle": lambda n: faults.TruncatedAnswer(None, number=n),
     "carried out, answer 500": lambda n: faults.Status(500, when="answer", number=n),
     "503 with Retry-After": lambda n: faults.Status(503, when="head", number=n, headers={"Retry-After": "1"}),
     "429": lambda n: faults.Status(429, when="head", number=n),
     "idle close": lambda n: faults.IdleClose(number=n),
 }
+LASTING = {
+    "no request arrives from there on": lambda n: faults.Cut(when="head", skip=n - 1, times=None),
+    "all bodies are cut in their middle from there on": lambda n: faults.CutInBody(skip=n - 1, times=None),
+    "all is carried out and nothing answered from there on": lambda n: faults.Cut(when="answer", skip=n - 1, times=None),
+}
 
 
-class Faults(publishing.Case):
+class Case(publishing.Case):
+    def start(self, target: Target, artifacts) -> subprocess.Popen:
+        return subprocess.Popen([harness.Settings.ptpkg, "publish", *artifacts, *target.flags()], cwd=self.scratch, text=True,
+                                env=self.environment(HOME=tempfile.mkdtemp(dir=self.scratch), **target.variables()),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def each_request(self, artifacts_of: dict[str, list[pathlib.Path]]) -> None:
+        """Of each kind of target, with what is sent there."""
+        counts = {}
+        for kind, artifacts in artifacts_of.items():
+            with Target(kind) as target:
+                self.publish_to(target, *artifacts)
+                counts[kind] = len(target.server.requests)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            running = {(kind, name): [pool.submit(self.try_one, kind, fault(number), artifacts) for number in range(1, counts[kind] + 1)]
+                       for kind, artifacts in artifacts_of.items() for name, fault in (LASTING | FAULTS).items()}
+        for (kind, name), runs in running.items():
+            at_once = 0
+            for number, run in enumerate(runs, 1):
+                with self.subTest(kind, fault=name, request=number):
+                    at_once += run.result() == 0
+            again = len(runs) - at_once
+            print(f"{kind}: {name}: {len(runs)} requests, {at_once} went well at once, {again} when it was run again", flush=True)
+            if name in FAULTS:
+                self.assertEqual(at_once, len(runs))
+
+    def try_one(self, kind: str, fault: faults.Fault, artifacts: list[pathlib.Path]) -> int:
+        """Exit code of the run with the fault; all else is as it has to be, or an assertion fails."""
+        wanted = {one.name: harness.sha256(one) for one in artifacts}
+        with Target(kind, faults=[fault]) as target:
+            code = self.run_publish(target, artifacts)
+            assert any(one.fault for one in target.server.requests), "nothing was hit"
+            target.server.faults.clear()
+            if code != 0:
+                assert self.run_publish(target, artifacts) == 0
+            assert target.files() == target.listed() == wanted, (target.files(), target.listed())
+            assert target.is_clean(), target.server.state()
+        return code
+
+    def run_publish(self, target: Target, artifacts: list[pathlib.Path]) -> int:
+        process = self.start(target, artifacts)
+        said = process.communicate()[0]
+        assert process.returncode in (0, 7, 8), said
+        assert publishing.TOKEN not in said
+        return process.returncode
+
+
+class Faults(Case):
     def test_each_request_in_turn(self):
         print(flush=True)
         wheel = publishing.pure_wheel(self.scratch)
-        for kind in ("anaconda", "quetz", "artifactory", "prefix", "pypi"):
-            artifact = wheel if kind == "pypi" else self.package
-            with Target(kind) as target:
-                self.publish_to(target, artifact)
-                requests = len(target.server.requests)
-            for name, fault in FAULTS.items():
-                at_once = 0
-                for number in range(1, requests + 1):
-                    with self.subTest(kind, fault=name, request=number), Target(kind, faults=[fault(number)]) as target:
-                        first = self.run_publish(target, artifact)
-                        self.assertTrue(any(one.fault for one in target.server.requests))
-                        at_once += first == 0
-                        if first != 0:
-                            self.publish_to(target, artifact)
-                        self.assertEqual(target.files(), {artifact.name: harness.sha256(artifact)})
-                        self.assertTrue(target.is_clean(), target.server.state())
-                print(f"{kind}: {name}: {requests} requests, {at_once} went well at once", flush=True)
-                self.assertEqual(at_once, requests)
-
-    def run_publish(self, target: Target, artifact) -> int:
-        done = subprocess.run([harness.Settings.ptpkg, "publish", artifact, *target.flags()], cwd=self.scratch,
-                              env=self.environment(HOME=str(self.scratch), **target.variables()), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertIn(done.returncode, (0, 7, 8), done.stdout)
-        self.assertNotIn(publishing.TOKEN, done.stdout)
-        return done.returncode
+        self.each_request({kind: [wheel if kind == "pypi" else self.package] for kind in KINDS})
 
     def test_redirects_lead_no_body_and_no_token_away(self):
         for kind in ("anaconda", "quetz", "artifactory", "prefix"):
@@ -69,6 +105,55 @@ class Faults(publishing.Case):
                 self.assertTrue(elsewhere.server.requests)
                 for request in elsewhere.server.requests:
                     self.assertFalse({"Authorization", "X-API-Key"} & set(request.headers.keys()))
+
+
+class TwoAtOnce(Case):
+    """Two processes publish at the same time, to a server that is slow enough for both to look before either sends."""
+
+    ROUNDS = 3
+
+    def run_both(self, target: Target, *artifacts) -> list[tuple[int, str]]:
+        running = [self.start(target, [one]) for one in artifacts]
+        return [(process.returncode, said) for process, said in [(one, one.communicate()[0]) for one in running]]
+
+    def test_the_same_file(self):
+        print(flush=True)
+        wheel = publishing.pure_wheel(self.scratch)
+        for kind, options in (*((kind, {}) for kind in KINDS), ("artifactory", {"overwrite": False})):
+            artifact = wheel if kind == "pypi" else self.package
+            told = []
+            for _ in range(self.ROUNDS):
+                with self.subTest(kind, **options), Target(kind, latency=0.05, **options) as target:
+                    ended = self.run_both(target, artifact, artifact)
+                    self.assertEqual([code for code, _ in ended], [0, 0], ended)
+                    self.assertEqual(target.files(), {artifact.name: harness.sha256(artifact)})
+                    self.assertEqual(target.listed(), target.files())
+                    self.assertTrue(target.is_clean(), target.server.state())
+                    told.append(len([one for one in target.server.requests if one.method in ("POST", "PUT")]))
+            print(f"{kind} {options}: the same file from two at once: both succeed, once there; {told} requests that write", flush=True)
+
+    def test_other_bytes_under_one_name(self):
+        """An Artifactory that lets its users overwrite keeps the later one without a word: nothing can be promised there."""
+        print(flush=True)
+        wheels = [publishing.pure_wheel(self.scratch, f"x = {number}\n") for number in (1, 2)]
+        for kind, options in (("anaconda", {}), ("quetz", {}), ("prefix", {}), ("artifactory", {"overwrite": False}), ("pypi", {}),
+                              ("pypi", {"style": "devpi"}), ("pypi", {"style": "pypiserver"})):
+            for _ in range(self.ROUNDS):
+                both = wheels if kind == "pypi" else [self.package, self.other]
+                with self.subTest(kind, **options), Target(kind, latency=0.05, **options) as target:
+                    ended = self.run_both(target, *both)
+                    codes = [code for code, _ in ended]
+                    self.assertEqual(sorted(codes), [0, 7], ended)
+                    won = both[codes.index(0)]
+                    self.assertEqual(target.files(), {won.name: harness.sha256(won)})
+                    self.assertEqual(target.listed(), target.files())
+                    self.assertTrue(target.is_clean(), target.server.state())
+                    # quetz and prefix.dev tell the size alone, and a file of another size is not read back.
+                    what = f"{won.stat().st_size} bytes there" if kind in ("quetz", "prefix") else harness.sha256(won)
+                    self.assertIn("has another", ended[codes.index(7)][1])
+                    self.assertIn(what, ended[codes.index(7)][1])
+                    self.assertIn(harness.sha256(both[codes.index(7)]), ended[codes.index(7)][1])
+            print(f"{kind} {options}: other bytes from two at once: one wins, the other one is told what is there", flush=True)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             answer = fault and fault.head(self, request)
             if not answer:
-                self.read_body(request, fault and fault.body_limit)
+                self.read_body(request, fault and fault.body_limit(request))
                 answer = fault and fault.body(self, request)
             if not answer:
                 answer = self.double.answer(request)

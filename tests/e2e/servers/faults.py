@@ -17,7 +17,6 @@ from servers.double import Answer, Double, Handler, Request, text_answer
 class Fault:
     """The seams of one exchange, in order. What a fault does not override stays as it is."""
 
-    body_limit: int | None = None  # bytes of the body that are read before the connection is cut
 
     def __init__(self, *, number: int | None = None, method: str | None = None, path: str | None = None,
                  listener: str | None = None, skip: int = 0, times: int | None = 1) -> None:
@@ -38,6 +37,9 @@ class Fault:
             return True
         self.times -= 1
         return self.times >= 0
+
+    def body_limit(self, request: Request) -> int | None:
+        """How many bytes of the body are read before the connection is cut."""
 
     def head(self, handler: Handler, request: Request) -> Answer | None:
         """The head is read, nothing of the body. An answer takes the place of all that would follow."""
@@ -83,11 +85,10 @@ class CutInBody(Fault):
     def __init__(self, read: int | None = None, **which) -> None:
         super().__init__(**which)
         assert read is None or read > 0, "Cut(when='head') reads nothing"
-        self.body_limit, self.name = read, f"CutInBody({read or 'middle'})"
+        self.read, self.name = read, f"CutInBody({read or 'middle'})"
 
-    def head(self, handler, request):
-        if self.body_limit is None:
-            self.body_limit = max(1, int(request.headers.get("Content-Length", 0)) // 2)
+    def body_limit(self, request):
+        return self.read or max(1, int(request.headers.get("Content-Length", 0)) // 2)
 
 
 class TruncatedAnswer(Fault):

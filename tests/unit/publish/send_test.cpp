@@ -29,7 +29,7 @@ Upload UploadOf(const std::string& name, const std::string& text) {
 /// A server as a map of names, whose tries go as a test says.
 class FakeRemote final : public Remote {
  public:
-  enum class Try : std::uint8_t { kTaken, kLost, kTakenButCut, kRefused, kTakenButHidden, kIgnored };
+  enum class Try : std::uint8_t { kTaken, kLost, kTakenButCut, kRefused, kTakenButHidden, kIgnored, kOvertaken };
 
   [[nodiscard]] std::string Title() const override { return "the fake"; }
   [[nodiscard]] std::string ProfileName() const override { return "conda"; }
@@ -63,6 +63,7 @@ class FakeRemote final : public Remote {
     if (next == Try::kRefused) return Error(ErrorCode::kRefused, "no");
     if (next == Try::kIgnored) return Ok();
     if (next != Try::kLost) files[upload.Name()] = sends_other ? "other" : upload.digests.sha256.Hex();
+    if (next == Try::kOvertaken) return Error(ErrorCode::kRefused, "no right to overwrite");
     if (next == Try::kTakenButHidden) hidden = 2;
     if (next == Try::kLost || next == Try::kTakenButCut) return Error(ErrorCode::kNetwork, "cut");
     return Ok();
@@ -161,7 +162,19 @@ TEST_F(SendTest, ARefusalIsFinalAndWhatWasMadeIsTakenBack) {
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
   EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, Fate::kFailed)));
-  EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda", "send a.conda", "clean up a.conda"));
+  EXPECT_THAT(remote_.log,
+              ElementsAre("log in", "find a.conda", "send a.conda", "find a.conda", "clean up a.conda"));
+}
+
+TEST_F(SendTest, WhatAnotherRunHasSentMeanwhileIsNoRefusal) {
+  for (const bool same : {true, false}) {
+    remote_ = FakeRemote();
+    remote_.tries = {Try::kOvertaken};
+    remote_.sends_other = !same;
+    const auto sent = Send({UploadOf("a.conda", "A")});
+    ASSERT_THAT(sent, IsOk());
+    EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, same ? Fate::kSent : Fate::kConflict)));
+  }
 }
 
 TEST_F(SendTest, AFileThatIsShownLaterIsWaitedFor) {
