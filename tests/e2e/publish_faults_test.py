@@ -49,7 +49,7 @@ class Case(publishing.Case):
                 self.publish_to(target, *artifacts)
                 counts[kind] = len(target.server.requests)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            running = {(kind, name): [pool.submit(self.try_one, kind, fault(number), artifacts) for number in range(1, counts[kind] + 1)]
+            running = {(kind, name): [pool.submit(self.try_one, kind, fault(number), number, artifacts) for number in range(1, counts[kind] + 1)]
                        for kind, artifacts in artifacts_of.items() for name, fault in (LASTING | FAULTS).items()}
         for (kind, name), runs in running.items():
             at_once = 0
@@ -61,12 +61,13 @@ class Case(publishing.Case):
             if name in FAULTS:
                 self.assertEqual(at_once, len(runs))
 
-    def try_one(self, kind: str, fault: faults.Fault, artifacts: list[pathlib.Path]) -> int:
+    def try_one(self, kind: str, fault: faults.Fault, number: int, artifacts: list[pathlib.Path]) -> int:
         """Exit code of the run with the fault; all else is as it has to be, or an assertion fails."""
         wanted = {one.name: harness.sha256(one) for one in artifacts}
         with Target(kind, faults=[fault]) as target:
             code = self.run_publish(target, artifacts)
-            assert any(one.fault for one in target.server.requests), "nothing was hit"
+            # Of several artifacts under way one may find what another one has made, and ask less.
+            assert any(one.fault for one in target.server.requests) or len(target.server.requests) < number, "nothing was hit"
             target.server.faults.clear()
             if code != 0:
                 assert self.run_publish(target, artifacts) == 0

@@ -29,7 +29,15 @@ Upload UploadOf(const std::string& name, const std::string& text) {
 /// A server as a map of names, whose tries go as a test says.
 class FakeRemote final : public Remote {
  public:
-  enum class Try : std::uint8_t { kTaken, kLost, kTakenButCut, kRefused, kTakenButHidden, kIgnored, kOvertaken };
+  enum class Try : std::uint8_t {
+    kTaken,
+    kLost,
+    kTakenButCut,
+    kRefused,
+    kTakenButHidden,
+    kIgnored,
+    kOvertaken
+  };
 
   [[nodiscard]] std::string Title() const override { return "the fake"; }
   [[nodiscard]] std::string ProfileName() const override { return "conda"; }

@@ -1,0 +1,146 @@
+#include "publish/folder_target.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/fault_fs.h"
+#include "support/json.h"
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+#include "support/test_env.h"
+#include "unit/conda/package_builder.h"
+
+namespace ptpkg::publish {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+constexpr const char* kConda = "demo-1.0-0.conda";
+constexpr const char* kTarBz2 = "demo-1.0-0.tar.bz2";
+
+/// demo-1.0-0 in both formats, below /in.
+void MakePackages(test::MemFs& fs) {
+  test::TestEnv env({.fs = &fs});
+  fs.AddDir("/in");
+  const std::vector<test::RawMember> payload = {{.name = "share/demo", .content = "demo"}};
+  const std::vector<test::RawMember> info = test::DemoInfo(payload);
+  test::WriteRawConda(env, {.info = info, .payload = payload}, AbsPath::Literal("/in") / kConda);
+  std::vector<test::RawMember> all = info;
+  all.insert(all.end(), payload.begin(), payload.end());
+  fs.AddFile(std::string("/in/") + kTarBz2, test::MakeTarBz2(all));
+}
+
+Result<std::vector<SendOutcome>> SendBoth(Fs& fs, bool force = false) {
+  test::TestEnv env({.fs = &fs});
+  std::vector<Upload> uploads;
+  for (const char* name : {kConda, kTarBz2}) {
+    PTPKG_TRY(Upload upload, ReadUpload(env, AbsPath::Literal("/in") / name));
+    uploads.push_back(std::move(upload));
+  }
+  return SendToFolder(env, AbsPath::Literal("/dist"), uploads, force);
+}
+
+/// sha256 of both, by name: of the files, and as the index has them.
+void ExpectPublishedOnce(test::MemFs& fs) {
+  const auto repodata = ParseJson(fs.Content("/dist/conda/linux-64/repodata.json"), "repodata.json");
+  ASSERT_THAT(repodata, IsOk());
+  for (const auto& [key, name] : {std::pair("packages.conda", kConda), std::pair("packages", kTarBz2)}) {
+    const std::string wanted = HashText(fs.Content(std::string("/in/") + name)).Hex();
+    EXPECT_EQ(HashText(fs.Content(std::string("/dist/conda/linux-64/") + name)).Hex(), wanted);
+    ASSERT_EQ((*repodata)[key].size(), 1U);
+    EXPECT_EQ((*repodata)[key][name]["sha256"], wanted);
+  }
+  const auto manifest = ParseJson(fs.Content("/dist/manifest.json"), "manifest.json");
+  ASSERT_THAT(manifest, IsOk());
+  EXPECT_EQ((*manifest)["artifacts"].size(), 2U);
+}
+
+TEST(FolderTargetTest, SendsOnceAndKnowsWhatIsThere) {
+  test::MemFs fs;
+  MakePackages(fs);
+  const auto first = SendBoth(fs);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(*first,
+              ElementsAre(Field(&SendOutcome::fate, Fate::kSent), Field(&SendOutcome::fate, Fate::kSent)));
+  ExpectPublishedOnce(fs);
+  const std::vector<std::string> there = fs.List("/dist");
+  const auto again = SendBoth(fs);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(*again, ElementsAre(Field(&SendOutcome::fate, Fate::kWasThere),
+                                  Field(&SendOutcome::fate, Fate::kWasThere)));
+  EXPECT_EQ(fs.List("/dist"), there);
+}
+
+TEST(FolderTargetTest, AnotherFileIsAConflictUnlessForced) {
+  test::MemFs fs;
+  MakePackages(fs);
+  fs.AddFile(std::string("/dist/conda/linux-64/") + kTarBz2, "other");
+  const auto refused = SendBoth(fs);
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kAlreadyExists, HasSubstr(HashText("other").Hex())));
+  EXPECT_EQ(fs.Content(std::string("/dist/conda/linux-64/") + kTarBz2), "other");
+  ASSERT_THAT(SendBoth(fs, true), IsOk());
+  ExpectPublishedOnce(fs);
+}
+
+constexpr std::uint64_t kWays = 3;
+
+struct Way {
+  std::uint64_t number;
+  const char* name;
+  int sys_errno;
+  test::FaultAfter after;
+};
+
+class FolderFaults : public ::testing::TestWithParam<Way> {};
+
+/// Both files are published while an operation of the file system fails, each in one of the ways; then once
+/// more without a fault.
+TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
+  const Way way = GetParam();
+  test::MemFs start;
+  MakePackages(start);
+  test::MemFs good;
+  good.CopyFrom(start);
+  ASSERT_THAT(SendBoth(good), IsOk());
+  int failed = 0;
+  int tried = 0;
+  for (std::uint64_t number = 1 + way.number;; number += kWays) {
+    SCOPED_TRACE(fmt::format("fault at operation {}", number));
+    test::MemFs fs;
+    fs.CopyFrom(start);
+    test::FaultFs broken(fs, {.number = number, .sys_errno = way.sys_errno, .after = way.after});
+    const auto sent = SendBoth(broken);
+    EXPECT_EQ(fs.open_files(), 0);
+    if (!broken.fired()) break;
+    ++tried;
+    if (sent) {
+      ExpectPublishedOnce(fs);
+    } else {
+      ++failed;
+      EXPECT_EQ(sent.error().sys_errno(), way.sys_errno) << FormatError(sent.error());
+    }
+    ASSERT_THAT(SendBoth(fs), IsOk());
+    ExpectPublishedOnce(fs);
+    EXPECT_EQ(fs.List("/dist"), good.List("/dist"));
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(failed, 50);
+  std::printf("folder: %s: %d operations, %d went well at once, %d when it was run again\n", way.name, tried,
+              tried - failed, failed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, FolderFaults,
+                         ::testing::Values(Way{0, "read or write error (EIO)", EIO,
+                                               test::FaultAfter::kRecover},
+                                           Way{1, "full disk (ENOSPC)", ENOSPC, test::FaultAfter::kRecover},
+                                           Way{2, "the process dies", EIO, test::FaultAfter::kDead}));
+
+}  // namespace
+}  // namespace ptpkg::publish
