@@ -35,10 +35,12 @@ Json OutcomeToJson(const pipeline::PublishOutcome& outcome) {
 }
 
 void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
+  std::string told;
   for (const pipeline::PublishedItem& item : outcome.items) {
     if (item.requests.empty()) {
       context.Print(fmt::format("{}: {}", item.name, item.fate));
-      if (item.error) context.LogAlways(FormatError(*item.error));
+      // An index that cannot be written is the error of all of them.
+      if (item.error && FormatError(*item.error) != told) context.LogAlways(told = FormatError(*item.error));
       continue;
     }
     context.Print(item.name);

@@ -9,6 +9,7 @@
 #include "publish/output_folder.h"
 #include "publish/send.h"
 #include "publish/target.h"
+#include "support/parallel.h"
 #include "support/plural.h"
 #include "support/reporter.h"
 #include "support/text.h"
@@ -16,6 +17,8 @@
 
 namespace ptpkg::pipeline {
 namespace {
+
+constexpr int kReadAtOnce = 4;  // as many as are sent: each holds some MB
 
 /// What a target is, whichever kind.
 class Destination {
@@ -36,8 +39,8 @@ class Destination {
   [[nodiscard]] bool Takes(ArtifactFormat format) const {
     return folder() != nullptr ? format != ArtifactFormat::kZip : remote().Takes(format);
   }
-  [[nodiscard]] Result<void> CheckRules(const publish::Upload& upload) const {
-    return folder() != nullptr ? Ok() : remote().CheckRules(upload);
+  [[nodiscard]] Result<void> CheckRules(const std::vector<publish::Upload>& uploads) const {
+    return folder() != nullptr ? Ok() : publish::CheckRules(remote(), uploads);
   }
   [[nodiscard]] Result<verify::CheckOptions> CheckOptions() const {
     verify::CheckOptions options;
@@ -108,21 +111,28 @@ Result<std::vector<AbsPath>> FilesOf(Env& env, const std::vector<AbsPath>& paths
 Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
                                              const Destination& destination) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
-  std::vector<publish::Upload> uploads;
-  std::set<std::string> places;
-  for (const AbsPath& file : files) {
+  std::vector<publish::Upload> uploads(files.size());
+  const auto read = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(publish::Upload upload, publish::ReadUpload(env, file),
-              fmt::format("while reading '{}'", file.str()));
-    if (!places.insert(upload.ChannelPath()).second) {
-      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", upload.ChannelPath()))
-          .WithHint("one file goes to one place: name it once");
-    }
-    PTPKG_CHECK(destination.CheckRules(upload));
-    PTPKG_TRY(const Report report, publish::PassGate(env, file, options));
-    static_cast<void>(report);
-    uploads.push_back(std::move(upload));
+    PTPKG_TRY(uploads[i], publish::ReadUpload(env, files[i]),
+              fmt::format("while reading '{}'", files[i].str()));
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), read));
+  std::set<std::string> places;
+  for (const publish::Upload& upload : uploads) {
+    if (places.insert(upload.ChannelPath()).second) continue;
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", upload.ChannelPath()))
+        .WithHint("one file goes to one place: name it once");
   }
+  PTPKG_CHECK(destination.CheckRules(uploads));
+  const auto pass = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const Report report, publish::PassGate(env, files[i], options));
+    static_cast<void>(report);
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), pass));
   return uploads;
 }
 

@@ -39,7 +39,6 @@ class Sender {
   }
 
   Result<std::vector<SendOutcome>> Run() {
-    PTPKG_CHECK(CheckRules());
     PTPKG_CHECK(remote_.LogIn());
     PTPKG_CHECK(LookAtAll());
     const auto send = [&](std::size_t i) -> Result<void> {
@@ -57,17 +56,6 @@ class Sender {
   }
 
  private:
-  Result<void> CheckRules() {
-    std::vector<Error> errors;
-    for (const Upload& upload : uploads_) {
-      Result<void> checked = remote_.CheckRules(upload);
-      if (!checked) errors.push_back(std::move(checked).error());
-    }
-    if (errors.empty()) return Ok();
-    return OneError(errors,
-                    fmt::format("{} would refuse {}", remote_.Title(), Plural(errors.size(), "artifact")));
-  }
-
   Result<void> LookAtAll() {
     std::vector<std::optional<Error>> conflicts(uploads_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
@@ -229,6 +217,17 @@ std::string_view FateName(Fate fate) {
       break;
   }
   return "not tried";
+}
+
+Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads) {
+  std::vector<Error> errors;
+  for (const Upload& upload : uploads) {
+    Result<void> checked = remote.CheckRules(upload);
+    if (!checked) errors.push_back(std::move(checked).error());
+  }
+  if (errors.empty()) return Ok();
+  return OneError(errors,
+                  fmt::format("{} would refuse {}", remote.Title(), Plural(errors.size(), "artifact")));
 }
 
 Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,

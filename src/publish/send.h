@@ -37,7 +37,11 @@ struct SendOptions {
   int at_once = 4;     ///< Files under way at the same time.
 };
 
-/// In this order: the rules of the server for all uploads; the credentials; what it has of all. An error or a
+/// The rules of the server (Remote::CheckRules) for all uploads. Errors: kRefused, with a cause for each that
+/// breaks one.
+Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads);
+
+/// REQUIRES: CheckRules succeeded. In this order: the credentials; what the server has of all. An error or a
 /// conflict there ends the call before anything is sent, with a cause for each. Then the rest is sent. A try
 /// that failed on the way is repeated only after the server was asked again, at most kAttempts times; what it
 /// has at the end is compared with the artifact's digest. One that fails does not keep back others. Last the

@@ -232,8 +232,9 @@ TEST_F(SendTest, AServerThatKeepsOtherBytesIsNotBelieved) {
   EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, Fate::kConflict)));
 }
 
-TEST_F(SendTest, TheRulesComeBeforeTheFirstRequest) {
-  EXPECT_THAT(Send({UploadOf("a.conda", "A"), UploadOf("bad1.conda", "B"), UploadOf("bad2.conda", "C")}),
+TEST_F(SendTest, AllThatBreakARuleAreToldWithoutARequest) {
+  EXPECT_THAT(CheckRules(remote_, {UploadOf("a.conda", "A"), UploadOf("bad1.conda", "B"),
+                                   UploadOf("bad2.conda", "C")}),
               FailsWith(ErrorCode::kRefused, AllOf(HasSubstr("bad1.conda"), HasSubstr("bad2.conda"))));
   EXPECT_THAT(remote_.log, IsEmpty());
 }
