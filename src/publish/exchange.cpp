@@ -6,6 +6,7 @@
 
 #include "support/hash.h"
 #include "support/json.h"
+#include "support/resolve_url.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -91,22 +92,6 @@ std::string WordsOf(const HttpAnswer& answer) {
   return words;
 }
 
-/// Without "." and ".." (RFC 3986, 5.2.4); `path` begins with '/'.
-std::string WithoutDots(std::string_view path) {
-  std::vector<std::string> kept;
-  const std::vector<std::string> parts = Split(path.substr(1), '/');
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool is_last = i + 1 == parts.size();
-    if (parts[i] == ".." && !kept.empty()) kept.pop_back();
-    if (parts[i] != "." && parts[i] != "..") {
-      kept.push_back(parts[i]);
-    } else if (is_last) {
-      kept.emplace_back();  // "a/.." is the folder "", with its slash
-    }
-  }
-  return "/" + Join(kept, "/");
-}
-
 /// "host:port" of an origin.
 std::string_view AuthorityOf(std::string_view origin) { return origin.substr(origin.find("://") + 3); }
 
@@ -127,26 +112,6 @@ Result<std::string> OriginOf(const std::string& url) {
         .WithHint("give the token in a variable or file: docs/publishing.md");
   }
   return scheme + "://" + ToLower(authority);
-}
-
-std::string ResolveUrl(const std::string& base, const std::string& link) {
-  const std::string rest = base.substr(base.find("://") + 3);
-  const std::string scheme = base.substr(0, base.find("://") + 3);
-  const std::string before_query = rest.substr(0, rest.find_first_of("?#"));
-  const std::size_t root = std::min(before_query.find('/'), before_query.size());
-  const std::string authority = before_query.substr(0, root);
-  const std::string path = root == before_query.size() ? "/" : before_query.substr(root);
-  if (link.substr(0, link.find_first_of("/?#")).find(':') != std::string::npos) return link;
-  if (link.starts_with("//")) return scheme + link.substr(2);
-  const std::size_t tail = std::min(link.find_first_of("?#"), link.size());
-  const std::string linked = link.substr(0, tail);
-  std::string target = path;
-  if (linked.starts_with('/')) {
-    target = linked;
-  } else if (!linked.empty()) {
-    target = path.substr(0, path.rfind('/') + 1) + linked;
-  }
-  return scheme + authority + WithoutDots(target) + link.substr(tail);
 }
 
 std::string Base64(Bytes bytes) {
@@ -284,13 +249,13 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
                                                     origin_, answer.status, request.method))
           .WithHint("give the URL that it leads to, if that server is meant");
     }
-    std::string next = ResolveUrl(url, location->second);
-    const auto there = OriginOf(next);
+    const auto next = ResolveUrl(url, location->second);
+    const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
     if (!there)
       return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to what is no address", origin_));
     PTPKG_TRY(const std::string here, OriginOf(url));
     if (request.stays_at_server && AuthorityOf(*there) != AuthorityOf(here)) return answer;
-    url = std::move(next);
+    url = *next;
   }
 }
 

@@ -126,10 +126,6 @@ Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// Where a link on the page `base` leads (RFC 3986, 5.2), whatever else stands before its "://". REQUIRES:
-/// OriginOf(base) succeeds.
-std::string ResolveUrl(const std::string& base, const std::string& link);
-
 /// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
 /// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.

@@ -11,6 +11,7 @@
 #include "publish/read_back.h"
 #include "publish/simple_page.h"
 #include "support/json.h"
+#include "support/resolve_url.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -135,7 +136,7 @@ class PackageIndex final : public Remote {
     if (!file->sha256.empty()) return std::optional(RemoteFile{.sha256 = file->sha256});
     if (file->link.empty()) return std::optional(RemoteFile{.sha256 = "", .words = "no sha256 told"});
     // Of pypiserver --hash-algo md5 and of plain folders.
-    const std::string url = ResolveUrl(page, file->link);
+    PTPKG_TRY(const std::string url, ResolveUrl(page, file->link));
     PTPKG_TRY(const HttpAnswer head, simple_.Send({.method = "HEAD", .url = url}));
     return ReadBack(simple_, url, head, upload);
   }

@@ -16,8 +16,13 @@ Result<CurlLibrary> LoadCurl() {
   PTPKG_CHECK(library.Find("curl_easy_getinfo", curl.easy_getinfo));
   PTPKG_CHECK(library.Find("curl_easy_perform", curl.easy_perform));
   PTPKG_CHECK(library.Find("curl_easy_strerror", curl.easy_strerror));
+  PTPKG_CHECK(library.Find("curl_free", curl.free));
   PTPKG_CHECK(library.Find("curl_slist_append", curl.slist_append));
   PTPKG_CHECK(library.Find("curl_slist_free_all", curl.slist_free_all));
+  PTPKG_CHECK(library.Find("curl_url", curl.url));
+  PTPKG_CHECK(library.Find("curl_url_cleanup", curl.url_cleanup));
+  PTPKG_CHECK(library.Find("curl_url_get", curl.url_get));
+  PTPKG_CHECK(library.Find("curl_url_set", curl.url_set));
   decltype(&curl_global_init) global_init = nullptr;
   PTPKG_CHECK(library.Find("curl_global_init", global_init));
   // Never undone: other libraries of the process may use libcurl until the very end.

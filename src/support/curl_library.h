@@ -15,8 +15,13 @@ struct CurlLibrary {
   decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
   decltype(&curl_easy_perform) easy_perform = nullptr;
   decltype(&curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&curl_free) free = nullptr;
   decltype(&curl_slist_append) slist_append = nullptr;
   decltype(&curl_slist_free_all) slist_free_all = nullptr;
+  decltype(&curl_url) url = nullptr;
+  decltype(&curl_url_cleanup) url_cleanup = nullptr;
+  decltype(&curl_url_get) url_get = nullptr;
+  decltype(&curl_url_set) url_set = nullptr;
 };
 
 /// Loads and initialises libcurl; later calls return what the first one did. Never unloaded.

@@ -2,13 +2,15 @@
 more. At the end the server has exactly the artifact, once, with the right digest, in its index, and nothing that was begun. The tally
 is printed.
 
-publish_batch_faults_test.py has the same with several artifacts at once. The runs mostly wait, so that many are under way at a time.
+publish_batch_faults_test.py has the same with several artifacts at once, publish_change_faults_test.py with the verbs that change what is
+there already. The runs mostly wait, so that many are under way at a time.
 """
 
 import concurrent.futures
 import pathlib
 import subprocess
 import tempfile
+import typing
 
 import harness
 import publishing
@@ -18,15 +20,15 @@ from servers import faults
 KINDS = ("anaconda", "quetz", "artifactory", "prefix", "pypi")
 AT_ONCE = 20
 FAULTS = {
-    "cut before the body": lambda n: faults.Cut(when="head", number=n),
-    "cut in the middle of the body": lambda n: faults.CutInBody(number=n),
-    "cut before it is carried out": lambda n: faults.Cut(when="body", number=n),
-    "carried out, no answer": lambda n: faults.Cut(when="answer", number=n),
-    "carried out, answer cut in its middle": lambda n: faults.TruncatedAnswer(None, number=n),
-    "carried out, answer 500": lambda n: faults.Status(500, when="answer", number=n),
-    "503 with Retry-After": lambda n: faults.Status(503, when="head", number=n, headers={"Retry-After": "1"}),
-    "429": lambda n: faults.Status(429, when="head", number=n),
-    "idle close": lambda n: faults.IdleClose(number=n),
+    "cut before the body": lambda n: faults.Cut(when="head", skip=n - 1),
+    "cut in the middle of the body": lambda n: faults.CutInBody(skip=n - 1),
+    "cut before it is carried out": lambda n: faults.Cut(when="body", skip=n - 1),
+    "carried out, no answer": lambda n: faults.Cut(when="answer", skip=n - 1),
+    "carried out, answer cut in its middle": lambda n: faults.TruncatedAnswer(None, skip=n - 1),
+    "carried out, answer 500": lambda n: faults.Status(500, when="answer", skip=n - 1),
+    "503 with Retry-After": lambda n: faults.Status(503, when="head", skip=n - 1, headers={"Retry-After": "1"}),
+    "429": lambda n: faults.Status(429, when="head", skip=n - 1),
+    "idle close": lambda n: faults.IdleClose(skip=n - 1),
 }
 LASTING = {
     "no request arrives from there on": lambda n: faults.Cut(when="head", skip=n - 1, times=None),
@@ -35,48 +37,72 @@ LASTING = {
 }
 
 
+class Command(typing.NamedTuple):
+    """What is tried with each fault, each time at a new server."""
+
+    title: str
+    target: typing.Callable[[], Target]
+    prepare: typing.Callable[[Target], None]
+    arguments: typing.Callable[[Target], list]
+    check: typing.Callable[[Target], None]  # asserts that it was carried out
+
+
 class Case(publishing.Case):
-    def start(self, target: Target, artifacts) -> subprocess.Popen:
-        return subprocess.Popen([harness.Settings.ptpkg, "publish", *artifacts, *target.flags()], cwd=self.scratch, text=True,
+    def start(self, target: Target, *arguments) -> subprocess.Popen:
+        return subprocess.Popen([harness.Settings.ptpkg, *arguments], cwd=self.scratch, text=True,
                                 env=self.environment(HOME=tempfile.mkdtemp(dir=self.scratch), **target.variables()),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def each_request(self, artifacts_of: dict[str, list[pathlib.Path]]) -> None:
-        """Of each kind of target, with what is sent there."""
+    def publishing(self, kind: str, artifacts: list[pathlib.Path]) -> Command:
+        wanted = {one.name: harness.sha256(one) for one in artifacts}
+
+        def check(target: Target) -> None:
+            assert target.files() == target.listed() == wanted, (target.files(), target.listed())
+
+        return Command(kind, lambda: Target(kind), lambda target: None,
+                       lambda target: ["publish", *artifacts, *target.flags()], check)
+
+    def each_request(self, commands: list[Command]) -> None:
         counts = {}
-        for kind, artifacts in artifacts_of.items():
-            with Target(kind) as target:
-                self.publish_to(target, *artifacts)
-                counts[kind] = len(target.server.requests)
+        for command in commands:
+            with command.target() as target:
+                command.prepare(target)
+                before = len(target.server.requests)
+                self.assertEqual(self.run_to_its_end(target, command), 0)
+                command.check(target)
+                counts[command] = len(target.server.requests) - before
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            running = {(kind, name): [pool.submit(self.try_one, kind, fault(number), number, artifacts) for number in range(1, counts[kind] + 1)]
-                       for kind, artifacts in artifacts_of.items() for name, fault in (LASTING | FAULTS).items()}
-        for (kind, name), runs in running.items():
+            running = {(command.title, name): [pool.submit(self.try_one, command, fault(number), number) for number in range(1, count + 1)]
+                       for command, count in counts.items() for name, fault in (LASTING | FAULTS).items()}
+        for (title, name), runs in running.items():
             at_once = 0
             for number, run in enumerate(runs, 1):
-                with self.subTest(kind, fault=name, request=number):
+                with self.subTest(title, fault=name, request=number):
                     at_once += run.result() == 0
             again = len(runs) - at_once
-            print(f"{kind}: {name}: {len(runs)} requests, {at_once} went well at once, {again} when it was run again", flush=True)
+            print(f"{title}: {name}: {len(runs)} requests, {at_once} went well at once, {again} when it was run again", flush=True)
             if name in FAULTS:
                 self.assertEqual(at_once, len(runs))
 
-    def try_one(self, kind: str, fault: faults.Fault, number: int, artifacts: list[pathlib.Path]) -> int:
+    def try_one(self, command: Command, fault: faults.Fault, number: int) -> int:
         """Exit code of the run with the fault; all else is as it has to be, or an assertion fails."""
-        wanted = {one.name: harness.sha256(one) for one in artifacts}
-        with Target(kind, faults=[fault]) as target:
-            code = self.run_publish(target, artifacts)
+        with command.target() as target:
+            command.prepare(target)
+            before = len(target.server.requests)
+            target.server.faults.append(fault)
+            code = self.run_to_its_end(target, command)
             # Of several artifacts under way one may find what another one has made, and ask less.
-            assert any(one.fault for one in target.server.requests) or len(target.server.requests) < number, "nothing was hit"
+            was_hit = any(one.fault for one in target.server.requests)
+            assert was_hit or len(target.server.requests) - before < number, "nothing was hit"
             target.server.faults.clear()
             if code != 0:
-                assert self.run_publish(target, artifacts) == 0
-            assert target.files() == target.listed() == wanted, (target.files(), target.listed())
+                assert self.run_to_its_end(target, command) == 0
+            command.check(target)
             assert target.is_clean(), target.server.state()
         return code
 
-    def run_publish(self, target: Target, artifacts: list[pathlib.Path]) -> int:
-        process = self.start(target, artifacts)
+    def run_to_its_end(self, target: Target, command: Command) -> int:
+        process = self.start(target, *command.arguments(target))
         said = process.communicate()[0]
         assert process.returncode in (0, 7, 8), said
         assert publishing.TOKEN not in said
@@ -87,7 +113,7 @@ class Faults(Case):
     def test_each_request_in_turn(self):
         print(flush=True)
         wheel = publishing.pure_wheel(self.scratch)
-        self.each_request({kind: [wheel if kind == "pypi" else self.package] for kind in KINDS})
+        self.each_request([self.publishing(kind, [wheel if kind == "pypi" else self.package]) for kind in KINDS])
 
     def test_redirects_lead_no_body_and_no_token_away(self):
         for kind in ("anaconda", "quetz", "artifactory", "prefix"):
@@ -114,7 +140,7 @@ class TwoAtOnce(Case):
     ROUNDS = 3
 
     def run_both(self, target: Target, *artifacts) -> list[tuple[int, str]]:
-        running = [self.start(target, [one]) for one in artifacts]
+        running = [self.start(target, "publish", one, *target.flags()) for one in artifacts]
         return [(process.returncode, said) for process, said in [(one, one.communicate()[0]) for one in running]]
 
     def test_the_same_file(self):

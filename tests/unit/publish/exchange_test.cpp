@@ -195,21 +195,6 @@ TEST_F(ExchangeTest, ARedirectToAnotherServerCanBeAnAnswer) {
   EXPECT_THAT(exchange_.Send(request), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
 }
 
-TEST(ResolveUrlTest, IsThatOfBrowsers) {
-  const std::string page = "https://host:1/simple/toy/";
-  EXPECT_EQ(ResolveUrl(page, "../../files/a.whl"), "https://host:1/files/a.whl");
-  EXPECT_EQ(ResolveUrl(page, "a.whl#x"), "https://host:1/simple/toy/a.whl#x");
-  EXPECT_EQ(ResolveUrl(page, "./a.whl?b=../c"), "https://host:1/simple/toy/a.whl?b=../c");
-  EXPECT_EQ(ResolveUrl(page, "/files/./a"), "https://host:1/files/a");
-  EXPECT_EQ(ResolveUrl(page, "//other/a"), "https://other/a");
-  EXPECT_EQ(ResolveUrl(page, "http://other/a"), "http://other/a");
-  EXPECT_EQ(ResolveUrl(page, "../../../../a"), "https://host:1/a");
-  EXPECT_EQ(ResolveUrl(page, ".."), "https://host:1/simple/");
-  EXPECT_EQ(ResolveUrl(page, "?a=/b"), "https://host:1/simple/toy/?a=/b");
-  EXPECT_EQ(ResolveUrl("https://host", "a"), "https://host/a");
-  EXPECT_EQ(ResolveUrl("https://host/a?b=/c/d", "e"), "https://host/e");
-}
-
 TEST_F(ExchangeTest, WhatWasBegunCanBeTakenBackAfterAnInterrupt) {
   env_.cancel.Cancel();
   Answer("GET https://host/a", 503);
