@@ -8,6 +8,7 @@
 #include "publish/credential.h"
 #include "publish/exchange.h"
 #include "publish/multipart.h"
+#include "support/base64.h"
 #include "support/json.h"
 #include "support/text.h"
 

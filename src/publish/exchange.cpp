@@ -114,12 +114,6 @@ Result<std::string> OriginOf(const std::string& url) {
   return scheme + "://" + ToLower(authority);
 }
 
-std::string Base64(Bytes bytes) {
-  std::string text = ReplaceAll(ReplaceAll(Base64UrlUnpadded(bytes), "-", "+"), "_", "/");
-  while (text.size() % 4 != 0) text += '=';
-  return text;
-}
-
 std::string PercentEncode(std::string_view text) {
   std::string encoded;
   for (const char c : text) {

@@ -131,9 +131,6 @@ Result<std::string> OriginOf(const std::string& url);
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
-/// With '+', '/' and padding (RFC 4648, 4), as HTTP's headers have it.
-std::string Base64(Bytes bytes);
-
 /// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
 std::string PercentEncode(std::string_view text);
 

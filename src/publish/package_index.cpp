@@ -10,6 +10,7 @@
 #include "publish/multipart.h"
 #include "publish/read_back.h"
 #include "publish/simple_page.h"
+#include "support/base64.h"
 #include "support/json.h"
 #include "support/resolve_url.h"
 #include "support/text.h"

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "publish/xml.h"
+#include "support/base64.h"
 #include "support/hash.h"
 #include "support/reporter.h"
 #include "support/text.h"

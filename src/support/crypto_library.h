@@ -2,7 +2,10 @@
 // libcrypto of OpenSSL, loaded by the first digest: linked to the program it took 1.5 MB of every run, also
 // of those that change a few bytes of an ELF file and hash nothing. Layer: support, private to it.
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 
 namespace ptpkg {
 
@@ -17,6 +20,26 @@ struct CryptoLibrary {
   decltype(&EVP_sha256) sha256 = nullptr;
   decltype(&EVP_sha1) sha1 = nullptr;
   decltype(&EVP_md5) md5 = nullptr;
+
+  decltype(&BIO_new_mem_buf) bio_of_memory = nullptr;
+  decltype(&BIO_free) bio_free = nullptr;
+  decltype(&PEM_read_bio_PUBKEY) read_public = nullptr;
+  decltype(&PEM_read_bio_PrivateKey) read_private = nullptr;
+  decltype(&EVP_PKEY_free) key_free = nullptr;
+  decltype(&EVP_PKEY_get_base_id) key_kind = nullptr;
+  decltype(&EVP_PKEY_get0_type_name) key_kind_name = nullptr;
+  decltype(&EVP_PKEY_get_bits) key_bits = nullptr;
+  decltype(&EVP_PKEY_get_group_name) key_group = nullptr;
+  decltype(&i2d_PUBKEY) key_to_der = nullptr;
+  decltype(&EVP_DigestSignInit) sign_init = nullptr;
+  decltype(&EVP_DigestSign) sign = nullptr;
+  decltype(&EVP_DigestSignUpdate) sign_update = nullptr;
+  decltype(&EVP_DigestSignFinal) sign_final = nullptr;
+  decltype(&EVP_DigestVerifyInit) verify_init = nullptr;
+  decltype(&EVP_DigestVerify) verify = nullptr;
+  decltype(&EVP_DigestVerifyUpdate) verify_update = nullptr;
+  decltype(&EVP_DigestVerifyFinal) verify_final = nullptr;
+  decltype(&ERR_clear_error) clear_errors = nullptr;
 };
 
 /// Loads it on the first call. Never unloaded. Throws std::runtime_error when it is not installed, as the

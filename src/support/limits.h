@@ -26,6 +26,8 @@ inline constexpr std::uint64_t kCondaInfo = 256U << 20U;  ///< All files below i
 inline constexpr std::uint64_t kMetadata = 16U << 20U;    ///< METADATA, WHEEL, entry_points.txt, each.
 inline constexpr std::uint64_t kRecord = 128U << 20U;     ///< RECORD.
 inline constexpr std::size_t kRecordRows = 1'000'000;     ///< No archive has more members.
+inline constexpr std::uint64_t kStatement = 16U << 20U;   ///< A signed statement or an attestation, each.
+inline constexpr std::uint64_t kKeyFile = 64U << 10U;     ///< A key in PEM.
 inline constexpr std::size_t kTags = 1000;                ///< Plain tags that those of a wheel stand for.
 
 // Recipes and variant files.
