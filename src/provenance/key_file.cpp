@@ -1,0 +1,33 @@
+#include "provenance/key_file.h"
+
+#include <fmt/core.h>
+
+#include "support/limits.h"
+
+namespace ptpkg::provenance {
+namespace {
+
+constexpr std::uint32_t kOthers = 0077;
+
+}  // namespace
+
+Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file) {
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(file), "while reading the key to sign with");
+  if ((stat.mode & kOthers) != 0) {
+    env.reporter.Warn(
+        fmt::format("other users may read the private key '{}': give it the mode 0600", file.str()));
+  }
+  PTPKG_TRY(std::string text, ReadFile(env.fs, file, limits::kKeyFile), "while reading the key to sign with");
+  return SigningKey::Parse({.pem = Secret(std::move(text)),
+                            .passphrase = Secret(env.Variable(kPassphraseVariable)),
+                            .where = file.str(),
+                            .variable = kPassphraseVariable});
+}
+
+Result<PublicKey> ReadPublicKey(Env& env, const AbsPath& file) {
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, file, limits::kKeyFile),
+            "while reading the key to verify with");
+  return PublicKey::Parse(text, file.str());
+}
+
+}  // namespace ptpkg::provenance

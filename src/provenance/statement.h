@@ -1,0 +1,45 @@
+#pragma once
+// What is claimed of an artifact: in-toto statements. Layer: provenance.
+// Source: in-toto Attestation Framework, Statement v1; SLSA 1.0, Provenance.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/json.h"
+
+namespace ptpkg::provenance {
+
+inline constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
+/// Names of the files beside an artifact: its own name and one of these.
+inline constexpr std::string_view kStatementEnding = ".intoto.jsonl";  ///< A signed statement (envelope.h).
+inline constexpr std::string_view kSignatureEnding = ".sig";  ///< A signature of the artifact's bytes alone.
+/// How an artifact was made.
+inline constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
+
+/// What a statement is about.
+struct Subject {
+  std::string name = {};  ///< Of the file, without folders; may be "" in statements of others.
+  std::string sha256;     ///< Lower-case hexadecimal; "": the statement has another digest alone.
+};
+
+struct Statement {
+  std::string type;  ///< kStatementType, unless it is of another version.
+  std::vector<Subject> subjects = {};
+  std::string predicate_type = {};
+  Json predicate = {};  ///< null when there is none.
+};
+
+/// The text of a statement on one file, keys sorted.
+std::string StatementText(const Subject& subject, std::string_view predicate_type, const Json& predicate);
+
+/// Of another `type` nothing else is read. Errors: kInvalidInput naming `where`.
+Result<Statement> ParseStatement(std::string_view text, const std::string& where);
+
+/// What a predicate of kSlsaProvenance lacks: "buildDefinition.buildType"; "": nothing.
+std::string LackingInSlsa(const Json& predicate);
+
+/// Why the statement is not about this file alone, as the end of a sentence; "": it is.
+std::string OtherSubject(const Statement& statement, const Subject& file);
+
+}  // namespace ptpkg::provenance
