@@ -70,8 +70,12 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
     return fmt::format("dry run: {} would run, {} unchanged; nothing was written", Plural(would_run, "stage"),
                        stages.size() - would_run);
   }
-  std::string line = fmt::format("{} in '{}'", Plural(summary.artifacts.size(), "artifact"), facts.output);
-  if (!summary.artifacts.empty()) line += ": " + Sizes(summary.artifacts);
+  std::vector<ArtifactRecord> artifacts = summary.artifacts;
+  const auto beside =
+      std::erase_if(artifacts, [](const ArtifactRecord& record) { return record.IsBeside(); });
+  std::string line = fmt::format("{} in '{}'", Plural(artifacts.size(), "artifact"), facts.output);
+  if (!artifacts.empty()) line += ": " + Sizes(artifacts);
+  if (beside > 0) line += "; signed";
   const bool idle =
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
   line += idle && !summary.artifacts.empty() ? "; everything was already there"

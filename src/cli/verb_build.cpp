@@ -36,6 +36,7 @@ struct BuildFlags {
   bool dry_run = false;
   bool plan = false;
   bool no_preflight = false;
+  std::string sign_key;
   std::string test = "run";
   std::set<std::string> given;  ///< Long names of the options that the line has.
 };
@@ -55,6 +56,12 @@ Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& na
   return formats;
 }
 
+Result<std::optional<AbsPath>> SignKeyOf(const Context& context, const BuildFlags& flags) {
+  if (flags.sign_key.empty()) return std::optional<AbsPath>();
+  PTPKG_TRY(AbsPath key, context.Path(flags.sign_key));
+  return std::optional(std::move(key));
+}
+
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
@@ -65,6 +72,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
+  PTPKG_TRY(request.sign_key, SignKeyOf(context, flags));
   return request;
 }
 
@@ -164,6 +172,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
+  PTPKG_TRY(request.sign_key, SignKeyOf(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const graph::Plan plan, pipeline::PlanRepack(context.env(), request));
     return PrintPlan(context, plan, request.output);
@@ -274,6 +283,11 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
       {.names = "--plan",
        .help = "Print the plan and run nothing; with --json complete, for 'ptpkg run-node'",
        .target = &flags.plan},
+      {.names = "--sign-key",
+       .value = "FILE",
+       .help = "Private key in PEM: beside each artifact come a signed statement of how it was made, and a "
+               "signature (its passphrase: PTPKG_SIGN_PASSPHRASE)",
+       .target = &flags.sign_key},
       {.names = "--test",
        .help = "Run the recipes' tests on the packages, or skip them (default: run)",
        .target = &flags.test,

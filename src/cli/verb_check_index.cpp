@@ -16,6 +16,7 @@ namespace {
 
 struct CheckFlags {
   std::vector<std::string> paths;
+  std::string verify_key;
   pipeline::CheckRequest request;
 };
 
@@ -36,6 +37,9 @@ Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
+  if (!flags.verify_key.empty()) {
+    PTPKG_TRY(request.verify_key, context.Path(flags.verify_key));
+  }
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
     context.PrintJson(OutcomesToJson(outcomes));
@@ -108,14 +112,20 @@ Verb CheckVerb() {
             .value = "NAME",
             .help =
                 "Package that the artifacts depend on, in addition to those they declare; may be repeated",
-            .target = &request.dependencies}},
+            .target = &request.dependencies},
+           {.names = "--verify-key",
+            .value = "FILE",
+            .help = "Public key in PEM: the statement and the signature beside each artifact must be made "
+                    "with its private key, and about this very file",
+            .target = &flags->verify_key}},
       .notes =
           "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
-          "artifact, 4 no such file. Warnings do not change it. docs/findings/<id>.md\n"
-          "explains a finding.",
+          "artifact or not a public key, 4 no such file. Warnings do not change it.\n"
+          "docs/findings/<id>.md explains a finding.",
       .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
                    "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
-                   "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda"},
+                   "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda",
+                   "ptpkg check dist --verify-key ptpkg-public.pem"},
       .run = [flags](Context& context) { return RunCheck(context, *flags); }};
 }
 

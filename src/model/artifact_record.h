@@ -5,11 +5,17 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/json.h"
 
 namespace ptpkg {
+
+// Formats of files beside artifacts, which go where those go.
+inline constexpr std::string_view kStatementFormat = "provenance";     ///< provenance/envelope.h
+inline constexpr std::string_view kSignatureFormat = "signature";      ///< Of the artifact's bytes.
+inline constexpr std::string_view kAttestationFormat = "attestation";  ///< provenance/attestation.h
 
 struct ArtifactRecord {
   std::string path = {};  ///< Below the output folder.
@@ -26,6 +32,11 @@ struct ArtifactRecord {
   std::string variant = {};                        ///< Whose publication that was: "toy-1.0-py311_0".
   std::string siblings = {};  ///< Digest of the publications of all variants that were planned with it.
   std::int64_t mtime_ns = 0;  ///< Of the published file: while size and time stay, it is not read again.
+
+  /// Whether it is a file beside an artifact, not one itself.
+  [[nodiscard]] bool IsBeside() const {
+    return format == kStatementFormat || format == kSignatureFormat || format == kAttestationFormat;
+  }
 };
 
 /// Errors: kInvalidInput naming `where`, also for a path that is absolute or leaves the folder.

@@ -66,6 +66,9 @@ class BuildPlanner {
         channel_(publish::OutputFolder::CondaRootOf(request.output)) {}
 
   Result<BuildPlan> Run() {
+    if (request_.sign_key) {
+      PTPKG_TRY(signer_, ReadSigner(env_, *request_.sign_key));
+    }
     PTPKG_TRY(candidates_, channel::ReadChannel(env_, channel_, kBuildPlatform));
     BuildPlan result;
     for (const recipe::Recipe& recipe : recipes_) {
@@ -133,6 +136,10 @@ class BuildPlanner {
     }
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
+    if (signer_) {
+      PTPKG_TRY(Making making, MakingOfBuild(env_, plan_, built, request_, recipe));
+      publication.signing = Signing{.signer = *signer_, .making = std::move(making)};
+    }
     publications_.push_back(AddPublication(stages_, publication, plan_));
     for (const recipe::Recipe& other : recipes_) {
       if (!AreOutputsTogether(recipe, other) || !RequiresToRun(recipe, other.name)) continue;
@@ -476,6 +483,7 @@ class BuildPlanner {
   AbsPath channel_;
   std::vector<channel::Candidate> candidates_;
   graph::Plan plan_;
+  std::optional<Signer> signer_;             // nullopt: nothing is signed
   std::string unread_;                       // id of the node whose sources are not read
   std::optional<std::string> known_tools_;   // of that node
   std::vector<std::string> tools_;           // for people

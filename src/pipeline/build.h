@@ -34,7 +34,8 @@ struct BuildRequest {
   bool fresh = false;             ///< Builds start anew, though an interrupted run has left something.
   bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
   bool dry_run = false;   ///< Report which stages would run; write nothing.
-  bool test = true;       ///< Run the recipes' tests; false is told loudly.
+  std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.
+  bool test = true;                      ///< Run the recipes' tests; false is told loudly.
 };
 
 /// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: kUsage for a name that is there

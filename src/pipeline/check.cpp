@@ -5,12 +5,14 @@
 #include <set>
 
 #include "channel/index.h"
+#include "provenance/key_file.h"
 #include "spec/device_code.h"
 #include "support/json.h"
 #include "support/plural.h"
 #include "support/text.h"
 #include "verify/check.h"
 #include "verify/device_code_checks.h"
+#include "verify/provenance_checks.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -151,6 +153,10 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
   if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
     return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
   }
+  std::optional<PublicKey> key;
+  if (request.verify_key) {
+    PTPKG_TRY(key, provenance::ReadPublicKey(env, *request.verify_key));
+  }
   std::vector<CheckOutcome> outcomes;
   struct Subject {
     AbsPath path;
@@ -168,11 +174,21 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
               asked ? Result<std::vector<AbsPath>>(std::vector<AbsPath>()) : ArtifactsOf(env, path));
     for (const AbsPath& artifact : artifacts) subjects.push_back({artifact, false});
     if (artifacts.empty()) subjects.push_back({path, true});
+    if (artifacts.empty() && key) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--verify-key is for artifacts, and '{}' is a folder of files", path.str()))
+          .WithHint("name the artifacts: what is signed lies beside them");
+    }
   }
   for (const auto& [path, tree] : subjects) {
     Task task(env.reporter, {.stage = "check", .subject = std::string(path.Name())});
     PTPKG_TRY(verify::Examination examination,
               tree ? verify::ExamineTree(env, path, options) : verify::ExamineArtifact(env, path, options));
+    if (key) {
+      PTPKG_TRY(const std::vector<Finding> wrong, verify::CheckProvenance(env, path, *key));
+      std::vector<Finding>& findings = examination.report.findings;
+      findings.insert(findings.begin(), wrong.begin(), wrong.end());
+    }
     task.Done();
     outcomes.push_back({.report = std::move(examination.report),
                         .profile = std::string(verify::ProfileName(examination.profile)),

@@ -19,6 +19,8 @@ struct CheckRequest {
   std::vector<std::string> device_code = {};       ///< Architectures asked for; see spec::DeviceCodeRequest.
   std::vector<std::string> dependencies =
       {};  ///< Packages that the artifacts depend on, besides those declared.
+  /// Public key: what lies beside each artifact must be signed by it (verify/provenance_checks.h).
+  std::optional<AbsPath> verify_key = {};
 };
 
 /// Findings of one path, and what its ELF files need of a machine.
@@ -32,8 +34,8 @@ struct CheckOutcome {
 
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
 /// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
-/// Errors: kUsage (no such profile, no list of architectures), kNotFound; kInvalidInput for a file that is no
-/// artifact.
+/// Errors: kUsage (no such profile, no list of architectures, a key for a folder of files), kNotFound;
+/// kInvalidInput for a file that is no artifact, and for a key of another kind.
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
 
 /// Names that CheckRequest::profile takes.

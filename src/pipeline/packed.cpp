@@ -45,6 +45,21 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
   return result;
 }
 
+Result<graph::NodeResult> BesideResult(const graph::NodeRun& run,
+                                       const std::vector<ArtifactRecord>& records) {
+  graph::NodeResult result;
+  result.files.root = run.folder();
+  for (const ArtifactRecord& record : records) {
+    PTPKG_TRY(const RelPath path, RelPath::Parse(NameOf(record)));
+    PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
+    result.files.entries.push_back({.path = path, .size_bytes = record.size_bytes, .sha256 = sha256});
+  }
+  std::sort(result.files.entries.begin(), result.files.entries.end(),
+            [](const TreeEntry& a, const TreeEntry& b) { return a.path < b.path; });
+  result.value = {{"artifacts", RecordsToJson(records)}};
+  return result;
+}
+
 Result<Packed> ReadPacked(const graph::NodeResult& result) {
   constexpr std::string_view kResult = "the result of a packing stage";
   Packed packed;

@@ -22,6 +22,9 @@ struct Packed {
 Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vector<Artifact>& artifacts,
                                        const std::string& subdir, const Packed& rest);
 
+/// The node's result for files beside artifacts, which lie flat in its folder as `records` name them.
+Result<graph::NodeResult> BesideResult(const graph::NodeRun& run, const std::vector<ArtifactRecord>& records);
+
 /// Errors: kInvalidInput (a result of another kind).
 Result<Packed> ReadPacked(const graph::NodeResult& result);
 

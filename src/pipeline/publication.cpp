@@ -53,6 +53,8 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
     const std::string role = RoleOf(pack);
     publish.needs.emplace(role, pack);
     publish.needs.emplace(fmt::format("{}check {}", kPassed, role), AddCheck(stages, request, pack, plan));
+    if (request.signing)
+      publish.needs.emplace("signed " + role, AddSigning(stages, *request.signing, pack, plan));
   }
   if (!request.test.empty()) {
     publish.needs.emplace(fmt::format("{}test {}", kPassed, RoleOf(request.packs.front())), request.test);

@@ -1,11 +1,13 @@
 #pragma once
 // The end of every plan that makes artifacts: check, publish, index. Layer: pipeline.
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "graph/stage.h"
+#include "pipeline/provenance.h"
 
 namespace ptpkg::pipeline {
 
@@ -22,6 +24,7 @@ struct PublicationRequest {
   std::set<std::string> passed = {};
   std::string build_number = {};  ///< Of a variant with a zip.
   bool force = false;
+  std::optional<Signing> signing = {};  ///< nullopt: nothing is signed.
 };
 
 /// Adds the check of the artifacts of `pack` alone. Returns its id.

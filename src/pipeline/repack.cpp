@@ -59,13 +59,22 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   node.places.emplace("output", request.output);
   if (request.keep_work) node.options.emplace("keep-work", "");
 
+  std::optional<Signing> signing;
+  if (request.sign_key) {
+    PTPKG_TRY(Signer signer, ReadSigner(env, *request.sign_key));
+    signing = Signing{.signer = std::move(signer), .making = MakingOfRepack(node)};
+  }
   graph::Plan plan;
   const std::string packed = node.id;
   const std::string subject = node.subject;
   plan.nodes.push_back(std::move(node));
-  const std::string published = AddPublication(
-      stages, {.subject = subject, .output = request.output, .packs = {packed}, .force = request.force},
-      plan);
+  const std::string published = AddPublication(stages,
+                                               {.subject = subject,
+                                                .output = request.output,
+                                                .packs = {packed},
+                                                .force = request.force,
+                                                .signing = signing},
+                                               plan);
   AddIndex(stages, request.output, {published}, plan);
   return plan;
 }

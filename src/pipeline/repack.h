@@ -1,6 +1,7 @@
 #pragma once
 // The plan of repacking: an artifact of one family from a finished artifact of the other. Layer: pipeline.
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -23,6 +24,7 @@ struct RepackRequest {
   bool force = false;
   bool keep_work = false;
   bool dry_run = false;
+  std::optional<AbsPath> sign_key = {};  ///< As of BuildRequest.
 };
 
 /// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package

@@ -17,6 +17,10 @@
 //   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, build number,
 //                 python, source_date_epoch
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
+//   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
+//   makes
+//                 itself and they are built with. Inputs: key (its id), definition, artifacts (how many).
+//                 Place: sign key
 //   check         findings. Needs "artifacts", "staged tree". Inputs: allow unresolved, prefix may stay
 //   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
 //                 packages
@@ -34,8 +38,9 @@ namespace ptpkg::pipeline {
 
 void AddBuildStage(graph::StageTable& stages);
 void AddOutputsStages(graph::StageTable& stages);
-void AddPackStages(graph::StageTable& stages);     ///< conda, wheel, zip
-void AddRepackStages(graph::StageTable& stages);   ///< repack-conda, repack-wheel
+void AddPackStages(graph::StageTable& stages);    ///< conda, wheel, zip
+void AddRepackStages(graph::StageTable& stages);  ///< repack-conda, repack-wheel
+void AddSignStage(graph::StageTable& stages);
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index
 
 /// All of them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "support/atomic_file.h"
 #include "support/hash.h"
@@ -250,37 +251,61 @@ Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_fore
       .WithHint("raise the build number, move the file away, or replace it with --force");
 }
 
-std::vector<OutputFolder::Move> OutputFolder::MovesOf(const std::vector<PublishItem>& items) const {
-  std::vector<Move> moves;
+Result<std::vector<std::string>> OutputFolder::LeftBeside(const std::vector<PublishItem>& items) {
+  std::set<std::string> brought;
+  for (const PublishItem& item : items) brought.insert(item.record.path);
+  std::vector<std::string> left;
   for (const PublishItem& item : items) {
-    moves.push_back({.from = item.file,
-                     .to = root_ / RelPath::Literal(item.record.path),
-                     .replaced = StagingRoot() / fmt::format("replaced-{}", moves.size())});
+    const std::string& path = item.record.path;
+    if (item.file == root_ / RelPath::Literal(path)) continue;  // the same bytes
+    for (auto known = artifacts_.lower_bound(path + "."); known != artifacts_.end(); ++known) {
+      if (!known->first.starts_with(path + ".")) break;
+      if (known->second.IsBeside() && !brought.contains(known->first)) left.push_back(known->first);
+    }
+  }
+  return left;
+}
+
+std::vector<OutputFolder::Move> OutputFolder::MovesOf(const Batch& batch) const {
+  std::vector<Move> moves;
+  const auto add = [&](const AbsPath& from, const AbsPath& to, bool goes) {
+    moves.push_back({.from = from,
+                     .to = to,
+                     .replaced = StagingRoot() / fmt::format("replaced-{}", moves.size()),
+                     .goes = goes});
+  };
+  for (const PublishItem& item : batch.items)
+    add(item.file, root_ / RelPath::Literal(item.record.path), false);
+  for (const std::string& path : batch.goes) {
+    const AbsPath place = root_ / RelPath::Literal(path);
+    add(place, place, true);
   }
   return moves;
 }
 
-Result<void> OutputFolder::WriteJournal(const std::vector<PublishItem>& items) {
+Result<void> OutputFolder::WriteJournal(const Batch& batch) {
   Json list = Json::array();
-  for (const PublishItem& item : items) {
+  for (const PublishItem& item : batch.items) {
     PTPKG_TRY(const RelPath from, item.file.RelativeTo(root_));
     list.push_back({{"from", from.str()}, {"record", ArtifactRecordToJson(item.record)}});
   }
-  return WriteFile(env_->fs, JournalPath(), DumpJson({{"items", list}}));
+  return WriteFile(env_->fs, JournalPath(), DumpJson({{"items", list}, {"goes", batch.goes}}));
 }
 
-Result<std::vector<PublishItem>> OutputFolder::ReadJournal() {
+Result<OutputFolder::Batch> OutputFolder::ReadJournal() {
   const std::string where = JournalPath().str();
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, JournalPath()));
   PTPKG_TRY(const Json json, ParseJson(text, where));
-  std::vector<PublishItem> items;
+  Batch batch;
+  PTPKG_TRY(batch.goes, JsonStringsOr(json, "goes", {}, where));
+  for (const std::string& path : batch.goes) PTPKG_CHECK(RelPath::Parse(path));
   for (const Json& item : json.value("items", Json::array())) {
     PTPKG_TRY(const std::string from, JsonString(item, "from", where));
     PTPKG_TRY(const RelPath path, RelPath::Parse(from));
     PTPKG_TRY(ArtifactRecord record, ArtifactRecordFromJson(item.value("record", Json::object()), where));
-    items.push_back({.file = root_ / path, .record = std::move(record)});
+    batch.items.push_back({.file = root_ / path, .record = std::move(record)});
   }
-  return items;
+  return batch;
 }
 
 bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
@@ -319,7 +344,22 @@ Result<void> OutputFolder::GiveName(Move& move) {
   return env_->fs.SyncDir(move.to.Parent());
 }
 
-Result<void> OutputFolder::GiveNames(const std::vector<PublishItem>& items, std::vector<Move>& moves) {
+Result<void> OutputFolder::TakeAway(Move& move) {
+  PTPKG_TRY(const bool there, Exists(env_->fs, move.to));
+  if (!there) return Ok();
+  PTPKG_TRY(const bool replaced, Exists(env_->fs, move.replaced));
+  if (!replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move.to, move.replaced));
+  PTPKG_CHECK(env_->fs.Remove(move.to));
+  move.done = true;
+  return env_->fs.SyncDir(move.to.Parent());
+}
+
+Result<void> OutputFolder::GiveNames(const Batch& batch, std::vector<Move>& moves) {
+  const std::vector<PublishItem>& items = batch.items;
+  for (Move& move : moves) {
+    // First: nobody finds a new artifact with the statement of an old one.
+    if (move.goes) PTPKG_CHECK(TakeAway(move));
+  }
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (moves[i].from == moves[i].to) continue;
     PTPKG_TRY(const bool arrived, IsPresent(items[i].record));
@@ -334,6 +374,7 @@ Result<void> OutputFolder::GiveNames(const std::vector<PublishItem>& items, std:
     records.push_back(std::move(record));
   }
   std::map<std::string, ArtifactRecord> before = artifacts_;
+  for (const std::string& path : batch.goes) artifacts_.erase(path);
   for (ArtifactRecord& record : records) {
     const std::string path = record.path;
     artifacts_.insert_or_assign(path, std::move(record));
@@ -355,23 +396,28 @@ Result<void> OutputFolder::CompletePublication() {
   PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
   if (!there) return Ok();
   const std::string frame = "while completing a publication that was interrupted";
-  const auto items = ReadJournal();
-  if (!items) {
-    if (items.error().code() == ErrorCode::kIo) return Error(items.error()).WithContext(frame);
+  const auto batch = ReadJournal();
+  if (!batch) {
+    if (batch.error().code() == ErrorCode::kIo) return Error(batch.error()).WithContext(frame);
     // It was written whole, so a disk has damaged it: nothing tells any more what was under way.
     env_->reporter.Warn(
         fmt::format("'{}' is damaged and is removed: {}; files of that publication that have "
                     "their names already are not in manifest.json",
-                    JournalPath().str(), items.error().message()));
+                    JournalPath().str(), batch.error().message()));
     return env_->fs.Remove(JournalPath());
   }
-  std::vector<Move> moves = MovesOf(*items);
-  auto named = GiveNames(*items, moves);
+  std::vector<Move> moves = MovesOf(*batch);
+  auto named = GiveNames(*batch, moves);
   if (named) return FinishPublication(moves);
   if (named.error().code() != ErrorCode::kNotFound) return std::move(named).error().WithContext(frame);
   for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (moves[i].goes) {
+      PTPKG_TRY(const bool stays, Exists(env_->fs, moves[i].to), frame);
+      moves[i].done = !stays;
+      continue;
+    }
     if (moves[i].from == moves[i].to) continue;
-    PTPKG_TRY(moves[i].done, IsPresent((*items)[i].record), frame);
+    PTPKG_TRY(moves[i].done, IsPresent(batch->items[i].record), frame);
   }
   if (!TakeBack(moves)) return std::move(named).error().WithContext(frame);
   env_->reporter.Warn(
@@ -397,9 +443,11 @@ Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_
   PTPKG_CHECK(CompletePublication());
   for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item, on_foreign));
   PTPKG_CHECK(LeaveEqualBytes(items));
-  PTPKG_CHECK(WriteJournal(items), "while publishing");
-  std::vector<Move> moves = MovesOf(items);
-  auto named = GiveNames(items, moves);
+  Batch batch{.items = std::move(items)};
+  PTPKG_TRY(batch.goes, LeftBeside(batch.items));
+  PTPKG_CHECK(WriteJournal(batch), "while publishing");
+  std::vector<Move> moves = MovesOf(batch);
+  auto named = GiveNames(batch, moves);
   if (!named) {
     static_cast<void>(TakeBack(moves));
     return std::move(named).error().WithContext("while publishing");

@@ -76,9 +76,11 @@ class OutputFolder {
   /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
   /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
   /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings), and a zip of
-  /// another variant, only with kReplace. Waits while another process publishes here (support/lock_file.h).
-  /// What cannot be tidied up after that is no error: the next run does it. Errors: kAlreadyExists with a
-  /// hint (before anything is touched), kIo, kCancelled.
+  /// another variant, only with kReplace. What the manifest knows beside an artifact that is replaced
+  /// (ArtifactRecord::IsBeside) goes with it, unless the items bring another: it is about the old bytes.
+  /// Waits while another process publishes here (support/lock_file.h). What cannot be tidied up after that is
+  /// no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched), kIo,
+  /// kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
@@ -91,7 +93,14 @@ class OutputFolder {
     AbsPath from;
     AbsPath to;
     AbsPath replaced;   ///< A second name of what was at `to`, until the publication is whole.
-    bool done = false;  ///< `to` is the new file.
+    bool goes = false;  ///< `to` is removed; there is no `from`.
+    bool done = false;  ///< `to` is the new file, or gone.
+  };
+
+  /// What one call publishes.
+  struct Batch {
+    std::vector<PublishItem> items;
+    std::vector<std::string> goes = {};  ///< Paths of what lies beside replaced artifacts.
   };
 
   [[nodiscard]] AbsPath JournalPath() const { return StagingRoot() / "publication.json"; }
@@ -102,15 +111,18 @@ class OutputFolder {
   Result<void> CheckPlace(const PublishItem& item, OnForeign on_foreign);
   /// A file of the same bytes is left alone, and its twin in the staging folder too.
   Result<void> LeaveEqualBytes(std::vector<PublishItem>& items);
-  Result<void> WriteJournal(const std::vector<PublishItem>& items);
+  /// Of what lies beside artifacts that the items replace.
+  Result<std::vector<std::string>> LeftBeside(const std::vector<PublishItem>& items);
+  Result<void> WriteJournal(const Batch& batch);
   Result<void> GiveName(Move& move);
-  /// Names all that has its name not yet, then writes the manifest.
-  Result<void> GiveNames(const std::vector<PublishItem>& items, std::vector<Move>& moves);
+  Result<void> TakeAway(Move& move);
+  /// Names all that has its name not yet, takes away what goes, then writes the manifest.
+  Result<void> GiveNames(const Batch& batch, std::vector<Move>& moves);
   /// Under the lock: names what a killed publication had not named yet, or takes it back.
   Result<void> CompletePublication();
-  Result<std::vector<PublishItem>> ReadJournal();
+  Result<Batch> ReadJournal();
   Result<void> FinishPublication(const std::vector<Move>& moves);
-  [[nodiscard]] std::vector<Move> MovesOf(const std::vector<PublishItem>& items) const;
+  [[nodiscard]] std::vector<Move> MovesOf(const Batch& batch) const;
   /// True if all is as before; else the journal stays for the next run.
   bool TakeBack(const std::vector<Move>& moves);
 

@@ -41,6 +41,12 @@ PublishItem Waiting(Env& env, const AbsPath& root, const std::string& name, cons
                      .publication_size = size}};
 }
 
+/// The same, as a file beside an artifact.
+PublishItem Beside(PublishItem item) {
+  item.record.format = kSignatureFormat;
+  return item;
+}
+
 class OutputFolderTest : public ::testing::Test {
  protected:
   OutputFolder Open() {
@@ -266,6 +272,38 @@ TEST_F(OutputFolderTest, PreparingRemovesWhatAKilledRunLeft) {
   EXPECT_THAT(env_->fs.ListDir(root_), IsOkAndHolds(ElementsAre(".ptpkg", "conda", "logs", "wheels")));
 }
 
+TEST_F(OutputFolderTest, WhatLiesBesideAReplacedArtifactGoesWithIt) {
+  OutputFolder output = Open();
+  ASSERT_THAT(
+      output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))}, OnForeign::kRefuse),
+      IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("about one"))) << "the artifact is the same";
+  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p3", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl.sig"), IsOkAndHolds(false));
+  EXPECT_THAT(Open().Listed(), IsOkAndHolds(SizeIs(1)));
+}
+
+TEST_F(OutputFolderTest, WhatIsNewBesideAReplacedArtifactStays) {
+  OutputFolder output = Open();
+  ASSERT_THAT(
+      output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))}, OnForeign::kRefuse),
+      IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p2"), Beside(Item("a.whl.sig", "about two", "p2"))},
+                             OnForeign::kRefuse),
+              IsOk());
+  EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("about two")));
+  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(2)));
+}
+
+TEST_F(OutputFolderTest, AFileOfSomebodyElseBesideAReplacedArtifactStays) {
+  OutputFolder output = Open();
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl.sig", "somebody's"), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("somebody's")));
+}
+
 TEST_F(OutputFolderTest, AnUnwritablePlaceIsNamed) {
   ASSERT_THAT(WriteFile(env_->fs, root_, "a file"), IsOk());
   auto output = OutputFolder::Open(env_, root_);
@@ -289,7 +327,10 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     auto output = OutputFolder::Open(env, root);
     ASSERT_THAT(output, IsOk());
     ASSERT_THAT(output->Prepare(), IsOk());
-    ASSERT_THAT(output->Publish({Waiting(env, root, "a.whl", "old a", "p1", 1)}, OnForeign::kRefuse), IsOk());
+    ASSERT_THAT(output->Publish({Waiting(env, root, "a.whl", "old a"),
+                                 Beside(Waiting(env, root, "a.whl.sig", "about old a"))},
+                                OnForeign::kRefuse),
+                IsOk());
     Waiting(env, root, "a.whl", "new a");
     Waiting(env, root, "b.whl", "new b");
   };
@@ -321,9 +362,11 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     const auto there = Exists(fs, AbsPath::Literal("/dist/wheels/b.whl"));
     ASSERT_THAT(there, IsOk());
     EXPECT_EQ(fs.Content("/dist/wheels/a.whl"), *there ? "new a" : "old a");
-    EXPECT_THAT(output->PublishedBy(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(*there ? 2 : 1)));
+    EXPECT_EQ(fs.Content("/dist/wheels/a.whl.sig"), *there ? "" : "about old a");
+    EXPECT_THAT(output->PublishedBy(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(2)));
     EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/publication.json")), IsOkAndHolds(false));
-    EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/replaced-0")), IsOkAndHolds(false));
+    for (const char* name : {"replaced-0", "replaced-1", "replaced-2"})
+      EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg") / name), IsOkAndHolds(false)) << name;
   };
   EXPECT_GT(test::RunFaultLoop(loop), 15);
 }

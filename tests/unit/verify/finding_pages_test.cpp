@@ -37,7 +37,7 @@ void AddIds(Fs& fs, const std::string& folder, const std::regex& pattern, std::s
 }
 
 std::set<std::string> IdsInSources(Fs& fs) {
-  static const std::regex kCheck("\"((?:artifact|conda|device|elf|wheel|zip)-[a-z0-9-]+)\"");
+  static const std::regex kCheck("\"((?:artifact|conda|device|elf|provenance|wheel|zip)-[a-z0-9-]+)\"");
   static const std::regex kTest("\\.id = \"(package-[a-z0-9-]+)\"");
   std::set<std::string> ids;
   AddIds(fs, "src/verify", kCheck, ids);
