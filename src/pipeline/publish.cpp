@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "publish/beside.h"
 #include "publish/folder_target.h"
 #include "publish/gate.h"
 #include "publish/output_folder.h"
@@ -39,6 +40,8 @@ class Destination {
   [[nodiscard]] bool Takes(ArtifactFormat format) const {
     return folder() != nullptr ? format != ArtifactFormat::kZip : remote().Takes(format);
   }
+  [[nodiscard]] bool TakesFilesBeside() const { return folder() != nullptr || remote().TakesFilesBeside(); }
+  [[nodiscard]] bool TakesAttestations() const { return folder() == nullptr && remote().TakesAttestations(); }
   [[nodiscard]] Result<void> CheckRules(const std::vector<publish::Upload>& uploads) const {
     return folder() != nullptr ? Ok() : publish::CheckRules(remote(), uploads);
   }
@@ -75,6 +78,7 @@ Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Des
   std::vector<AbsPath> files;
   std::vector<std::string> left_out;
   for (const ArtifactRecord& record : records) {
+    if (record.IsBeside()) continue;  // goes where its artifact goes
     PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
     const auto format = ParseArtifactFormat(record.format);
     if (format && destination.Takes(*format)) {
@@ -107,6 +111,29 @@ Result<std::vector<AbsPath>> FilesOf(Env& env, const std::vector<AbsPath>& paths
       .WithHint("name artifacts, or an output folder that has some of its kind");
 }
 
+/// Adds what lies beside `artifact`, as far as the destination takes it.
+Result<void> AddBeside(Env& env, const Destination& destination, publish::Upload& artifact,
+                       std::vector<publish::Upload>& uploads) {
+  PTPKG_TRY(std::vector<publish::Upload> beside, publish::FindBeside(env, artifact));
+  if (destination.TakesFilesBeside()) {
+    std::move(beside.begin(), beside.end(), std::back_inserter(uploads));
+    return Ok();
+  }
+  std::vector<std::string> left_out;
+  for (const publish::Upload& one : beside) {
+    const auto goes_along = [&](const publish::Attestation& attestation) {
+      return attestation.name == one.Name();
+    };
+    const bool taken = destination.TakesAttestations() &&
+                       std::any_of(artifact.attestations.begin(), artifact.attestations.end(), goes_along);
+    if (!taken) left_out.push_back(one.Name());
+  }
+  if (left_out.empty()) return Ok();
+  env.reporter.Note(
+      fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
+  return Ok();
+}
+
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
 Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
                                              const Destination& destination) {
@@ -125,6 +152,9 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath
     return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", upload.ChannelPath()))
         .WithHint("one file goes to one place: name it once");
   }
+  std::vector<std::vector<publish::Upload>> beside(uploads.size());
+  for (std::size_t i = 0; i < uploads.size(); ++i)
+    PTPKG_CHECK(AddBeside(env, destination, uploads[i], beside[i]));
   PTPKG_CHECK(destination.CheckRules(uploads));
   const auto pass = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
@@ -133,7 +163,12 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), pass));
-  return uploads;
+  std::vector<publish::Upload> all;
+  for (std::size_t i = 0; i < uploads.size(); ++i) {
+    all.push_back(std::move(uploads[i]));
+    std::move(beside[i].begin(), beside[i].end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace

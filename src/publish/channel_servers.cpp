@@ -20,6 +20,7 @@ struct Dialect {
   /// Of a channel's files, below the server.
   std::string (*files)(const ChannelPlace& place);
   Request (*send)(const ChannelPlace& place, const Upload& upload, bool replace);
+  bool takes_attestations = false;
 };
 
 Request SendToQuetz(const ChannelPlace& place, const Upload& upload, bool replace) {
@@ -43,10 +44,13 @@ Request SendToArtifactory(const ChannelPlace& place, const Upload& upload, bool 
 }
 
 Request SendToPrefixDev(const ChannelPlace& place, const Upload& upload, bool replace) {
-  FormBody form = MakeFormBody(
-      {.file_field = "file",
-       .file_headers = {{"X-File-Name", upload.Name()}, {"X-File-SHA256", upload.digests.sha256.Hex()}}},
-      upload);
+  Form fields{
+      .file_field = "file",
+      .file_headers = {{"X-File-Name", upload.Name()}, {"X-File-SHA256", upload.digests.sha256.Hex()}}};
+  // rattler-build sends it after the file; there is at most one.
+  for (const Attestation& one : upload.attestations)
+    fields.later_fields.emplace_back("attestation", one.text);
+  FormBody form = MakeFormBody(fields, upload);
   return {.method = "POST",
           .url = fmt::format("{}/api/v1/upload/{}{}", place.server, EncodePath(place.channel),
                              replace ? "?force=true" : ""),
@@ -90,7 +94,8 @@ const Dialect& PrefixDev() {
                                    [](const ChannelPlace& place) {
                                      return fmt::format("{}/{}", place.server, EncodePath(place.channel));
                                    },
-                               .send = SendToPrefixDev};
+                               .send = SendToPrefixDev,
+                               .takes_attestations = true};
   return dialect;
 }
 
@@ -106,13 +111,25 @@ class ChannelServer final : public Remote {
   }
   [[nodiscard]] std::string ProfileName() const override { return "conda"; }
 
+  [[nodiscard]] bool TakesAttestations() const override { return dialect_.takes_attestations; }
+
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
-    return RequireCondaPackage(upload);
+    PTPKG_CHECK(RequireCondaPackage(upload));
+    if (!dialect_.takes_attestations) return Ok();
+    const std::string channel = dialect_.files(place_);
+    for (const Attestation& one : upload.attestations) {
+      if (one.channel.empty() || one.channel == channel) continue;
+      return Error(ErrorCode::kRefused, fmt::format("'{}' was made for the channel '{}', not for '{}'",
+                                                    one.name, one.channel, channel))
+          .WithHint("publish the package there, or attest its publication here");
+    }
+    return Ok();
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const Request request = dialect_.send(place_, upload, replace);
-    return {"HEAD " + FileUrl(upload), request.method + " " + request.url, "HEAD " + FileUrl(upload)};
+    const std::string with = dialect_.takes_attestations ? WithAttestations(upload) : "";
+    return {"HEAD " + FileUrl(upload), request.method + " " + request.url + with, "HEAD " + FileUrl(upload)};
   }
 
   Result<void> LogIn() override {

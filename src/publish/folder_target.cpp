@@ -25,7 +25,7 @@ Result<std::optional<Sha256>> DigestThere(Env& env, const AbsPath& root, const U
 
 ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
   return {.path = PlaceOf(upload).str(),
-          .format = std::string(ArtifactFormatName(upload.format)),
+          .format = upload.beside.empty() ? std::string(ArtifactFormatName(upload.format)) : upload.beside,
           .sha256 = upload.digests.sha256.Hex(),
           .md5 = upload.digests.md5.Hex(),
           .size_bytes = upload.digests.size_bytes,

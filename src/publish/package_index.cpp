@@ -60,6 +60,11 @@ Form UploadForm(const Upload& upload) {
   const std::string description =
       info.metadata.description.empty() ? info.metadata.Get("Description") : info.metadata.description;
   if (!description.empty()) add("description", description);
+  if (!upload.attestations.empty()) {
+    std::vector<std::string> texts;
+    for (const Attestation& one : upload.attestations) texts.emplace_back(Trim(one.text));
+    add("attestations", fmt::format("[{}]", Join(texts, ", ")));
+  }
   return form;
 }
 
@@ -104,8 +109,10 @@ class PackageIndex final : public Remote {
   }
 
   [[nodiscard]] bool CanReplace() const override { return false; }
+  [[nodiscard]] bool TakesAttestations() const override { return true; }
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool /*replace*/) const override {
-    return {"GET " + PageUrl(upload), "POST " + place_.upload, "GET " + PageUrl(upload)};
+    return {"GET " + PageUrl(upload), "POST " + place_.upload + WithAttestations(upload),
+            "GET " + PageUrl(upload)};
   }
 
   Result<void> LogIn() override {

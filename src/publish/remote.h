@@ -33,6 +33,10 @@ class Remote {
     const bool wheel = format == ArtifactFormat::kWheel;
     return format != ArtifactFormat::kZip && wheel == (ProfileName() != "conda");
   }
+  /// Whether files beside an artifact (publish/beside.h) go there too, as files of their own.
+  [[nodiscard]] virtual bool TakesFilesBeside() const { return false; }
+  /// Whether Send gives an artifact's attestations along.
+  [[nodiscard]] virtual bool TakesAttestations() const { return false; }
   /// What this kind of server refuses, told before a byte is sent: kind of file, names, tags, sizes. Errors:
   /// kRefused with a hint.
   [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;

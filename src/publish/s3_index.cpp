@@ -176,7 +176,7 @@ using Subdirs = std::map<std::string, channel::CondaRecords>;
 Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
   Subdirs subdirs;
   for (const Upload* upload : uploads) {
-    if (!upload->conda) continue;
+    if (!upload->conda || !upload->beside.empty()) continue;
     const std::string& subdir = upload->conda->subdir;
     PTPKG_TRY(channel::CondaRecord record,
               channel::ReadCondaRecord(env, upload->file, subdir, upload->digests));
@@ -238,6 +238,7 @@ Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>&
 
 std::vector<std::string> IndexFilesOf(const Upload& upload) {
   std::vector<std::string> files;
+  if (!upload.beside.empty()) return files;
   if (upload.conda) {
     for (const std::string& subdir : std::set<std::string>{upload.conda->subdir, "noarch"}) {
       for (const char* name : {"run_exports.json", "repodata.json", "repodata.json.zst"})

@@ -200,7 +200,9 @@ class Sender {
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title) {
   return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': {} there, sha256 {} here", title,
                                                       upload.Name(), remote, upload.digests.sha256.Hex()))
-      .WithHint("raise the build number, or say --force where the server's file is to be replaced");
+      .WithHint(upload.beside.empty()
+                    ? "raise the build number, or say --force where the server's file is to be replaced"
+                    : "publish what was signed once everywhere, or say --force to replace the server's");
 }
 
 std::string_view FateName(Fate fate) {

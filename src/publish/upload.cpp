@@ -5,6 +5,7 @@
 #include "conda/package.h"
 #include "conda/package_info.h"
 #include "support/json.h"
+#include "support/text.h"
 
 namespace ptpkg::publish {
 namespace {
@@ -37,6 +38,12 @@ Result<void> RequireCondaPackage(const Upload& upload) {
   return Error(ErrorCode::kRefused,
                fmt::format("'{}' is no conda package: a channel does not take it", upload.Name()))
       .WithHint("publish wheels --to pypi:REPOSITORY");
+}
+
+std::string WithAttestations(const Upload& upload) {
+  std::vector<std::string> names;
+  for (const Attestation& one : upload.attestations) names.push_back(one.name);
+  return names.empty() ? "" : fmt::format(" (with {})", Join(names, ", "));
 }
 
 Error ChangedWhilePublished(const Upload& upload) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/artifact.h"
 #include "support/env.h"
@@ -21,12 +22,23 @@ struct CondaFacts {
   bool has_prefix = false;
 };
 
+/// What somebody has signed about an artifact, for a server that takes it with it: publish/beside.h.
+struct Attestation {
+  std::string name = {};     ///< Of its file.
+  std::string text = {};     ///< JSON.
+  std::string channel = {};  ///< Of CEP 27: the channel that it was made for, "" when it does not say.
+};
+
 struct Upload {
   AbsPath file = AbsPath::Literal("/nonexistent");
   ArtifactFormat format = ArtifactFormat::kConda;
   Digests digests = {};                  ///< All three.
   std::optional<CondaFacts> conda = {};  ///< Of .conda and .tar.bz2.
   std::optional<wheel::WheelInfo> wheel = {};
+  std::vector<Attestation> attestations = {};  ///< By name.
+  /// Of a file that goes beside an artifact: its format, as ArtifactRecord has it; `format` and `conda` are
+  /// then those of the artifact. "": it is an artifact.
+  std::string beside = {};
 
   [[nodiscard]] std::string Name() const { return std::string(file.Name()); }
   /// "linux-64/toy-1.0-0.conda"; a wheel's is its name.
@@ -35,6 +47,9 @@ struct Upload {
 
 /// Errors: kRefused with a hint, for anything but a conda package: what channels take.
 Result<void> RequireCondaPackage(const Upload& upload);
+
+/// " (with x.whl.publish.attestation)", for a dry run; "" without any.
+std::string WithAttestations(const Upload& upload);
 
 /// kRefused: the bytes that go out are not those that were checked.
 Error ChangedWhilePublished(const Upload& upload);

@@ -35,6 +35,16 @@ TEST(MultipartTest, TheFilesPartMayHaveMoreHeaders) {
   EXPECT_THAT(form.body.before, HasSubstr("octet-stream\r\nX-File-Name: b.whl\r\n\r\n"));
 }
 
+TEST(MultipartTest, FieldsMayComeAfterTheFile) {
+  const FormBody form = MakeFormBody({.file_field = "f", .later_fields = {{"attestation", "{}"}}}, Wheel());
+  const std::string boundary = "ptpkg-" + std::string(64, '0');
+  EXPECT_EQ(form.body.after, "\r\n--" + boundary +
+                                 "\r\nContent-Disposition: form-data; name=\"attestation\"\r\n\r\n{}\r\n--" +
+                                 boundary + "--\r\n");
+  const FormBody other = MakeFormBody({.file_field = "f", .later_fields = {{"a", boundary}}}, Wheel());
+  EXPECT_THAT(other.content_type, HasSubstr(boundary + "-"));
+}
+
 TEST(MultipartTest, TheBoundaryOccursInNoField) {
   const std::string usual = "ptpkg-" + std::string(64, '0');
   const FormBody form = MakeFormBody({.fields = {{"a", usual + "-"}}, .file_field = "f"}, Wheel());
