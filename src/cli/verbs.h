@@ -21,6 +21,8 @@ Verb RetagVerb();
 Verb CheckVerb();
 Verb IndexVerb();
 Verb PublishVerb();
+Verb PromoteVerb();
+Verb RemoveVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();

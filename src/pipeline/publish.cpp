@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "pipeline/artifacts_at.h"
 #include "publish/beside.h"
 #include "publish/folder_target.h"
 #include "publish/gate.h"
@@ -64,52 +65,6 @@ class Destination {
  private:
   publish::Target target_;
 };
-
-/// What the manifest of an output folder lists, as far as the destination takes it.
-Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Destination& destination) {
-  PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
-  if (!there) {
-    return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has no manifest.json: it is no output folder", folder.str()))
-        .WithHint("name the artifacts themselves");
-  }
-  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
-  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
-  std::vector<AbsPath> files;
-  std::vector<std::string> left_out;
-  for (const ArtifactRecord& record : records) {
-    if (record.IsBeside()) continue;  // goes where its artifact goes
-    PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
-    const auto format = ParseArtifactFormat(record.format);
-    if (format && destination.Takes(*format)) {
-      files.push_back(folder / path);
-    } else {
-      left_out.emplace_back(path.Name());
-    }
-  }
-  if (!left_out.empty()) {
-    env.reporter.Note(
-        fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
-  }
-  return files;
-}
-
-Result<std::vector<AbsPath>> FilesOf(Env& env, const std::vector<AbsPath>& paths,
-                                     const Destination& destination) {
-  std::vector<AbsPath> files;
-  for (const AbsPath& path : paths) {
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
-    if (stat.kind != FileKind::kDirectory) {
-      files.push_back(path);
-      continue;
-    }
-    PTPKG_TRY(const std::vector<AbsPath> listed, ListedIn(env, path, destination));
-    files.insert(files.end(), listed.begin(), listed.end());
-  }
-  if (!files.empty()) return files;
-  return Error(ErrorCode::kNotFound, fmt::format("there is nothing for {}", destination.Title()))
-      .WithHint("name artifacts, or an output folder that has some of its kind");
-}
 
 /// Adds what lies beside `artifact`, as far as the destination takes it.
 Result<void> AddBeside(Env& env, const Destination& destination, publish::Upload& artifact,
@@ -178,7 +133,11 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
       publish::Target target,
       publish::MakeTarget(env, {.to = request.to, .server = request.server, .check_url = request.check_url}));
   Destination destination(std::move(target));
-  PTPKG_TRY(const std::vector<AbsPath> files, FilesOf(env, request.paths, destination));
+  PTPKG_TRY(
+      const std::vector<AbsPath> files,
+      ArtifactsAt(env, request.paths, {.title = destination.Title(), .takes = [&](ArtifactFormat format) {
+                                         return destination.Takes(format);
+                                       }}));
   PTPKG_TRY(const std::vector<publish::Upload> uploads, ReadAll(env, files, destination));
   PublishOutcome outcome{.target = destination.Title(), .items = {}};
   if (request.dry_run) {

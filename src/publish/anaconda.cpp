@@ -5,8 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "publish/credential.h"
-#include "publish/exchange.h"
+#include "publish/anaconda_api.h"
 #include "publish/multipart.h"
 #include "support/base64.h"
 #include "support/json.h"
@@ -98,11 +97,8 @@ Json ReleaseDocument(const CondaFacts& facts) {
 
 class Anaconda final : public Remote {
  public:
-  Anaconda(Env& env, AnacondaPlace place, std::string origin)
-      : place_(std::move(place)),
-        exchange_(
-            env, std::move(origin),
-            {{"User-Agent", "ptpkg"}, {"Accept", "application/json"}, {"x-binstar-api-version", "1.16.0"}}) {}
+  Anaconda(AnacondaPlace place, std::unique_ptr<AnacondaApi> api)
+      : place_(std::move(place)), api_(std::move(api)), exchange_(api_->exchange()) {}
 
   [[nodiscard]] std::string Title() const override {
     return fmt::format("channel '{}'{} at {}", place_.owner,
@@ -120,10 +116,9 @@ class Anaconda final : public Remote {
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
-    const CondaFacts& facts = *upload.conda;
     std::vector<std::string> lines = {"GET " + UserUrl(), "GET " + DistUrl("dist", upload)};
     if (replace) lines.push_back("DELETE " + DistUrl("dist", upload) + " (if another file is there)");
-    for (const std::string& url : {PackageUrl(facts), ReleaseUrl(facts)}) {
+    for (const std::string& url : {PackageUrl(upload), ReleaseUrl(upload)}) {
       lines.push_back("GET " + url);
       lines.push_back("POST " + url + " (if there is none)");
     }
@@ -134,25 +129,15 @@ class Anaconda final : public Remote {
     return lines;
   }
 
-  Result<void> LogIn() override {
-    PTPKG_TRY(const Secret token, AnacondaToken(exchange_.env(), place_.api));
-    exchange_.SetHeader("Authorization", "token " + token.Reveal());
-    PTPKG_TRY(const HttpAnswer user, exchange_.Send({.url = UserUrl()}));
-    if (user.status == 200) return Ok();
-    return AnswerError(user, fmt::format("asked for the user '{}'", place_.owner));
-  }
+  Result<void> LogIn() override { return api_->LogIn(place_.owner); }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
-    PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = DistUrl("dist", upload)}));
-    if (answer.status == 404) return std::optional<RemoteFile>();
-    const std::string doing = fmt::format("asked for '{}'", upload.ChannelPath());
-    if (answer.status != 200) return AnswerError(answer, doing);
-    PTPKG_TRY(const Json file, ParseJson(answer.body, "answer of the server"));
-    const auto sha256 = JsonString(file, "sha256", "answer of the server");
+    PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(place_.owner, upload.Id()));
+    if (!file) return std::optional<RemoteFile>();
+    if (file->sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(upload, *file));
     // Entries of its first years have an MD5 alone.
-    if (!sha256) return std::optional(RemoteFile{.sha256 = "", .words = "no sha256 told"});
-    if (*sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(upload, file));
-    return std::optional(RemoteFile{.sha256 = ToLower(*sha256)});
+    return std::optional(
+        RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "no sha256 told" : ""});
   }
 
   Result<void> Send(const Upload& upload, bool replace,
@@ -172,9 +157,8 @@ class Anaconda final : public Remote {
   }
 
   Result<void> CleanUp(const Upload& upload) override {
-    const CondaFacts& facts = *upload.conda;
     exchange_.GoOnDespiteCancel();
-    for (const std::string& url : {ReleaseUrl(facts), PackageUrl(facts)}) {
+    for (const std::string& url : {ReleaseUrl(upload), PackageUrl(upload)}) {
       {
         const std::lock_guard lock(mutex_);
         if (made_.erase(url) == 0) continue;
@@ -195,22 +179,15 @@ class Anaconda final : public Remote {
   }
 
  private:
-  [[nodiscard]] std::string UserUrl() const {
-    return fmt::format("{}/user/{}", place_.api, PercentEncode(place_.owner));
+  [[nodiscard]] std::string UserUrl() const { return api_->UserUrl(place_.owner); }
+  [[nodiscard]] std::string PackageUrl(const Upload& upload) const {
+    return api_->PackageUrl(place_.owner, upload.conda->name);
   }
-  [[nodiscard]] std::string PackageUrl(const CondaFacts& facts) const {
-    return fmt::format("{}/package/{}/{}", place_.api, PercentEncode(place_.owner),
-                       PercentEncode(facts.name));
-  }
-  [[nodiscard]] std::string ReleaseUrl(const CondaFacts& facts) const {
-    return fmt::format("{}/release/{}/{}/{}", place_.api, PercentEncode(place_.owner),
-                       PercentEncode(facts.name), PercentEncode(facts.version));
+  [[nodiscard]] std::string ReleaseUrl(const Upload& upload) const {
+    return api_->ReleaseUrl(place_.owner, upload.Id());
   }
   [[nodiscard]] std::string DistUrl(std::string_view verb, const Upload& upload) const {
-    const CondaFacts& facts = *upload.conda;
-    return fmt::format("{}/{}/{}/{}/{}/{}/{}", place_.api, verb, PercentEncode(place_.owner),
-                       PercentEncode(facts.name), PercentEncode(facts.version), PercentEncode(facts.subdir),
-                       PercentEncode(upload.Name()));
+    return api_->FileUrl(verb, place_.owner, upload.Id());
   }
 
   enum class Missing : std::uint8_t {
@@ -228,28 +205,22 @@ class Anaconda final : public Remote {
     return error;
   }
 
-  static Request PostOf(std::string url, const Json& document, Repeat repeat) {
-    return {.method = "POST",
-            .url = std::move(url),
-            .headers = {{"Content-Type", "application/json"}},
-            .body = {.before = document.dump()},
-            .repeat = repeat};
+  static Request PostOf(std::string url, const Json& document) {
+    return AnacondaApi::JsonRequest("POST", std::move(url), document);
   }
 
-  /// The server's file is in no channel of this label. Copying it there is another request than these.
-  [[nodiscard]] Result<void> CheckLabel(const Upload& upload, const Json& file) const {
-    if (!file.contains("labels") || !file["labels"].is_array()) return Ok();
-    const std::string wanted = place_.label.empty() ? "main" : place_.label;
-    std::vector<std::string> labels;
-    for (const Json& label : file["labels"]) {
-      if (label.is_string()) labels.push_back(label.get<std::string>());
-    }
-    if (std::find(labels.begin(), labels.end(), wanted) != labels.end()) return Ok();
+  /// The server's file is in no channel of this label. To put it there is another verb: what a label shows is
+  /// somebody's decision, and no part of sending a file.
+  [[nodiscard]] Result<void> CheckLabel(const Upload& upload, const AnacondaFile& file) const {
+    const std::string wanted = place_.label.empty() ? kMainLabel : place_.label;
+    if (!file.tells_labels || file.HasLabel(wanted)) return Ok();
+    const bool usual = place_.api == kAnacondaOrg;
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is at {} already, with the label {} and not '{}'", upload.ChannelPath(),
-                             place_.api, labels.empty() ? "of nobody" : "'" + Join(labels, "', '") + "'",
-                             wanted))
-        .WithHint("copy it there with anaconda-client: ptpkg does not copy between labels yet");
+                 fmt::format("'{}' is at {} already, with {} and not '{}'", upload.ChannelPath(), place_.api,
+                             file.LabelWords(), wanted))
+        .WithHint(fmt::format(
+            "give it that label too: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
+            upload.file.str(), place_.owner, place_.owner, wanted, usual ? "" : " --server " + place_.api));
   }
 
   /// GET; where there is none, POST. Of two that make it at once, one gets a conflict, and it is there.
@@ -258,7 +229,7 @@ class Anaconda final : public Remote {
     PTPKG_TRY(const HttpAnswer there, exchange_.Send({.url = url, .answer_sink = &nobody}));
     if (there.status == 200) return Ok();
     if (there.status != 404) return AnswerError(there, fmt::format("asked for the {}", what));
-    const auto made = exchange_.Send(PostOf(url, document, Repeat::kOnce));
+    const auto made = exchange_.Send(PostOf(url, document));
     if (made && made->status == 409) return Ok();
     if (made && made->status / 100 != 2) return AnswerError(*made, fmt::format("told to make the {}", what));
     {
@@ -271,8 +242,9 @@ class Anaconda final : public Remote {
 
   Result<void> MakePackageAndRelease(const Upload& upload) {
     const CondaFacts& facts = *upload.conda;
-    PTPKG_CHECK(MakeSure(PackageUrl(facts), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
-    return MakeSure(ReleaseUrl(facts), ReleaseDocument(facts),
+    PTPKG_CHECK(
+        MakeSure(PackageUrl(upload), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
+    return MakeSure(ReleaseUrl(upload), ReleaseDocument(facts),
                     fmt::format("release '{}' of '{}'", facts.version, facts.name));
   }
 
@@ -287,7 +259,7 @@ class Anaconda final : public Remote {
                            {"channels", labels},
                            {"sha256", upload.digests.sha256.Hex()}};
     PTPKG_TRY(const HttpAnswer answer,
-              Expect(PostOf(DistUrl("stage", upload), document, Repeat::kOnce), {200, 201},
+              Expect(PostOf(DistUrl("stage", upload), document), {200, 201},
                      fmt::format("told that '{}' is coming", upload.ChannelPath()), Missing::kGoneMeanwhile));
     return ParseJson(answer.body, "answer of the server");
   }
@@ -322,7 +294,7 @@ class Anaconda final : public Remote {
     PTPKG_TRY(const Json id, IdOf(staged));
     PTPKG_TRY(
         const HttpAnswer answer,
-        Expect(PostOf(DistUrl("commit", upload), {{"dist_id", id}}, Repeat::kOnce), {200, 201},
+        Expect(PostOf(DistUrl("commit", upload), {{"dist_id", id}}), {200, 201},
                fmt::format("told that '{}' is complete", upload.ChannelPath()), Missing::kGoneMeanwhile));
     static_cast<void>(answer);
     return Ok();
@@ -334,7 +306,8 @@ class Anaconda final : public Remote {
   }
 
   AnacondaPlace place_;
-  Exchange exchange_;
+  std::unique_ptr<AnacondaApi> api_;
+  Exchange& exchange_;  // of api_
   std::mutex replacing_;
   std::mutex mutex_;
   std::set<std::string> made_;  // URLs of packages and releases that this run has made; under mutex_
@@ -343,8 +316,8 @@ class Anaconda final : public Remote {
 }  // namespace
 
 Result<std::unique_ptr<Remote>> MakeAnaconda(Env& env, AnacondaPlace place) {
-  PTPKG_TRY(std::string origin, OriginOf(place.api));
-  return std::unique_ptr<Remote>(std::make_unique<Anaconda>(env, std::move(place), std::move(origin)));
+  PTPKG_TRY(std::unique_ptr<AnacondaApi> api, AnacondaApi::Make(env, place.api));
+  return std::unique_ptr<Remote>(std::make_unique<Anaconda>(std::move(place), std::move(api)));
 }
 
 }  // namespace ptpkg::publish

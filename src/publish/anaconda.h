@@ -6,6 +6,8 @@
 
 namespace ptpkg::publish {
 
+inline constexpr const char* kAnacondaOrg = "https://api.anaconda.org";
+
 struct AnacondaPlace {
   std::string api = {};    ///< Base URL of the interface, without '/' at its end.
   std::string owner = {};  ///< User or organisation.

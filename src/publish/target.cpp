@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "publish/anaconda.h"
+#include "publish/anaconda_store.h"
 #include "publish/aws_profile.h"
 #include "publish/channel_servers.h"
 #include "publish/credential.h"
@@ -56,13 +57,20 @@ Result<std::string> ServerOf(const TargetOptions& options, const std::string& us
   return Wrong(fmt::format("--to {} needs --server URL", options.to));
 }
 
-Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& options, const std::string& rest) {
+/// `flag`: the option that `rest` comes from.
+Result<AnacondaPlace> AnacondaPlaceOf(const TargetOptions& options, const std::string& rest,
+                                      std::string_view flag = "--to") {
   const std::vector<std::string> parts = Split(rest, '/');
   if (parts.size() > 2 || parts.front().empty() || parts.back().empty())
-    return Wrong(fmt::format("--to {}: not an owner, or owner and label", options.to));
-  PTPKG_TRY(std::string api, ServerOf(options, "https://api.anaconda.org"));
-  return MakeAnaconda(
-      env, {.api = std::move(api), .owner = parts.front(), .label = parts.size() == 2 ? parts.back() : ""});
+    return Wrong(fmt::format("{} anaconda:{}: not an owner, or owner and label", flag, rest));
+  PTPKG_TRY(std::string api, ServerOf(options, kAnacondaOrg));
+  return AnacondaPlace{
+      .api = std::move(api), .owner = parts.front(), .label = parts.size() == 2 ? parts.back() : ""};
+}
+
+Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  PTPKG_TRY(AnacondaPlace place, AnacondaPlaceOf(options, rest));
+  return MakeAnaconda(env, std::move(place));
 }
 
 Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
@@ -115,20 +123,37 @@ Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options,
   return MakeArtifactory(env, std::move(place));
 }
 
+struct TargetText {
+  std::string kind;
+  std::string rest;  ///< Behind the colon.
+};
+
+/// "anaconda:me" → "anaconda" and "me". `flag`: the option that it comes from.
+Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
+  if (text.empty()) return Wrong(fmt::format("{} TARGET is missing", flag));
+  const std::size_t colon = text.find(':');
+  TargetText parsed{.kind = text.substr(0, colon),
+                    .rest = colon == std::string::npos ? "" : text.substr(colon + 1)};
+  std::vector<std::string> kinds;
+  for (const TargetForm& form : kForms) kinds.emplace_back(form.kind);
+  if (std::find(kinds.begin(), kinds.end(), parsed.kind) != kinds.end() && !parsed.rest.empty())
+    return parsed;
+  const auto nearest = NearestMatch(parsed.kind, kinds);
+  return Wrong(
+      fmt::format("{} {}: none of {}{}", flag, text, Join(kinds, ", "),
+                  nearest && *nearest != parsed.kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
+}
+
+/// What nothing can be done about here, and what to do instead.
+Error NotChanged(const std::string& from, const std::string& why, const std::string& hint) {
+  return Error(ErrorCode::kRefused, fmt::format("--from {}: {}", from, why)).WithHint(hint);
+}
+
 }  // namespace
 
 Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
-  if (options.to.empty()) return Wrong("--to TARGET is missing");
-  const std::size_t colon = options.to.find(':');
-  const std::string kind = options.to.substr(0, colon);
-  const std::string rest = colon == std::string::npos ? "" : options.to.substr(colon + 1);
-  std::vector<std::string> kinds;
-  for (const TargetForm& form : kForms) kinds.emplace_back(form.kind);
-  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end() || rest.empty()) {
-    const auto nearest = NearestMatch(kind, kinds);
-    return Wrong(fmt::format("--to {}: none of {}{}", options.to, Join(kinds, ", "),
-                             nearest && *nearest != kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
-  }
+  PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
+  const auto& [kind, rest] = text;
   if (!options.check_url.empty() && kind != "pypi")
     return Wrong(fmt::format("--check-url has no meaning with --to {}", options.to));
   if (kind == "file") {
@@ -140,6 +165,33 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
   }
   PTPKG_TRY(std::unique_ptr<Remote> remote, RemoteOf(env, options, kind, rest));
   return Target(std::move(remote));
+}
+
+Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
+  PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
+  TargetText to;
+  if (!options.to.empty()) {
+    PTPKG_TRY(to, ParseTarget(options.to, "--to"));
+    if (to.kind != from.kind) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("{} and {} are not at one server", options.from, options.to))
+          .WithHint(fmt::format("publish the artifact there: ptpkg publish ARTIFACT --to {}", options.to));
+    }
+  }
+  const TargetOptions place{.to = options.from, .server = options.server};
+  if (from.kind == "anaconda") {
+    PTPKG_TRY(AnacondaPlace here, AnacondaPlaceOf(place, from.rest, "--from"));
+    AnacondaPlace there;
+    if (!options.to.empty()) {
+      PTPKG_TRY(there, AnacondaPlaceOf(place, to.rest));
+    }
+    return MakeAnacondaStore(env, std::move(here), std::move(there));
+  }
+  if (from.kind == "pypi") {
+    return NotChanged(options.from, "indexes have no interface for that",
+                      "log in to the index's web pages: a release's page there yanks and removes");
+  }
+  return NotChanged(options.from, "ptpkg changes nothing there", "publish a file with a higher build number");
 }
 
 std::string TargetForms() {

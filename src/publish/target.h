@@ -1,11 +1,12 @@
 #pragma once
-// Where `ptpkg publish --to` leads. Layer: publish.
+// Where `ptpkg publish --to` leads, and --from of the verbs that change what is there. Layer: publish.
 
 #include <memory>
 #include <string>
 #include <variant>
 
 #include "publish/remote.h"
+#include "publish/store.h"
 
 namespace ptpkg::publish {
 
@@ -21,6 +22,16 @@ using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
 /// Asks no server. Errors: kUsage naming what is wrong with `to`, or what is missing beside it; kInvalidInput
 /// (no URL).
 Result<Target> MakeTarget(Env& env, const TargetOptions& options);
+
+struct StoreOptions {
+  std::string from = {};    ///< As TargetOptions::to, where the artifacts are.
+  std::string to = {};      ///< Where they are to be too; "" = nowhere else.
+  std::string server = {};  ///< As TargetOptions::server, of both.
+};
+
+/// Asks no server. Errors: kUsage naming what is wrong; kRefused: nothing can be changed at a target of this
+/// kind, with a hint how else; kInvalidInput (no URL).
+Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options);
 
 /// Each form with what it stands for, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
 std::string TargetForms();

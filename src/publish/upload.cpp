@@ -33,6 +33,19 @@ Result<CondaFacts> ReadFacts(Env& env, const AbsPath& file) {
 
 }  // namespace
 
+ArtifactId Upload::Id() const {
+  ArtifactId id{.file_name = Name(), .format = format};
+  if (conda) {
+    id.package = conda->name;
+    id.version = conda->version;
+    id.subdir = conda->subdir;
+  } else if (wheel) {
+    id.package = wheel::NormalizeName(wheel->file_name.name);
+    id.version = wheel->file_name.version;
+  }
+  return id;
+}
+
 Result<void> RequireCondaPackage(const Upload& upload) {
   if (upload.conda) return Ok();
   return Error(ErrorCode::kRefused,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/artifact.h"
+#include "publish/artifact_id.h"
 #include "support/env.h"
 #include "support/json_fwd.h"
 #include "wheel/wheel.h"
@@ -41,6 +42,7 @@ struct Upload {
   std::string beside = {};
 
   [[nodiscard]] std::string Name() const { return std::string(file.Name()); }
+  [[nodiscard]] ArtifactId Id() const;
   /// "linux-64/toy-1.0-0.conda"; a wheel's is its name.
   [[nodiscard]] std::string ChannelPath() const { return conda ? conda->subdir + "/" + Name() : Name(); }
 };

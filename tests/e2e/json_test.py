@@ -76,6 +76,8 @@ class JsonOutput(harness.Case):
         self.valid(self.ptpkg_json("publish", output, *target, "--dry-run"), "publish")
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
+        self.valid(self.ptpkg_json("promote", output, "--from", "anaconda:me/dev", "--to", "anaconda:me", "--dry-run"), "promote")
+        self.valid(self.ptpkg_json("remove", output, "--from", "anaconda:me", "--dry-run"), "remove")
         self.assertTrue(self.valid(self.ptpkg_json("cache"), "cache")["items"])
         self.valid(self.ptpkg_json("cache", "clean", "--dry-run"), "cache")
         (output / "conda/linux-64/broken-1.0-0.conda").write_bytes(b"PK")

@@ -126,9 +126,12 @@ class Case(harness.Case):
         cls.other, = (cls.made / "other/conda/linux-64").glob("*.conda")
 
     def publish(self, *arguments, exit_code: int = 0, **variables) -> str:
+        return self.run_verb("publish", *arguments, exit_code=exit_code, **variables)
+
+    def run_verb(self, *arguments, exit_code: int = 0, **variables) -> str:
         """All that it printed; no token is in it, nor in any file that it wrote."""
         (self.scratch / "home").mkdir(exist_ok=True)
-        done = self.ptpkg("publish", *arguments, exit_code=exit_code, HOME=str(self.scratch / "home"), **variables)
+        done = self.ptpkg(*arguments, exit_code=exit_code, HOME=str(self.scratch / "home"), **variables)
         printed = done.stdout + done.stderr
         self.assertNotIn(TOKEN, printed)
         for folder in (self.scratch, self.cache):
