@@ -2,106 +2,17 @@
 
 #include <fmt/core.h>
 
-#include "publish/credential.h"
-#include "publish/exchange.h"
-#include "publish/multipart.h"
+#include "publish/channel_dialect.h"
 #include "publish/read_back.h"
+#include "support/json.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
 namespace {
 
-/// What differs between the three.
-struct Dialect {
-  std::string name;                    ///< For people.
-  std::vector<std::string> variables;  ///< Where the token is.
-  std::string token_header;
-  std::string token_prefix;  ///< Before the token in that header.
-  /// Of a channel's files, below the server.
-  std::string (*files)(const ChannelPlace& place);
-  Request (*send)(const ChannelPlace& place, const Upload& upload, bool replace);
-  bool takes_attestations = false;
-};
-
-Request SendToQuetz(const ChannelPlace& place, const Upload& upload, bool replace) {
-  return {.method = "POST",
-          .url = fmt::format("{}/api/channels/{}/upload/{}?force={}&sha256={}", place.server,
-                             EncodePath(place.channel), PercentEncode(upload.Name()),
-                             replace ? "true" : "false", upload.digests.sha256.Hex()),
-          .headers = {{"Content-Type", "application/octet-stream"}},
-          .body = {.file = upload.file, .file_bytes = upload.digests.size_bytes},
-          .repeat = Repeat::kOnce};
-}
-
-Request SendToArtifactory(const ChannelPlace& place, const Upload& upload, bool /*replace*/) {
-  return {.method = "PUT",
-          .url = fmt::format("{}/{}/{}", place.server, EncodePath(place.channel),
-                             EncodePath(upload.ChannelPath())),
-          .headers = {{"Content-Type", "application/octet-stream"},
-                      {"X-Checksum-Sha256", upload.digests.sha256.Hex()}},
-          .body = {.file = upload.file, .file_bytes = upload.digests.size_bytes},
-          .repeat = Repeat::kOnce};
-}
-
-Request SendToPrefixDev(const ChannelPlace& place, const Upload& upload, bool replace) {
-  Form fields{
-      .file_field = "file",
-      .file_headers = {{"X-File-Name", upload.Name()}, {"X-File-SHA256", upload.digests.sha256.Hex()}}};
-  // rattler-build sends it after the file; there is at most one.
-  for (const Attestation& one : upload.attestations)
-    fields.later_fields.emplace_back("attestation", one.text);
-  FormBody form = MakeFormBody(fields, upload);
-  return {.method = "POST",
-          .url = fmt::format("{}/api/v1/upload/{}{}", place.server, EncodePath(place.channel),
-                             replace ? "?force=true" : ""),
-          .headers = {{"Content-Type", form.content_type}},
-          .body = std::move(form.body),
-          .repeat = Repeat::kOnce};
-}
-
-const Dialect& Quetz() {
-  static const Dialect dialect{.name = "quetz",
-                               .variables = {"QUETZ_API_KEY"},
-                               .token_header = "X-API-Key",
-                               .token_prefix = "",
-                               .files =
-                                   [](const ChannelPlace& place) {
-                                     return fmt::format("{}/get/{}", place.server, EncodePath(place.channel));
-                                   },
-                               .send = SendToQuetz};
-  return dialect;
-}
-
-const Dialect& Artifactory() {
-  static const Dialect dialect{.name = "Artifactory",
-                               .variables = {"ARTIFACTORY_TOKEN"},
-                               .token_header = "Authorization",
-                               .token_prefix = "Bearer ",
-                               .files =
-                                   [](const ChannelPlace& place) {
-                                     return fmt::format("{}/{}", place.server, EncodePath(place.channel));
-                                   },
-                               .send = SendToArtifactory};
-  return dialect;
-}
-
-const Dialect& PrefixDev() {
-  static const Dialect dialect{.name = "prefix.dev",
-                               .variables = {"PREFIX_API_KEY"},
-                               .token_header = "Authorization",
-                               .token_prefix = "Bearer ",
-                               .files =
-                                   [](const ChannelPlace& place) {
-                                     return fmt::format("{}/{}", place.server, EncodePath(place.channel));
-                                   },
-                               .send = SendToPrefixDev,
-                               .takes_attestations = true};
-  return dialect;
-}
-
 class ChannelServer final : public Remote {
  public:
-  ChannelServer(Env& env, const Dialect& dialect, ChannelPlace place, std::string origin)
+  ChannelServer(Env& env, const ChannelDialect& dialect, ChannelPlace place, std::string origin)
       : dialect_(dialect),
         place_(std::move(place)),
         exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
@@ -128,14 +39,32 @@ class ChannelServer final : public Remote {
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const Request request = dialect_.send(place_, upload, replace);
-    const std::string with = dialect_.takes_attestations ? WithAttestations(upload) : "";
-    return {"HEAD " + FileUrl(upload), request.method + " " + request.url + with, "HEAD " + FileUrl(upload)};
+    std::vector<std::string> lines = {"HEAD " + FileUrl(upload)};
+    if (dialect_.room != nullptr) lines.push_back("GET " + dialect_.room(place_));
+    lines.push_back(request.method + " " + request.url +
+                    (dialect_.takes_attestations ? WithAttestations(upload) : ""));
+    lines.push_back("HEAD " + FileUrl(upload));
+    return lines;
   }
 
-  Result<void> LogIn() override {
-    PTPKG_TRY(const Secret token, TokenFrom(exchange_.env(), dialect_.variables, place_.server));
-    exchange_.SetHeader(dialect_.token_header, dialect_.token_prefix + token.Reveal());
-    return Ok();
+  Result<void> LogIn() override { return LogInTo(dialect_, place_, exchange_); }
+
+  Result<void> CheckRoom(std::uint64_t bytes) override {
+    if (dialect_.room == nullptr) return Ok();
+    PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
+    if (answer.status != 200)
+      return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+    PTPKG_TRY(const Json channel, ParseJson(answer.body, "answer of the server"));
+    const auto limit = JsonInteger(channel, "size_limit", "");
+    if (!limit || *limit < 0) return Ok();  // null: none
+    const auto size = JsonInteger(channel, "size", "");
+    const std::uint64_t used = size && *size > 0 ? static_cast<std::uint64_t>(*size) : 0;
+    const auto most = static_cast<std::uint64_t>(*limit);
+    if (used <= most && bytes <= most - used) return Ok();
+    return Error(ErrorCode::kRefused,
+                 fmt::format("{} takes {}, has {}, and {} more are to be sent", Title(), HumanBytes(most),
+                             size ? HumanBytes(used) : "nobody says how much", HumanBytes(bytes)))
+        .WithHint("make room first (ptpkg remove), or have its limit raised");
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
@@ -161,12 +90,12 @@ class ChannelServer final : public Remote {
     return fmt::format("{}/{}", dialect_.files(place_), EncodePath(upload.ChannelPath()));
   }
 
-  const Dialect& dialect_;
+  const ChannelDialect& dialect_;
   ChannelPlace place_;
   Exchange exchange_;
 };
 
-Result<std::unique_ptr<Remote>> Make(Env& env, const Dialect& dialect, ChannelPlace place) {
+Result<std::unique_ptr<Remote>> Make(Env& env, const ChannelDialect& dialect, ChannelPlace place) {
   PTPKG_TRY(std::string origin, OriginOf(place.server));
   return std::unique_ptr<Remote>(
       std::make_unique<ChannelServer>(env, dialect, std::move(place), std::move(origin)));
@@ -175,15 +104,15 @@ Result<std::unique_ptr<Remote>> Make(Env& env, const Dialect& dialect, ChannelPl
 }  // namespace
 
 Result<std::unique_ptr<Remote>> MakeQuetz(Env& env, ChannelPlace place) {
-  return Make(env, Quetz(), std::move(place));
+  return Make(env, QuetzDialect(), std::move(place));
 }
 
 Result<std::unique_ptr<Remote>> MakeArtifactory(Env& env, ChannelPlace place) {
-  return Make(env, Artifactory(), std::move(place));
+  return Make(env, ArtifactoryDialect(), std::move(place));
 }
 
 Result<std::unique_ptr<Remote>> MakePrefixDev(Env& env, ChannelPlace place) {
-  return Make(env, PrefixDev(), std::move(place));
+  return Make(env, PrefixDevDialect(), std::move(place));
 }
 
 }  // namespace ptpkg::publish

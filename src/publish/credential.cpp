@@ -105,8 +105,13 @@ Result<Secret> AnacondaToken(Env& env, const std::string& api) {
   return OfKeyring(env, api, "token", "ANACONDA_API_TOKEN");
 }
 
-Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url) {
+Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
+                         TrustedToken* trusted) {
   if (auto token = FirstVariable(env, variables)) return *std::move(token);
+  if (trusted != nullptr) {
+    PTPKG_TRY(auto minted, trusted(env, url));
+    if (minted) return *std::move(minted);
+  }
   return OfKeyring(env, url, "token", variables.front());
 }
 
@@ -127,23 +132,24 @@ Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& u
     const char* user;
     const char* password;
   };
-  if (auto token = FirstVariable(env, {"UV_PUBLISH_TOKEN"})) return Login{kTokenUser, *std::move(token)};
+  if (auto token = FirstVariable(env, {"UV_PUBLISH_TOKEN"}))
+    return Login{.user = kTokenUser, .password = *std::move(token)};
   for (const Pair& pair :
        {Pair{"UV_PUBLISH_USERNAME", "UV_PUBLISH_PASSWORD"}, Pair{"TWINE_USERNAME", "TWINE_PASSWORD"}}) {
     auto password = FirstVariable(env, {pair.password});
     if (!password) continue;
     const std::string user = env.Variable(pair.user);
-    return Login{user.empty() ? kTokenUser : user, *std::move(password)};
+    return Login{.user = user.empty() ? kTokenUser : user, .password = *std::move(password)};
   }
   PTPKG_TRY(std::optional<PypircSection> section, ReadPypirc(env, name));
   PTPKG_TRY(const bool meant, IsMeantFor(section, name, url));
   if (!meant) section.reset();
   const std::string user = section && section->user ? *section->user : kTokenUser;
-  if (section && section->password) return Login{user, *section->password};
+  if (section && section->password) return Login{.user = user, .password = *section->password};
   PTPKG_TRY(auto trusted, TrustedPublishingToken(env, url));
-  if (trusted) return Login{kTokenUser, *std::move(trusted)};
+  if (trusted) return Login{.user = kTokenUser, .password = *std::move(trusted), .minted = true};
   PTPKG_TRY(Secret token, OfKeyring(env, url, user, "TWINE_PASSWORD"));
-  return Login{user, std::move(token)};
+  return Login{.user = user, .password = std::move(token)};
 }
 
 }  // namespace ptpkg::publish

@@ -17,13 +17,18 @@ namespace ptpkg::publish {
 /// Errors: kRefused with a hint when there is none; kIo.
 Result<Secret> AnacondaToken(Env& env, const std::string& api);
 
-/// The first of `variables` that is set, then the keyring, for servers without files of their own. Errors: as
-/// AnacondaToken.
-Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url);
+/// A token for a CI job that the server at the URL trusts; nullopt: it is none, or the server knows no such.
+using TrustedToken = Result<std::optional<Secret>>(Env&, const std::string& url);
+
+/// The first of `variables` that is set, then `trusted`, unless it is null, then the keyring, for servers
+/// without files of their own. Errors: as AnacondaToken; those of `trusted`.
+Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
+                         TrustedToken* trusted);
 
 struct Login {
   std::string user;
   Secret password;
+  bool minted = false;  ///< By trusted publishing, for this run alone: RevokeTrustedToken.
 };
 
 /// One section of ~/.pypirc.

@@ -10,6 +10,7 @@
 #include "publish/multipart.h"
 #include "publish/read_back.h"
 #include "publish/simple_page.h"
+#include "publish/trusted.h"
 #include "support/base64.h"
 #include "support/json.h"
 #include "support/resolve_url.h"
@@ -23,7 +24,7 @@ constexpr std::array<std::string_view, 2> kPublicHosts = {"https://upload.pypi.o
 // A page of a nightly index lists some ten thousand files.
 constexpr std::uint64_t kMostPageBytes = 64U << 20U;
 // PyPI's own limit for a file unless the project asked for more.
-constexpr std::uint64_t kPublicMostBytes = 100'000'000;
+constexpr std::uint64_t kPublicMostBytes = 100U << 20U;
 
 /// The form's name of a metadata field: lower case, '_' for '-'; of fields that occur several times the
 /// plural where the interface has one. "" for fields that are sent otherwise.
@@ -117,11 +118,17 @@ class PackageIndex final : public Remote {
 
   Result<void> LogIn() override {
     PTPKG_TRY(const Login login, IndexLogin(upload_.env(), place_.name, place_.upload));
+    if (login.minted) minted_ = login.password;
     const std::string basic = "Basic " + Base64(AsBytes(login.user + ":" + login.password.Reveal()));
     upload_.SetHeader("Authorization", basic);
     // A private index asks readers too. Another server than the one for uploads gets no credentials.
     if (simple_.origin() == upload_.origin()) simple_.SetHeader("Authorization", basic);
     return Ok();
+  }
+
+  Result<void> LogOut() override {
+    if (minted_.empty()) return Ok();
+    return RevokeTrustedToken(upload_.env(), place_.upload, minted_);
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
@@ -175,6 +182,7 @@ class PackageIndex final : public Remote {
   }
 
   IndexPlace place_;
+  Secret minted_;  // of trusted publishing; "": the credentials are somebody's
   Exchange upload_;
   Exchange simple_;
 };

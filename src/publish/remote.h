@@ -48,6 +48,12 @@ class Remote {
 
   /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
   virtual Result<void> LogIn() = 0;
+  /// Whether so many bytes more have room, as far as the server tells that ahead. Errors: kRefused with a
+  /// hint, those of Exchange.
+  virtual Result<void> CheckRoom(std::uint64_t /*bytes*/) { return Ok(); }
+  /// After all, whatever came of it, also after an interrupt: ends what LogIn got for this run alone. Errors:
+  /// it ends by itself some minutes later.
+  virtual Result<void> LogOut() { return Ok(); }
   /// nullopt: the name is free. Errors: as Exchange::Send.
   virtual Result<std::optional<RemoteFile>> Find(const Upload& upload) = 0;
   /// Sends the file, once. `replace`: Find gave another file, which goes. `on_sent`: bytes of the artifact

@@ -40,7 +40,18 @@ class Sender {
 
   Result<std::vector<SendOutcome>> Run() {
     PTPKG_CHECK(remote_.LogIn());
+    auto outcomes = RunLoggedIn();
+    if (const auto ended = remote_.LogOut(); !ended) {
+      env_.reporter.Warn(fmt::format("the token of this run could not be ended ahead of its time: {}",
+                                     ended.error().message()));
+    }
+    return outcomes;
+  }
+
+ private:
+  Result<std::vector<SendOutcome>> RunLoggedIn() {
     PTPKG_CHECK(LookAtAll());
+    PTPKG_CHECK(CheckRoom());
     const auto send = [&](std::size_t i) -> Result<void> {
       // Each has its outcome: an error of one ends none of the others.
       if (outcomes_[i].fate == Fate::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
@@ -55,7 +66,14 @@ class Sender {
     return std::move(outcomes_);
   }
 
- private:
+  Result<void> CheckRoom() {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < uploads_.size(); ++i) {
+      if (outcomes_[i].fate == Fate::kNotTried) bytes += uploads_[i].digests.size_bytes;
+    }
+    return bytes == 0 ? Ok() : remote_.CheckRoom(bytes);
+  }
+
   Result<void> LookAtAll() {
     std::vector<std::optional<Error>> conflicts(uploads_.size());
     const auto look = [&](std::size_t i) -> Result<void> {

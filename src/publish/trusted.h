@@ -15,4 +15,15 @@ namespace ptpkg::publish {
 /// the identity), those of Exchange.
 Result<std::optional<Secret>> TrustedPublishingToken(Env& env, const std::string& upload_url);
 
+/// Ends such a token of the index at `upload_url` now, ahead of its minutes, also after an interrupt. An
+/// index that cannot do that is none the worse. Source: PyPI's POST /_/oidc/burn-token (pypi/warehouse, pull
+/// request 20197), as uv sends it. Errors: kRefused, those of Exchange: it ends by itself.
+Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token);
+
+/// The same of a conda channel's server, as prefix.dev has it: it is told for whom the identity is by its
+/// host's name, and answers with the token itself. nullopt as above. On GitLab the variable is
+/// PREFIX_DEV_ID_TOKEN (of another host likewise). Source: rattler's trusted_publishing.rs. No server is
+/// known that ends such a token ahead of its time. Errors: as above.
+Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& server);
+
 }  // namespace ptpkg::publish

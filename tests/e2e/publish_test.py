@@ -92,6 +92,32 @@ class Channels(publishing.Case):
                 self.assertIn(f" {target.server.url}/", said)
                 self.assertEqual(target.server.requests, [])
 
+    def test_trusted_publishing_of_a_channel(self):
+        made = faults.certificates(self.scratch)
+        claims = {"repository": "owner/name"}
+        with Issuer(claims=claims) as issuer, \
+                Target("prefix", trusts=issuer, publisher=claims, certificate=made["good"]) as target:
+            variables = {"SSL_CERT_FILE": str(self.scratch / "ca.crt"), **issuer.environment()}
+            said = self.publish(self.package, *target.flags(), **variables)
+            self.assertEqual(target.files(), {self.package.name: harness.sha256(self.package)})
+            self.assertNotIn("pfx-minted", said)
+            self.assertNotIn("Authorization", target.server.requests[0].headers)
+            gitlab = {"SSL_CERT_FILE": str(self.scratch / "ca.crt"), "127_0_0_1_ID_TOKEN": issuer.sign("127.0.0.1", **claims)}
+            self.assertIn("there already", self.publish(self.package, *target.flags(), **gitlab))
+            target.server.publisher = {"repository": "owner/other"}
+            self.assertIn("trusted publishing", self.publish(self.package, *target.flags(), exit_code=7, **variables))
+        with Issuer(claims=claims) as issuer, Target("prefix", trusts=issuer) as target:
+            # Nobody's identity goes over a connection that others read.
+            self.assertIn("PREFIX_API_KEY", self.publish(self.package, *target.flags(), exit_code=7, **issuer.environment()))
+            self.assertEqual(issuer.requests, [])
+
+    def test_room_is_asked_for_before_anything_is_sent(self):
+        with Target("quetz", size_limit=100) as target:
+            self.assertIn("make room first", self.publish_to(target, self.package, exit_code=7))
+            self.assertFalse([one for one in target.server.requests if one.method == "POST"])
+            target.server.size_limit = 10_000_000
+            self.publish_to(target, self.package)
+
     def test_json(self):
         with Target("quetz") as target:
             item, = json.loads(self.ptpkg("publish", self.package, *target.flags(), "--json", **target.variables()).stdout)["artifacts"]
@@ -188,8 +214,19 @@ class Index(publishing.Case):
         with Issuer(claims=claims) as issuer, \
                 Target("pypi", trusts=issuer, publisher=claims, certificate=made["good"]) as target:
             variables = {"SSL_CERT_FILE": str(self.scratch / "ca.crt"), **issuer.environment()}
-            self.publish(self.wheel(), *target.flags(), **variables)
+            wheel = self.wheel()
+            self.publish(wheel, *target.flags(), **variables)
             self.assertEqual(len(target.files()), 1)
+            # Its token ends with the run, well or ill, and the server that cannot end it is asked once.
+            self.assertEqual(list(target.server.tokens), [publishing.TOKEN])
+            self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables)
+            self.assertEqual(list(target.server.tokens), [publishing.TOKEN])
+            self.assertEqual(sum(one.path == "/_/oidc/burn-token" for one in target.server.requests), 2)
+            target.server.faults.append(faults.Status(500, path="burn-token", times=None))
+            self.assertIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            target.server.faults[:] = [faults.Status(404, path="burn-token", times=None)]
+            self.assertNotIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            target.server.faults.clear()
             target.server.publisher = {"repository": "owner/other"}
             self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))
 

@@ -10,7 +10,7 @@ import hashlib
 import time
 
 from servers import conda_packages, multipart
-from servers.double import Answer, Double, Refused, Request, json_answer
+from servers.double import Answer, Double, Refused, Request, json_answer, text_answer
 
 
 @dataclasses.dataclass
@@ -54,6 +54,12 @@ class CondaServer(Double):
         self.channel(channel).setdefault(index["subdir"], {})[filename] = package
         return package
 
+    def drop(self, channel: str, subdir: str, filename: str) -> Package:
+        packages = self.channel(channel).get(subdir, {})
+        if filename not in packages:
+            raise refused(404, "not found")
+        return packages.pop(filename)
+
     def exists(self, channel: str, filename: str) -> bool:
         return any(filename in packages for packages in self.channel(channel).values())
 
@@ -66,13 +72,26 @@ class CondaServer(Double):
 
 class QuetzServer(CondaServer):
     """POST /api/channels/{channel}/upload/{file}?force=&sha256=, X-API-Key, raw body. 201; 409 there is one of that name and
-    force is not true; 406 the digest is another. Reads also below /get/, where quetz has its channels."""
+    force is not true; 406 the digest is another; 422 above size_limit. Reads also below /get/, where quetz has its channels.
+    DELETE /api/channels/{channel}/packages/{package}/versions/{subdir}/{file} (quetz's main.py): 404 without it."""
+
+    def __init__(self, *, size_limit: int | None = None, **options) -> None:
+        self.size_limit = size_limit
+        super().__init__(**options)
 
     def handle(self, request: Request) -> Answer:
         parts = request.segments()
         if request.method in ("GET", "HEAD") and parts[:2] == ["api", "channels"] and len(parts) == 3:
             self.channel(parts[2])
-            return json_answer(200, {"name": parts[2]})
+            return json_answer(200, {"name": parts[2], "size_limit": self.size_limit})
+        if request.method == "DELETE" and len(parts) == 8 and (*parts[:2], parts[3], parts[5]) == ("api", "channels", "packages", "versions"):
+            if request.headers.get("X-API-Key") != self.token:
+                raise refused(401, "Not logged in")
+            found = self.channel(parts[2]).get(parts[6], {}).get(parts[7])
+            if not found or found.record["name"] != parts[4]:
+                raise refused(404, "Package version not found")
+            self.drop(parts[2], parts[6], parts[7])
+            return json_answer(200, {})
         if request.method in ("GET", "HEAD"):
             parts = parts[1:] if parts[:1] == ["get"] else parts
             if len(parts) != 3:
@@ -92,22 +111,48 @@ class QuetzServer(CondaServer):
         index = conda_packages.index_json(filename, request.body)
         if exists and request.query.get("force") != "true":
             raise refused(409, "Duplicate")
+        stored = sum(one.record["size"] for packages in self.channel(channel).values() for one in packages.values())
+        if self.size_limit is not None and stored + len(request.body) > self.size_limit:
+            raise refused(422, f"{channel} is above quota of {self.size_limit} bytes")
         self.keep(channel, filename, request.body, index)
         return json_answer(201, {})
 
 
 class PrefixServer(CondaServer):
     """POST /api/v1/upload/{channel}[?force=true], bearer, multipart: `file` with the headers X-File-Name and X-File-SHA256 in
-    its own part, then perhaps `attestation`. 409: there is one of that name, whatever its content."""
+    its own part, then perhaps `attestation`. 409: there is one of that name, whatever its content. DELETE
+    /api/v1/delete/{channel}/{subdir}/{file}. trusts: an issuer; POST /api/oidc/mint_token with {"token": JWT} gives, as its
+    whole body, a token to jobs whose claims contain `publisher` (rattler's trusted_publishing.rs); the audience is the host."""
 
-    def __init__(self, **options) -> None:
+    def __init__(self, *, trusts=None, publisher: dict | None = None, **options) -> None:
         self.attestations: dict[str, str] = {}
+        self.trusts, self.publisher, self.minted = trusts, publisher or {}, set()
         super().__init__(**options)
+
+    def bearer(self, request: Request) -> None:
+        if request.headers.get("Authorization", "").removeprefix("Bearer ") not in self.minted:
+            super().bearer(request)
+
+    def mint(self, request: Request) -> Answer:
+        try:
+            claims = self.trusts.verify(request.json().get("token", ""), "127.0.0.1")
+            if not self.publisher.items() <= claims.items():
+                raise ValueError("OIDCPublisherNotFound")
+        except (ValueError, KeyError, IndexError) as error:
+            raise refused(400, str(error)) from error
+        self.minted.add(token := f"pfx-minted-{len(self.minted)}")
+        return text_answer(200, token)
 
     def handle(self, request: Request) -> Answer:
         parts = request.segments()
         if request.method in ("GET", "HEAD") and len(parts) == 3 and parts[0] != "api":
             return self.read(request, *parts)
+        if (request.method, parts) == ("POST", ["api", "oidc", "mint_token"]) and self.trusts:
+            return self.mint(request)
+        if request.method == "DELETE" and parts[:3] == ["api", "v1", "delete"] and len(parts) == 6:
+            self.bearer(request)
+            self.drop(*parts[3:])
+            return json_answer(200, {})
         if request.method != "POST" or parts[:3] != ["api", "v1", "upload"] or len(parts) != 4:
             raise refused(404, "not found")
         self.bearer(request)
@@ -139,7 +184,8 @@ class PrefixServer(CondaServer):
 class ArtifactoryServer(CondaServer):
     """PUT /{channel}/{subdir}/{file} with the raw body, bearer or basic (any user, the token as password). 201; the body of
     another digest than X-Checksum-Sha256 (-Sha1, -Md5): 409; a file of that name and overwrite=False: 403. HEAD and GET
-    give the digests back. X-Checksum-Deploy: true carries no body, and 404 says that the content is not known."""
+    give the digests back. X-Checksum-Deploy: true carries no body, and 404 says that the content is not known. DELETE: 204.
+    POST /api/copy/{channel}/{subdir}/{file}?to=/{channel}/{subdir}/{file}, or /api/move, replaces what is there."""
 
     SUMS = {"Sha256": hashlib.sha256, "Sha1": hashlib.sha1, "Md5": hashlib.md5}
 
@@ -149,6 +195,8 @@ class ArtifactoryServer(CondaServer):
 
     def handle(self, request: Request) -> Answer:
         parts = request.segments()
+        if request.method == "POST" and parts[:1] == ["api"] and parts[1:2] in (["copy"], ["move"]) and len(parts) == 5:
+            return self.copy(request, *parts[1:])
         if len(parts) != 3:
             raise self.error(404, "File not found.")
         if request.method in ("GET", "HEAD"):
@@ -157,9 +205,12 @@ class ArtifactoryServer(CondaServer):
             if found:
                 answer.headers.update({f"X-Checksum-{name}": sum_of(found.content).hexdigest() for name, sum_of in self.SUMS.items()})
             return answer
-        if request.method != "PUT":
+        if request.method not in ("PUT", "DELETE"):
             raise self.error(405, "Method not allowed")
         self.authorize(request)
+        if request.method == "DELETE":
+            self.drop(*parts)
+            return Answer(204)
         channel, subdir, filename = parts
         content = request.body
         if request.headers.get("X-Checksum-Deploy", "").lower() == "true":
@@ -185,6 +236,17 @@ class ArtifactoryServer(CondaServer):
                                  "created": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()),
                                  "downloadUri": f"{self.url}/{channel}/{subdir}/{filename}"},
                            Location=f"{self.url}/{channel}/{subdir}/{filename}")
+
+    def copy(self, request: Request, verb: str, channel: str, subdir: str, filename: str) -> Answer:
+        self.authorize(request)
+        found = self.channel(channel).get(subdir, {}).get(filename)
+        to = request.query.get("to", "").strip("/").split("/")
+        if not found or len(to) != 3 or to[1:] != [subdir, filename]:
+            raise self.error(404, "Could not find the source item, or the target is none")
+        self.channel(to[0]).setdefault(subdir, {})[filename] = found
+        if verb == "move":
+            self.drop(channel, subdir, filename)
+        return json_answer(200, {"messages": [{"level": "INFO", "message": f"{verb} completed"}]})
 
     def authorize(self, request: Request) -> None:
         scheme, _, value = request.headers.get("Authorization", "").partition(" ")

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "publish/trusted.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 
@@ -134,6 +135,50 @@ TEST_F(CredentialTest, ACiJobChangesItsIdentityForAToken) {
   const auto calls = env_.http.calls();
   EXPECT_EQ(calls[1].headers.at("Authorization"), "bearer of the job");
   EXPECT_EQ(calls[2].body, R"({"token":"identity"})");
+}
+
+TEST_F(CredentialTest, AMintedTokenIsKnownAsSuchAndEnds) {
+  env_.http.AnswerNext("POST https://host/_/oidc/burn-token",
+                       HttpAnswer{.status = 204, .headers = {}, .body = ""});
+  ASSERT_THAT(RevokeTrustedToken(env_, "https://host/legacy/", Secret("minted")), IsOk());
+  EXPECT_EQ(env_.http.calls().back().body, R"({"token":"minted"})");
+  EXPECT_FALSE(env_.http.calls().back().headers.contains("Authorization"));
+  env_.http.AnswerNext("POST https://host/_/oidc/burn-token",
+                       HttpAnswer{.status = 404, .headers = {}, .body = ""});
+  EXPECT_THAT(RevokeTrustedToken(env_, "https://host/legacy/", Secret("minted")), IsOk());
+  env_.http.AnswerNext("POST https://host/_/oidc/burn-token",
+                       HttpAnswer{.status = 403, .headers = {}, .body = ""});
+  EXPECT_THAT(RevokeTrustedToken(env_, "https://host/legacy/", Secret("minted")),
+              FailsWith(ErrorCode::kRefused, HasSubstr("403")));
+}
+
+TEST_F(CredentialTest, AChannelIsGivenAnIdentityForItsHost) {
+  env_->variables["PREFIX_DEV_ID_TOKEN"] = "identity";
+  for (const char* origin : {"https://prefix.dev", "https://beta.prefix.dev"}) {
+    env_.http.AnswerNext("POST " + std::string(origin) + "/api/oidc/mint_token",
+                         HttpAnswer{.status = 200, .headers = {}, .body = "minted\n"});
+    const auto token = TrustedChannelToken(env_, origin);
+    ASSERT_THAT(token, IsOk());
+    ASSERT_TRUE(token->has_value());
+    EXPECT_EQ((*token)->Reveal(), "minted");
+    EXPECT_EQ(env_.http.calls().back().body, R"({"token":"identity"})");
+  }
+  const std::size_t asked = env_.http.calls().size();
+  // Nobody else's server, and nobody on the way, gets what is prefix.dev's.
+  for (const char* origin : {"https://host", "https://evil-prefix.dev", "http://prefix.dev"}) {
+    const auto token = TrustedChannelToken(env_, origin);
+    ASSERT_THAT(token, IsOk());
+    EXPECT_FALSE(token->has_value()) << origin;
+  }
+  EXPECT_EQ(env_.http.calls().size(), asked);
+}
+
+TEST_F(CredentialTest, AnAnswerThatIsNoTokenIsNotUsedAsOne) {
+  env_->variables["PREFIX_DEV_ID_TOKEN"] = "identity";
+  env_.http.AnswerNext("POST https://prefix.dev/api/oidc/mint_token",
+                       HttpAnswer{.status = 200, .headers = {}, .body = "<html>\n</html>"});
+  EXPECT_THAT(TrustedChannelToken(env_, "https://prefix.dev"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("no token")));
 }
 
 }  // namespace

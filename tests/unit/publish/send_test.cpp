@@ -80,6 +80,14 @@ class FakeRemote final : public Remote {
     for (const Upload* upload : there) finished.push_back(upload->Name());
     return finishes ? Ok() : Result<void>(Error(ErrorCode::kNetwork, "no index"));
   }
+  Result<void> CheckRoom(std::uint64_t bytes) override {
+    asked_room = bytes;
+    return bytes <= room ? Ok() : Result<void>(Error(ErrorCode::kRefused, "no room"));
+  }
+  Result<void> LogOut() override {
+    ++logged_out;
+    return logs_out ? Ok() : Result<void>(Error(ErrorCode::kNetwork, "cut"));
+  }
   Result<void> CleanUp(const Upload& upload) override {
     log.push_back("clean up " + upload.Name());
     return Ok();
@@ -91,6 +99,10 @@ class FakeRemote final : public Remote {
   bool sends_other = false;
   bool can_replace = true;
   bool finishes = true;
+  std::uint64_t room = 1000;
+  std::uint64_t asked_room = 0;
+  int logged_out = 0;
+  bool logs_out = true;
   std::vector<std::string> finished;
   std::vector<std::string> log;
 };
@@ -121,6 +133,36 @@ TEST_F(SendTest, TheSameFileThereIsSuccess) {
   ASSERT_THAT(sent, IsOk());
   EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, Fate::kWasThere)));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda"));
+}
+
+TEST_F(SendTest, RoomIsAskedForWhatIsNotThereBeforeAnythingIsSent) {
+  remote_.files["a.conda"] = HashText("A").Hex();
+  remote_.room = 4;
+  const std::vector<Upload> uploads = {UploadOf("a.conda", "A"), UploadOf("b.conda", "BBB"),
+                                       UploadOf("c.conda", "CC")};
+  EXPECT_THAT(Send(uploads), FailsWith(ErrorCode::kRefused, HasSubstr("no room")));
+  EXPECT_EQ(remote_.asked_room, 5U);
+  EXPECT_EQ(remote_.files.size(), 1U);
+  remote_.room = 5;
+  EXPECT_THAT(Send(uploads), IsOk());
+}
+
+TEST_F(SendTest, TheLoginEndsWhateverCameOfIt) {
+  ASSERT_THAT(Send({UploadOf("a.conda", "A")}), IsOk());
+  EXPECT_EQ(remote_.logged_out, 1);
+  EXPECT_FALSE(Send({UploadOf("a.conda", "other")}).has_value());
+  EXPECT_EQ(remote_.logged_out, 2);
+  env_.cancel.Cancel();
+  static_cast<void>(Send({UploadOf("b.conda", "B")}));
+  EXPECT_EQ(remote_.logged_out, 3);
+}
+
+TEST_F(SendTest, ALoginThatDoesNotEndIsWarnedOf) {
+  remote_.logs_out = false;
+  const auto sent = Send({UploadOf("a.conda", "A")});
+  ASSERT_THAT(sent, IsOk());
+  EXPECT_EQ(sent->front().fate, Fate::kSent);
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("could not be ended")));
 }
 
 TEST_F(SendTest, AnotherFileThereIsAConflictBeforeAnythingIsSent) {
