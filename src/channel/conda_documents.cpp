@@ -51,6 +51,14 @@ Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records) {
   return Ok();
 }
 
+Result<void> RemoveRows(Json& document, const std::set<std::string>& file_names) {
+  for (const std::string& name : file_names) {
+    PTPKG_TRY(Json* const rows, RowsOf(document, name));
+    rows->erase(name);
+  }
+  return Ok();
+}
+
 std::string CompactJson(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

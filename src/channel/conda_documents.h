@@ -2,6 +2,7 @@
 // What an index says of one subdir of a conda channel. Layer: channel. Source: CEP 36 (repodata), CEP 12
 // (run_exports); conda-index 0.13 index_subdir.
 
+#include <set>
 #include <string>
 
 #include "channel/conda_record.h"
@@ -17,6 +18,9 @@ Json EmptyRunExports(const std::string& subdir);
 /// a document that is not of this form.
 Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
 Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
+
+/// Takes the rows of these files out of either document; all else of it stays. Errors: as above.
+Result<void> RemoveRows(Json& document, const std::set<std::string>& file_names);
 
 /// One line, keys sorted: the compact form that conda-index writes by default.
 std::string CompactJson(const Json& value);

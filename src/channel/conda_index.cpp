@@ -110,12 +110,17 @@ class SubdirReader {
 
 }  // namespace
 
-Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known) {
+Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known,
+                                const std::set<std::string>& without) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   const std::string frame = fmt::format("while indexing '{}'", root.str());
   KnownDigests digests;
   for (const Artifact& artifact : known) digests.emplace(artifact.path, artifact.digests);
-  PTPKG_TRY(const std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
+  PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
+  for (SubdirContent& content : subdirs) {
+    std::erase_if(content.packages,
+                  [&](const std::string& name) { return without.contains(content.subdir + "/" + name); });
+  }
   std::map<std::string, CondaRecords> all;
   IndexSummary summary;
   for (const SubdirContent& content : subdirs) {

@@ -48,6 +48,17 @@ std::optional<Sha256> KnownDigest(const Json& previous, const IndexedWheel& whee
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
+/// Whether and why the last run's page says that this very file is yanked.
+std::optional<std::string> KnownYank(const Json& previous, const IndexedWheel& wheel) {
+  if (!previous.contains(wheel.file_name)) return std::nullopt;
+  const Json& file = previous.at(wheel.file_name);
+  const Json said = file.value("yanked", Json(false));
+  const Json hashes = file.value("hashes", Json::object());
+  if (said == Json(false) || !hashes.is_object()) return std::nullopt;
+  if (hashes.value("sha256", Json()) != Json(wheel.sha256.Hex())) return std::nullopt;
+  return said.is_string() ? said.get<std::string>() : "";
+}
+
 struct WheelOnDisk {
   IndexedWheel entry;
   std::string metadata_text;
@@ -68,6 +79,7 @@ Result<WheelOnDisk> ReadOne(Env& env, const AbsPath& root, const std::string& fi
     PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
     out.entry.sha256 = digests.sha256;
   }
+  out.entry.yanked = KnownYank(previous, out.entry);
   out.metadata_text = std::move(info.metadata_text);
   return out;
 }
@@ -181,10 +193,25 @@ Result<void> RemoveStale(Env& env, IndexFiles& index, const AbsPath& root, const
 
 }  // namespace
 
-Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root) {
+Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& yanks) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
+  IndexFiles index(env);
+  for (const Yank& yank : yanks) {
+    const AbsPath folder = root / "simple" / RelPath::Literal(yank.project);
+    PTPKG_TRY(const std::string text, ReadFile(env.fs, folder / "index.json"));
+    PTPKG_TRY(Json page, ParseJson(text, (folder / "index.json").str()));
+    PTPKG_CHECK(SetYanked(page, yank));
+    PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
+    PTPKG_CHECK(index.Write(folder / "index.json", DumpJson(page)));
+  }
+  return Ok();
+}
+
+Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const std::set<std::string>& without) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  PTPKG_TRY(const std::vector<std::string> wheels, WheelNames(env, names, root));
+  PTPKG_TRY(std::vector<std::string> wheels, WheelNames(env, names, root));
+  std::erase_if(wheels, [&](const std::string& name) { return without.contains(name); });
   IndexSummary summary;
   PTPKG_TRY(const std::vector<WheelOnDisk> read, ReadAll(env, root, wheels, summary));
   IndexFiles index(env);

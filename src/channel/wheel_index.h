@@ -3,9 +3,12 @@
 // Source: PEP 503 (HTML), PEP 691 and 700 (JSON), PEP 658 and 714 (core metadata); one version number
 // for both forms, PEP 629. The JSON page is the one that is kept; the HTML page is made of it.
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "support/env.h"
 #include "support/hash.h"
 #include "support/json.h"
 #include "wheel/wheel.h"
@@ -25,6 +28,7 @@ struct IndexedWheel {
   Sha256 sha256;
   Sha256 metadata_sha256;
   Sha256 directory_digest;  ///< Kept in the JSON page, to know the wheel again without hashing it.
+  std::optional<std::string> yanked = {};  ///< Why, "" = nobody says; nullopt: it is not.
 };
 
 /// All but `sha256`, which is left zero. Errors: kInvalidInput (version).
@@ -32,11 +36,32 @@ Result<IndexedWheel> DescribeWheel(const wheel::WheelInfo& info, const std::stri
                                    std::uint64_t size_bytes);
 
 Json EmptyProjectPage(const std::string& project);
-/// Adds `files`, in place of those of the same names; all else stays. Files and versions are sorted by
+/// Adds `files`, in place of those of the same names; all else stays, also that a file with the same digest
+/// was yanked. Files and versions are sorted by
 /// version, then by name, after those whose names say no version. Links lead from simple/<project>/ to the
 /// folder that holds simple/. Errors: kInvalidInput for a page that is not of this form.
 Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files);
+/// Takes these files out, and versions that have no other. Errors: as AddToProjectPage.
+Result<void> RemoveFromProjectPage(Json& page, const std::set<std::string>& file_names);
+
+/// That a wheel is yanked (PEP 592), or no longer.
+struct Yank {
+  std::string file_name = {};
+  std::string project = {};                ///< PEP 503 normal form, with '-'.
+  std::optional<std::string> reason = {};  ///< "" = none; nullopt: it is not yanked any more.
+};
+/// False: the page does not list the file.
+bool IsListed(const Json& page, const std::string& file_name);
+/// Whether the page says it already.
+bool IsYanked(const Json& page, const Yank& yank);
+/// Errors: kNotFound (not listed), as AddToProjectPage.
+Result<void> SetYanked(Json& page, const Yank& yank);
+
 std::string ProjectHtml(const Json& page);
+
+/// Says it in the pages of the folder that IndexWheels has made. Errors: kNotFound (a wheel that is not
+/// listed), kInvalidInput (a page that is none), kIo.
+Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& yanks);
 
 Json EmptyRootPage();
 /// Adds `projects`, normal forms; the page is sorted by them. Errors: as AddToProjectPage.

@@ -59,6 +59,9 @@ Result<Json*> ListOf(Json& page, const char* key) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no list", key));
 }
 
+/// As PEP 691 has it: a text, or true where nobody says why.
+Json YankedValue(const std::string& reason) { return reason.empty() ? Json(true) : Json(reason); }
+
 Json EntryOf(const IndexedWheel& file) {
   Json entry = {{"filename", file.file_name},
                 {"url", "../../" + PercentEncode(file.file_name)},
@@ -67,7 +70,19 @@ Json EntryOf(const IndexedWheel& file) {
                 {"core-metadata", {{"sha256", file.metadata_sha256.Hex()}}},
                 {kWheelDirectoryKey, file.directory_digest.Hex()}};
   if (!file.requires_python.empty()) entry["requires-python"] = file.requires_python;
+  if (file.yanked) entry["yanked"] = YankedValue(*file.yanked);
   return entry;
+}
+
+Json* EntryNamed(Json& list, const std::string& file_name) {
+  for (Json& entry : list) {
+    if (TextOf(entry, "filename") == file_name) return &entry;
+  }
+  return nullptr;
+}
+
+std::string DigestOf(const Json& entry) {
+  return entry.is_object() && entry.contains("hashes") ? TextOf(entry.at("hashes"), "sha256") : "";
 }
 
 std::optional<wheel::Version> VersionOf(const std::string& text) {
@@ -186,7 +201,10 @@ Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files
     if (is_new) {
       list->push_back(EntryOf(file));
     } else {
-      (*list)[place->second] = EntryOf(file);
+      Json& known = (*list)[place->second];
+      Json entry = EntryOf(file);
+      if (known.contains("yanked") && DigestOf(known) == file.sha256.Hex()) entry["yanked"] = known["yanked"];
+      known = std::move(entry);
     }
     const Json version = file.version.str();
     if (std::find(versions->begin(), versions->end(), version) == versions->end())
@@ -194,6 +212,59 @@ Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files
   }
   SortBy(*list, KeyOfFile);
   SortBy(*versions, KeyOfVersion);
+  return Ok();
+}
+
+Result<void> RemoveFromProjectPage(Json& page, const std::set<std::string>& file_names) {
+  PTPKG_TRY(Json* const list, ListOf(page, "files"));
+  PTPKG_TRY(Json* const versions, ListOf(page, "versions"));
+  const auto version_of = [](const std::string& file_name) -> std::string {
+    const auto name = wheel::FileName::Parse(file_name);
+    return name ? name->version : "";
+  };
+  std::set<std::string> candidates;
+  std::set<std::string> kept;
+  Json rest = Json::array();
+  for (Json& entry : *list) {
+    const std::string name = TextOf(entry, "filename");
+    (file_names.contains(name) ? candidates : kept).insert(version_of(name));
+    if (!file_names.contains(name)) rest.push_back(std::move(entry));
+  }
+  *list = std::move(rest);
+  Json left = Json::array();
+  for (Json& version : *versions) {
+    const std::string text = version.is_string() ? version.get<std::string>() : "";
+    if (!candidates.contains(text) || kept.contains(text)) left.push_back(std::move(version));
+  }
+  *versions = std::move(left);
+  return Ok();
+}
+
+bool IsListed(const Json& page, const std::string& file_name) {
+  Json files = page.value("files", Json::array());
+  return EntryNamed(files, file_name) != nullptr;
+}
+
+bool IsYanked(const Json& page, const Yank& yank) {
+  Json files = page.value("files", Json::array());
+  const Json* const entry = EntryNamed(files, yank.file_name);
+  if (entry == nullptr) return false;
+  const Json said = entry->value("yanked", Json(false));
+  return yank.reason ? said == YankedValue(*yank.reason) : said == Json(false);
+}
+
+Result<void> SetYanked(Json& page, const Yank& yank) {
+  PTPKG_TRY(Json* const list, ListOf(page, "files"));
+  Json* const entry = EntryNamed(*list, yank.file_name);
+  if (entry == nullptr) {
+    return Error(ErrorCode::kNotFound, fmt::format("the index does not list '{}'", yank.file_name))
+        .WithHint("publish it again: what is there is not sent again, and the index is completed");
+  }
+  if (yank.reason) {
+    (*entry)["yanked"] = YankedValue(*yank.reason);
+  } else {
+    entry->erase("yanked");
+  }
   return Ok();
 }
 

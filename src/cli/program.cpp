@@ -46,8 +46,8 @@ Program MakeProgram(CommonFlags& flags) {
       .summary = "Builds conda packages, wheels and zips from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), DevVerb(), ShellVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(),
-                RetagVerb(), CheckVerb(), IndexVerb(), PublishVerb(), PromoteVerb(), RemoveVerb(), DoctorVerb(),
-                CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
+                RetagVerb(), CheckVerb(), IndexVerb(), PublishVerb(), PromoteVerb(), YankVerb(), RemoveVerb(),
+                DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

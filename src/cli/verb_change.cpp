@@ -124,10 +124,31 @@ Verb PromoteVerb() {
             .help = "Take them away from --from: what was there is at --to alone",
             .target = &request.move}}),
       .notes = NotesOf("Targets:\n"
-                       "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main"),
+                       "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main\n"
+                       "  artifactory:REPOSITORY    at --server, which copies itself"),
       .examples = {"ptpkg promote dist --from anaconda:me/dev --to anaconda:me/main",
                    "ptpkg promote toy-1.0-0.conda --from anaconda:me/main --to anaconda:me/broken --move"},
       .run = RunOf(flags, pipeline::Promote)};
+}
+
+Verb YankVerb() {
+  const SharedFlags flags(new ChangeFlags);
+  pipeline::ChangeRequest& request = flags->request;
+  return {
+      .name = "yank",
+      .summary = "Keep installers from choosing wheels, but for those that pin them (PEP 592)",
+      .options = WithShared(
+          *flags, {{.names = "--reason",
+                    .value = "TEXT",
+                    .help = "Why, for people: pip shows it to those who pin the wheel",
+                    .target = &request.reason},
+                   {.names = "--undo", .help = "Offer them again, as before", .target = &request.undo}}),
+      .notes = NotesOf("Targets:\n"
+                       "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
+                       "  file:///DIR               the simple index of a folder"),
+      .examples = {"ptpkg yank toy-1.0-py3-none-any.whl --from file:///srv/channel --reason 'wrong metadata'",
+                   "ptpkg yank --name toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
+      .run = RunOf(flags, pipeline::Yank)};
 }
 
 Verb RemoveVerb() {
@@ -140,6 +161,9 @@ Verb RemoveVerb() {
                                       .target = &flags->request.any_digest}}),
       .notes = NotesOf("Targets:\n"
                        "  anaconda:OWNER            from all its labels\n"
+                       "  prefix:CHANNEL, quetz:CHANNEL, artifactory:REPOSITORY\n"
+                       "  s3://BUCKET[/PREFIX]      first its entry in the index, then the file\n"
+                       "  file:///DIR               the same\n"
                        "\nWhat is not there is success, and told."),
       .examples = {"ptpkg remove toy-1.0-0.conda --from anaconda:me",
                    "ptpkg remove --name linux-64/toy-1.0-0.conda#sha256=HEX --from anaconda:me"},

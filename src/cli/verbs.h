@@ -22,6 +22,7 @@ Verb CheckVerb();
 Verb IndexVerb();
 Verb PublishVerb();
 Verb PromoteVerb();
+Verb YankVerb();
 Verb RemoveVerb();
 Verb DevVerb();
 Verb ShellVerb();

@@ -46,6 +46,10 @@ class Changer {
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
+    if (const auto finished = store_.Finish(); !finished) {
+      env_.reporter.Warn(fmt::format("everything is changed, but {} is not tidied up: {}", store_.Title(),
+                                     finished.error().message()));
+    }
     return std::move(outcomes_);
   }
 

@@ -112,6 +112,15 @@ Result<void> OutputFolder::WriteTimes(const std::vector<StageTime>& times) {
   return WriteManifest();
 }
 
+Result<void> OutputFolder::Forget(const std::set<std::string>& paths) {
+  PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
+  PTPKG_CHECK(ReadManifest());
+  PTPKG_CHECK(CompletePublication());
+  const std::size_t forgotten =
+      std::erase_if(artifacts_, [&](const auto& item) { return paths.contains(item.first); });
+  return forgotten == 0 ? Ok() : WriteManifest();
+}
+
 Result<bool> OutputFolder::IsPresent(const ArtifactRecord& record) {
   PTPKG_TRY(const RelPath place, RelPath::Parse(record.path));
   const AbsPath path = root_ / place;

@@ -10,6 +10,7 @@
 // time.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,10 @@ class OutputFolder {
   /// no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched), kIo,
   /// kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
+
+  /// Takes artifacts, by path, out of the manifest: their files are about to be removed. Errors: kIo,
+  /// kCorrupt, kCancelled.
+  Result<void> Forget(const std::set<std::string>& paths);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
   Result<void> WriteTimes(const std::vector<StageTime>& times);

@@ -23,7 +23,7 @@ class S3Remote final : public Remote {
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const std::string url = Url(upload);
     const std::string condition = replace ? " (if another file is there, it goes)" : " (if nothing is there)";
-    std::vector<std::string> lines = {"GET " + ListUrl(), "HEAD " + url};
+    std::vector<std::string> lines = {"GET " + bucket_->ListUrl(), "HEAD " + url};
     if (IsSmall(upload)) {
       lines.push_back("PUT " + url + condition);
     } else {
@@ -35,18 +35,15 @@ class S3Remote final : public Remote {
       lines.push_back("POST " + url + "?uploadId=…" + condition);
     }
     lines.push_back("HEAD " + url);
-    for (const std::string& file : IndexFilesOf(upload))
+    if (!upload.beside.empty()) return lines;
+    for (const std::string& file : IndexFilesOf(upload.Id()))
       lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
     return lines;
   }
 
   Result<void> LogIn() override {
     PTPKG_TRY(AwsKeys keys, FindAwsKeys(bucket_->env()));
-    bucket_->SetKeys(std::move(keys));
-    // The answers to HEAD have no words: what is wrong with key, clock, region or bucket is told here.
-    PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.url = ListUrl()}));
-    if (answer.status == 200) return Ok();
-    return bucket_->ErrorOf(answer, fmt::format("asked what '{}' has", bucket_->place().bucket));
+    return bucket_->LogIn(std::move(keys));
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
@@ -92,9 +89,6 @@ class S3Remote final : public Remote {
     return upload.digests.size_bytes <= kMostBytesAtOnce;
   }
   [[nodiscard]] std::string Url(const Upload& upload) const { return bucket_->FileUrl(S3PathOf(upload)); }
-  [[nodiscard]] std::string ListUrl() const {
-    return bucket_->BucketUrl("list-type=2&max-keys=1&prefix=" + PercentEncode(bucket_->KeyOf("")));
-  }
 
   /// The digest of a file of the same size that another client has put there.
   Result<std::optional<RemoteFile>> ReadBack(const Upload& upload) {

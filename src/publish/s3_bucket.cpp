@@ -121,6 +121,17 @@ void S3Bucket::SetKeys(AwsKeys keys) {
   });
 }
 
+Result<void> S3Bucket::LogIn(AwsKeys keys) {
+  SetKeys(std::move(keys));
+  PTPKG_TRY(const HttpAnswer answer, Send({.url = ListUrl()}));
+  if (answer.status == 200) return Ok();
+  return ErrorOf(answer, fmt::format("asked what '{}' has", place_.bucket));
+}
+
+std::string S3Bucket::ListUrl() const {
+  return BucketUrl("list-type=2&max-keys=1&prefix=" + PercentEncode(KeyOf("")));
+}
+
 std::string S3Bucket::Title() const {
   return fmt::format("s3://{}{}{} at {}", place_.bucket, place_.prefix.empty() ? "" : "/", place_.prefix,
                      place_.endpoint.empty() ? "AWS, " + place_.region : place_.endpoint);

@@ -39,6 +39,11 @@ class S3Bucket {
   static Result<std::unique_ptr<S3Bucket>> Make(Env& env, S3Place place);
 
   void SetKeys(AwsKeys keys);
+  /// SetKeys, and asks what the bucket has: what is wrong with key, clock, region or bucket is told here; the
+  /// answers to HEAD have no words.
+  Result<void> LogIn(AwsKeys keys);
+  /// The request that LogIn makes.
+  [[nodiscard]] std::string ListUrl() const;
 
   /// "s3://bucket/prefix at https://…"
   [[nodiscard]] std::string Title() const;

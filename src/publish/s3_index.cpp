@@ -9,6 +9,7 @@
 #include "channel/index_files.h"
 #include "channel/wheel_index.h"
 #include "publish/output_folder.h"
+#include "publish/yank.h"
 #include "support/json.h"
 #include "support/reporter.h"
 
@@ -33,10 +34,11 @@ struct SharedIndex {
   std::string path = {};
   std::string type = {};
   Json empty = {};                              ///< What it is before the first run.
-  std::function<Result<void>(Json&)> add = {};  ///< Adds what this run has.
+  std::function<Result<void>(Json&)> add = {};  ///< Adds what this run has, or takes it away.
   std::function<std::string(const Json&)> text_of = {};
   /// All files made of it. May be empty.
   std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
+  bool only_if_there = false;  ///< There is nothing to take away from what is not there.
 };
 
 class IndexWriter {
@@ -66,6 +68,7 @@ class IndexWriter {
 
   Result<Outcome> Round(const SharedIndex& index) {
     PTPKG_TRY(std::optional<S3Object> there, bucket_.Read(index.path));
+    if (!there && index.only_if_there) return Outcome::kNothingToWrite;
     Json document = index.empty;
     if (there) {
       PTPKG_TRY(document, Parsed(*there, index.path));
@@ -118,21 +121,23 @@ Result<std::vector<DerivedFile>> Nothing(const Json& /*index*/, const std::strin
   return std::vector<DerivedFile>();
 }
 
-SharedIndex RunExportsOf(const std::string& subdir, const channel::CondaRecords& records) {
+using DocumentEdit = std::function<Result<void>(Json&)>;
+
+SharedIndex RunExportsOf(const std::string& subdir, DocumentEdit edit) {
   return {.path = fmt::format("conda/{}/run_exports.json", subdir),
           .type = kJsonType,
           .empty = channel::EmptyRunExports(subdir),
-          .add = [&records](Json& index) { return channel::AddToRunExports(index, records); },
+          .add = std::move(edit),
           .text_of = channel::CompactJson,
           .derive = Nothing};
 }
 
-SharedIndex RepodataOf(const std::string& subdir, const channel::CondaRecords& records) {
+SharedIndex RepodataOf(const std::string& subdir, DocumentEdit edit) {
   const std::string path = fmt::format("conda/{}/repodata.json", subdir);
   return {.path = path,
           .type = kJsonType,
           .empty = channel::EmptyRepodata(subdir),
-          .add = [&records](Json& index) { return channel::AddToRepodata(index, records); },
+          .add = std::move(edit),
           .text_of = channel::CompactJson,
           .derive = [path](const Json&, const std::string& text) -> Result<std::vector<DerivedFile>> {
             PTPKG_TRY(std::string packed, channel::ZstOf(text));
@@ -158,10 +163,9 @@ SharedIndex PageIndex(const std::string& folder, Json empty, std::function<Resul
       }};
 }
 
-SharedIndex ProjectOf(const std::string& project, const std::vector<channel::IndexedWheel>& wheels) {
-  return PageIndex(
-      "wheels/simple/" + project, channel::EmptyProjectPage(project),
-      [&wheels](Json& page) { return channel::AddToProjectPage(page, wheels); }, channel::ProjectHtml);
+SharedIndex ProjectOf(const std::string& project, DocumentEdit edit) {
+  return PageIndex("wheels/simple/" + project, channel::EmptyProjectPage(project), std::move(edit),
+                   channel::ProjectHtml);
 }
 
 SharedIndex RootOf(const std::vector<std::string>& projects) {
@@ -192,8 +196,11 @@ Result<void> CompleteSubdirs(S3Bucket& bucket, const std::vector<const Upload*>&
   IndexWriter writer(bucket);
   for (const auto& [subdir, records] : subdirs) {
     // First: who finds a package in the one finds it in the other.
-    PTPKG_CHECK(writer.Complete(RunExportsOf(subdir, records)));
-    PTPKG_CHECK(writer.Complete(RepodataOf(subdir, records)));
+    const channel::CondaRecords& added = records;
+    PTPKG_CHECK(writer.Complete(
+        RunExportsOf(subdir, [&added](Json& index) { return channel::AddToRunExports(index, added); })));
+    PTPKG_CHECK(writer.Complete(
+        RepodataOf(subdir, [&added](Json& index) { return channel::AddToRepodata(index, added); })));
   }
   return Ok();
 }
@@ -216,16 +223,80 @@ Result<void> CompletePages(S3Bucket& bucket, const std::vector<const Upload*>& u
   IndexWriter writer(bucket);
   std::vector<std::string> names;
   for (const auto& [project, wheels] : projects) {
-    PTPKG_CHECK(writer.Complete(ProjectOf(project, wheels)));
+    const std::vector<channel::IndexedWheel>& added = wheels;
+    PTPKG_CHECK(writer.Complete(
+        ProjectOf(project, [&added](Json& page) { return channel::AddToProjectPage(page, added); })));
     names.push_back(project);
   }
   return writer.Complete(RootOf(names));
 }
 
+Result<void> CompleteIfThere(S3Bucket& bucket, SharedIndex index) {
+  index.only_if_there = true;
+  return IndexWriter(bucket).Complete(index);
+}
+
+/// File names of the changes, by subdir and by project.
+struct Grouped {
+  std::map<std::string, std::set<std::string>> subdirs = {};
+  std::map<std::string, std::set<std::string>> projects = {};
+};
+
+Result<void> RemoveFromIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
+  Grouped gone;
+  for (const Change& change : changes) {
+    const ArtifactId& artifact = change.artifact;
+    const bool wheel = artifact.format == ArtifactFormat::kWheel;
+    (wheel ? gone.projects[artifact.package] : gone.subdirs[artifact.subdir]).insert(artifact.file_name);
+  }
+  for (const auto& [subdir, names] : gone.subdirs) {
+    const std::set<std::string>& files = names;
+    const DocumentEdit edit = [&files](Json& index) { return channel::RemoveRows(index, files); };
+    // First: who finds a package in the one finds it in the other.
+    PTPKG_CHECK(CompleteIfThere(bucket, RepodataOf(subdir, edit)));
+    PTPKG_CHECK(CompleteIfThere(bucket, RunExportsOf(subdir, edit)));
+  }
+  for (const auto& [project, names] : gone.projects) {
+    const std::set<std::string>& files = names;
+    PTPKG_CHECK(CompleteIfThere(bucket, ProjectOf(project, [&files](Json& page) {
+                                  return channel::RemoveFromProjectPage(page, files);
+                                })));
+  }
+  return Ok();
+}
+
 }  // namespace
 
-std::string S3PathOf(const Upload& upload) {
-  return OutputFolder::PlaceOf(upload.format, upload.conda ? upload.conda->subdir : "", upload.Name()).str();
+std::string S3PathOf(const ArtifactId& artifact) {
+  return OutputFolder::PlaceOf(artifact.format, artifact.subdir, artifact.file_name).str();
+}
+
+std::string S3PathOf(const Upload& upload) { return S3PathOf(upload.Id()); }
+
+Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
+  if (changes.empty()) return Ok();
+  Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
+  if (changes.front().action == Action::kRemove) {
+    PTPKG_CHECK(RemoveFromIndexes(bucket, changes));
+  } else {
+    for (const Change& change : changes) {
+      const channel::Yank yank = YankOf(change);
+      PTPKG_CHECK(CompleteIfThere(
+          bucket, ProjectOf(yank.project, [&yank](Json& page) { return channel::SetYanked(page, yank); })));
+    }
+  }
+  task.Done();
+  return Ok();
+}
+
+Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& wheel) {
+  const std::string path = fmt::format("wheels/simple/{}/index.json", wheel.package);
+  PTPKG_TRY(const std::optional<S3Object> there, bucket.Read(path));
+  if (!there) return std::optional<Json>();
+  auto page = ParseJson(there->text, path);
+  if (page && page->is_object()) return std::optional(*std::move(page));
+  return Error(ErrorCode::kRefused, fmt::format("'{}' of {} is no index", path, bucket.Title()))
+      .WithHint("it is left as it is; mend it");
 }
 
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
@@ -236,21 +307,19 @@ Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>&
   return Ok();
 }
 
-std::vector<std::string> IndexFilesOf(const Upload& upload) {
+std::vector<std::string> IndexFilesOf(const ArtifactId& artifact) {
   std::vector<std::string> files;
-  if (!upload.beside.empty()) return files;
-  if (upload.conda) {
-    for (const std::string& subdir : std::set<std::string>{upload.conda->subdir, "noarch"}) {
+  if (artifact.format != ArtifactFormat::kWheel) {
+    for (const std::string& subdir : std::set<std::string>{artifact.subdir, "noarch"}) {
       for (const char* name : {"run_exports.json", "repodata.json", "repodata.json.zst"})
         files.push_back(fmt::format("conda/{}/{}", subdir, name));
     }
-  } else if (upload.wheel) {
-    files.push_back(S3PathOf(upload) + ".metadata");
-    const std::string project = wheel::NormalizeName(upload.wheel->file_name.name);
-    for (const std::string& folder : {"wheels/simple/" + project, std::string("wheels/simple")}) {
-      for (const char* name : {"index.json", "index.html", ""})
-        files.push_back(fmt::format("{}/{}", folder, name));
-    }
+    return files;
+  }
+  files.push_back(S3PathOf(artifact) + ".metadata");
+  for (const std::string& folder : {"wheels/simple/" + artifact.package, std::string("wheels/simple")}) {
+    for (const char* name : {"index.json", "index.html", ""})
+      files.push_back(fmt::format("{}/{}", folder, name));
   }
   return files;
 }

@@ -2,15 +2,19 @@
 // The indexes of a bucket: a conda channel in conda/, a simple index in wheels/, as an output folder has
 // them. Layer: publish.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "publish/s3_bucket.h"
+#include "publish/store.h"
 #include "publish/upload.h"
+#include "support/json.h"
 
 namespace ptpkg::publish {
 
 /// Where an artifact lies below the prefix: as OutputFolder::PlaceOf.
+std::string S3PathOf(const ArtifactId& artifact);
 std::string S3PathOf(const Upload& upload);
 
 /// Makes the indexes list the uploads, which are in the bucket, beside all that others have put there. Each
@@ -20,7 +24,14 @@ std::string S3PathOf(const Upload& upload);
 /// none, a file that changed since), those of S3Bucket.
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads);
 
-/// The files that CompleteIndexes reads and writes for one upload, below the prefix.
-std::vector<std::string> IndexFilesOf(const Upload& upload);
+/// Takes what is to be removed out of the indexes, or says there that wheels are yanked: `changes`, all of
+/// one action. An index that is not there is not made. Errors: as CompleteIndexes.
+Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes);
+
+/// nullopt: the project of the wheel has no page. Errors: kRefused (a page that is none), those of S3Bucket.
+Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& wheel);
+
+/// The files that CompleteIndexes reads and writes for one artifact, below the prefix.
+std::vector<std::string> IndexFilesOf(const ArtifactId& artifact);
 
 }  // namespace ptpkg::publish

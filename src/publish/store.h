@@ -65,6 +65,8 @@ class Store {
   /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
   /// whether it is made now, only Look can tell; all others are final.
   virtual Result<void> Make(const Change& change, const Standing& standing) = 0;
+  /// After all were tried: tidies up.
+  virtual Result<void> Finish() { return Ok(); }
 };
 
 }  // namespace ptpkg::publish

@@ -9,8 +9,11 @@
 #include "publish/aws_profile.h"
 #include "publish/channel_servers.h"
 #include "publish/credential.h"
+#include "publish/folder_store.h"
 #include "publish/package_index.h"
 #include "publish/s3.h"
+#include "publish/s3_store.h"
+#include "publish/server_store.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -99,25 +102,39 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
 }
 
 /// `rest`: "//bucket/prefix".
-Result<std::unique_ptr<Remote>> BucketOf(Env& env, const TargetOptions& options, const std::string& rest) {
-  if (!rest.starts_with("//")) return Wrong(fmt::format("--to {}: not s3://BUCKET", options.to));
+Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  if (!rest.starts_with("//")) return Wrong(fmt::format("{}: not s3://BUCKET", options.to));
   const std::string place = WithoutSlash(rest.substr(2));
   const std::size_t slash = std::min(place.find('/'), place.size());
   PTPKG_TRY(AwsSettings settings, ReadAwsSettings(env));
   if (!options.server.empty()) settings.endpoint = options.server;
-  return MakeS3(env, {.bucket = place.substr(0, slash),
-                      .prefix = slash < place.size() ? place.substr(slash + 1) : "",
-                      .region = std::move(settings.region),
-                      .endpoint = std::move(settings.endpoint)});
+  return S3Place{.bucket = place.substr(0, slash),
+                 .prefix = slash < place.size() ? place.substr(slash + 1) : "",
+                 .region = std::move(settings.region),
+                 .endpoint = std::move(settings.endpoint)};
+}
+
+Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
+  if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
+  if (!rest.starts_with("///")) return Wrong(fmt::format("{}: not file:///DIR", options.to));
+  return AbsPath::Parse(rest.substr(2));
+}
+
+Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,
+                               const std::string& rest) {
+  PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
+  return ChannelPlace{.server = std::move(server), .channel = rest};
 }
 
 Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options, const std::string& kind,
                                          const std::string& rest) {
   if (kind == "anaconda") return AnacondaOf(env, options, rest);
   if (kind == "pypi") return IndexOf(env, options, rest);
-  if (kind == "s3") return BucketOf(env, options, rest);
-  PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
-  ChannelPlace place{.server = std::move(server), .channel = rest};
+  if (kind == "s3") {
+    PTPKG_TRY(S3Place bucket, BucketOf(env, options, rest));
+    return MakeS3(env, std::move(bucket));
+  }
+  PTPKG_TRY(ChannelPlace place, ChannelOf(options, kind, rest));
   if (kind == "prefix") return MakePrefixDev(env, std::move(place));
   if (kind == "quetz") return MakeQuetz(env, std::move(place));
   return MakeArtifactory(env, std::move(place));
@@ -144,9 +161,43 @@ Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
                   nearest && *nearest != parsed.kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
 }
 
-/// What nothing can be done about here, and what to do instead.
-Error NotChanged(const std::string& from, const std::string& why, const std::string& hint) {
-  return Error(ErrorCode::kRefused, fmt::format("--from {}: {}", from, why)).WithHint(hint);
+Result<std::unique_ptr<Store>> AnacondaStoreOf(Env& env, const TargetOptions& from, const TargetText& here,
+                                               const std::optional<TargetText>& there) {
+  PTPKG_TRY(AnacondaPlace place, AnacondaPlaceOf(from, here.rest, "--from"));
+  AnacondaPlace to;
+  if (there) {
+    PTPKG_TRY(to, AnacondaPlaceOf(from, there->rest));
+  }
+  return MakeAnacondaStore(env, std::move(place), std::move(to));
+}
+
+/// `there`: of the same kind as `here`; nullopt: nothing is copied.
+Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, const TargetText& here,
+                                       const std::optional<TargetText>& there) {
+  if (here.kind == "anaconda") return AnacondaStoreOf(env, from, here, there);
+  if (here.kind == "pypi") {
+    return Error(ErrorCode::kRefused, fmt::format("{}: indexes have no interface for changes", from.to))
+        .WithHint(
+            "log in to the index's web pages: those of a release yank and remove (pypi.org: "
+            "/manage/project/NAME/release/VERSION/)");
+  }
+  if (there && here.kind != "artifactory") {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("{}: nothing is copied there by the server itself", from.to))
+        .WithHint("publish the artifact to the other place: ptpkg publish ARTIFACT --to TARGET");
+  }
+  if (here.kind == "s3") {
+    PTPKG_TRY(S3Place bucket, BucketOf(env, from, here.rest));
+    return MakeS3Store(env, std::move(bucket));
+  }
+  if (here.kind == "file") {
+    PTPKG_TRY(const AbsPath folder, FolderOf(from, here.rest));
+    return MakeFolderStore(env, folder);
+  }
+  PTPKG_TRY(ChannelPlace place, ChannelOf(from, here.kind, here.rest));
+  if (here.kind == "prefix") return MakePrefixDevStore(env, std::move(place));
+  if (here.kind == "quetz") return MakeQuetzStore(env, std::move(place));
+  return MakeArtifactoryStore(env, std::move(place), there ? there->rest : "");
 }
 
 }  // namespace
@@ -157,10 +208,7 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
   if (!options.check_url.empty() && kind != "pypi")
     return Wrong(fmt::format("--check-url has no meaning with --to {}", options.to));
   if (kind == "file") {
-    if (!options.server.empty())
-      return Wrong(fmt::format("--server has no meaning with --to {}", options.to));
-    if (!rest.starts_with("///")) return Wrong(fmt::format("--to {}: not file:///DIR", options.to));
-    PTPKG_TRY(AbsPath folder, AbsPath::Parse(rest.substr(2)));
+    PTPKG_TRY(AbsPath folder, FolderOf(options, rest));
     return Target(std::move(folder));
   }
   PTPKG_TRY(std::unique_ptr<Remote> remote, RemoteOf(env, options, kind, rest));
@@ -169,29 +217,16 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
 
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
   PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
-  TargetText to;
+  std::optional<TargetText> to;
   if (!options.to.empty()) {
     PTPKG_TRY(to, ParseTarget(options.to, "--to"));
-    if (to.kind != from.kind) {
+    if (to->kind != from.kind) {
       return Error(ErrorCode::kRefused,
                    fmt::format("{} and {} are not at one server", options.from, options.to))
           .WithHint(fmt::format("publish the artifact there: ptpkg publish ARTIFACT --to {}", options.to));
     }
   }
-  const TargetOptions place{.to = options.from, .server = options.server};
-  if (from.kind == "anaconda") {
-    PTPKG_TRY(AnacondaPlace here, AnacondaPlaceOf(place, from.rest, "--from"));
-    AnacondaPlace there;
-    if (!options.to.empty()) {
-      PTPKG_TRY(there, AnacondaPlaceOf(place, to.rest));
-    }
-    return MakeAnacondaStore(env, std::move(here), std::move(there));
-  }
-  if (from.kind == "pypi") {
-    return NotChanged(options.from, "indexes have no interface for that",
-                      "log in to the index's web pages: a release's page there yanks and removes");
-  }
-  return NotChanged(options.from, "ptpkg changes nothing there", "publish a file with a higher build number");
+  return StoreOf(env, {.to = options.from, .server = options.server}, from, to);
 }
 
 std::string TargetForms() {

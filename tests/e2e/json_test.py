@@ -77,6 +77,8 @@ class JsonOutput(harness.Case):
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
         self.valid(self.ptpkg_json("promote", output, "--from", "anaconda:me/dev", "--to", "anaconda:me", "--dry-run"), "promote")
+        wheel = ("--name", "toy-1.0-py3-none-any.whl")
+        self.valid(self.ptpkg_json("yank", *wheel, "--from", target[1], "--dry-run"), "yank")
         self.valid(self.ptpkg_json("remove", output, "--from", "anaconda:me", "--dry-run"), "remove")
         self.assertTrue(self.valid(self.ptpkg_json("cache"), "cache")["items"])
         self.valid(self.ptpkg_json("cache", "clean", "--dry-run"), "cache")

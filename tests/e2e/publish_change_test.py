@@ -1,6 +1,7 @@
 """`ptpkg promote`, `yank` and `remove`: what is asked, what is there at the end, and that nothing else is touched."""
 
 import json
+import subprocess
 
 import harness
 import publishing
@@ -187,6 +188,122 @@ class Labels(publishing.Case):
             self.assertIn(": removed", self.changed(target, "remove", self.package, "--from", "anaconda:me"))
             self.assertEqual(target.files(), {self.other.name: harness.sha256(self.other)})
             self.assertEqual(sum(one.method == "DELETE" for one in theirs.requests), 1, place)
+
+
+class Servers(publishing.Case):
+    """quetz, Artifactory, prefix.dev."""
+
+    def changed(self, target: Target, verb: str, *arguments, exit_code: int = 0) -> str:
+        return self.run_verb(verb, *arguments, "--from", f"{target.kind}:main", "--server", target.server.url, exit_code=exit_code,
+                             **target.variables())
+
+    def test_remove_takes_exactly_the_file(self):
+        for kind in ("quetz", "artifactory", "prefix"):
+            with self.subTest(kind), Target(kind) as target:
+                self.publish_to(target, *self.both)
+                other, = (one for one in self.both if one != self.package)
+                self.assertIn(harness.sha256(self.other), self.changed(target, "remove", self.other, exit_code=7))
+                self.assertEqual(len(target.files()), 2)
+                self.assertIn(": removed", self.changed(target, "remove", self.package))
+                self.assertEqual(target.files(), {other.name: harness.sha256(other)})
+                self.assertIn(": not there", self.changed(target, "remove", self.package))
+                self.assertIn("no yanked files", self.changed(target, "yank", other, exit_code=7))
+                deletes = sum(one.method == "DELETE" for one in target.server.requests)
+                target.server.faults.append(faults.Cut(method="DELETE"))
+                self.assertIn(": removed", self.changed(target, "remove", other))
+                self.assertEqual(sum(one.method == "DELETE" for one in target.server.requests), deletes + 1)
+                self.assertEqual(target.files(), {})
+
+    def test_artifactory_copies_and_moves(self):
+        with Target("artifactory", channels=("main", "release")) as target:
+            self.publish_to(target, self.package)
+            self.assertIn(": promoted", self.changed(target, "promote", self.package, "--to", "artifactory:release"))
+            self.assertIn(": already so", self.changed(target, "promote", self.package, "--to", "artifactory:release"))
+            state = target.server.state()
+            self.assertEqual(state["main"], state["release"])
+            self.assertIn(": moved", self.changed(target, "promote", self.package, "--to", "artifactory:release", "--move"))
+            self.assertEqual(target.server.state(), {"main": {}, "release": state["release"]})
+            self.publish_to(target, self.other)
+            said = self.changed(target, "promote", self.other, "--to", "artifactory:release", exit_code=7)
+            self.assertIn(harness.sha256(self.package), said)
+            self.assertIn("the same", self.changed(target, "promote", self.other, "--to", "artifactory:main", exit_code=2))
+        for kind in ("quetz", "prefix"):
+            with Target(kind) as target:
+                self.assertIn("publish the artifact", self.changed(target, "promote", self.package, "--to", f"{kind}:other", exit_code=7))
+
+
+class Folders(publishing.Case):
+    """A folder, which needs no server; the index is read as its readers do."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = self.scratch / "channel"
+        self.wheels = [publishing.pure_wheel(self.scratch, version=version) for version in ("1.0", "2.0")]
+        self.publish(*self.both, *self.wheels, "--to", f"file://{self.folder}")
+
+    def changed(self, verb: str, *arguments, exit_code: int = 0) -> str:
+        return self.run_verb(verb, *arguments, "--from", f"file://{self.folder}", exit_code=exit_code)
+
+    def page(self) -> dict[str, dict]:
+        page = json.loads((self.folder / "wheels/simple/toy-pure/index.json").read_text())
+        return {file["filename"]: file for file in page["files"]}
+
+    def yanked(self) -> dict:
+        return {name: file["yanked"] for name, file in self.page().items() if "yanked" in file}
+
+    def test_a_yank_is_there_until_it_is_undone(self):
+        wheel = self.wheels[1]
+        self.assertIn(": yanked", self.changed("yank", wheel, "--reason", 'breaks "x" & y'))
+        self.assertEqual(self.yanked(), {wheel.name: 'breaks "x" & y'})
+        html = (self.folder / "wheels/simple/toy-pure/index.html").read_text()
+        self.assertEqual(html.count("data-yanked"), 1)
+        self.assertIn('data-yanked="breaks &quot;x&quot; &amp; y"', html)
+        self.assertIn(": already so", self.changed("yank", wheel, "--reason", 'breaks "x" & y'))
+        # Neither an index that is made anew nor a publication forgets it.
+        self.ptpkg("index", self.folder / "wheels")
+        self.publish(publishing.pure_wheel(self.scratch, version="3.0"), wheel, "--to", f"file://{self.folder}")
+        self.assertEqual(self.yanked(), {wheel.name: 'breaks "x" & y'})
+        self.assertEqual(len(self.page()), 3)
+        # Another file of the name is another file.
+        other = publishing.pure_wheel(self.scratch, "x = 2\n", version="2.0")
+        self.assertIn("another", self.changed("yank", other, "--undo", exit_code=7))
+        self.publish(other, "--to", f"file://{self.folder}", "--force")
+        self.assertEqual(self.yanked(), {})
+        self.changed("yank", other)
+        self.assertEqual(self.yanked(), {wheel.name: True})
+        self.assertIn(": unyanked", self.changed("yank", "--name", wheel.name, "--undo"))
+        self.assertEqual(self.yanked(), {})
+
+    def test_pip_takes_a_yanked_wheel_when_it_is_pinned_alone(self):
+        self.changed("yank", self.wheels[1], "--reason", "wrong")
+        index = (self.folder / "wheels/simple").as_uri()
+        for wanted, version in (("toy-pure", "1.0"), ("toy-pure==2.0", "2.0")):
+            found = self.scratch / f"got{version}"
+            subprocess.run([harness.peers_python(), "-m", "pip", "download", "--no-deps", "--isolated", "--disable-pip-version-check", "-q",
+                            "--index-url", index, "-d", found, wanted], check=True, stdin=subprocess.DEVNULL)
+            self.assertEqual([one.name for one in found.iterdir()], [f"toy_pure-{version}-py3-none-any.whl"])
+
+    def test_remove_takes_entry_and_file(self):
+        wheel = self.wheels[0]
+        self.assertIn(": removed", self.changed("remove", self.package, wheel))
+        other, = (one for one in self.both if one != self.package)
+        self.assertEqual(set(harness.artifacts(self.folder)), {f"conda/linux-64/{other.name}", f"wheels/{self.wheels[1].name}"})
+        repodata = json.loads((self.folder / "conda/linux-64/repodata.json").read_text())
+        self.assertEqual([*repodata["packages"], *repodata["packages.conda"]], [other.name])
+        self.assertEqual(set(self.page()), {self.wheels[1].name})
+        self.assertFalse((self.folder / f"wheels/{wheel.name}.metadata").exists())
+        listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
+        self.assertEqual({one["path"].split("/")[-1] for one in listed}, {other.name, self.wheels[1].name})
+        self.assertIn(": not there", self.changed("remove", self.package))
+        self.assertIn("no yanked files", self.changed("yank", other, exit_code=7))
+        self.assertIn("nothing is copied", self.changed("promote", other, "--to", "file:///elsewhere", exit_code=7))
+        self.assertEqual(harness.leftovers(self.folder), [])
+
+    def test_dry_run_changes_nothing(self):
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        for verb in ("yank", "remove"):
+            self.assertIn(str(self.folder), self.changed(verb, self.wheels[0], "--dry-run"))
+        self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
 
 
 if __name__ == "__main__":

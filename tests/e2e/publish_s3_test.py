@@ -205,6 +205,39 @@ class Publishing(Case, servers_test.Clients):
             self.assertEqual(bucket.files(), {wheel.name: harness.sha256(wheel)})
             self.assertEqual(bucket.server.unfinished(), [])
 
+    def test_yank_and_remove(self):
+        first, second = (publishing.pure_wheel(self.scratch, version=version) for version in ("1.0", "2.0"))
+        other, = (one for one in self.both if one != self.package)
+        with self.bucket() as bucket:
+            def changed(verb, *arguments, exit_code=0):
+                return self.run_verb(verb, *arguments, "--from", *bucket.flags()[1:], exit_code=exit_code, **bucket.variables())
+
+            def yanked():
+                return {file["filename"]: file["yanked"] for file in bucket.json("wheels/simple/toy-pure/index.json")["files"]
+                        if "yanked" in file}
+
+            self.publish_to(bucket, *self.both, first, second)
+            self.assertIn(": yanked", changed("yank", second, "--reason", "wrong"))
+            self.assertEqual(yanked(), {second.name: "wrong"})
+            for page in ("", "index.html"):
+                self.assertIn(b'data-yanked="wrong"', bucket.server.read("team/wheels/simple/toy-pure/" + page))
+            # Publishing again, and something else of the project, leaves it so.
+            self.publish_to(bucket, second, publishing.pure_wheel(self.scratch, version="3.0"))
+            self.assertEqual(yanked(), {second.name: "wrong"})
+            self.assertIn(": already so", changed("yank", second, "--reason", "wrong"))
+            changed("yank", "--name", second.name, "--undo")
+            self.assertEqual(yanked(), {})
+            self.assertIn(harness.sha256(self.other), changed("remove", self.other, exit_code=7))
+            self.assertIn(": removed", changed("remove", self.package, first))
+            self.assertEqual(set(bucket.files()), {other.name, second.name, "toy_pure-3.0-py3-none-any.whl"})
+            self.assertFalse([key for key in bucket.server.state() if key.endswith(first.name + ".metadata")])
+            repodata = bucket.json("conda/linux-64/repodata.json")
+            self.assertEqual([*repodata["packages"], *repodata["packages.conda"]], [other.name])
+            self.assertEqual([*bucket.json("conda/linux-64/run_exports.json")["packages"]], [other.name])
+            page = bucket.json("wheels/simple/toy-pure/index.json")
+            self.assertEqual((len(page["files"]), page["versions"]), (2, ["2.0", "3.0"]))
+            self.assertIn(": not there", changed("remove", self.package))
+
     def test_two_publishers_at_once_lose_nothing(self):
         packages = self.named_packages(4)
         for conditions in (True, False):

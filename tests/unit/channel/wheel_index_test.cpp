@@ -128,6 +128,49 @@ TEST_F(IndexWheelsTest, ADamagedPageOfTheLastRunIsReplaced) {
   }
 }
 
+TEST_F(IndexWheelsTest, AYankStaysWhileTheFileIsTheSame) {
+  AddWheel("toy", "1.0");
+  AddWheel("toy", "2.0");
+  ASSERT_THAT(IndexWheels(env_, root_), test::IsOk());
+  const Yank yank{.file_name = "toy-2.0-py3-none-any.whl", .project = "toy", .reason = "a < b"};
+  ASSERT_THAT(YankWheels(env_, root_, {yank}), test::IsOk());
+  EXPECT_TRUE(IsYanked(Page("toy"), yank));
+  EXPECT_THAT(Text("simple/toy/index.html"), HasSubstr("data-yanked=\"a &lt; b\">toy-2.0"));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexWheels(env_, root_));
+  EXPECT_THAT(again.written, IsEmpty());
+  AddWheel("toy", "2.0", "Summary: other\n");
+  ASSERT_THAT(IndexWheels(env_, root_), test::IsOk());
+  EXPECT_FALSE(IsYanked(Page("toy"), yank));
+}
+
+TEST_F(IndexWheelsTest, AYankOfAWheelThatIsNotListedIsAnError) {
+  AddWheel("toy", "1.0");
+  ASSERT_THAT(IndexWheels(env_, root_), test::IsOk());
+  EXPECT_THAT(
+      YankWheels(env_, root_, {{.file_name = "toy-2.0-py3-none-any.whl", .project = "toy", .reason = ""}}),
+      test::FailsWith(ErrorCode::kNotFound, HasSubstr("toy-2.0")));
+}
+
+TEST_F(IndexWheelsTest, WhatIsToGoIsNotListed) {
+  AddWheel("toy", "1.0");
+  AddWheel("toy", "2.0");
+  ASSERT_THAT(IndexWheels(env_, root_, {"toy-2.0-py3-none-any.whl"}), test::IsOk());
+  EXPECT_EQ(Page("toy")["files"].size(), 1U);
+  EXPECT_EQ(Page("toy")["versions"], Json::array({"1.0"}));
+}
+
+TEST(ProjectPage, ARemovedFileTakesItsVersionWithItIfItWasTheLast) {
+  Json page = EmptyProjectPage("toy");
+  page["versions"] = {"1.0", "2.0"};
+  for (const char* name :
+       {"toy-1.0-py2-none-any.whl", "toy-1.0-py3-none-any.whl", "toy-2.0-py3-none-any.whl"})
+    page["files"].push_back({{"filename", name}});
+  ASSERT_THAT(RemoveFromProjectPage(page, {"toy-1.0-py3-none-any.whl", "toy-2.0-py3-none-any.whl", "other"}),
+              test::IsOk());
+  EXPECT_EQ(page["versions"], Json::array({"1.0"}));
+  EXPECT_EQ(page["files"].size(), 1U);
+}
+
 TEST_F(IndexWheelsTest, RemovesPagesOfWheelsThatAreGone) {
   const AbsPath gone = AddWheel("gone", "1");
   AddWheel("stays", "1");

@@ -184,7 +184,7 @@ TEST_F(S3IndexTest, ADryRunNamesTheFilesThatAreWritten) {
     ASSERT_THAT(CompleteIndexes(*bucket_, {upload}), IsOk());
     std::vector<std::string> written;
     for (const auto& [key, object] : s3_.objects) written.push_back(key);
-    EXPECT_THAT(IndexFilesOf(*upload), ::testing::UnorderedElementsAreArray(written));
+    EXPECT_THAT(IndexFilesOf(upload->Id()), ::testing::UnorderedElementsAreArray(written));
   }
 }
 

@@ -1,0 +1,108 @@
+#include "publish/folder_store.h"
+
+#include <fmt/core.h>
+#include <set>
+
+#include "channel/index.h"
+#include "publish/output_folder.h"
+#include "publish/yank.h"
+#include "support/json.h"
+
+namespace ptpkg::publish {
+namespace {
+
+RelPath PlaceInFolder(const ArtifactId& artifact) {
+  return OutputFolder::PlaceOf(artifact.format, artifact.subdir, artifact.file_name);
+}
+
+class FolderStore final : public Store {
+ public:
+  FolderStore(Env& env, AbsPath root) : env_(env), root_(std::move(root)) {}
+
+  [[nodiscard]] std::string Title() const override { return fmt::format("folder '{}'", root_.str()); }
+  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
+  [[nodiscard]] Result<void> Check(const Change& change) const override {
+    return CheckIndexChange(change, Title());
+  }
+
+  [[nodiscard]] std::vector<std::string> Requests(const Change& change) const override {
+    const std::string place = (root_ / PlaceInFolder(change.artifact)).str();
+    if (change.action == Action::kRemove) return {"index without " + place, "remove " + place};
+    return {fmt::format("write {} in its index",
+                        change.action == Action::kYank ? "'yanked' of " + place : "no 'yanked' of " + place)};
+  }
+
+  Result<void> LogIn() override { return Ok(); }
+
+  Result<Standing> Look(const Change& change) override {
+    const AbsPath path = root_ / PlaceInFolder(change.artifact);
+    PTPKG_TRY(const bool there, Exists(env_.fs, path));
+    if (!there) return Standing{.state = ChangeState::kAbsent};
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
+    Standing standing{.state = ChangeState::kToDo, .sha256 = digests.sha256.Hex()};
+    if (change.action == Action::kRemove) return standing;
+    const AbsPath page = WheelRoot() / "simple" / RelPath::Literal(change.artifact.package) / "index.json";
+    PTPKG_TRY(const bool has_page, Exists(env_.fs, page));
+    if (!has_page) return standing;
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, page));
+    // One that cannot be understood is about to be made anew.
+    const auto json = ParseJson(text, page.str());
+    if (json && json->is_object() && channel::IsYanked(*json, YankOf(change)) &&
+        channel::IsListed(*json, change.artifact.file_name))
+      standing.state = ChangeState::kDone;
+    return standing;
+  }
+
+  Result<void> Edit(const std::vector<Change>& changes) override {
+    PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
+    PTPKG_CHECK(output.Prepare());
+    if (!changes.empty() && changes.front().action != Action::kRemove) {
+      PTPKG_CHECK(Index({}));
+      std::vector<channel::Yank> yanks;
+      for (const Change& change : changes) yanks.push_back(YankOf(change));
+      return channel::YankWheels(env_, WheelRoot(), yanks);
+    }
+    std::set<std::string> gone;
+    std::set<std::string> places;
+    for (const Change& change : changes) {
+      gone.insert(change.artifact.ChannelPath());
+      places.insert(PlaceInFolder(change.artifact).str());
+    }
+    PTPKG_CHECK(Index(gone));
+    return output.Forget(places);
+  }
+
+  Result<void> Make(const Change& change, const Standing& /*standing*/) override {
+    if (change.action != Action::kRemove) return Ok();
+    const AbsPath path = root_ / PlaceInFolder(change.artifact);
+    PTPKG_CHECK(env_.fs.Remove(path));
+    return env_.fs.SyncDir(path.Parent());
+  }
+
+  /// What a build or another publication has listed again meanwhile; metadata files of removed wheels.
+  Result<void> Finish() override { return Index({}); }
+
+ private:
+  [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
+
+  /// Without `gone`, by ArtifactId::ChannelPath.
+  Result<void> Index(const std::set<std::string>& gone) {
+    PTPKG_TRY(const channel::IndexSummary conda,
+              channel::IndexConda(env_, OutputFolder::CondaRootOf(root_), {}, gone));
+    PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env_, WheelRoot(), gone));
+    static_cast<void>(conda);
+    static_cast<void>(wheels);
+    return Ok();
+  }
+
+  Env& env_;
+  AbsPath root_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> MakeFolderStore(Env& env, const AbsPath& root) {
+  return std::make_unique<FolderStore>(env, root);
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,19 @@
+#pragma once
+// A change of a wheel as a simple index has it. Layer: publish.
+
+#include "channel/wheel_index.h"
+#include "publish/store.h"
+
+namespace ptpkg::publish {
+
+/// REQUIRES: kYank or kUnyank.
+inline channel::Yank YankOf(const Change& change) {
+  return {.file_name = change.artifact.file_name,
+          .project = change.artifact.package,
+          .reason = change.action == Action::kYank ? std::optional(change.reason) : std::nullopt};
+}
+
+/// For a place that has a channel of conda and a simple index: what neither can. `title`: of the place.
+Result<void> CheckIndexChange(const Change& change, const std::string& title);
+
+}  // namespace ptpkg::publish
