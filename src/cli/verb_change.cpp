@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/verbs.h"
 #include "pipeline/change.h"
+#include "support/core_dumps.h"
 #include "support/json.h"
 #include "support/plural.h"
 
@@ -48,6 +49,7 @@ void PrintChanges(Context& context, const pipeline::ChangeSummary& summary) {
 }
 
 Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change change) {
+  ForbidCoreDumps();
   pipeline::ChangeRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(const pipeline::ChangeSummary summary, change(context.env(), request));

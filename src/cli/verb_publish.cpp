@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/verbs.h"
 #include "pipeline/publish.h"
+#include "support/core_dumps.h"
 #include "support/json.h"
 #include "support/plural.h"
 
@@ -49,6 +50,7 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
 }
 
 Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
+  ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));

@@ -1,7 +1,10 @@
 """`ptpkg publish` against the server doubles and folders: what is asked, what is there at the end, what is refused."""
 
 import json
+import resource
+import signal
 import subprocess
+import time
 
 import harness
 import publishing
@@ -117,6 +120,32 @@ class Channels(publishing.Case):
             self.assertFalse([one for one in target.server.requests if one.method == "POST"])
             target.server.size_limit = 10_000_000
             self.publish_to(target, self.package)
+
+    def test_no_core_dump_holds_a_token(self):
+        folder = self.scratch / "dumps"
+        folder.mkdir()
+
+        def dumps_of(command, wait) -> int:
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, env=self.environment(HOME=str(self.scratch), ANACONDA_API_TOKEN=publishing.TOKEN),
+                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+            wait()
+            process.send_signal(signal.SIGABRT)
+            self.assertEqual(process.wait(), -signal.SIGABRT)
+            found = list(folder.iterdir())
+            for path in found:
+                path.unlink()
+            return len(found)
+
+        if dumps_of(["sleep", "60"], lambda: time.sleep(0.5)) != 1:
+            self.skipTest("this machine writes core dumps elsewhere: /proc/sys/kernel/core_pattern")
+        for verb, flags in (("publish", ("--to", "anaconda:me")), ("remove", ("--from", "anaconda:me")),
+                            ("promote", ("--from", "anaconda:me/dev", "--to", "anaconda:me"))):
+            with self.subTest(verb), Target("anaconda", faults=[faults.Hang(30, path="/user/")]) as target:
+                def asked(target=target):
+                    while not target.server.requests:
+                        time.sleep(0.05)
+                self.assertEqual(dumps_of([harness.Settings.ptpkg, verb, self.package, *flags, "--server", target.server.url], asked), 0)
 
     def test_json(self):
         with Target("quetz") as target:
