@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <set>
+#include <map>
 
 #include "pipeline/artifacts_at.h"
 #include "publish/beside.h"
@@ -89,35 +89,54 @@ Result<void> AddBeside(Env& env, const Destination& destination, publish::Upload
   return Ok();
 }
 
+/// Two files with one name are one artifact, or something is wrong.
+Result<void> CheckSame(const publish::Upload& first, const publish::Upload& second) {
+  if (first.digests.sha256 == second.digests.sha256) return Ok();
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' and '{}' would be one file of the target, and differ: sha256 {} and {}",
+                           first.file.str(), second.file.str(), first.digests.sha256.Hex(),
+                           second.digests.sha256.Hex()))
+      .WithHint("publish one of them");
+}
+
+/// Each artifact once: of several output folders one may lie in each.
+Result<std::vector<publish::Upload>> ReadFiles(Env& env, const std::vector<AbsPath>& files) {
+  std::vector<publish::Upload> read(files.size());
+  const auto read_one = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(read[i], publish::ReadUpload(env, files[i]),
+              fmt::format("while reading '{}'", files[i].str()));
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), read_one));
+  std::vector<publish::Upload> uploads;
+  std::map<std::string, const publish::Upload*> places;
+  for (const publish::Upload& upload : read) {
+    const auto [known, is_new] = places.emplace(upload.ChannelPath(), &upload);
+    if (is_new) {
+      uploads.push_back(upload);
+    } else {
+      PTPKG_CHECK(CheckSame(*known->second, upload));
+    }
+  }
+  return uploads;
+}
+
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
 Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
                                              const Destination& destination) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
-  std::vector<publish::Upload> uploads(files.size());
-  const auto read = [&](std::size_t i) -> Result<void> {
-    PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(uploads[i], publish::ReadUpload(env, files[i]),
-              fmt::format("while reading '{}'", files[i].str()));
-    return Ok();
-  };
-  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), read));
-  std::set<std::string> places;
-  for (const publish::Upload& upload : uploads) {
-    if (places.insert(upload.ChannelPath()).second) continue;
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", upload.ChannelPath()))
-        .WithHint("one file goes to one place: name it once");
-  }
+  PTPKG_TRY(std::vector<publish::Upload> uploads, ReadFiles(env, files));
   std::vector<std::vector<publish::Upload>> beside(uploads.size());
   for (std::size_t i = 0; i < uploads.size(); ++i)
     PTPKG_CHECK(AddBeside(env, destination, uploads[i], beside[i]));
   PTPKG_CHECK(destination.CheckRules(uploads));
   const auto pass = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const Report report, publish::PassGate(env, files[i], options));
-    static_cast<void>(report);
+    PTPKG_TRY([[maybe_unused]] const Report report, publish::PassGate(env, uploads[i].file, options));
     return Ok();
   };
-  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), pass));
+  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), uploads.size(), pass));
   std::vector<publish::Upload> all;
   for (std::size_t i = 0; i < uploads.size(); ++i) {
     all.push_back(std::move(uploads[i]));

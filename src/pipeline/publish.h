@@ -34,9 +34,9 @@ struct PublishOutcome {
 
 /// Every artifact is read again and checked as the target's readers will read it, and the target's rules are
 /// applied, before anything is sent. Of an output folder what its manifest lists, as far as the target takes
-/// that kind; what is left out is told. One that fails is told in its item, and does not keep back others.
-/// Errors: kUsage (`to`), kNotFound, kInvalidInput, kCheckFailed, kRefused, kAlreadyExists, kNetwork: nothing
-/// was sent; kCancelled.
+/// that kind; what is left out is told. Equal files of one name, as from several output folders, are one
+/// artifact. One that fails is told in its item, and does not keep back others. Errors: kUsage (`to`),
+/// kNotFound, kInvalidInput, kCheckFailed, kRefused, kAlreadyExists, kNetwork: nothing was sent; kCancelled.
 Result<PublishOutcome> Publish(Env& env, const PublishRequest& request);
 
 /// The forms of `to`, a line each, for --help.

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -188,6 +189,17 @@ class Folders(publishing.Case):
         self.assertEqual({path.name for path in (folder / "conda/linux-64").glob("*.conda")}, {self.package.name})
         self.assertTrue((folder / "conda/linux-64" / next(one.name for one in self.both if one != self.package)).exists())
         self.assertIn("no manifest.json", self.publish(source / "conda", "--to", f"file://{folder}", exit_code=4))
+
+    def test_output_folders_of_several_builds(self):
+        folders = [self.made / "first", self.made / "other"]
+        said = self.publish(*folders, "--to", f"file://{self.scratch / 'channel'}", exit_code=2)
+        for package in (self.package, self.other):
+            self.assertIn(harness.sha256(package), said)
+        self.assertFalse((self.scratch / "channel/manifest.json").exists())
+        copy = self.scratch / "copy"
+        shutil.copytree(folders[0], copy)
+        said = self.publish(folders[0], copy, "--to", f"file://{self.scratch / 'channel'}")
+        self.assertEqual(said.count(": sent"), 2)
 
     def test_two_publishers_at_once_lose_nothing(self):
         folder = self.scratch / "channel"
