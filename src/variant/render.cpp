@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 #include "recipe/evaluate.h"
@@ -450,13 +451,13 @@ class Renderer {
 };
 
 /// A key or value that no variant has is a typing error: it would select nothing.
-Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std::string& key,
-                           const std::vector<std::string>& wanted) {
+Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std::vector<std::size_t>& kept,
+                           const std::string& key, const std::vector<std::string>& wanted) {
   const std::string normal = NormalizedKey(key);
   std::set<std::string> keys;
   std::set<std::string> values;
-  for (const recipe::Recipe& recipe : recipes) {
-    for (const auto& [name, value] : recipe.variant) {
+  for (const std::size_t i : kept) {
+    for (const auto& [name, value] : recipes[i].variant) {
       keys.insert(name);
       if (name == normal) values.insert(value);
     }
@@ -477,28 +478,6 @@ Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std
   return Ok();
 }
 
-/// Keeps the recipes that `select` asks for.
-Result<std::vector<recipe::Recipe>> Select(std::vector<recipe::Recipe> recipes,
-                                           const std::map<std::string, std::vector<std::string>>& select,
-                                           bool has_outputs) {
-  for (const auto& [key, wanted] : select) {
-    PTPKG_CHECK(CheckSelected(recipes, key, wanted));
-    const std::string normal = NormalizedKey(key);
-    // An output that never reads the key is the same for all its values, and the others may need it.
-    std::set<std::string> readers;
-    for (const recipe::Recipe& recipe : recipes) {
-      if (recipe.variant.contains(normal)) readers.insert(recipe.name);
-    }
-    std::erase_if(recipes, [&, &allowed = wanted](const recipe::Recipe& recipe) {
-      const auto found = recipe.variant.find(normal);
-      if (has_outputs && !readers.contains(recipe.name)) return false;
-      return found == recipe.variant.end() ||
-             std::find(allowed.begin(), allowed.end(), found->second) == allowed.end();
-    });
-  }
-  return recipes;
-}
-
 /// The variant file beside the recipe, if any. One of the old format is refused by its name, with what to do.
 Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
   for (const char* name : {"variants.yaml", "conda_build_config.yaml"}) {
@@ -511,6 +490,29 @@ Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
 
 }  // namespace
 
+Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
+                                          const std::map<std::string, std::vector<std::string>>& select,
+                                          bool has_outputs) {
+  std::vector<std::size_t> kept(recipes.size());
+  std::iota(kept.begin(), kept.end(), std::size_t{0});
+  for (const auto& [key, wanted] : select) {
+    PTPKG_CHECK(CheckSelected(recipes, kept, key, wanted));
+    const std::string normal = NormalizedKey(key);
+    // An output that never reads the key is the same for all its values, and the others may need it.
+    std::set<std::string> readers;
+    for (const std::size_t i : kept) {
+      if (recipes[i].variant.contains(normal)) readers.insert(recipes[i].name);
+    }
+    std::erase_if(kept, [&, &allowed = wanted](std::size_t i) {
+      const auto found = recipes[i].variant.find(normal);
+      if (has_outputs && !readers.contains(recipes[i].name)) return false;
+      return found == recipes[i].variant.end() ||
+             std::find(allowed.begin(), allowed.end(), found->second) == allowed.end();
+    });
+  }
+  return kept;
+}
+
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options) {
   PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(fs, recipe_path));
   std::vector<AbsPath> files = options.variant_files;
@@ -519,7 +521,11 @@ Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, c
   }
   PTPKG_TRY(const VariantConfig config, LoadVariantConfig(fs, files, options.target_platform));
   PTPKG_TRY(std::vector<recipe::Recipe> recipes, Renderer(fs, document, config, options).Run());
-  return Select(std::move(recipes), options.select, document.root.Find("outputs") != nullptr);
+  PTPKG_TRY(const std::vector<std::size_t> kept,
+            Selected(recipes, options.select, document.root.Find("outputs") != nullptr));
+  std::vector<recipe::Recipe> selected;
+  for (const std::size_t i : kept) selected.push_back(std::move(recipes[i]));
+  return selected;
 }
 
 }  // namespace ptpkg::variant

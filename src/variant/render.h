@@ -33,4 +33,10 @@ struct RenderOptions {
 /// conda_build_config.yaml is there.
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
 
+/// Which of `recipes`, all of one recipe file, `select` keeps: their indexes, in order. `has_outputs`: of
+/// that file. Errors: those of `select`, as of Render.
+Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
+                                          const std::map<std::string, std::vector<std::string>>& select,
+                                          bool has_outputs);
+
 }  // namespace ptpkg::variant
