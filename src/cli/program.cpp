@@ -47,7 +47,7 @@ Program MakeProgram(CommonFlags& flags) {
       .common = CommonOptions(flags),
       .verbs = {BuildVerb(), DevVerb(), ShellVerb(), CondaVerb(), WheelVerb(), RenderVerb(), RelinkVerb(),
                 RetagVerb(), CheckVerb(), IndexVerb(), PublishVerb(), PromoteVerb(), YankVerb(), RemoveVerb(),
-                DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
+                CiVerb(), DoctorVerb(), CacheVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

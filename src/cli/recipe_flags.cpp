@@ -1,5 +1,7 @@
 #include "cli/recipe_flags.h"
 
+#include <fmt/core.h>
+
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -81,6 +83,21 @@ Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& fl
   if (flags.host_env == "wheels") request.host_env = build::HostEnv::kWheels;
   PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
   return request;
+}
+
+Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
+  std::set<ArtifactFormat> formats;
+  for (const std::string& list : names) {
+    for (const std::string& name : Split(list, ',')) {
+      const auto format = ParseArtifactFormat(name);
+      if (!format) {
+        return Error(ErrorCode::kUsage, fmt::format("'{}' is not a package format", name))
+            .WithHint("formats are conda, tar.bz2, wheel and zip");
+      }
+      formats.insert(*format);
+    }
+  }
+  return formats;
 }
 
 }  // namespace ptpkg::cli

@@ -2,6 +2,7 @@
 // The flags of every verb that works on recipes: which variants, from which sources, with which tools. Layer:
 // cli.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,8 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
 
 /// What they mean. Switches context.env() to offline. Errors: kUsage; those of pipeline::AddSource.
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags);
+
+/// "--format LIST", which may be repeated. Errors: kUsage.
+Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names);
 
 }  // namespace ptpkg::cli

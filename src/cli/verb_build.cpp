@@ -41,21 +41,6 @@ struct BuildFlags {
   std::set<std::string> given;  ///< Long names of the options that the line has.
 };
 
-Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
-  std::set<ArtifactFormat> formats;
-  for (const std::string& list : names) {
-    for (const std::string& name : Split(list, ',')) {
-      const auto format = ParseArtifactFormat(name);
-      if (!format) {
-        return Error(ErrorCode::kUsage, fmt::format("'{}' is not a package format", name))
-            .WithHint("formats are conda, tar.bz2, wheel and zip");
-      }
-      formats.insert(*format);
-    }
-  }
-  return formats;
-}
-
 Result<std::optional<AbsPath>> SignKeyOf(const Context& context, const BuildFlags& flags) {
   if (flags.sign_key.empty()) return std::optional<AbsPath>();
   PTPKG_TRY(AbsPath key, context.Path(flags.sign_key));

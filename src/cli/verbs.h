@@ -24,6 +24,7 @@ Verb PublishVerb();
 Verb PromoteVerb();
 Verb YankVerb();
 Verb RemoveVerb();
+Verb CiVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();

@@ -1,0 +1,16 @@
+#pragma once
+// A pipeline of GitLab CI. Layer: ci.
+// Source: GitLab's CI/CD YAML reference.
+
+#include <string>
+
+#include "ci/workflow.h"
+#include "support/result.h"
+
+namespace ptpkg::ci {
+
+/// Each variant is a job with a name of its own, not a row of parallel:matrix: that takes 200 rows, and
+/// expands "$" in their values. Errors: kUnsupported for more than GitLab takes of a file.
+[[nodiscard]] Result<std::string> GitlabPipeline(const Workflow& workflow);
+
+}  // namespace ptpkg::ci

@@ -1,0 +1,84 @@
+#include "ci/template.h"
+
+#include <algorithm>
+
+#include "support/assert.h"
+#include "support/json.h"
+#include "support/text.h"
+
+namespace ptpkg::ci {
+namespace {
+
+constexpr std::string_view kNameLetters = "abcdefghijklmnopqrstuvwxyz_";
+constexpr std::string_view kPlainInShell =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+
+/// The length of "@name@" at the start of `text`; 0 if there is none.
+std::size_t PlaceLength(std::string_view text) {
+  if (!text.starts_with('@')) return 0;
+  const std::size_t end = text.find_first_not_of(kNameLetters, 1);
+  return end == std::string_view::npos || end == 1 || text[end] != '@' ? 0 : end + 1;
+}
+
+const std::string& ValueOf(std::string_view place, const std::map<std::string, std::string>& values) {
+  const auto found = values.find(std::string(place.substr(1, place.size() - 2)));
+  PTPKG_ASSERT(found != values.end());
+  return found->second;
+}
+
+std::string FilledLine(std::string_view line, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  while (!line.empty()) {
+    const std::size_t length = PlaceLength(line);
+    if (length == 0) {
+      filled += line.front();
+    } else {
+      filled += ValueOf(line.substr(0, length), values);
+    }
+    line.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return filled + "\n";
+}
+
+std::string Indented(const std::string& text, std::string_view indentation) {
+  if (text.empty()) return "";
+  std::string lines;
+  for (const std::string& line : SplitLines(text)) {
+    if (!line.empty()) lines += indentation;
+    lines += line + "\n";
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string Fill(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  for (const std::string& line : SplitLines(text)) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view rest = std::string_view(line).substr(begin);
+    if (!rest.empty() && PlaceLength(rest) == rest.size()) {
+      filled += Indented(ValueOf(rest, values), std::string_view(line).substr(0, begin));
+    } else {
+      filled += FilledLine(line, values);
+    }
+  }
+  return filled;
+}
+
+std::string Quoted(std::string_view text) { return Json(std::string(text)).dump(); }
+
+std::string QuotedForGithub(std::string_view text) { return Quoted(ReplaceAll(text, "${{", "${{ '${{' }}")); }
+
+std::string Words(const std::vector<std::string>& words) { return Join(words, "\n"); }
+
+std::string ShellLine(const std::vector<std::string>& words) {
+  std::vector<std::string> shown;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_not_of(kPlainInShell) == std::string::npos;
+    shown.push_back(plain ? word : "'" + ReplaceAll(word, "'", "'\\''") + "'");
+  }
+  return Join(shown, " ");
+}
+
+}  // namespace ptpkg::ci

@@ -1,0 +1,27 @@
+#pragma once
+// YAML from a text with places to fill, and the quoting that keeps values values. Layer: ci.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptpkg::ci {
+
+/// `text` with each "@name@" replaced, name being lower-case letters and '_'. What is put in is not looked at
+/// again. A name that is alone on its line takes lines: each gets that line's indentation, and without any
+/// the line goes. REQUIRES: `values` has each name.
+[[nodiscard]] std::string Fill(std::string_view text, const std::map<std::string, std::string>& values);
+
+/// A double-quoted scalar of YAML; also a string of JSON.
+[[nodiscard]] std::string Quoted(std::string_view text);
+/// The same for GitHub, which evaluates "${{ … }}" in any scalar: this one evaluates to `text`.
+[[nodiscard]] std::string QuotedForGithub(std::string_view text);
+
+/// `words`, each on a line: how they reach scripts, as the value of a variable.
+[[nodiscard]] std::string Words(const std::vector<std::string>& words);
+
+/// "a 'b c'": for a person to copy into a shell.
+[[nodiscard]] std::string ShellLine(const std::vector<std::string>& words);
+
+}  // namespace ptpkg::ci
