@@ -55,6 +55,14 @@ class JsonOutput(harness.Case):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)
 
+    def test_ci(self):
+        printed = self.valid(self.ptpkg_json("ci", "github", harness.FIXTURES / "toytorch", "--output", "-"), "ci")
+        self.assertEqual((printed["file"], printed["current"]), (None, False))
+        arguments = ("ci", "gitlab", harness.FIXTURES / "toytorch", "--output", self.scratch / "ci.yml")
+        for flags, written, current in ((["--dry-run"], False, False), ([], True, True), (["--check"], False, True)):
+            document = self.valid(self.ptpkg_json(*arguments, *flags), "ci")
+            self.assertEqual((document["written"], document["current"]), (written, current))
+
     def test_dev_and_shell(self):
         arguments = (harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu")
         self.valid(self.ptpkg_json("dev", *arguments), "dev")
