@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <memory>
+#include <set>
 
 #include "cli/recipe_flags.h"
 #include "cli/verbs.h"
@@ -36,7 +37,7 @@ Result<std::vector<pipeline::CiRule>> RulesOf(const char* flag, const std::vecto
   return rules;
 }
 
-Result<pipeline::CiRequest> RequestOf(Context& context, const CiFlags& flags) {
+Result<pipeline::CiRequest> CiRequestOf(Context& context, const CiFlags& flags) {
   pipeline::CiRequest request = flags.request;
   request.service = flags.service == "github" ? pipeline::CiService::kGithub : pipeline::CiService::kGitlab;
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
@@ -60,7 +61,7 @@ Result<pipeline::CiRequest> RequestOf(Context& context, const CiFlags& flags) {
   return request;
 }
 
-Json OutcomeToJson(const pipeline::CiOutcome& outcome, bool written) {
+Json CiOutcomeToJson(const pipeline::CiOutcome& outcome, bool written) {
   Json jobs = Json::array();
   for (const pipeline::CiJob& job : outcome.jobs) {
     jobs.push_back({{"id", job.id}, {"arguments", job.arguments}, {"packages", job.packages}});
@@ -73,11 +74,11 @@ Json OutcomeToJson(const pipeline::CiOutcome& outcome, bool written) {
 }
 
 Result<ExitCode> RunCi(Context& context, const CiFlags& flags) {
-  PTPKG_TRY(const pipeline::CiRequest request, RequestOf(context, flags));
+  PTPKG_TRY(const pipeline::CiRequest request, CiRequestOf(context, flags));
   PTPKG_TRY(const pipeline::CiOutcome outcome, pipeline::WriteCi(context.env(), request));
   const bool written = outcome.differs && !request.dry_run;
   if (context.json()) {
-    context.PrintJson(OutcomeToJson(outcome, written));
+    context.PrintJson(CiOutcomeToJson(outcome, written));
     return kDone;
   }
   if (!outcome.file) {
@@ -103,10 +104,9 @@ std::vector<Option> CiOptions(CiFlags& flags) {
       {.names = "RECIPE",
        .help = "recipe.yaml, or its folder; of several, each may need those before it",
        .target = &flags.recipe.recipes}};
+  const std::set<std::string> taken = {"--variants", "--select", "--source", "--env"};
   for (Option& option : RecipeOptions(flags.recipe, "")) {
-    for (const char* taken : {"--variants", "--select", "--source", "--env"}) {
-      if (option.names == taken) options.push_back(std::move(option));
-    }
+    if (taken.contains(option.names)) options.push_back(std::move(option));
   }
   const std::vector<Option> own = {
       {.names = "--format",

@@ -31,7 +31,7 @@ std::string IdText(std::string_view text) {
   return id;
 }
 
-std::string NameOf(const std::vector<recipe::Recipe>& recipes) {
+std::string CommonName(const std::vector<recipe::Recipe>& recipes) {
   const recipe::Recipe& first = recipes.front();
   if (!first.recipe_name.empty()) return first.recipe_name;
   const bool one = std::all_of(recipes.begin(), recipes.end(),
@@ -143,7 +143,7 @@ class Planner {
     for (const recipe::Recipe& recipe : recipes) PTPKG_CHECK(LookAtSources(recipe));
     PTPKG_TRY(const std::string word, WordOf(path, root_));
     recipe_words_.push_back(word);
-    ci::Stage stage{.recipe = NameOf(recipes), .jobs = {}};
+    ci::Stage stage{.recipe = CommonName(recipes), .jobs = {}};
     PTPKG_CHECK(CheckWord("the recipe's name", stage.recipe));
     for (const VariantGroup& group : groups) {
       PTPKG_TRY(ci::Job job, JobOf(stage.recipe, recipes, group, word));

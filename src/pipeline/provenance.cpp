@@ -141,7 +141,7 @@ std::string AddSigning(const graph::StageTable& stages, const Signing& signing, 
   node.id = "sign/" + pack;
   node.inputs["key"] = signing.signer.key_id;
   node.inputs["definition"] = *signing.making.definition;
-  node.inputs["artifacts"] = artifacts;
+  node.inputs["count"] = artifacts;  // named as no need is: the key has one digest a name
   node.places.emplace("sign key", signing.signer.key);
   if (packed != nullptr && packed->places.contains("output"))
     node.places.emplace("output", packed->places.at("output"));

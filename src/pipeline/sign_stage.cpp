@@ -32,7 +32,7 @@ Result<SigningKey> KeyOf(Env& env, const NodeRun& run) {
   PTPKG_TRY(SigningKey key, provenance::ReadSigningKey(env, file));
   if (key.id() == planned) return key;
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' is another key than when the plan was made", file.str()))
+               fmt::format("'{}' changed after the plan was made: it is another key", file.str()))
       .WithHint("run the command again");
 }
 
@@ -83,6 +83,13 @@ Result<ArtifactRecord> Beside(Env& env, const NodeRun& run, const ArtifactRecord
 Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
   PTPKG_TRY(const NodeResult made, run.Need("artifacts"));
   PTPKG_TRY(const Packed packed, ReadPacked(made));
+  PTPKG_TRY(const std::uint64_t planned, run.Number("count"));
+  if (packed.artifacts.size() != planned) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the plan has {} artifacts of '{}' signed, and {} were made", planned,
+                             run.subject(), packed.artifacts.size()))
+        .WithHint("make the plan again with this version of ptpkg");
+  }
   PTPKG_TRY(const SigningKey key, KeyOf(env, run));
   std::vector<ArtifactRecord> records;
   for (const ArtifactRecord& record : packed.artifacts) {
@@ -120,7 +127,7 @@ void AddSignStage(graph::StageTable& stages) {
               .keep = graph::Keep::kStaging,
               .run = RunSign,
               .find = [](Env& env, const graph::Node& node, const std::string& key) {
-                const Json artifacts = node.inputs.value("artifacts", Json(0));
+                const Json artifacts = node.inputs.value("count", Json(0));
                 const std::size_t count = artifacts.is_number_unsigned() ? artifacts.get<std::size_t>() : 0;
                 return FindPacked(env, node, key, 2 * count);
               }});

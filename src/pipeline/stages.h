@@ -19,7 +19,7 @@
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
 //   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
 //   makes
-//                 itself and they are built with. Inputs: key (its id), definition, artifacts (how many).
+//                 itself and they are built with. Inputs: key (its id), definition, count (of artifacts).
 //                 Place: sign key
 //   check         findings. Needs "artifacts", "staged tree". Inputs: allow unresolved, prefix may stay
 //   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,

@@ -18,14 +18,18 @@ namespace {
 constexpr std::string_view kCondaBundle = ".sigstore.json";
 constexpr std::string_view kCondaBundles = ".v0.sigs";
 constexpr std::string_view kPythonEnding = ".attestation";
+constexpr std::string_view kPythonPublication = ".publish.attestation";
 
-/// What a file is by its ending, "" for one that is not about the artifact.
-std::string_view FormatBeside(const Upload& artifact, std::string_view ending) {
+/// What a file `name` is beside one of the format called `artifact`; "" if it is not about that one.
+std::string_view FormatBeside(ArtifactFormat format, std::string_view artifact, std::string_view name) {
+  if (!name.starts_with(artifact)) return "";
+  const std::string_view ending = name.substr(artifact.size());
   if (ending == provenance::kStatementEnding) return kStatementFormat;
   if (ending == provenance::kSignatureEnding) return kSignatureFormat;
-  const bool python =
-      artifact.wheel && ending.size() > kPythonEnding.size() + 1 && ending.ends_with(kPythonEnding);
-  const bool conda = artifact.conda && (ending == kCondaBundle || ending == kCondaBundles);
+  const bool is_wheel = format == ArtifactFormat::kWheel;
+  const bool is_conda = format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+  const bool python = is_wheel && ending.size() > kPythonEnding.size() + 1 && ending.ends_with(kPythonEnding);
+  const bool conda = is_conda && (ending == kCondaBundle || ending == kCondaBundles);
   return python || conda ? kAttestationFormat : "";
 }
 
@@ -143,13 +147,28 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
   Reader reader(env, artifact);
   std::vector<Upload> found;
   for (const std::string& other : names) {
-    if (!other.starts_with(name) || other.size() == name.size()) continue;
-    const std::string_view format = FormatBeside(artifact, std::string_view(other).substr(name.size()));
+    const std::string_view format = FormatBeside(artifact.format, name, other);
     if (format.empty()) continue;
     PTPKG_TRY(Upload upload, reader.Read(other, format));
     found.push_back(std::move(upload));
   }
   return found;
+}
+
+std::vector<std::string> NamesBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (!FormatBeside(artifact.format, artifact.file_name, name).empty()) found.push_back(name);
+  }
+  return found;
+}
+
+std::vector<std::string> UsualNamesBeside(const ArtifactId& artifact) {
+  std::vector<std::string> names;
+  for (const std::string_view ending : {provenance::kStatementEnding, provenance::kSignatureEnding,
+                                        kPythonPublication, kCondaBundle, kCondaBundles})
+    names.push_back(artifact.file_name + std::string(ending));
+  return NamesBeside(artifact, names);
 }
 
 }  // namespace ptpkg::publish

@@ -7,8 +7,10 @@
 //   NAME.sigstore.json    CEP 27, of a conda package as conda-sigstore calls it
 //   NAME.v0.sigs          the same, several          as prefix.dev serves them
 
+#include <string>
 #include <vector>
 
+#include "publish/artifact_id.h"
 #include "publish/upload.h"
 
 namespace ptpkg::publish {
@@ -17,5 +19,10 @@ namespace ptpkg::publish {
 /// the artifact are added to `artifact.attestations`. Read without a key and without a network: that each is
 /// well-formed, and about exactly this file. Errors: kRefused with a hint, naming the file; kIo.
 Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact);
+
+/// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes.
+std::vector<std::string> NamesBeside(const ArtifactId& artifact, const std::vector<std::string>& names);
+/// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or not.
+std::vector<std::string> UsualNamesBeside(const ArtifactId& artifact);
 
 }  // namespace ptpkg::publish

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "channel/index.h"
+#include "publish/beside.h"
 #include "publish/output_folder.h"
 #include "publish/yank.h"
 #include "support/json.h"
@@ -66,7 +67,8 @@ class FolderStore final : public Store {
     std::set<std::string> places;
     for (const Change& change : changes) {
       gone.insert(change.artifact.ChannelPath());
-      places.insert(PlaceInFolder(change.artifact).str());
+      PTPKG_TRY(const std::vector<RelPath> all, PlacesOf(change.artifact));
+      for (const RelPath& place : all) places.insert(place.str());
     }
     PTPKG_CHECK(Index(gone));
     return output.Forget(places);
@@ -74,9 +76,9 @@ class FolderStore final : public Store {
 
   Result<void> Make(const Change& change, const Standing& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
-    const AbsPath path = root_ / PlaceInFolder(change.artifact);
-    PTPKG_CHECK(env_.fs.Remove(path));
-    return env_.fs.SyncDir(path.Parent());
+    PTPKG_TRY(const std::vector<RelPath> places, PlacesOf(change.artifact));
+    for (const RelPath& place : places) PTPKG_CHECK(env_.fs.Remove(root_ / place));
+    return env_.fs.SyncDir((root_ / places.back()).Parent());
   }
 
   /// What a build or another publication has listed again meanwhile; metadata files of removed wheels.
@@ -84,6 +86,21 @@ class FolderStore final : public Store {
 
  private:
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
+
+  /// What lies beside an artifact, and itself, last: without it nobody would look for the rest.
+  Result<std::vector<RelPath>> PlacesOf(const ArtifactId& artifact) {
+    const RelPath place = PlaceInFolder(artifact);
+    const AbsPath folder = (root_ / place).Parent();
+    PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(folder));
+    std::vector<RelPath> places;
+    for (const std::string& name : NamesBeside(artifact, names)) {
+      ArtifactId beside = artifact;
+      beside.file_name = name;
+      places.push_back(PlaceInFolder(beside));
+    }
+    places.push_back(place);
+    return places;
+  }
 
   /// Without `gone`, by ArtifactId::ChannelPath.
   Result<void> Index(const std::set<std::string>& gone) {

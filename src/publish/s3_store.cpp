@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "publish/aws_profile.h"
+#include "publish/beside.h"
 #include "publish/s3_index.h"
 #include "publish/yank.h"
 #include "support/text.h"
@@ -81,9 +82,16 @@ class S3Store final : public Store {
  private:
   /// What goes with an artifact, itself last: without it nobody would look for the rest.
   static std::vector<std::string> FilesOf(const Change& change) {
+    std::vector<std::string> paths;
+    for (const std::string& name : UsualNamesBeside(change.artifact)) {
+      ArtifactId beside = change.artifact;
+      beside.file_name = name;
+      paths.push_back(S3PathOf(beside));
+    }
     const std::string path = S3PathOf(change.artifact);
-    if (change.artifact.format == ArtifactFormat::kWheel) return {path + ".metadata", path};
-    return {path};
+    if (change.artifact.format == ArtifactFormat::kWheel) paths.push_back(path + ".metadata");
+    paths.push_back(path);
+    return paths;
   }
 
   /// The digest of a file that another client has put there.

@@ -5,6 +5,7 @@ The services themselves are not here: ci_services.py fills in and runs their ste
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -113,6 +114,16 @@ class Files(Case):
         text = self.ci("gitlab", harness.FIXTURES / "toymagma")
         path.write_text(text.replace("expand: false", "expand: perhaps"))
         self.assertNotEqual(self.judges(path, "gitlab")["schema"].returncode, 0)
+
+    def test_the_examples_of_the_docs_are_workflows_with_each_target(self):
+        page = (harness.REPOSITORY / "docs/publishing.md").read_text()
+        for service, text in zip(("github", "gitlab"), re.findall(r"```yaml\n(.*?)```", page, re.DOTALL), strict=True):
+            path = self.scratch / f"{service}.yml"
+            path.write_text(text)
+            done = self.judges(path, service)["schema"]
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for target in ("anaconda", "prefix", "quetz", "artifactory", "pypi", "s3", "file"):
+                self.assertIn(f"--to {target}:", text)
 
     def test_real_recipes_have_a_job_for_each_variant(self):
         for recipe in ("magma", "pytorch"):

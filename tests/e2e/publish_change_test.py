@@ -283,6 +283,17 @@ class Folders(publishing.Case):
                             "--index-url", index, "-d", found, wanted], check=True, stdin=subprocess.DEVNULL)
             self.assertEqual([one.name for one in found.iterdir()], [f"toy_pure-{version}-py3-none-any.whl"])
 
+    def test_what_lies_beside_goes_along(self):
+        other, = (one for one in self.both if one != self.package)
+        signed = self.signed(self.package, other)
+        self.publish(*signed, "--to", f"file://{self.folder}")
+        folder = self.folder / "conda/linux-64"
+        self.assertTrue((folder / f"{self.package.name}.sig").exists())
+        self.changed("remove", self.package)
+        self.assertEqual({one.name for one in folder.iterdir() if one.name.startswith("toymagma")}, {other.name, other.name + ".sig"})
+        listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
+        self.assertFalse([one for one in listed if self.package.name in one["path"]])
+
     def test_remove_takes_entry_and_file(self):
         wheel = self.wheels[0]
         self.assertIn(": removed", self.changed("remove", self.package, wheel))

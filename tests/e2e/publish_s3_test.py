@@ -238,6 +238,15 @@ class Publishing(Case, servers_test.Clients):
             self.assertEqual((len(page["files"]), page["versions"]), (2, ["2.0", "3.0"]))
             self.assertIn(": not there", changed("remove", self.package))
 
+    def test_what_lies_beside_goes_along(self):
+        signed, = self.signed(self.package)
+        with self.bucket() as bucket:
+            self.publish_to(bucket, signed)
+            beside = f"team/conda/linux-64/{signed.name}.sig"
+            self.assertIn(beside, bucket.server.state())
+            self.run_verb("remove", self.package, "--from", *bucket.flags()[1:], **bucket.variables())
+            self.assertNotIn(beside, bucket.server.state())
+
     def test_two_publishers_at_once_lose_nothing(self):
         packages = self.named_packages(4)
         for conditions in (True, False):

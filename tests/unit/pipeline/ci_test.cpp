@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kRecipe = R"(package: {name: toy, version: '1.0'}
+constexpr const char* kCiRecipe = R"(package: {name: toy, version: '1.0'}
 source: {path: src}
 build: {string: "h${{ hash }}", script: {content: 'true', env: {BACKEND: "${{ backend }}"}}}
 about: {license: MIT, summary: toy}
@@ -32,7 +32,7 @@ class CiTest : public ::testing::Test {
   CiTest() {
     env_.dir().MakeDir("repo/.git");
     env_.dir().MakeDir("repo/recipes/toy/src");
-    Write("recipes/toy/recipe.yaml", kRecipe);
+    Write("recipes/toy/recipe.yaml", kCiRecipe);
     Write("recipes/toy/variants.yaml", "backend: [cpu, cuda]\n");
     request_.build.recipes = {env_.dir() / "repo/recipes/toy"};
   }
@@ -164,13 +164,14 @@ TEST_F(CiTest, PathsAreThoseOfAnyCheckout) {
 
 TEST_F(CiTest, ASourceMustBeInTheCheckout) {
   Write("recipes/toy/recipe.yaml",
-        std::string(kRecipe).replace(std::string(kRecipe).find("src"), 3, "../../.."));
+        std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../../.."));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside of the repository")));
   Write("recipes/toy/recipe.yaml",
-        std::string(kRecipe).replace(std::string(kRecipe).find("src"), 3, "../.."));
+        std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../.."));
   request_.service = CiService::kGitlab;
   EXPECT_THAT(Text(), HasSubstr("--exclude=./.ptpkg-ci"));
-  Write("recipes/toy/recipe.yaml", std::string(kRecipe).replace(std::string(kRecipe).find("src"), 3, "gone"));
+  Write("recipes/toy/recipe.yaml",
+        std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "gone"));
   EXPECT_THAT(Text(), Not(HasSubstr("--exclude=./.ptpkg-ci")));
   EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("gone' of 'toy' is not there")));
 }
@@ -260,7 +261,7 @@ TEST_F(CiTest, JobsOfLookalikeValuesHaveNamesOfTheirOwn) {
 
 TEST_F(CiTest, ARecipeWhoseVariantsAreAllSkippedHasNoJob) {
   Write("recipes/toy/recipe.yaml",
-        std::string(kRecipe).replace(std::string(kRecipe).find("script:"), 0, "skip: [true], "));
+        std::string(kCiRecipe).replace(std::string(kCiRecipe).find("script:"), 0, "skip: [true], "));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("makes no package")));
 }
 

@@ -6,6 +6,7 @@
 #include "pipeline/repack.h"
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
+#include "support/openssl_keys.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -85,7 +86,10 @@ constexpr const char* kConda = "conda/linux-64/toy-1.0-0.conda";
 
 class KeysTest : public ::testing::Test {
  protected:
-  KeysTest() : project_(env_, "project") { project_.Put("lib/LICENSE", "MIT"); }
+  KeysTest() : project_(env_, "project") {
+    project_.Put("lib/LICENSE", "MIT");
+    test::MakeKeyPair(env_, env_.dir().path());
+  }
 
   /// Plans with a node of every stage; what the later ones start from is built.
   std::vector<graph::Plan> AllPlans() {
@@ -97,7 +101,9 @@ class KeysTest : public ::testing::Test {
       return plans;
     }
     plans.push_back(built->plan);
-    auto alone = PlanBuild(env_, project_.Request({"toy"}));  // with lib's package by its file
+    BuildRequest toy = project_.Request({"toy"});  // with lib's package by its file
+    toy.sign_key = key_;
+    auto alone = PlanBuild(env_, toy);
     EXPECT_THAT(alone, IsOk());
     if (alone) plans.push_back(alone->plan);
     for (const char* file : {kWheel, kConda}) {
@@ -117,6 +123,7 @@ class KeysTest : public ::testing::Test {
   }
 
   test::TestEnv env_;
+  AbsPath key_ = env_.dir() / "key.pem";
   Project project_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "model/artifact_record.h"
 #include "pipeline/check.h"
-#include "pipeline/repack.h"
+#include "pipeline/run_plan.h"
 #include "provenance/envelope.h"
 #include "provenance/statement.h"
 #include "support/hash.h"
@@ -100,6 +100,20 @@ TEST_F(SignTest, TheStatementSaysWhatTheBuildRead) {
   EXPECT_THAT(statement.dump(), Not(HasSubstr(env_.dir().path().str()))) << "a place of this machine";
 }
 
+TEST_F(SignTest, EachFormatIsSignedByItself) {
+  WriteRecipe(
+      "toy", "mkdir -p $PREFIX/share && echo one > $PREFIX/share/toy",
+      "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, tar.bz2, zip], zip: {name: toy-1.0}}}\n");
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Signed()));
+  EXPECT_THAT(summary.artifacts, SizeIs(9));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes,
+                       Check(env_, {.paths = {output_}, .verify_key = folder_ / "key.pub"}));
+  EXPECT_THAT(outcomes, SizeIs(3));
+  for (const CheckOutcome& outcome : outcomes)
+    EXPECT_THAT(outcome.report.findings, Not(Contains(Field(&Finding::id, HasSubstr("provenance")))))
+        << outcome.report.subject;
+}
+
 TEST_F(SignTest, AnotherRunSignsNothingAgainAndAnotherFolderTheSameBytes) {
   ASSERT_THAT(Run(Signed()), IsOk());
   const std::string first = Text(Beside(".intoto.jsonl")) + Text(Beside(".sig"));
@@ -166,6 +180,16 @@ TEST_F(SignTest, WhatWasBuiltWithIsNamedByItsDigest) {
                        ParseJson(Text(output_ / "conda/linux-64/user-1.0-0.conda.intoto.jsonl"), "it"));
   ASSERT_OK_AND_ASSIGN(const provenance::Envelope parsed, provenance::ParseEnvelope(envelope, "it"));
   EXPECT_THAT(parsed.payload, HasSubstr(toy.sha256.Hex()));
+}
+
+TEST_F(SignTest, AnotherKeyThanThatOfThePlanIsRefused) {
+  ASSERT_THAT(Run(Request({"toy"})), IsOk());
+  ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Signed()));
+  const AbsPath plan = folder_ / "plan.json";
+  ASSERT_THAT(WriteFile(env_->fs, plan, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
+  test::MakeKeyPair(env_, folder_);
+  EXPECT_THAT(RunNode(env_, plan, "sign/conda/toy-1.0-0"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed after the plan was made")));
 }
 
 TEST_F(SignTest, AFolderOfFilesHasNothingBesideIt) {

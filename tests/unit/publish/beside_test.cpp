@@ -43,7 +43,8 @@ class BesideTest : public ::testing::Test {
       upload.format = ArtifactFormat::kWheel;
       upload.wheel.emplace();
     } else {
-      upload.conda = CondaFacts{.name = "toy", .version = "1.0", .subdir = "linux-64"};
+      upload.conda =
+          CondaFacts{.name = "toy", .version = "1.0", .subdir = "linux-64", .index = {}, .about = {}};
     }
     upload.digests.sha256 = HashText("content");
     upload.digests.size_bytes = 7;

@@ -68,7 +68,7 @@ TEST_F(SigningTest, WhatOneKeySignsItsPublicKeyVerifiesAndNothingElse) {
     std::string changed = signature;
     changed.back() = static_cast<char>(changed.back() ^ 1);
     EXPECT_FALSE(public_key.Fits("a message", changed)) << kind[1];
-    ASSERT_OK_AND_ASSIGN(const SigningKey other, Parse(MakeKey(kind)));
+    ASSERT_OK_AND_ASSIGN(const SigningKey other, Parse(MakeKey(kKinds[0])));
     ASSERT_OK_AND_ASSIGN(const std::string by_other, other.Sign("a message"));
     EXPECT_FALSE(public_key.Fits("a message", by_other)) << kind[1];
   }
@@ -158,8 +158,8 @@ TEST_F(SigningTest, RefusesFilesThatAreNoKeyOrTheOtherHalf) {
 }
 
 TEST_F(SigningTest, AFileThatCannotBeReadIsAnError) {
-  for (const auto& kind : kKinds) {
-    ASSERT_OK_AND_ASSIGN(const SigningKey key, Parse(MakeKey(kind)));
+  for (const std::size_t kind : {0U, 1U}) {  // at once, and in pieces
+    ASSERT_OK_AND_ASSIGN(const SigningKey key, Parse(MakeKey(kKinds[kind])));
     ASSERT_OK_AND_ASSIGN(const PublicKey public_key, Public());
     EXPECT_THAT(key.SignFile(env_->fs, folder_ / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
     EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "none", ""),
