@@ -51,10 +51,13 @@ Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records) {
   return Ok();
 }
 
-Result<void> RemoveRows(Json& document, const std::set<std::string>& file_names) {
-  for (const std::string& name : file_names) {
+Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests) {
+  for (const auto& [name, sha256] : digests) {
     PTPKG_TRY(Json* const rows, RowsOf(document, name));
-    rows->erase(name);
+    const auto row = rows->find(name);
+    if (row == rows->end()) continue;
+    const std::string told = row->is_object() ? row->value("sha256", std::string()) : "";
+    if (sha256.empty() || told.empty() || told == sha256) rows->erase(row);
   }
   return Ok();
 }

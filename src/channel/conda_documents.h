@@ -2,7 +2,7 @@
 // What an index says of one subdir of a conda channel. Layer: channel. Source: CEP 36 (repodata), CEP 12
 // (run_exports); conda-index 0.13 index_subdir.
 
-#include <set>
+#include <map>
 #include <string>
 
 #include "channel/conda_record.h"
@@ -19,8 +19,9 @@ Json EmptyRunExports(const std::string& subdir);
 Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
 Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
 
-/// Takes the rows of these files out of either document; all else of it stays. Errors: as above.
-Result<void> RemoveRows(Json& document, const std::set<std::string>& file_names);
+/// Takes the rows of these files out of either document; all else of it stays. `digests`: by file name. A row
+/// that tells another one stays; "" fits any. Errors: as above.
+Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests);
 
 /// One line, keys sorted: the compact form that conda-index writes by default.
 std::string CompactJson(const Json& value);

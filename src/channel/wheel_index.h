@@ -3,6 +3,7 @@
 // Source: PEP 503 (HTML), PEP 691 and 700 (JSON), PEP 658 and 714 (core metadata); one version number
 // for both forms, PEP 629. The JSON page is the one that is kept; the HTML page is made of it.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,7 +43,7 @@ Json EmptyProjectPage(const std::string& project);
 /// folder that holds simple/. Errors: kInvalidInput for a page that is not of this form.
 Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files);
 /// Takes these files out, and versions that have no other. Errors: as AddToProjectPage.
-Result<void> RemoveFromProjectPage(Json& page, const std::set<std::string>& file_names);
+Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::string>& digests);
 
 /// That a wheel is yanked (PEP 592), or no longer.
 struct Yank {

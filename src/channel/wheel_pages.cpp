@@ -215,7 +215,7 @@ Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files
   return Ok();
 }
 
-Result<void> RemoveFromProjectPage(Json& page, const std::set<std::string>& file_names) {
+Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::string>& digests) {
   PTPKG_TRY(Json* const list, ListOf(page, "files"));
   PTPKG_TRY(Json* const versions, ListOf(page, "versions"));
   const auto version_of = [](const std::string& file_name) -> std::string {
@@ -227,8 +227,12 @@ Result<void> RemoveFromProjectPage(Json& page, const std::set<std::string>& file
   Json rest = Json::array();
   for (Json& entry : *list) {
     const std::string name = TextOf(entry, "filename");
-    (file_names.contains(name) ? candidates : kept).insert(version_of(name));
-    if (!file_names.contains(name)) rest.push_back(std::move(entry));
+    const auto named = digests.find(name);
+    const std::string told = TextOf(entry.value("hashes", Json::object()), "sha256");
+    const bool goes =
+        named != digests.end() && (named->second.empty() || told.empty() || told == named->second);
+    (goes ? candidates : kept).insert(version_of(name));
+    if (!goes) rest.push_back(std::move(entry));
   }
   *list = std::move(rest);
   Json left = Json::array();

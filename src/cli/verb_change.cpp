@@ -100,8 +100,9 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
 
 std::string NotesOf(const std::string& targets) {
   return targets +
-         "\n\nA rerun of what is done is success. With a file of another digest, nothing of the run\n"
-         "is changed. docs/publishing.md has what each target can, and where tokens are looked for.";
+         "\n\nA rerun of what is done is success. With a file of another digest, nothing of\n"
+         "the run is changed. docs/publishing.md has what each target can, and where\n"
+         "tokens are looked for.";
 }
 
 // The flags are shared by the parser, which fills them, and the action, which reads them later: each verb's.
@@ -129,28 +130,27 @@ Verb PromoteVerb() {
                        "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main\n"
                        "  artifactory:REPOSITORY    at --server, which copies itself"),
       .examples = {"ptpkg promote dist --from anaconda:me/dev --to anaconda:me/main",
-                   "ptpkg promote toy-1.0-0.conda --from anaconda:me/main --to anaconda:me/broken --move"},
+                   "ptpkg promote a-1-0.conda --from anaconda:me/main --to anaconda:me/bad --move"},
       .run = RunOf(flags, pipeline::Promote)};
 }
 
 Verb YankVerb() {
   const SharedFlags flags(new ChangeFlags);
   pipeline::ChangeRequest& request = flags->request;
-  return {
-      .name = "yank",
-      .summary = "Keep installers from choosing wheels, but for those that pin them (PEP 592)",
-      .options = WithShared(
-          *flags, {{.names = "--reason",
-                    .value = "TEXT",
-                    .help = "Why, for people: pip shows it to those who pin the wheel",
-                    .target = &request.reason},
-                   {.names = "--undo", .help = "Offer them again, as before", .target = &request.undo}}),
-      .notes = NotesOf("Targets:\n"
-                       "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
-                       "  file:///DIR               the simple index of a folder"),
-      .examples = {"ptpkg yank toy-1.0-py3-none-any.whl --from file:///srv/channel --reason 'wrong metadata'",
-                   "ptpkg yank --name toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
-      .run = RunOf(flags, pipeline::Yank)};
+  return {.name = "yank",
+          .summary = "Keep installers from choosing wheels, but for those that pin them (PEP 592)",
+          .options = WithShared(
+              *flags, {{.names = "--reason",
+                        .value = "TEXT",
+                        .help = "Why, for people: pip shows it to those who pin the wheel",
+                        .target = &request.reason},
+                       {.names = "--undo", .help = "Offer them again, as before", .target = &request.undo}}),
+          .notes = NotesOf("Targets:\n"
+                           "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
+                           "  file:///DIR               the simple index of a folder"),
+          .examples = {"ptpkg yank toy-*.whl --from file:///srv/channel --reason 'wrong metadata'",
+                       "ptpkg yank --name toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
+          .run = RunOf(flags, pipeline::Yank)};
 }
 
 Verb RemoveVerb() {

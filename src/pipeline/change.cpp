@@ -1,7 +1,7 @@
 #include "pipeline/change.h"
 
 #include <fmt/core.h>
-#include <set>
+#include <map>
 
 #include "pipeline/artifacts_at.h"
 #include "publish/change.h"
@@ -30,14 +30,35 @@ Result<publish::Change> NamedChange(const std::string& text) {
   return change;
 }
 
+/// Of several output folders one artifact may lie in each.
+Result<std::vector<publish::Change>> OfEachOne(const std::vector<publish::Change>& changes) {
+  std::vector<publish::Change> once;
+  std::map<std::string, std::string> digests;
+  for (const publish::Change& change : changes) {
+    const std::string place = change.artifact.ChannelPath();
+    const auto [known, is_new] = digests.emplace(place, change.sha256);
+    if (is_new) {
+      once.push_back(change);
+    } else if (known->second != change.sha256) {
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice, with two digests: {} and {}", place,
+                                                  known->second.empty() ? "any" : known->second,
+                                                  change.sha256.empty() ? "any" : change.sha256))
+          .WithHint("name the one that is meant");
+    }
+  }
+  return once;
+}
+
 /// One for each artifact; what is done with them is not in it yet.
 Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& request,
-                                               const publish::Store& store) {
+                                               const publish::Store& store, publish::Action action) {
+  const bool wheels_alone = action == publish::Action::kYank || action == publish::Action::kUnyank;
   std::vector<publish::Change> changes;
   if (!request.paths.empty()) {
     PTPKG_TRY(const std::vector<AbsPath> files,
               ArtifactsAt(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
-                                                 return store.Takes(format);
+                                                 return store.Takes(format) &&
+                                                        (!wheels_alone || format == ArtifactFormat::kWheel);
                                                }}));
     for (const AbsPath& file : files) {
       PTPKG_CHECK(env.cancel.Check());
@@ -54,18 +75,13 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
     return Error(ErrorCode::kUsage, "no artifact is named")
         .WithHint("name files, output folders, or what the target has: --name linux-64/toy-1.0-0.conda");
   }
-  std::set<std::string> places;
-  for (const publish::Change& change : changes) {
-    if (!places.insert(change.artifact.ChannelPath()).second)
-      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice", change.artifact.ChannelPath()));
-  }
-  return changes;
+  return OfEachOne(changes);
 }
 
 Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish::Action action) {
   PTPKG_TRY(const std::unique_ptr<publish::Store> store,
             publish::MakeStore(env, {.from = request.from, .to = request.to, .server = request.server}));
-  PTPKG_TRY(std::vector<publish::Change> changes, ChangesOf(env, request, *store));
+  PTPKG_TRY(std::vector<publish::Change> changes, ChangesOf(env, request, *store, action));
   for (publish::Change& change : changes) {
     change.action = action;
     change.reason = request.reason;
@@ -101,6 +117,8 @@ Result<ChangeSummary> Promote(Env& env, const ChangeRequest& request) {
 }
 
 Result<ChangeSummary> Yank(Env& env, const ChangeRequest& request) {
+  if (request.undo && !request.reason.empty())
+    return Error(ErrorCode::kUsage, "--reason has no meaning with --undo");
   return RunChanges(env, request, request.undo ? publish::Action::kUnyank : publish::Action::kYank);
 }
 

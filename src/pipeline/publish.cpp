@@ -66,29 +66,6 @@ class Destination {
   publish::Target target_;
 };
 
-/// Adds what lies beside `artifact`, as far as the destination takes it.
-Result<void> AddBeside(Env& env, const Destination& destination, publish::Upload& artifact,
-                       std::vector<publish::Upload>& uploads) {
-  PTPKG_TRY(std::vector<publish::Upload> beside, publish::FindBeside(env, artifact));
-  if (destination.TakesFilesBeside()) {
-    std::move(beside.begin(), beside.end(), std::back_inserter(uploads));
-    return Ok();
-  }
-  std::vector<std::string> left_out;
-  for (const publish::Upload& one : beside) {
-    const auto goes_along = [&](const publish::Attestation& attestation) {
-      return attestation.name == one.Name();
-    };
-    const bool taken = destination.TakesAttestations() &&
-                       std::any_of(artifact.attestations.begin(), artifact.attestations.end(), goes_along);
-    if (!taken) left_out.push_back(one.Name());
-  }
-  if (left_out.empty()) return Ok();
-  env.reporter.Note(
-      fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
-  return Ok();
-}
-
 /// Two files with one name are one artifact, or something is wrong.
 Result<void> CheckSame(const publish::Upload& first, const publish::Upload& second) {
   if (first.digests.sha256 == second.digests.sha256) return Ok();
@@ -99,48 +76,95 @@ Result<void> CheckSame(const publish::Upload& first, const publish::Upload& seco
       .WithHint("publish one of them");
 }
 
-/// Each artifact once: of several output folders one may lie in each.
-Result<std::vector<publish::Upload>> ReadFiles(Env& env, const std::vector<AbsPath>& files) {
-  std::vector<publish::Upload> read(files.size());
+/// Of what lies beside an artifact, what the destination takes; the rest is told.
+std::vector<publish::Upload> TakenOf(Env& env, const Destination& destination,
+                                     const publish::Upload& artifact, std::vector<publish::Upload> beside) {
+  if (destination.TakesFilesBeside()) return beside;
+  std::vector<std::string> left_out;
+  for (const publish::Upload& one : beside) {
+    const auto goes_along = [&](const publish::Attestation& attestation) {
+      return attestation.name == one.Name();
+    };
+    const bool taken = destination.TakesAttestations() &&
+                       std::any_of(artifact.attestations.begin(), artifact.attestations.end(), goes_along);
+    if (!taken) left_out.push_back(one.Name());
+  }
+  if (!left_out.empty()) {
+    env.reporter.Note(
+        fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
+  }
+  return {};
+}
+
+struct Found {
+  publish::Upload artifact;
+  std::vector<publish::Upload> beside;
+};
+
+/// Adds what another copy of the artifact has beside it.
+Result<void> Merge(Found& known, Found other) {
+  PTPKG_CHECK(CheckSame(known.artifact, other.artifact));
+  for (publish::Upload& one : other.beside) {
+    const auto same = std::find_if(known.beside.begin(), known.beside.end(),
+                                   [&](const publish::Upload& had) { return had.Name() == one.Name(); });
+    if (same != known.beside.end()) {
+      PTPKG_CHECK(CheckSame(*same, one));
+      continue;
+    }
+    for (publish::Attestation& attestation : other.artifact.attestations) {
+      if (attestation.name == one.Name()) known.artifact.attestations.push_back(std::move(attestation));
+    }
+    known.beside.push_back(std::move(one));
+  }
+  return Ok();
+}
+
+/// Each artifact once, with what lies beside any of its copies: of several output folders one may lie in
+/// each.
+Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) {
+  std::vector<Found> read(files.size());
   const auto read_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(read[i], publish::ReadUpload(env, files[i]),
+    PTPKG_TRY(read[i].artifact, publish::ReadUpload(env, files[i]),
               fmt::format("while reading '{}'", files[i].str()));
+    PTPKG_TRY(read[i].beside, publish::FindBeside(env, read[i].artifact));
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), read_one));
-  std::vector<publish::Upload> uploads;
-  std::map<std::string, const publish::Upload*> places;
-  for (const publish::Upload& upload : read) {
-    const auto [known, is_new] = places.emplace(upload.ChannelPath(), &upload);
+  std::vector<Found> found;
+  std::map<std::string, std::size_t> places;
+  for (Found& one : read) {
+    const auto [known, is_new] = places.emplace(one.artifact.ChannelPath(), found.size());
     if (is_new) {
-      uploads.push_back(upload);
+      found.push_back(std::move(one));
     } else {
-      PTPKG_CHECK(CheckSame(*known->second, upload));
+      PTPKG_CHECK(Merge(found[known->second], std::move(one)));
     }
   }
-  return uploads;
+  return found;
 }
 
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
 Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
                                              const Destination& destination) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
-  PTPKG_TRY(std::vector<publish::Upload> uploads, ReadFiles(env, files));
-  std::vector<std::vector<publish::Upload>> beside(uploads.size());
-  for (std::size_t i = 0; i < uploads.size(); ++i)
-    PTPKG_CHECK(AddBeside(env, destination, uploads[i], beside[i]));
-  PTPKG_CHECK(destination.CheckRules(uploads));
+  PTPKG_TRY(std::vector<Found> found, FindAll(env, files));
+  std::vector<publish::Upload> artifacts;
+  for (Found& one : found) {
+    one.beside = TakenOf(env, destination, one.artifact, std::move(one.beside));
+    artifacts.push_back(one.artifact);
+  }
+  PTPKG_CHECK(destination.CheckRules(artifacts));
   const auto pass = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY([[maybe_unused]] const Report report, publish::PassGate(env, uploads[i].file, options));
+    PTPKG_TRY([[maybe_unused]] const Report report, publish::PassGate(env, artifacts[i].file, options));
     return Ok();
   };
-  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), uploads.size(), pass));
+  PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), artifacts.size(), pass));
   std::vector<publish::Upload> all;
-  for (std::size_t i = 0; i < uploads.size(); ++i) {
-    all.push_back(std::move(uploads[i]));
-    std::move(beside[i].begin(), beside[i].end(), std::back_inserter(all));
+  for (Found& one : found) {
+    all.push_back(std::move(one.artifact));
+    std::move(one.beside.begin(), one.beside.end(), std::back_inserter(all));
   }
   return all;
 }

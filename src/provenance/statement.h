@@ -23,6 +23,7 @@ struct Subject {
   std::string sha256;     ///< Lower-case hexadecimal; "": the statement has another digest alone.
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
 struct Statement {
   std::string type;  ///< kStatementType, unless it is of another version.
   std::vector<Subject> subjects = {};

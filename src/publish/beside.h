@@ -22,7 +22,8 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact);
 
 /// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes.
 std::vector<std::string> NamesBeside(const ArtifactId& artifact, const std::vector<std::string>& names);
-/// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or not.
+/// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or
+/// not.
 std::vector<std::string> UsualNamesBeside(const ArtifactId& artifact);
 
 }  // namespace ptpkg::publish

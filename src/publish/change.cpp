@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "publish/causes.h"
 #include "publish/exchange.h"
 #include "support/parallel.h"
 #include "support/plural.h"
@@ -11,14 +12,6 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr int kMostLooks = 6;  // a quarter of a minute, pauses and all
-
-Error AllCauses(const std::vector<Error>& errors) {
-  if (errors.size() == 1) return errors.front();
-  std::vector<std::string> texts;
-  for (const Error& error : errors) texts.push_back(error.message());
-  return Error(errors.front().code(), fmt::format("nothing was changed: {}", SomeOf(texts, 5)))
-      .WithHint(errors.front().hint());
-}
 
 class Changer {
  public:
@@ -30,12 +23,14 @@ class Changer {
   }
 
   Result<std::vector<ChangeOutcome>> Run() {
-    for (const Change& change : changes_) PTPKG_CHECK(store_.Check(change));
+    PTPKG_CHECK(CheckAll());
     PTPKG_CHECK(store_.LogIn());
     PTPKG_CHECK(LookAtAll());
+    // What is not there may be listed all the same.
     std::vector<Change> left;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      if (outcomes_[i].fate == ChangeFate::kNotTried) left.push_back(changes_[i]);
+      const ChangeFate fate = outcomes_[i].fate;
+      if (fate == ChangeFate::kNotTried || fate == ChangeFate::kNotThere) left.push_back(changes_[i]);
     }
     if (left.empty()) return std::move(outcomes_);
     PTPKG_CHECK(env_.cancel.Check());
@@ -47,13 +42,38 @@ class Changer {
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
     if (const auto finished = store_.Finish(); !finished) {
-      env_.reporter.Warn(fmt::format("everything is changed, but {} is not tidied up: {}", store_.Title(),
-                                     finished.error().message()));
+      env_.reporter.Warn(fmt::format("{} is not tidied up: {}", store_.Title(), finished.error().message()));
     }
+    WarnOfUnlisted();
     return std::move(outcomes_);
   }
 
  private:
+  Result<void> CheckAll() {
+    std::vector<Error> errors;
+    for (const Change& change : changes_) {
+      Result<void> checked = store_.Check(change);
+      if (!checked) errors.push_back(std::move(checked).error());
+    }
+    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
+  }
+
+  /// Of removals that failed, or that nobody came to.
+  void WarnOfUnlisted() {
+    if (!store_.HasIndex()) return;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const ChangeFate fate = outcomes_[i].fate;
+      const bool stays = fate == ChangeFate::kFailed || fate == ChangeFate::kNotTried;
+      if (stays && changes_[i].action == Action::kRemove) names.push_back(outcomes_[i].name);
+    }
+    if (names.empty()) return;
+    env_.reporter.Warn(
+        fmt::format("still there, and perhaps no longer in the index of {}: {}; remove again, or "
+                    "publish again what is to stay",
+                    store_.Title(), SomeOf(names, 5)));
+  }
+
   Result<void> LookAtAll() {
     std::vector<std::optional<Error>> wrong(changes_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
@@ -70,7 +90,7 @@ class Changer {
     for (std::optional<Error>& error : wrong) {
       if (error) errors.push_back(*std::move(error));
     }
-    return errors.empty() ? Ok() : Result<void>(AllCauses(errors));
+    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
   }
 
   Result<void> Judge(std::size_t i, const Standing& standing) {

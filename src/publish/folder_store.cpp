@@ -33,7 +33,13 @@ class FolderStore final : public Store {
                         change.action == Action::kYank ? "'yanked' of " + place : "no 'yanked' of " + place)};
   }
 
-  Result<void> LogIn() override { return Ok(); }
+  [[nodiscard]] bool HasIndex() const override { return true; }
+
+  Result<void> LogIn() override {
+    PTPKG_TRY(const bool there, Exists(env_.fs, root_));
+    if (there) return Ok();
+    return Error(ErrorCode::kNotFound, fmt::format("there is no folder '{}'", root_.str()));
+  }
 
   Result<Standing> Look(const Change& change) override {
     const AbsPath path = root_ / PlaceInFolder(change.artifact);
@@ -64,21 +70,21 @@ class FolderStore final : public Store {
       return channel::YankWheels(env_, WheelRoot(), yanks);
     }
     std::set<std::string> gone;
-    std::set<std::string> places;
-    for (const Change& change : changes) {
-      gone.insert(change.artifact.ChannelPath());
-      PTPKG_TRY(const std::vector<RelPath> all, PlacesOf(change.artifact));
-      for (const RelPath& place : all) places.insert(place.str());
-    }
+    for (const Change& change : changes) gone.insert(change.artifact.ChannelPath());
     PTPKG_CHECK(Index(gone));
-    return output.Forget(places);
+    // What is absent has no Make, and may be in the manifest all the same.
+    for (const Change& change : changes) {
+      PTPKG_TRY(const bool there, Exists(env_.fs, root_ / PlaceInFolder(change.artifact)));
+      if (!there) PTPKG_CHECK(Make(change, {}));
+    }
+    return Ok();
   }
 
   Result<void> Make(const Change& change, const Standing& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
-    PTPKG_TRY(const std::vector<RelPath> places, PlacesOf(change.artifact));
-    for (const RelPath& place : places) PTPKG_CHECK(env_.fs.Remove(root_ / place));
-    return env_.fs.SyncDir((root_ / places.back()).Parent());
+    PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
+    PTPKG_TRY(const std::vector<RelPath> beside, PlacesBeside(change.artifact));
+    return output.Remove(PlaceInFolder(change.artifact), change.sha256, beside);
   }
 
   /// What a build or another publication has listed again meanwhile; metadata files of removed wheels.
@@ -87,18 +93,17 @@ class FolderStore final : public Store {
  private:
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
 
-  /// What lies beside an artifact, and itself, last: without it nobody would look for the rest.
-  Result<std::vector<RelPath>> PlacesOf(const ArtifactId& artifact) {
-    const RelPath place = PlaceInFolder(artifact);
-    const AbsPath folder = (root_ / place).Parent();
-    PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(folder));
+  Result<std::vector<RelPath>> PlacesBeside(const ArtifactId& artifact) {
+    const AbsPath folder = (root_ / PlaceInFolder(artifact)).Parent();
     std::vector<RelPath> places;
+    PTPKG_TRY(const bool there, Exists(env_.fs, folder));
+    if (!there) return places;
+    PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(folder));
     for (const std::string& name : NamesBeside(artifact, names)) {
       ArtifactId beside = artifact;
       beside.file_name = name;
       places.push_back(PlaceInFolder(beside));
     }
-    places.push_back(place);
     return places;
   }
 

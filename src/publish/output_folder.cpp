@@ -112,12 +112,26 @@ Result<void> OutputFolder::WriteTimes(const std::vector<StageTime>& times) {
   return WriteManifest();
 }
 
-Result<void> OutputFolder::Forget(const std::set<std::string>& paths) {
+Result<void> OutputFolder::Remove(const RelPath& path, const std::string& sha256,
+                                  const std::vector<RelPath>& beside) {
   PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
   PTPKG_CHECK(ReadManifest());
   PTPKG_CHECK(CompletePublication());
-  const std::size_t forgotten =
-      std::erase_if(artifacts_, [&](const auto& item) { return paths.contains(item.first); });
+  PTPKG_TRY(const bool there, Exists(env_->fs, root_ / path));
+  if (there) {
+    PTPKG_TRY(const Digests digests, HashFile(env_->fs, root_ / path));
+    if (digests.sha256.Hex() != sha256) return Ok();
+  }
+  // The artifact last: without it nobody would look for the rest.
+  std::vector<RelPath> all = beside;
+  all.push_back(path);
+  std::size_t forgotten = 0;
+  for (const RelPath& one : all) {
+    PTPKG_TRY(const bool left, Exists(env_->fs, root_ / one));
+    if (left) PTPKG_CHECK(env_->fs.Remove(root_ / one));
+    forgotten += artifacts_.erase(one.str());
+  }
+  if (there) PTPKG_CHECK(env_->fs.SyncDir((root_ / path).Parent()));
   return forgotten == 0 ? Ok() : WriteManifest();
 }
 

@@ -84,9 +84,10 @@ class OutputFolder {
   /// kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
 
-  /// Takes artifacts, by path, out of the manifest: their files are about to be removed. Errors: kIo,
-  /// kCorrupt, kCancelled.
-  Result<void> Forget(const std::set<std::string>& paths);
+  /// Removes `path` and the files `beside` it, and takes them out of the manifest; absent ones too. A file of
+  /// another digest than `sha256` stays, with all beside it. Waits while another process publishes here.
+  /// Errors: kIo, kCorrupt, kCancelled.
+  Result<void> Remove(const RelPath& path, const std::string& sha256, const std::vector<RelPath>& beside);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
   Result<void> WriteTimes(const std::vector<StageTime>& times);

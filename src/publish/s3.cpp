@@ -1,8 +1,11 @@
 #include "publish/s3.h"
 
 #include <fmt/core.h>
+#include <mutex>
+#include <set>
 
 #include "publish/aws_profile.h"
+#include "publish/beside.h"
 #include "publish/s3_index.h"
 #include "publish/s3_multipart.h"
 #include "support/text.h"
@@ -63,6 +66,10 @@ class S3Remote final : public Remote {
   Result<void> Send(const Upload& upload, bool replace,
                     const std::function<void(std::uint64_t)>& on_sent) override {
     const std::string path = S3PathOf(upload);
+    if (replace && upload.beside.empty()) {
+      const std::lock_guard lock(mutex_);
+      replaced_.push_back(upload.Id());
+    }
     const S3Condition condition{.nothing = !replace};
     if (!IsSmall(upload)) return multipart_.Send(upload, path, condition, on_sent);
     PTPKG_TRY(const HttpAnswer answer,
@@ -81,10 +88,36 @@ class S3Remote final : public Remote {
   }
 
   Result<void> Finish(const std::vector<const Upload*>& there) override {
+    PTPKG_CHECK(RemoveWhatIsAboutOthers(there));
     return CompleteIndexes(*bucket_, there);
   }
 
  private:
+  /// Statements and signatures of the files that were replaced, unless this run has brought new ones.
+  Result<void> RemoveWhatIsAboutOthers(const std::vector<const Upload*>& there) {
+    std::set<std::string> brought;
+    for (const Upload* upload : there) brought.insert(S3PathOf(*upload));
+    for (const ArtifactId& artifact : replaced_) {
+      for (const std::string& name : UsualNamesBeside(artifact)) {
+        ArtifactId beside = artifact;
+        beside.file_name = name;
+        const std::string path = S3PathOf(beside);
+        if (brought.contains(path)) continue;
+        PTPKG_TRY(const HttpAnswer answer,
+                  bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path)}));
+        if (answer.status / 100 == 2 || answer.status == 404) continue;
+        const Error error = bucket_->ErrorOf(answer, fmt::format("told to remove '{}'", path));
+        if (answer.status != 403) return error;
+        // A key that may write need not be one that may remove.
+        bucket_->env().reporter.Warn(
+            fmt::format("what lies beside '{}' is about the file that was replaced: {}", S3PathOf(artifact),
+                        error.message()));
+        break;
+      }
+    }
+    return Ok();
+  }
+
   [[nodiscard]] static bool IsSmall(const Upload& upload) {
     return upload.digests.size_bytes <= kMostBytesAtOnce;
   }
@@ -103,6 +136,8 @@ class S3Remote final : public Remote {
 
   std::unique_ptr<S3Bucket> bucket_;
   S3Multipart multipart_;
+  std::mutex mutex_;
+  std::vector<ArtifactId> replaced_;  // under mutex_ while files are sent
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr std::array kKnownCodes = {
     KnownCode{"NoSuchBucket", ErrorCode::kNotFound, "make the bucket first, or mend --to and the region"},
     KnownCode{"AccessDenied", ErrorCode::kRefused,
               "the key needs s3:ListBucket of the bucket, and s3:GetObject, s3:PutObject and "
-              "s3:AbortMultipartUpload of what is below the prefix"},
+              "s3:AbortMultipartUpload of what is below the prefix; to remove, s3:DeleteObject too"},
     KnownCode{"InvalidAccessKeyId", ErrorCode::kRefused,
               "the server does not know the key's id: check which one is used (docs/publishing.md)"},
     KnownCode{"SignatureDoesNotMatch", ErrorCode::kRefused, "the secret does not belong to the key's id"},

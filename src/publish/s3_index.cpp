@@ -236,10 +236,10 @@ Result<void> CompleteIfThere(S3Bucket& bucket, SharedIndex index) {
   return IndexWriter(bucket).Complete(index);
 }
 
-/// File names of the changes, by subdir and by project.
+/// Digests of the files of the changes by name, by subdir and by project.
 struct Grouped {
-  std::map<std::string, std::set<std::string>> subdirs = {};
-  std::map<std::string, std::set<std::string>> projects = {};
+  std::map<std::string, std::map<std::string, std::string>> subdirs = {};
+  std::map<std::string, std::map<std::string, std::string>> projects = {};
 };
 
 Result<void> RemoveFromIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
@@ -247,17 +247,18 @@ Result<void> RemoveFromIndexes(S3Bucket& bucket, const std::vector<Change>& chan
   for (const Change& change : changes) {
     const ArtifactId& artifact = change.artifact;
     const bool wheel = artifact.format == ArtifactFormat::kWheel;
-    (wheel ? gone.projects[artifact.package] : gone.subdirs[artifact.subdir]).insert(artifact.file_name);
+    auto& group = wheel ? gone.projects[artifact.package] : gone.subdirs[artifact.subdir];
+    group[artifact.file_name] = change.sha256;
   }
-  for (const auto& [subdir, names] : gone.subdirs) {
-    const std::set<std::string>& files = names;
+  for (const auto& [subdir, digests] : gone.subdirs) {
+    const std::map<std::string, std::string>& files = digests;
     const DocumentEdit edit = [&files](Json& index) { return channel::RemoveRows(index, files); };
     // First: who finds a package in the one finds it in the other.
     PTPKG_CHECK(CompleteIfThere(bucket, RepodataOf(subdir, edit)));
     PTPKG_CHECK(CompleteIfThere(bucket, RunExportsOf(subdir, edit)));
   }
-  for (const auto& [project, names] : gone.projects) {
-    const std::set<std::string>& files = names;
+  for (const auto& [project, digests] : gone.projects) {
+    const std::map<std::string, std::string>& files = digests;
     PTPKG_CHECK(CompleteIfThere(bucket, ProjectOf(project, [&files](Json& page) {
                                   return channel::RemoveFromProjectPage(page, files);
                                 })));

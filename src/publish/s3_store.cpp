@@ -66,10 +66,18 @@ class S3Store final : public Store {
     return standing;
   }
 
-  Result<void> Edit(const std::vector<Change>& changes) override { return EditIndexes(*bucket_, changes); }
+  [[nodiscard]] bool HasIndex() const override { return true; }
+
+  Result<void> Edit(const std::vector<Change>& changes) override {
+    if (changes.front().action == Action::kRemove) removed_ = changes;
+    return EditIndexes(*bucket_, changes);
+  }
 
   Result<void> Make(const Change& change, const Standing& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
+    // The index took its time, and another run may have put another file there.
+    PTPKG_TRY(const Standing now, Look(change));
+    if (now.state == ChangeState::kAbsent || now.sha256 != change.sha256) return Ok();
     for (const std::string& path : FilesOf(change)) {
       PTPKG_TRY(const HttpAnswer answer,
                 bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path), .repeat = Repeat::kOnce}));
@@ -78,6 +86,9 @@ class S3Store final : public Store {
     }
     return Ok();
   }
+
+  /// A publication of the same file that ended meanwhile has listed it again.
+  Result<void> Finish() override { return EditIndexes(*bucket_, removed_); }
 
  private:
   /// What goes with an artifact, itself last: without it nobody would look for the rest.
@@ -104,6 +115,7 @@ class S3Store final : public Store {
   }
 
   std::unique_ptr<S3Bucket> bucket_;
+  std::vector<Change> removed_;
 };
 
 }  // namespace

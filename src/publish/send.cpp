@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "publish/causes.h"
 #include "publish/exchange.h"
 #include "support/parallel.h"
 #include "support/plural.h"
@@ -12,22 +13,10 @@
 namespace ptpkg::publish {
 namespace {
 
-constexpr std::size_t kShownCauses = 5;
 constexpr int kLooks = 6;  // a quarter of a minute, pauses and all
 
 std::string KnownContent(const RemoteFile& file) {
   return file.sha256.empty() ? file.words : "sha256 " + file.sha256;
-}
-
-/// Errors of several artifacts as one, with the code of the first.
-Error OneError(const std::vector<Error>& errors, const std::string& what) {
-  if (errors.size() == 1) return errors.front();
-  std::vector<std::string> texts;
-  for (const Error& error : errors) texts.push_back(error.message());
-  const std::size_t shown = std::min(texts.size(), kShownCauses);
-  std::string message = fmt::format("{}: {}", what, Join(std::span(texts).first(shown), "; "));
-  if (texts.size() > shown) message += fmt::format("; and {} more", texts.size() - shown);
-  return Error(errors.front().code(), message).WithHint(errors.front().hint());
 }
 
 class Sender {
@@ -75,9 +64,16 @@ class Sender {
   }
 
   Result<void> LookAtAll() {
-    std::vector<std::optional<Error>> conflicts(uploads_.size());
+    std::vector<std::optional<Error>> wrong(uploads_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
-      PTPKG_TRY(const std::optional<RemoteFile> there, remote_.Find(uploads_[i]));
+      const auto found = remote_.Find(uploads_[i]);
+      if (!found) {
+        const ErrorCode code = found.error().code();
+        if (code == ErrorCode::kNetwork || code == ErrorCode::kCancelled) return found.error();
+        wrong[i] = found.error();
+        return Ok();
+      }
+      const std::optional<RemoteFile>& there = *found;
       if (!there) return Ok();
       SendOutcome& outcome = outcomes_[i];
       outcome.remote_sha256 = there->sha256;
@@ -85,7 +81,7 @@ class Sender {
         outcome.fate = Fate::kWasThere;
       } else if (!options_.force || !remote_.CanReplace()) {
         outcome.fate = Fate::kConflict;
-        conflicts[i] = ConflictOf(uploads_[i], KnownContent(*there), remote_.Title());
+        wrong[i] = Conflict(i, KnownContent(*there));
       } else {
         replaced_[i] = *there;
       }
@@ -93,11 +89,17 @@ class Sender {
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), look));
     std::vector<Error> errors;
-    for (std::optional<Error>& conflict : conflicts) {
-      if (conflict) errors.push_back(*std::move(conflict));
+    for (std::optional<Error>& error : wrong) {
+      if (error) errors.push_back(*std::move(error));
     }
     if (errors.empty()) return Ok();
-    return OneError(errors, "nothing was sent");
+    return AllCauses(errors, "nothing was sent");
+  }
+
+  [[nodiscard]] Error Conflict(std::size_t i, const std::string& remote) const {
+    Error conflict = ConflictOf(uploads_[i], remote, remote_.Title());
+    if (remote_.CanReplace()) return conflict;
+    return std::move(conflict).WithHint("raise the build number: what is there cannot be replaced");
   }
 
   void SendNumber(std::size_t i) {
@@ -187,7 +189,7 @@ class Sender {
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
         outcome.fate = Fate::kConflict;
-        return ConflictOf(uploads_[i], KnownContent(*there), remote_.Title());
+        return Conflict(i, KnownContent(*there));
       }
       if (!there) replaced_[i].reset();
       if (!taken || look == kLooks) return false;
@@ -198,7 +200,7 @@ class Sender {
   Error NotShown(std::size_t i) {
     if (replaced_[i]) {
       outcomes_[i].fate = Fate::kConflict;
-      return ConflictOf(uploads_[i], KnownContent(*replaced_[i]), remote_.Title());
+      return Conflict(i, KnownContent(*replaced_[i]));
     }
     return Error(ErrorCode::kNetwork,
                  fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
@@ -246,8 +248,8 @@ Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads
     if (!checked) errors.push_back(std::move(checked).error());
   }
   if (errors.empty()) return Ok();
-  return OneError(errors,
-                  fmt::format("{} would refuse {}", remote.Title(), Plural(errors.size(), "artifact")));
+  return AllCauses(errors,
+                   fmt::format("{} would refuse {}", remote.Title(), Plural(errors.size(), "artifact")));
 }
 
 Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,

@@ -41,13 +41,13 @@ struct SendOptions {
 /// breaks one.
 Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads);
 
-/// REQUIRES: CheckRules succeeded. In this order: the credentials; what the server has of all, and whether it has
-/// room for the rest. An error or a conflict there ends the call before anything is sent, with a cause for each.
-/// Then the rest is sent. A try that failed on the way is repeated only after the server was asked again, at most kAttempts times; what it
-/// has at the end is compared with the artifact's digest. One that fails does not keep back others. Last the
-/// server finishes those that it has (Remote::Finish); where it cannot, they count as failed.
-/// Returns one outcome for each upload, in order. Errors: those before anything is sent (kRefused,
-/// kAlreadyExists naming both digests, kNetwork), kCancelled.
+/// REQUIRES: CheckRules succeeded. In this order: the credentials; what the server has of all, and whether it
+/// has room for the rest. An error or a conflict there ends the call before anything is sent, with a cause
+/// for each. Then the rest is sent. A try that failed on the way is repeated only after the server was asked
+/// again, at most kAttempts times; what it has at the end is compared with the artifact's digest. One that
+/// fails does not keep back others. Last the server finishes those that it has (Remote::Finish); where it
+/// cannot, they count as failed. Returns one outcome for each upload, in order. Errors: those before anything
+/// is sent (kRefused, kAlreadyExists naming both digests, kNetwork), kCancelled.
 Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,
                                          const SendOptions& options);
 

@@ -41,13 +41,23 @@ class ServerStore final : public Store {
 
   [[nodiscard]] std::vector<std::string> Requests(const Change& change) const override {
     const std::string look = "HEAD " + FileUrl(place_, change.artifact);
-    if (change.action == Action::kRemove)
-      return {look, "DELETE " + dialect_.removal(place_, change.artifact), look};
+    if (change.action == Action::kRemove) {
+      std::vector<std::string> lines = {look, "DELETE " + dialect_.removal(place_, change.artifact), look};
+      if (dialect_.room != nullptr) lines.insert(lines.begin(), "GET " + dialect_.room(place_));
+      return lines;
+    }
     const std::string there = "HEAD " + FileUrl(to_, change.artifact);
     return {look, there, "POST " + CopyUrl(change), look, there};
   }
 
-  Result<void> LogIn() override { return LogInTo(dialect_, place_, exchange_); }
+  /// A place that is mistyped has no file of any name: where the server can be asked for the channel, it is.
+  Result<void> LogIn() override {
+    PTPKG_CHECK(LogInTo(dialect_, place_, exchange_));
+    if (dialect_.room == nullptr) return Ok();
+    PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
+    if (answer.status == 200) return Ok();
+    return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+  }
 
   Result<Standing> Look(const Change& change) override {
     PTPKG_TRY(const std::optional<std::string> here, DigestAt(place_, change.artifact));

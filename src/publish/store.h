@@ -59,9 +59,11 @@ class Store {
   /// How it stands. Errors: kAlreadyExists: where the artifact is to go, another file has the name;
   /// kNotFound: it is not where it is to be taken from; as Exchange::Send.
   virtual Result<Standing> Look(const Change& change) = 0;
-  /// Before the first Make, with all that are to be made: what readers find files by. Done twice it does what
-  /// it does once. Errors: nothing else was changed.
+  /// Before the first Make, with all that are to be made, and removals of what is absent already: what
+  /// readers find files by. Done twice it does what it does once. Errors: nothing else was changed.
   virtual Result<void> Edit(const std::vector<Change>& /*changes*/) { return Ok(); }
+  /// Whether Edit takes what is to be removed out of an index.
+  [[nodiscard]] virtual bool HasIndex() const { return false; }
   /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
   /// whether it is made now, only Look can tell; all others are final.
   virtual Result<void> Make(const Change& change, const Standing& standing) = 0;

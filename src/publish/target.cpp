@@ -57,7 +57,7 @@ Error Wrong(const std::string& message) {
 Result<std::string> ServerOf(const TargetOptions& options, const std::string& usual) {
   if (!options.server.empty()) return WithoutSlash(options.server);
   if (!usual.empty()) return usual;
-  return Wrong(fmt::format("--to {} needs --server URL", options.to));
+  return Wrong(fmt::format("{} needs --server URL", options.to));
 }
 
 /// `flag`: the option that `rest` comes from.

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "conda/names.h"
 #include "conda/package.h"
 #include "conda/package_info.h"
 #include "support/json.h"
@@ -25,6 +26,7 @@ Result<CondaFacts> ReadFacts(Env& env, const AbsPath& file) {
   PTPKG_TRY(facts.name, JsonString(info.index, "name", where));
   PTPKG_TRY(facts.version, JsonString(info.index, "version", where));
   PTPKG_TRY(facts.subdir, JsonString(info.index, "subdir", where));
+  PTPKG_CHECK(conda::CheckSubdir(facts.subdir), where);
   facts.has_prefix = info.info_files.contains("has_prefix");
   facts.index = std::move(info.index);
   facts.about = std::move(info.about);

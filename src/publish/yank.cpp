@@ -7,10 +7,6 @@ namespace ptpkg::publish {
 Result<void> CheckIndexChange(const Change& change, const std::string& title) {
   const std::string name = change.artifact.ChannelPath();
   if (change.action == Action::kRemove) return Ok();
-  if (change.action == Action::kCopy || change.action == Action::kMove) {
-    return Error(ErrorCode::kRefused, fmt::format("{} copies nothing itself", title))
-        .WithHint("publish the artifact to the other place; then remove it here, if it is to go");
-  }
   if (change.artifact.format == ArtifactFormat::kWheel) return Ok();
   return Error(ErrorCode::kRefused,
                fmt::format("{} cannot yank '{}': channels of conda know no yanked files", title, name))

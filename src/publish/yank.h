@@ -14,6 +14,7 @@ inline channel::Yank YankOf(const Change& change) {
 }
 
 /// For a place that has a channel of conda and a simple index: what neither can. `title`: of the place.
+/// REQUIRES: kYank, kUnyank or kRemove.
 Result<void> CheckIndexChange(const Change& change, const std::string& title);
 
 }  // namespace ptpkg::publish

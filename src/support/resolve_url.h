@@ -7,8 +7,8 @@
 
 namespace ptpkg {
 
-/// Where `link` on the page `base` leads; "." and ".." are gone from its path. Errors: kInvalidInput for what is no
-/// URL with a scheme that libcurl knows; kUnsupported (no libcurl).
+/// Where `link` on the page `base` leads; "." and ".." are gone from its path. Errors: kInvalidInput for what
+/// is no URL with a scheme that libcurl knows; kUnsupported (no libcurl).
 Result<std::string> ResolveUrl(const std::string& base, const std::string& link);
 
 }  // namespace ptpkg

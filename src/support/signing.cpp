@@ -2,8 +2,8 @@
 
 #include "support/signing.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <fmt/core.h>
 #include <functional>
 
@@ -109,7 +109,7 @@ int GivePassphrase(char* buffer, int size, int /*writing*/, void* asked_by) {
   if (asked->passphrase == nullptr) return -1;
   const std::string& text = asked->passphrase->Reveal();
   if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
-  std::memcpy(buffer, text.data(), text.size());
+  std::copy(text.begin(), text.end(), buffer);  // OpenSSL wants no NUL behind it
   return static_cast<int>(text.size());
 }
 

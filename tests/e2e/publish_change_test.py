@@ -294,6 +294,26 @@ class Folders(publishing.Case):
         listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
         self.assertFalse([one for one in listed if self.package.name in one["path"]])
 
+    def test_of_an_output_folder_the_wheels_alone_are_yanked(self):
+        said = self.changed("yank", self.folder, self.wheels[0])
+        self.assertIn("left out", said)
+        self.assertEqual(said.count(": yanked"), 2)
+        self.assertEqual(set(self.yanked()), {one.name for one in self.wheels})
+        self.assertIn("--reason", self.changed("yank", self.wheels[0], "--undo", "--reason", "x", exit_code=2))
+
+    def test_a_place_that_is_not_there_is_told(self):
+        said = self.run_verb("remove", self.package, "--from", f"file://{self.scratch / 'chanel'}", exit_code=4)
+        self.assertIn("there is no folder", said)
+        self.assertFalse((self.scratch / "chanel").exists())
+
+    def test_what_is_gone_and_still_listed_is_taken_out(self):
+        (self.folder / f"conda/linux-64/{self.package.name}").unlink()
+        self.assertIn(": not there", self.changed("remove", self.package))
+        repodata = json.loads((self.folder / "conda/linux-64/repodata.json").read_text())
+        self.assertNotIn(self.package.name, [*repodata["packages"], *repodata["packages.conda"]])
+        listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
+        self.assertFalse([one for one in listed if self.package.name in one["path"]])
+
     def test_remove_takes_entry_and_file(self):
         wheel = self.wheels[0]
         self.assertIn(": removed", self.changed("remove", self.package, wheel))

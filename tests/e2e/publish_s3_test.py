@@ -244,6 +244,11 @@ class Publishing(Case, servers_test.Clients):
             self.publish_to(bucket, signed)
             beside = f"team/conda/linux-64/{signed.name}.sig"
             self.assertIn(beside, bucket.server.state())
+            # Another file of the name: what was said of the first one is not true of it.
+            self.publish_to(bucket, self.other, "--force")
+            self.assertNotIn(beside, bucket.server.state())
+            self.publish_to(bucket, signed, "--force")
+            self.assertIn(beside, bucket.server.state())
             self.run_verb("remove", self.package, "--from", *bucket.flags()[1:], **bucket.variables())
             self.assertNotIn(beside, bucket.server.state())
 

@@ -201,6 +201,16 @@ class Folders(publishing.Case):
         said = self.publish(folders[0], copy, "--to", f"file://{self.scratch / 'channel'}")
         self.assertEqual(said.count(": sent"), 2)
 
+    def test_what_lies_beside_one_of_two_copies_goes_out(self):
+        signed, = self.signed(self.package)
+        self.publish(self.package, signed, "--to", f"file://{self.scratch / 'channel'}")
+        beside = signed.with_name(signed.name + ".sig")
+        self.assertEqual((self.scratch / "channel/conda/linux-64" / beside.name).read_bytes(), beside.read_bytes())
+        other, = self.signed(self.package)
+        other.with_name(beside.name).write_bytes(b"another signature")
+        said = self.publish(signed, other, "--to", f"file://{self.scratch / 'other'}", exit_code=2)
+        self.assertIn(f"{beside.name}' and", said)
+
     def test_two_publishers_at_once_lose_nothing(self):
         folder = self.scratch / "channel"
         copies = []

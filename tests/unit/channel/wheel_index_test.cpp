@@ -165,7 +165,8 @@ TEST(ProjectPage, ARemovedFileTakesItsVersionWithItIfItWasTheLast) {
   for (const char* name :
        {"toy-1.0-py2-none-any.whl", "toy-1.0-py3-none-any.whl", "toy-2.0-py3-none-any.whl"})
     page["files"].push_back({{"filename", name}});
-  ASSERT_THAT(RemoveFromProjectPage(page, {"toy-1.0-py3-none-any.whl", "toy-2.0-py3-none-any.whl", "other"}),
+  ASSERT_THAT(RemoveFromProjectPage(
+                  page, {{"toy-1.0-py3-none-any.whl", ""}, {"toy-2.0-py3-none-any.whl", ""}, {"other", ""}}),
               test::IsOk());
   EXPECT_EQ(page["versions"], Json::array({"1.0"}));
   EXPECT_EQ(page["files"].size(), 1U);

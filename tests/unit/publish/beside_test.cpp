@@ -106,7 +106,6 @@ TEST_F(BesideTest, OfAPackageTheBundlesOfCep27) {
   EXPECT_THAT(Names(found), ElementsAre(name + ".sigstore.json", name + ".v0.sigs"));
   EXPECT_EQ(found[0].ChannelPath(), "linux-64/" + name + ".sigstore.json");
   EXPECT_EQ(S3PathOf(found[0]), "conda/linux-64/" + name + ".sigstore.json");
-  EXPECT_THAT(IndexFilesOf(found[0]), IsEmpty());
   EXPECT_THAT(package.attestations, ElementsAre(AllOf(Field(&Attestation::name, name + ".sigstore.json"),
                                                       Field(&Attestation::channel, "https://c.test/me"))));
 }

@@ -39,6 +39,7 @@ class FakeStore final : public Store {
     return Ok();
   }
   [[nodiscard]] std::vector<std::string> Requests(const Change&) const override { return {}; }
+  [[nodiscard]] bool HasIndex() const override { return has_index; }
   Result<void> LogIn() override {
     log.emplace_back("log in");
     return Ok();
@@ -83,6 +84,7 @@ class FakeStore final : public Store {
   std::deque<Attempt> tries;
   int hidden = 0;
   bool edits = true;
+  bool has_index = false;
   std::string comes_instead;  // what somebody else puts under the name meanwhile
   std::vector<std::string> log;
 };
@@ -116,7 +118,22 @@ TEST_F(ChangeTest, WhatIsNotThereNeedsNoRemoval) {
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
   EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeFate::kNotThere)));
-  EXPECT_THAT(store_.log, ElementsAre("log in", "look a"));
+  // It may be listed all the same.
+  EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1"));
+}
+
+TEST_F(ChangeTest, WhatNoStoreCanDoIsToldOfAllChanges) {
+  const auto done = Run({ChangeOf(Action::kRemove, "bad1", kA), ChangeOf(Action::kRemove, "bad2", kA)});
+  EXPECT_THAT(done, FailsWith(ErrorCode::kRefused, HasSubstr("bad1 is bad; bad2 is bad")));
+  EXPECT_TRUE(store_.log.empty());
+}
+
+TEST_F(ChangeTest, WhatWasNotRemovedAndIsNoLongerListedIsNamed) {
+  store_.files["a"] = {kA};
+  store_.has_index = true;
+  store_.tries = {Attempt::kRefused};
+  ASSERT_THAT(Run({ChangeOf(Action::kRemove, "a", kA)}), IsOk());
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("no longer in the index of the fake: 'a'")));
 }
 
 TEST_F(ChangeTest, WhatIsNotThereCannotBePromoted) {

@@ -95,9 +95,9 @@ TEST_F(RetagTest, TheLocalVersionRenamesFoldersAndNothingElse) {
   members.emplace_back("other-1.0.txt", "1.0");
   ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(Wheel(members), {.local = "CU130"}));
   EXPECT_EQ(to.Name(), "toy-1.0+cu130-py3-none-any.whl");
-  EXPECT_THAT(NamesIn(to), ElementsAre("toy.py", "toy-1.0+cu130.dist-info/WHEEL", "toy-1.0+cu130.data/scripts/run",
-                          "other-1.0.txt", "toy-1.0+cu130.dist-info/METADATA",
-                          "toy-1.0+cu130.dist-info/RECORD"));
+  EXPECT_THAT(NamesIn(to), ElementsAre("toy.py", "toy-1.0+cu130.dist-info/WHEEL",
+                                       "toy-1.0+cu130.data/scripts/run", "other-1.0.txt",
+                                       "toy-1.0+cu130.dist-info/METADATA", "toy-1.0+cu130.dist-info/RECORD"));
   ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(to, "toy-1.0+cu130.dist-info/METADATA"));
   EXPECT_EQ(text,
             "Metadata-Version: 2.1\nName: toy\nVersion: 1.0+cu130\nRequires-Dist: numpy\n\nThe text says 1.0 "
