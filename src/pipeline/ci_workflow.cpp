@@ -77,16 +77,20 @@ class Planner {
       PTPKG_TRY(workflow.publication, PublicationOf());
     }
     PTPKG_TRY(workflow.arguments, CommandArguments());
+    PTPKG_CHECK(CheckWords(workflow));
     return std::move(planned_);
   }
 
  private:
   Result<void> CheckRequest() const {
-    for (const CiRule& rule : request_.images) {
-      PTPKG_CHECK(CheckWord("--image", rule.text));
-      PTPKG_CHECK(CheckImage(rule.text));
+    for (const auto& [option, rules] :
+         {std::pair{"--image", &request_.images}, {"--runner", &request_.runners}}) {
+      for (const CiRule& rule : *rules) {
+        for (const std::string* part : {&rule.key, &rule.value, &rule.text})
+          PTPKG_CHECK(CheckWord(option, *part));
+      }
     }
-    for (const CiRule& rule : request_.runners) PTPKG_CHECK(CheckWord("--runner", rule.text));
+    for (const CiRule& rule : request_.images) PTPKG_CHECK(CheckImage(rule.text));
     PTPKG_CHECK(CheckWord("--branch", request_.branch));
     for (const auto& [option, url] :
          {std::pair{"--server", &request_.server}, {"--check-url", &request_.check_url}}) {
@@ -100,6 +104,18 @@ class Planner {
     if (!ParseBytes(request_.cache_size)) {
       return Error(ErrorCode::kUsage, fmt::format("--cache-size '{}' is not a size", request_.cache_size))
           .WithHint("for example 5G");
+    }
+    return Ok();
+  }
+
+  /// Whatever a word was put together from: the last look before it is written.
+  static Result<void> CheckWords(const ci::Workflow& workflow) {
+    for (const std::string& word : workflow.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+    for (const ci::Stage& stage : workflow.stages) {
+      for (const ci::Job& job : stage.jobs) {
+        PTPKG_CHECK(CheckWord("the title", job.title));
+        for (const std::string& word : job.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+      }
     }
     return Ok();
   }
@@ -192,6 +208,7 @@ class Planner {
     job.arguments.insert(job.arguments.end(), common_.begin(), common_.end());
     std::string id = fmt::format("{}-{}", planned_.workflow.stages.size() + 1, IdText(recipe_name));
     for (const auto& [key, value] : group.select) {
+      PTPKG_CHECK(CheckWord("the variant key", key));
       PTPKG_CHECK(CheckWord(fmt::format("the value of the variant key '{}'", key), value));
       job.title += fmt::format(" {}={}", key, value);
       job.arguments.push_back(fmt::format("--select={}={}", key, value));
@@ -246,7 +263,7 @@ class Planner {
 
   /// "--source=NAME=VALUE", VALUE being one that a job finds.
   Result<std::string> SourceWord(const std::string& name, const std::string& value) const {
-    PTPKG_CHECK(CheckWord("--source", value));
+    PTPKG_CHECK(CheckWord("--source", fmt::format("{}={}", name, value)));
     PTPKG_TRY(const source::Override taken, source::ParseOverride(env_, value));
     if (const auto* path = std::get_if<AbsPath>(&taken)) {
       PTPKG_TRY(const std::string word, WordOf(*path, root_));

@@ -250,6 +250,32 @@ TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
   EXPECT_OK(CheckWord("x", "a $(b) ${{ c }} ü"));
 }
 
+TEST_F(CiTest, KeysWithLineBreaksAreRefused) {
+  // In a comment and in the arguments of a job, each would be lines of the file.
+  Write("recipes/toy/recipe.yaml",
+        std::string(kCiRecipe)
+            .replace(std::string(kCiRecipe).find("script:"), 0,
+                     "variant: {use_keys: [\"x\\nevil:\\n  script: id #\"]}, "));
+  Write("recipes/toy/variants.yaml", "backend: [cpu]\n\"x\\nevil:\\n  script: id #\": [a, b]\n");
+  for (const CiService service : {CiService::kGithub, CiService::kGitlab}) {
+    request_.service = service;
+    EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("the variant key 'x")));
+  }
+  Write("recipes/toy/recipe.yaml", kCiRecipe);
+  Write("recipes/toy/variants.yaml", "backend: [cpu, cuda]\n");
+  ASSERT_THAT(Run(), IsOk());
+  request_.build.select["backend\nevil: 1"] = {"cpu"};
+  EXPECT_THAT(Run(), Not(IsOk()));
+  request_.build.select.clear();
+  request_.runners = {{.key = "backend", .value = "cpu\nevil: 1", .text = "x"}};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("--runner 'cpu")));
+  request_.runners = {{.key = "backend\nevil: 1", .value = "cpu", .text = "x"}};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("--runner 'backend")));
+  request_.runners.clear();
+  request_.sources = {{"toy\nevil: 1", "recipes"}};
+  EXPECT_THAT(Run(), Not(IsOk()));
+}
+
 TEST_F(CiTest, JobsOfLookalikeValuesHaveNamesOfTheirOwn) {
   Write("recipes/toy/variants.yaml", "backend: [a/b, a_b, " + std::string(80, 'c') + "]\n");
   const auto outcome = Run();
