@@ -75,6 +75,10 @@ constexpr std::string_view kGithubLookForPtpkg = R"yaml(- name: Look for ptpkg
   run: |
     @script@
 )yaml";
+constexpr std::string_view kGithubEmpty = R"yaml(- name: Empty the workspace
+  # A runner of one's own keeps what earlier jobs left.
+  run: rm -rf @folders@
+)yaml";
 constexpr std::string_view kGithubCheckout = R"yaml(- name: Check out
   uses: @checkout@
   with:
@@ -124,6 +128,7 @@ constexpr std::string_view kGithubBuild = R"yaml(@key@:
     PTPKG_CACHE_DIR: ../cache
     PTPKG_CACHE_SIZE: @cache_size@
   steps:
+    @empty@
     @checkout_step@
     @look@
     - name: Restore the cache
@@ -196,6 +201,7 @@ constexpr std::string_view kGithubPublish = R"yaml(@key@:
     PTPKG_FOLDERS: @folders@
     PTPKG_TARGET: @target@
   steps:
+    @empty@
     @look@
     - name: Fetch the packages
       uses: @download@
@@ -324,6 +330,7 @@ class GithubWriter {
          {"job_timeout", std::to_string(workflow_.timeout_minutes + kMinutesAround)},
          {"cache_size", Quoted(workflow_.cache_size)},
          {"matrix", Matrix(jobs, several)},
+         {"empty", Fill(kGithubEmpty, {{"folders", "cache dist earlier"}})},
          {"earlier", index == 0 ? "" : Earlier(index)},
          {"build", Build("../dist")},
          {"clean", CleanCache()}},
@@ -387,6 +394,7 @@ class GithubWriter {
                         {"runner", Runner(workflow_.labels)},
                         {"container", Container(workflow_.image)},
                         {"rights", dry ? "permissions: {}\n" : Rights()},
+                        {"empty", Fill(kGithubEmpty, {{"folders", "dist"}})},
                         {"folders", Quoted(std::to_string(folders_))},
                         {"target", QuotedForGithub(Words(publication.arguments))},
                         {"credentials", role ? Fill(kGithubRole, Actions()) : ""},

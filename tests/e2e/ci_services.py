@@ -68,7 +68,8 @@ class Service:
 
 
 class Github(Service):
-    """event: "pull_request", "tag" or "branch"."""
+    """event: "pull_request", "tag" or "branch". All jobs run in one workspace, those of the runs before too: a runner of one's own
+    keeps it, and only a checkout cleans its own folder."""
 
     def run(self, text: str, event: str) -> None:
         workflow = load(text)
@@ -109,7 +110,8 @@ class Github(Service):
         assert int(job["timeout-minutes"]) and set(job) <= {
             "name", "needs", "if", "runs-on", "container", "timeout-minutes", "permissions", "strategy", "env", "steps",
             "environment", "concurrency"}, job
-        workspace = self.folder("github", name.replace(" ", "-"))
+        workspace = self.scratch.parent / "workspace"
+        workspace.mkdir(exist_ok=True)
         env = {text: self.fill(value, matrix) for text, value in job.get("env", {}).items()}
         for step in job["steps"]:
             if not self.holds(step.get("if", "!cancelled()")):
@@ -124,12 +126,13 @@ class Github(Service):
 
     def checkout(self, workspace, given) -> None:
         assert given["persist-credentials"] == "false"
+        shutil.rmtree(workspace / given["path"], ignore_errors=True)
         shutil.copytree(self.repository, workspace / given["path"], symlinks=True)
 
     def cache_restore(self, workspace, given) -> None:
         for key in reversed(self.caches):
             if key.startswith(given["restore-keys"]):
-                shutil.copytree(self.caches[key], workspace / given["path"], symlinks=True)
+                shutil.copytree(self.caches[key], workspace / given["path"], symlinks=True, dirs_exist_ok=True)
                 return
 
     def cache_save(self, workspace, given) -> None:

@@ -128,10 +128,19 @@ TEST(Github, LaterRecipesTakeTheArtifactsOfAllBefore) {
   EXPECT_EQ(At(root, "jobs/build-1/needs").kind, YamlNode::Kind::kNull);
   EXPECT_EQ(At(root, "jobs/build-2/needs").items.size(), 1U);
   EXPECT_EQ(At(root, "jobs/build-3/needs").items.size(), 2U);
-  EXPECT_EQ(At(root, "jobs/build-2/steps/3/with/pattern").scalar, "ptpkg-1-*");
-  EXPECT_EQ(At(root, "jobs/build-2/steps/4/env/PTPKG_FOLDERS").scalar, "2");
-  EXPECT_EQ(At(root, "jobs/build-3/steps/3/with/pattern").scalar, "ptpkg-{1,2}-*");
-  EXPECT_EQ(At(root, "jobs/build-3/steps/4/env/PTPKG_FOLDERS").scalar, "3");
+  EXPECT_EQ(At(root, "jobs/build-2/steps/4/with/pattern").scalar, "ptpkg-1-*");
+  EXPECT_EQ(At(root, "jobs/build-2/steps/5/env/PTPKG_FOLDERS").scalar, "2");
+  EXPECT_EQ(At(root, "jobs/build-3/steps/4/with/pattern").scalar, "ptpkg-{1,2}-*");
+  EXPECT_EQ(At(root, "jobs/build-3/steps/5/env/PTPKG_FOLDERS").scalar, "3");
+}
+
+TEST(Github, JobsBeginWithoutWhatOthersLeft) {
+  Workflow workflow = Example();
+  workflow.publication = To("anaconda:me", Identity::kToken, {"ANACONDA_API_TOKEN"});
+  const YamlNode root = Parsed(GithubWorkflow(workflow));
+  EXPECT_EQ(At(root, "jobs/build-1/steps/0/run").scalar, "rm -rf cache dist earlier");
+  EXPECT_EQ(At(root, "jobs/rehearse/steps/0/run").scalar, "rm -rf dist");
+  EXPECT_EQ(At(root, "jobs/publish/steps/0/run").scalar, "rm -rf dist");
 }
 
 TEST(Github, OnlyWhatPublishesHasRights) {
@@ -147,7 +156,7 @@ TEST(Github, OnlyWhatPublishesHasRights) {
   const Result<std::string> text = GithubWorkflow(workflow);
   root = Parsed(text);
   EXPECT_TRUE(At(root, "jobs/publish/permissions").entries.empty());
-  EXPECT_EQ(At(root, "jobs/publish/steps/2/env/ANACONDA_API_TOKEN").scalar,
+  EXPECT_EQ(At(root, "jobs/publish/steps/3/env/ANACONDA_API_TOKEN").scalar,
             "${{ secrets.ANACONDA_API_TOKEN }}");
   EXPECT_EQ(text->find("secrets."), text->rfind("secrets."));
 }
