@@ -20,7 +20,8 @@ stages: [@stages@]
 
 workflow:
   # One pipeline of a push, not one of the branch and one of its merge request.
-  # Those of forks run in the fork, which has no variable of this project.
+  # Those of forks run in the fork, which has no variable of this project,
+  # unless a member runs them in this project.
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_TAG
@@ -222,7 +223,10 @@ class GitlabWriter {
 
   [[nodiscard]] std::string Rights() const {
     const Publication& publication = *workflow_.publication;
-    std::string text = "interruptible: false\nresource_group: publish\n";
+    std::string text =
+        "# Variables of this environment reach no job that builds: they have scripts of\n"
+        "# recipes.\n"
+        "environment: publish\ninterruptible: false\nresource_group: publish\n";
     if (publication.identity == Identity::kIndex) {
       text += fmt::format("id_tokens:\n  {}:\n    aud: {}  # the index trusts this project\n",
                           publication.secrets.front(), Quoted(publication.audience));
@@ -231,7 +235,7 @@ class GitlabWriter {
       text += "id_tokens:\n  PTPKG_AWS_TOKEN:\n    aud: sts.amazonaws.com  # the role trusts this project\n";
     }
     if (publication.identity == Identity::kToken) {
-      text += fmt::format("# {}: masked and protected variables of the project.\n",
+      text += fmt::format("# {}: masked and protected, for this environment.\n",
                           Join(publication.secrets, ", "));
     }
     return text;

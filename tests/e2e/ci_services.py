@@ -180,7 +180,8 @@ class Gitlab(Service):
     def run_job(self, name: str, job: dict) -> None:
         project = self.folder("gitlab", "project")
         shutil.copytree(self.repository, project, symlinks=True, dirs_exist_ok=True)
-        publishes = self.event == "tag" and name == "publish"
+        # Protected variables of an environment; all jobs of a protected tag see those of the project.
+        publishes = self.event == "tag" and job.get("environment") == "publish"
         env = {"CI_PROJECT_DIR": str(project), **self.variables, **(self.secrets if publishes else {})}
         for token in job.get("id_tokens", {}):
             env[token] = "identity-token-of-the-test"

@@ -161,6 +161,15 @@ TEST(Github, OnlyWhatPublishesHasRights) {
   EXPECT_EQ(text->find("secrets."), text->rfind("secrets."));
 }
 
+TEST(Gitlab, OnlyWhatPublishesHasTheEnvironmentOfTheSecrets) {
+  Workflow workflow = Example();
+  workflow.publication = To("anaconda:me", Identity::kToken, {"ANACONDA_API_TOKEN"});
+  const YamlNode root = Parsed(GitlabPipeline(workflow));
+  EXPECT_EQ(At(root, "publish/environment").scalar, "publish");
+  for (const char* job : {"build 1-toy-0", ".build", "current", "rehearse", "default"})
+    EXPECT_EQ(At(root, std::string(job) + "/environment").kind, YamlNode::Kind::kNull) << job;
+}
+
 TEST(Service, PublishesTagsOrTheDefaultBranch) {
   Workflow workflow = Example();
   workflow.publication = To("s3://b", Identity::kRole, {});
