@@ -50,9 +50,10 @@ on:  # yamllint disable-line rule:truthy
 permissions: {}
 
 concurrency:
-  # A push to a pull request makes its older run useless. Others finish: one
-  # that is cut off amid publishing would have to be run again.
-  group: ${{ github.workflow }}-${{ github.ref }}
+  # A push to a pull request makes its older run useless. Others have a group of
+  # their own, because the one that waits in a group gives way to a newer one:
+  # a release would be lost.
+  group: ${{ github.workflow }}-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}
   cancel-in-progress: ${{ github.event_name == 'pull_request' }}
 
 defaults:
@@ -221,9 +222,6 @@ constexpr std::string_view kGithubPublishRights =
 environment: publish
 permissions:
   @permissions@
-concurrency:
-  group: @group@
-  cancel-in-progress: false
 )yaml";
 constexpr std::string_view kGithubRole = R"yaml(- name: Get keys of the role
   uses: @aws@
@@ -363,9 +361,7 @@ class GithubWriter {
     std::string permissions = "{}";
     if (identity == Identity::kIndex) permissions = "id-token: write  # the index trusts this workflow";
     if (identity == Identity::kRole) permissions = "id-token: write  # the role trusts this workflow";
-    std::string rights =
-        Fill(kGithubPublishRights,
-             {{"permissions", permissions}, {"group", QuotedForGithub("publish-" + workflow_.name)}});
+    const std::string rights = Fill(kGithubPublishRights, {{"permissions", permissions}});
     return ReplaceAll(rights, "permissions:\n  {}", "permissions: {}");
   }
 

@@ -26,6 +26,7 @@ workflow:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_TAG
     - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+      @all_pushes@
 
 default:
   # Where ptpkg comes from: the variable is NAME@sha256:…, so that another image
@@ -68,6 +69,11 @@ variables:
     expire_in: 1 week
 
 @jobs@
+)yaml";
+
+// The pipeline that a newer push cancels would have published too.
+constexpr std::string_view kKeepOlder = R"yaml(auto_cancel:
+  on_new_commit: none  # each push is published
 )yaml";
 
 constexpr std::string_view kGitlabCompare = R"yaml(current:
@@ -181,11 +187,13 @@ class GitlabWriter {
     std::vector<std::string> command = {"ptpkg", "ci"};
     command.insert(command.end(), workflow_.arguments.begin(), workflow_.arguments.end());
     while (jobs_.ends_with('\n')) jobs_.pop_back();
+    const bool publishes_pushes = workflow_.publication && workflow_.publication->on_branch;
     return Fill(kGitlabPipeline,
                 {{"command", ShellLine(command)},
                  {"stages", Join(stages, ", ")},
                  {"image", workflow_.image.empty() ? "image: $PTPKG_IMAGE\n" : Image(workflow_.image)},
                  {"tags", Tags(workflow_.labels)},
+                 {"all_pushes", publishes_pushes ? std::string(kKeepOlder) : ""},
                  {"look", LookForPtpkg()},
                  {"cache_size", Quoted(workflow_.cache_size)},
                  {"timeout", std::to_string(workflow_.timeout_minutes)},

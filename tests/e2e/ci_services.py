@@ -109,7 +109,7 @@ class Github(Service):
             return
         assert int(job["timeout-minutes"]) and set(job) <= {
             "name", "needs", "if", "runs-on", "container", "timeout-minutes", "permissions", "strategy", "env", "steps",
-            "environment", "concurrency"}, job
+            "environment"}, job
         workspace = self.scratch.parent / "workspace"
         workspace.mkdir(exist_ok=True)
         env = {text: self.fill(value, matrix) for text, value in job.get("env", {}).items()}

@@ -183,6 +183,18 @@ TEST(Service, PublishesTagsOrTheDefaultBranch) {
               HasSubstr("$CI_DEFAULT_BRANCH"));
 }
 
+TEST(Service, NoReleaseGivesWayToANewerOne) {
+  Workflow workflow = Example();
+  workflow.publication = To("s3://b", Identity::kRole, {});
+  EXPECT_EQ(At(Parsed(GitlabPipeline(workflow)), "workflow/rules/2/auto_cancel").kind, YamlNode::Kind::kNull);
+  workflow.publication->on_branch = true;
+  EXPECT_EQ(At(Parsed(GitlabPipeline(workflow)), "workflow/rules/2/auto_cancel/on_new_commit").scalar, "none");
+  const YamlNode root = Parsed(GithubWorkflow(workflow));
+  EXPECT_THAT(At(root, "concurrency/group").scalar,
+              HasSubstr("github.event_name == 'pull_request' && github.ref || github.run_id"));
+  EXPECT_EQ(At(root, "jobs/publish/concurrency").kind, YamlNode::Kind::kNull);
+}
+
 TEST(Service, WithoutATargetNothingIsPublished) {
   EXPECT_THAT(*GithubWorkflow(Example()), Not(HasSubstr("ptpkg publish")));
   EXPECT_THAT(*GitlabPipeline(Example()), Not(HasSubstr("ptpkg publish")));
