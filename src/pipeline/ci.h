@@ -29,7 +29,8 @@ struct CiRequest {
   /// come from, whether tests run. The sources are also here as they were given.
   BuildRequest build = {};
   std::vector<std::pair<std::string, std::string>> sources = {};
-  std::string to = {};  ///< As in PublishRequest, and the next two. "": nothing is published.
+  /// As in PublishRequest, and the next two. nullopt: nothing is published.
+  std::optional<std::string> to = {};
   std::string server = {};
   std::string check_url = {};
   bool publish_on_branch = false;

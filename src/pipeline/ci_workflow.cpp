@@ -73,8 +73,8 @@ class Planner {
     workflow.cache_size = request_.cache_size;
     workflow.image = ForAll(request_.images);
     workflow.labels = LabelsOf(ForAll(request_.runners));
-    if (!request_.to.empty()) {
-      PTPKG_TRY(workflow.publication, PublicationOf());
+    if (request_.to) {
+      PTPKG_TRY(workflow.publication, PublicationOf(*request_.to));
     }
     PTPKG_TRY(workflow.arguments, CommandArguments());
     PTPKG_CHECK(CheckWords(workflow));
@@ -305,20 +305,20 @@ class Planner {
     return text.empty() ? std::vector<std::string>() : Split(text, ',');
   }
 
-  Result<ci::Publication> PublicationOf() const {
-    PTPKG_CHECK(CheckWord("--to", request_.to));
+  Result<ci::Publication> PublicationOf(const std::string& to) const {
+    PTPKG_CHECK(CheckWord("--to", to));
     // A job has neither the variables nor the files of this user.
     Env bare = env_;
     bare.variables.clear();
     PTPKG_TRY(const publish::Target target,
               publish::MakeTarget(
-                  bare, {.to = request_.to, .server = request_.server, .check_url = request_.check_url}));
+                  bare, {.to = to, .server = request_.server, .check_url = request_.check_url}));
     static_cast<void>(target);
-    ci::Publication publication{.arguments = {"--to=" + request_.to}};
+    ci::Publication publication{.arguments = {"--to=" + to}};
     if (!request_.server.empty()) publication.arguments.push_back("--server=" + request_.server);
     if (!request_.check_url.empty()) publication.arguments.push_back("--check-url=" + request_.check_url);
     publication.on_branch = request_.publish_on_branch;
-    const std::string kind = request_.to.substr(0, request_.to.find(':'));
+    const std::string kind = to.substr(0, to.find(':'));
     const bool own_server = !request_.server.empty();
     publication.identity = ci::Identity::kToken;
     if (kind == "anaconda") publication.secrets = {"ANACONDA_API_TOKEN"};
@@ -329,10 +329,10 @@ class Planner {
     if (kind == "s3") publication.secrets = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"};
     if (kind == "s3" && !own_server) publication.identity = ci::Identity::kRole;
     if (kind == "pypi") publication.secrets = {"UV_PUBLISH_TOKEN"};
-    if (!own_server && (request_.to == "pypi:pypi" || request_.to == "pypi:testpypi")) {
+    if (!own_server && (to == "pypi:pypi" || to == "pypi:testpypi")) {
       publication.identity = ci::Identity::kIndex;
-      publication.audience = request_.to.substr(request_.to.find(':') + 1);
-      publication.secrets = {request_.to == "pypi:pypi" ? "PYPI_ID_TOKEN" : "TESTPYPI_ID_TOKEN"};
+      publication.audience = to.substr(to.find(':') + 1);
+      publication.secrets = {to == "pypi:pypi" ? "PYPI_ID_TOKEN" : "TESTPYPI_ID_TOKEN"};
     }
     return publication;
   }

@@ -144,6 +144,15 @@ class Files(Case):
             self.ptpkg("ci", "github", "fixtures/toytorch", "--check", cwd=self.repository)
         self.assertEqual(len(texts), 1)
 
+    def test_what_publishes_nothing_is_refused(self):
+        recipe, = self.copy("fixtures/toymagma")
+        for option, value in (("--server", "https://example.org"), ("--check-url", "https://example.org/simple"),
+                              ("--publish-on", "branch")):
+            said = self.ptpkg("ci", "gitlab", recipe, option, value, exit_code=2).stderr
+            self.assertIn(f"'{option}' needs '--to' too", said)
+        self.assertIn("--to TARGET is missing", self.ptpkg("ci", "gitlab", recipe, "--to", "", exit_code=2).stderr)
+        self.assertFalse((self.repository / ".gitlab-ci.yml").exists())
+
     def test_check_and_force(self):
         recipe, = self.copy("fixtures/toymagma")
         file = self.repository / ".gitlab-ci.yml"

@@ -220,6 +220,7 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
     return Run();
   };
   EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("is 'anaconda:' meant?")));
+  EXPECT_THAT(to(""), FailsWith(ErrorCode::kUsage, HasSubstr("--to TARGET is missing")));
   EXPECT_THAT(to("pypi:ours", "https://example.org/legacy"),
               FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
   EXPECT_THAT(to("quetz:c", "https://me:example@example.org"),
