@@ -368,6 +368,9 @@ class GithubWriter {
   [[nodiscard]] std::string Secrets() const {
     if (workflow_.publication->identity != Identity::kToken) return "";
     std::string text = "env:\n";
+    for (const std::string& name : workflow_.publication->variables) {
+      text += fmt::format("  {0}: ${{{{ vars.{0} }}}}\n", name);
+    }
     for (const std::string& name : workflow_.publication->secrets) {
       text += fmt::format("  {0}: ${{{{ secrets.{0} }}}}\n", name);
     }

@@ -37,6 +37,7 @@ enum class Identity : std::uint8_t {
 struct Publication {
   std::vector<std::string> arguments;  ///< Of `ptpkg publish`: "--to=…" and what goes with it.
   Identity identity = Identity::kNone;
+  std::vector<std::string> variables = {};  ///< That are no secret, and may be missing.
   std::vector<std::string> secrets = {};  ///< Variables that hold secrets. kIndex: that of GitLab's identity.
   std::string audience = {};              ///< kIndex: whom that identity is for.
   bool on_branch = false;                 ///< Each push to the default branch; else tags.

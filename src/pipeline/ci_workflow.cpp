@@ -327,6 +327,7 @@ class Planner {
     if (kind == "artifactory") publication.secrets = {"ARTIFACTORY_TOKEN"};
     if (kind == "file") publication.identity = ci::Identity::kNone;
     if (kind == "s3") publication.secrets = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"};
+    if (kind == "s3") publication.variables = {"AWS_REGION"};
     if (kind == "s3" && !own_server) publication.identity = ci::Identity::kRole;
     if (kind == "pypi") publication.secrets = {"UV_PUBLISH_TOKEN"};
     if (!own_server && (to == "pypi:pypi" || to == "pypi:testpypi")) {

@@ -17,7 +17,8 @@ from publishing import TOKEN, Target
 from servers.s3_server import Moto
 
 RECIPES = harness.REPOSITORY / "recipes"
-TARGETS = ((), ("--to", "pypi:pypi"), ("--to", "s3://bucket/team"), ("--to", "anaconda:me/dev", "--publish-on", "branch"),
+TARGETS = ((), ("--to", "pypi:pypi"), ("--to", "s3://bucket/team"),
+           ("--to", "s3://bucket/team", "--server", "https://s3.example.org"), ("--to", "anaconda:me/dev", "--publish-on", "branch"),
            ("--to", "pypi:ours", "--server", "https://example.org/legacy/", "--check-url", "https://example.org/simple"),
            ("--to", "file:///srv/channel"))
 IMAGE = "registry.example/ptpkg@sha256:" + "a" * 64

@@ -235,6 +235,7 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
         Case{"quetz:c", "https://example.org", "secrets.QUETZ_API_KEY"},
         Case{"artifactory:c", "https://example.org", "secrets.ARTIFACTORY_TOKEN"},
         Case{"s3://bucket", "https://example.org", "secrets.AWS_SECRET_ACCESS_KEY"},
+        Case{"s3://bucket", "https://example.org", "AWS_REGION: ${{ vars.AWS_REGION }}"},
         Case{"s3://bucket", "", "vars.PTPKG_AWS_ROLE"}, Case{"pypi:testpypi", "", "id-token: write"}}) {
     const auto outcome = to(one.target, one.server);
     ASSERT_THAT(outcome, IsOk()) << one.target;
