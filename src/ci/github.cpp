@@ -383,6 +383,7 @@ class GithubWriter {
     if (workflow_.has_file) needs.insert(needs.begin(), "current");
     const std::string event = PublishingEvent();
     const bool role = !dry && publication.identity == Identity::kRole;
+    const bool contained = publication.identity != Identity::kNone;
     jobs_ += Fill(kGithubPublish,
                   With({{"key", dry ? "rehearse" : "publish"},
                         {"comment", dry ? "# The target's rules, before there is anything to publish."
@@ -391,7 +392,7 @@ class GithubWriter {
                         {"needs", Join(needs, ", ")},
                         {"condition", dry ? fmt::format("!({})", event) : event},
                         {"runner", Runner(workflow_.labels)},
-                        {"container", Container(workflow_.image)},
+                        {"container", contained ? Container(workflow_.image) : ""},
                         {"rights", dry ? "permissions: {}\n" : Rights()},
                         {"empty", Fill(kGithubEmpty, {{"folders", "dist"}})},
                         {"folders", Quoted(std::to_string(folders_))},
@@ -399,7 +400,7 @@ class GithubWriter {
                         {"credentials", role ? Fill(kGithubRole, Actions()) : ""},
                         {"secrets", dry ? "" : Secrets()},
                         {"script", ci::Publish("dist", dry)}},
-                       workflow_.image.empty()));
+                       contained && workflow_.image.empty()));
   }
 
   const Workflow& workflow_;

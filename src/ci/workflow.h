@@ -28,7 +28,7 @@ struct Stage {
 
 /// What a job that publishes proves itself by.
 enum class Identity : std::uint8_t {
-  kNone,   ///< A folder.
+  kNone,   ///< A folder of the runner, which no container has.
   kToken,  ///< Secret variables.
   kIndex,  ///< An identity of the CI job, which the package index trusts.
   kRole,   ///< An identity of the CI job, for which AWS gives keys of a role.

@@ -325,7 +325,10 @@ class Planner {
     if (kind == "prefix") publication.secrets = {"PREFIX_API_KEY"};
     if (kind == "quetz") publication.secrets = {"QUETZ_API_KEY"};
     if (kind == "artifactory") publication.secrets = {"ARTIFACTORY_TOKEN"};
-    if (kind == "file") publication.identity = ci::Identity::kNone;
+    if (kind == "file") {
+      PTPKG_CHECK(CheckFolder(to));
+      publication.identity = ci::Identity::kNone;
+    }
     if (kind == "s3") publication.secrets = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"};
     if (kind == "s3") publication.variables = {"AWS_REGION"};
     if (kind == "s3" && !own_server) publication.identity = ci::Identity::kRole;
@@ -336,6 +339,23 @@ class Planner {
       publication.secrets = {to == "pypi:pypi" ? "PYPI_ID_TOKEN" : "TESTPYPI_ID_TOKEN"};
     }
     return publication;
+  }
+
+  /// The folder is on the runner: one that stays, and no image has it.
+  [[nodiscard]] Result<void> CheckFolder(const std::string& to) const {
+    if (ForAll(request_.runners).empty()) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--to {} without --runner: the machine of that folder is thrown away with the "
+                               "job",
+                               to))
+          .WithHint("--runner LABELS names the machine that has the folder");
+    }
+    if (request_.service == CiService::kGithub || ForAll(request_.images).empty()) return Ok();
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--to {} with --image: GitLab runs all jobs in it, and there the folder is "
+                             "thrown away",
+                             to))
+        .WithHint("leave --image out, or give it to the variants that need it: KEY=VALUE:NAME@sha256:…");
   }
 
   /// This command, from the root of any checkout.

@@ -20,7 +20,7 @@ RECIPES = harness.REPOSITORY / "recipes"
 TARGETS = ((), ("--to", "pypi:pypi"), ("--to", "s3://bucket/team"),
            ("--to", "s3://bucket/team", "--server", "https://s3.example.org"), ("--to", "anaconda:me/dev", "--publish-on", "branch"),
            ("--to", "pypi:ours", "--server", "https://example.org/legacy/", "--check-url", "https://example.org/simple"),
-           ("--to", "file:///srv/channel"))
+           ("--to", "file:///srv/channel", "--runner", "self-hosted,channel"))
 IMAGE = "registry.example/ptpkg@sha256:" + "a" * 64
 # What a person would not write, and a recipe may.
 HOSTILE = ["plain", "a'b\"c", "x; touch PWNED", "$(touch PWNED)", "`touch PWNED`", "${{ secrets.ANACONDA_API_TOKEN }}", "$HOME $$ %d",
@@ -275,7 +275,7 @@ extra: {ptpkg: {formats: [conda]}}
 
     def test_what_is_missing_is_said(self):
         recipe = self.hostile_recipe(["a", "b"])
-        text = self.ci("github", recipe, "--to", "file:///nonexistent/channel")
+        text = self.ci("github", recipe, "--to", "file:///nonexistent/channel", "--runner", "self-hosted")
         with self.assertRaisesRegex(ci_services.JobFailed, "names no digest"):
             self.service(ci_services.Github, "pull_request", text, variables={"PTPKG_IMAGE": "image:latest"})
         service = ci_services.Github(self.repository, self.scratch / "bare", variables={}, secrets={})

@@ -195,6 +195,18 @@ TEST(Service, NoReleaseGivesWayToANewerOne) {
   EXPECT_EQ(At(root, "jobs/publish/concurrency").kind, YamlNode::Kind::kNull);
 }
 
+TEST(Github, AFolderOfTheRunnerIsReachedWithoutContainer) {
+  Workflow workflow = Example();
+  workflow.publication = To("file:///srv/x", Identity::kNone, {});
+  workflow.labels = {"channel"};
+  const YamlNode root = Parsed(GithubWorkflow(workflow));
+  for (const std::string job : {"rehearse", "publish"}) {
+    EXPECT_EQ(At(root, "jobs/" + job + "/container").kind, YamlNode::Kind::kNull) << job;
+    EXPECT_EQ(At(root, "jobs/" + job + "/runs-on").scalar, "channel") << job;
+  }
+  EXPECT_EQ(At(root, "jobs/build-1/container/image").scalar, "${{ vars.PTPKG_IMAGE }}");
+}
+
 TEST(Service, WithoutATargetNothingIsPublished) {
   EXPECT_THAT(*GithubWorkflow(Example()), Not(HasSubstr("ptpkg publish")));
   EXPECT_THAT(*GitlabPipeline(Example()), Not(HasSubstr("ptpkg publish")));

@@ -241,7 +241,20 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
     ASSERT_THAT(outcome, IsOk()) << one.target;
     EXPECT_THAT(outcome->text, HasSubstr(one.in_text)) << one.target;
   }
-  EXPECT_THAT(to("file:///srv/x")->text, Not(HasSubstr("secrets.")));
+}
+
+TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
+  request_.to = "file:///srv/x";
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x without --runner")));
+  request_.runners = {{.key = "backend", .value = "cuda", .text = "gpu"}};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("without --runner")));
+  request_.runners = {{.text = "channel"}};
+  request_.images = {{.text = "a" + kDigest}};
+  EXPECT_THAT(Text(), Not(HasSubstr("secrets.")));
+  request_.service = CiService::kGitlab;
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x with --image")));
+  request_.images = {{.key = "backend", .value = "cuda", .text = "a" + kDigest}};
+  EXPECT_THAT(Run(), IsOk());
 }
 
 TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
@@ -266,16 +279,13 @@ TEST_F(CiTest, KeysWithLineBreaksAreRefused) {
   Write("recipes/toy/recipe.yaml", kCiRecipe);
   Write("recipes/toy/variants.yaml", "backend: [cpu, cuda]\n");
   ASSERT_THAT(Run(), IsOk());
-  request_.build.select["backend\nevil: 1"] = {"cpu"};
-  EXPECT_THAT(Run(), Not(IsOk()));
-  request_.build.select.clear();
   request_.runners = {{.key = "backend", .value = "cpu\nevil: 1", .text = "x"}};
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("--runner 'cpu")));
   request_.runners = {{.key = "backend\nevil: 1", .value = "cpu", .text = "x"}};
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("--runner 'backend")));
   request_.runners.clear();
-  request_.sources = {{"toy\nevil: 1", "recipes"}};
-  EXPECT_THAT(Run(), Not(IsOk()));
+  request_.sources = {{"toy\nevil: 1", (env_.dir() / "repo/recipes").str()}};
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("--source 'toy")));
 }
 
 TEST_F(CiTest, JobsOfLookalikeValuesHaveNamesOfTheirOwn) {
