@@ -5,6 +5,7 @@
 
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
+#include "support/plural.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -73,6 +74,7 @@ class ZipEditor {
     for (const Entry& entry : edits_.added) added.push_back(&entry);
     PTPKG_CHECK(WriteZipMembers(env_, writer, added, edits_.deflate, task));
     PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
+    task.Done(Plural(directory_.records.size() + added.size(), "file"));
     return Ok();
   }
 

@@ -63,6 +63,9 @@ TEST_F(ZipEditTest, KeepsRenamesDropsAndAdds) {
   ASSERT_OK(
       Edit(zip, {.renamed = {{"b", "x/b"}}, .dropped = {"c"}, .added = {Text("z", "5"), Text("c", "6")}}));
   EXPECT_THAT(Members(), ElementsAre("a=1", "x/b=2", "d=4", "z=5", "c=6"));
+  ASSERT_EQ(env_.reporter.tasks().size(), 1U);
+  EXPECT_EQ(env_.reporter.tasks()[0].outcome, TaskOutcome::kDone);
+  EXPECT_EQ(env_.reporter.tasks()[0].detail, "5 files");
 }
 
 TEST_F(ZipEditTest, WhatIsKeptFromTheStartKeepsItsBytes) {
