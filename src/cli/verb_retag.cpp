@@ -102,7 +102,9 @@ Verb RetagVerb() {
           .notes =
               "Nothing but .dist-info is written anew: all other files are copied as they are\n"
               "stored. With new tags the result is checked first: symbol versions, machine and\n"
-              "instructions of its files have to fit them.",
+              "instructions of its files have to fit them.\n"
+              "Signatures, signed statements and attestations beside a wheel that is replaced\n"
+              "or removed are removed with it.",
           .examples = {"ptpkg retag torch*.whl --platform manylinux_2_28_x86_64 -o out",
                        "ptpkg retag torch-2.6.0+cpu-*.whl --local '' --remove"},
           .run = [flags](Context& context) { return RunRetag(context, *flags); }};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "archive/zip_edit.h"
+#include "publish/beside.h"
 #include "support/scratch.h"
 #include "verify/check.h"
 
@@ -21,6 +22,7 @@ constexpr std::array<std::string_view, 6> kOfTags = {"elf-glibc-floor",      "el
 struct Planned {
   AbsPath from;
   AbsPath to;
+  bool replaces = false;  // another file of the new name
   archive::ZipEdits edits;
 };
 
@@ -39,7 +41,7 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()))
           .WithHint("name another folder with --output, or replace it with --force");
     }
-    planned.push_back({.from = wheel, .to = to, .edits = std::move(one.edits)});
+    planned.push_back({.from = wheel, .to = to, .replaces = taken, .edits = std::move(one.edits)});
   }
   return planned;
 }
@@ -76,6 +78,22 @@ Result<void> WriteChecked(Env& env, const Planned& one, OnExisting on_existing) 
                                              : env.fs.RenameNoReplace(fresh, one.to);
 }
 
+/// What vouches for bytes that go, or are gone: nobody can verify anything by it.
+Result<void> RemoveBeside(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(wheel.Parent()));
+  const publish::ArtifactId id = {.file_name = std::string(wheel.Name()), .format = ArtifactFormat::kWheel};
+  for (const std::string& name : publish::NamesBeside(id, names))
+    PTPKG_CHECK(env.fs.Remove(wheel.Parent() / name));
+  return Ok();
+}
+
+/// Whether both paths lead to one file, through links too.
+Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {
+  PTPKG_TRY(const FileStat one, env.fs.Stat(left));
+  PTPKG_TRY(const FileStat other, env.fs.Stat(right));
+  return one.inode == other.inode && one.device == other.device;
+}
+
 Result<void> Write(Env& env, const RetagRun& run, const Planned& one) {
   const OnExisting on_existing = run.force ? OnExisting::kReplace : OnExisting::kRefuse;
   if (run.check && run.changes.ChangesTags()) {
@@ -83,7 +101,12 @@ Result<void> Write(Env& env, const RetagRun& run, const Planned& one) {
   } else {
     PTPKG_CHECK(archive::WriteEditedZip(env, one.from, one.to, on_existing, one.edits));
   }
-  if (!run.remove || one.from == one.to) return Ok();
+  if (one.replaces) PTPKG_CHECK(RemoveBeside(env, one.to));
+  if (!run.remove) return Ok();
+  PTPKG_TRY(const bool replaced, IsOneFile(env, one.from, one.to));
+  if (replaced) return Ok();
+  // The wheel last: what is left of a removal that fails can be removed again.
+  PTPKG_CHECK(RemoveBeside(env, one.from));
   return env.fs.Remove(one.from);
 }
 

@@ -14,8 +14,10 @@ struct RetagRun {
   std::vector<AbsPath> wheels = {};
   wheel::RetagRequest changes = {};
   std::optional<AbsPath> output = {};  ///< Existing folder, or one to be made; nullopt: each wheel's own.
-  bool force = false;                  ///< Replace files of the new names.
-  bool remove = false;                 ///< Remove each wheel whose name changed, once the new one is there.
+  bool force = false;  ///< Replace files of the new names, and remove what vouched for them beside them.
+  /// Remove each wheel, and what vouches for it beside it, once the new one is there. A wheel that the new
+  /// one has replaced, by whatever path, is the new one, and stays.
+  bool remove = false;
   /// Check whether the files keep what new tags promise, as `ptpkg check` does; other changes promise nothing
   /// of files.
   bool check = true;

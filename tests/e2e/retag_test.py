@@ -1,5 +1,6 @@
 """`ptpkg retag` beside `wheel tags`: the same wheel comes out, its payload is not touched, and installers take it."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -67,6 +68,13 @@ class Retag(harness.Case):
                 self.assertEqual(text, other[name], name)
         self.check_with_installer(ours)
 
+    def test_what_went_well_is_told_so(self):
+        done = self.ptpkg("retag", self.wheel, "--build", "3", "--platform", NEXT, "--output", self.scratch / "out", "--log-format", "json")
+        events = [json.loads(line) for line in done.stderr.splitlines()]
+        ends = {one["stage"]: one["outcome"] for one in events if one["event"] == "finished"}
+        self.assertEqual(ends["zip"], "done")
+        self.assertEqual(set(ends.values()), {"done"})
+
     def test_no_payload_is_compressed_again_and_the_old_wheel_stays(self):
         before, digest = stored(self.wheel), harness.sha256(self.wheel)
         after = stored(self.retag("--local", "", "--requires", "numpy>=2"))
@@ -118,6 +126,45 @@ class Retag(harness.Case):
         self.ptpkg("retag", copy, "--build", "4", "--remove")
         self.assertTrue(pathlib.Path(planned["to"]).exists())
         self.assertFalse(copy.exists())
+
+    def test_remove_leaves_the_result_whatever_path_leads_to_it(self):
+        folder, link = self.scratch / "a", self.scratch / "b"
+        folder.mkdir()
+        link.symlink_to(folder)
+        copy = pathlib.Path(shutil.copy(self.wheel, folder))
+        self.ptpkg("retag", copy, "--requires", "numpy", "--output", link, "--force", "--remove")
+        self.assertEqual(list(folder.iterdir()), [copy])
+        self.assertNotEqual(harness.sha256(copy), harness.sha256(self.wheel))
+        self.ptpkg("retag", copy, "--requires", "numpy>=2", "--force", "--remove")
+        self.assertEqual(list(folder.iterdir()), [copy])
+        self.ptpkg("retag", copy, "--build", "2", "--output", link, "--remove")
+        self.assertEqual([path.name for path in folder.iterdir()], [copy.name.replace("-cp311-", "-2-cp311-", 1)])
+
+    def test_what_vouched_for_bytes_goes_with_them(self):
+        endings = (".sig", ".intoto.jsonl", ".publish.attestation")
+
+        def vouched(wheel: pathlib.Path) -> pathlib.Path:
+            for ending in endings:
+                wheel.with_name(wheel.name + ending).write_text("x")
+            return wheel
+
+        def names(folder: pathlib.Path) -> list[str]:
+            return sorted(path.name for path in folder.iterdir())
+
+        folder = self.scratch / "in"
+        folder.mkdir()
+        copy = vouched(pathlib.Path(shutil.copy(self.wheel, folder)))
+        kept = copy.with_name("notes.sig")
+        kept.write_text("x")
+        output = self.scratch / "out"
+        written = vouched(self.retag("--build", "4"))
+        self.ptpkg("retag", copy, "--build", "4", "--output", output, exit_code=7)
+        self.assertEqual(len(names(output)), 4, "a refusal removes nothing")
+        self.ptpkg("retag", copy, "--build", "4", "--output", output, "--force")
+        self.assertEqual(names(output), [written.name])
+        self.assertEqual(len(names(copy.parent)), 5, "the old wheel stays, and what vouches for it")
+        self.ptpkg("retag", copy, "--build", "5", "--output", output, "--remove")
+        self.assertEqual(names(copy.parent), [kept.name])
 
 
 if __name__ == "__main__":
