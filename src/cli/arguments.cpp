@@ -32,4 +32,12 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
   return paths;
 }
 
+Result<std::optional<AbsPath>> ResolveFile(const Context& context, std::string_view flag,
+                                           const std::optional<std::string>& text) {
+  if (!text) return std::optional<AbsPath>();
+  if (text->empty()) return Error(ErrorCode::kUsage, fmt::format("{} needs a file", flag));
+  PTPKG_TRY(AbsPath path, context.Path(*text));
+  return std::optional(std::move(path));
+}
+
 }  // namespace ptpkg::cli

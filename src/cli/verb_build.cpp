@@ -36,16 +36,10 @@ struct BuildFlags {
   bool dry_run = false;
   bool plan = false;
   bool no_preflight = false;
-  std::string sign_key;
+  std::optional<std::string> sign_key;
   std::string test = "run";
   std::set<std::string> given;  ///< Long names of the options that the line has.
 };
-
-Result<std::optional<AbsPath>> SignKeyOf(const Context& context, const BuildFlags& flags) {
-  if (flags.sign_key.empty()) return std::optional<AbsPath>();
-  PTPKG_TRY(AbsPath key, context.Path(flags.sign_key));
-  return std::optional(std::move(key));
-}
 
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
@@ -57,7 +51,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
-  PTPKG_TRY(request.sign_key, SignKeyOf(context, flags));
+  PTPKG_TRY(request.sign_key, ResolveFile(context, "--sign-key", flags.sign_key));
   return request;
 }
 
@@ -157,7 +151,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
-  PTPKG_TRY(request.sign_key, SignKeyOf(context, flags));
+  PTPKG_TRY(request.sign_key, ResolveFile(context, "--sign-key", flags.sign_key));
   if (flags.plan) {
     PTPKG_TRY(const graph::Plan plan, pipeline::PlanRepack(context.env(), request));
     return PrintPlan(context, plan, request.output);

@@ -16,7 +16,7 @@ namespace {
 
 struct CheckFlags {
   std::vector<std::string> paths;
-  std::string verify_key;
+  std::optional<std::string> verify_key;
   pipeline::CheckRequest request;
 };
 
@@ -37,9 +37,7 @@ Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
-  if (!flags.verify_key.empty()) {
-    PTPKG_TRY(request.verify_key, context.Path(flags.verify_key));
-  }
+  PTPKG_TRY(request.verify_key, ResolveFile(context, "--verify-key", flags.verify_key));
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
     context.PrintJson(OutcomesToJson(outcomes));

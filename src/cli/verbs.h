@@ -2,6 +2,7 @@
 // The verbs of the program: each declares its flags and runs one function of pipeline/. Layer: cli.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,11 @@ Program MakeProgram(CommonFlags& flags);
 
 /// Users' paths, relative ones from the working directory. Errors: kUsage.
 Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vector<std::string>& texts);
+
+/// The file that `flag` names; nullopt where it is not given. Errors: kUsage, for an empty text too: a
+/// variable that is not set must not switch off what it was given for.
+Result<std::optional<AbsPath>> ResolveFile(const Context& context, std::string_view flag,
+                                           const std::optional<std::string>& text);
 
 /// "KEY=VALUE" texts, values of equal keys together. Errors: kUsage.
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);

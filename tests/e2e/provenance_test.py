@@ -160,6 +160,17 @@ class Signing(Case):
                 self.assertNotIn(secret, text)
         self.ptpkg("check", output, "--verify-key", self.keys / "ed25519.pub")
 
+    def test_a_key_without_a_name_is_refused(self):
+        """A variable that is not set must not switch off what it was given for."""
+        wheel = publishing.pure_wheel(self.scratch)
+        said = self.ptpkg("check", wheel, "--verify-key", "", exit_code=2).stderr
+        self.assertIn("--verify-key needs a file", said)
+        for verb in (["build", harness.FIXTURES / "toymagma"], ["conda", wheel], ["wheel", harness.FIXTURES / "toymagma"]):
+            with self.subTest(verb[0]):
+                said = self.ptpkg(*verb, "--output", self.scratch / "dist", "--sign-key", "", exit_code=2).stderr
+                self.assertIn("--sign-key needs a file", said)
+                self.assertFalse((self.scratch / "dist").exists())
+
     def test_the_key_may_be_on_another_machine_than_the_build(self):
         """Nodes of one plan, each run alone: the one that signs has the key, the others never see it."""
         key = self.make_key("ed25519")
