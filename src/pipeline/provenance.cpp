@@ -23,18 +23,35 @@ bool IsRemote(const std::string& url) {
   return url.find("://") != std::string::npos && !url.starts_with("file:");
 }
 
+/// Without what may be secret: queries and fragments (tokens of signed URLs), users, passwords, channel
+/// tokens.
+std::string Shown(const std::string& url) {
+  return conda::WithoutCredentials(url.substr(0, url.find_first_of("?#")));
+}
+
+/// The last part of a URL or path. A repository may be named as ssh has it: git@host:repository.
+std::string NameIn(std::string_view place) {
+  while (place.ends_with('/')) place.remove_suffix(1);
+  const std::size_t slash = place.rfind('/');
+  return std::string(place.substr((slash == std::string_view::npos ? place.rfind(':') : slash) + 1));
+}
+
 /// nullopt: a folder of this machine, which the digest of all sources covers.
 std::optional<Json> DependencyOf(const recipe::Source& source) {
   if (!source.git.url.empty()) {
-    const std::string url = conda::WithoutCredentials(source.git.url);
-    Json item = Dependency(url.substr(url.rfind('/') + 1), "gitCommit", source.git.commit);
+    const std::string url = Shown(source.git.url);
+    Json item = Dependency(NameIn(url), "gitCommit", source.git.commit);
     if (IsRemote(url)) item["uri"] = fmt::format("git+{}@{}", url, source.git.commit);
     return item;
   }
   if (!source.sha256) return std::nullopt;
-  const std::string& place = source.urls.empty() ? source.path : source.urls.front();
-  Json item = Dependency(place.substr(place.rfind('/') + 1), "sha256", source.sha256->Hex());
-  if (!source.urls.empty() && IsRemote(place)) item["uri"] = conda::WithoutCredentials(place);
+  if (source.urls.empty()) {
+    const std::string name = source.path.substr(source.path.rfind('/') + 1);  // '?' and ':' may be in it
+    return Dependency(name, "sha256", source.sha256->Hex());
+  }
+  const std::string url = Shown(source.urls.front());
+  Json item = Dependency(NameIn(url), "sha256", source.sha256->Hex());
+  if (IsRemote(url)) item["uri"] = url;
   return item;
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/artifact_record.h"
 #include "pipeline/check.h"
+#include "pipeline/provenance.h"
 #include "pipeline/run_plan.h"
 #include "provenance/envelope.h"
 #include "provenance/statement.h"
@@ -98,6 +99,36 @@ TEST_F(SignTest, TheStatementSaysWhatTheBuildRead) {
               Contains(digest("recipe/recipe.yaml", Text(env_.dir().path() / "toy/recipe.yaml"))));
   EXPECT_EQ(provenance::LackingInSlsa(statement["predicate"]), "");
   EXPECT_THAT(statement.dump(), Not(HasSubstr(env_.dir().path().str()))) << "a place of this machine";
+}
+
+TEST_F(SignTest, NoTokenOfAUrlIsInTheStatement) {
+  const std::optional<Sha256> sha256 = HashText("x");
+  recipe::Recipe recipe;
+  recipe.name = "toy";
+  recipe.recipe_file = env_.dir().path() / "toy/recipe.yaml";
+  const auto archive = [&](const char* url) { recipe.sources.push_back({.urls = {url}, .sha256 = sha256}); };
+  archive("https://me:hidden@example.org/t/hidden/a.zip?token=hidden/hidden#hidden");
+  archive("https://me:hidden@example.org:8443");
+  const auto git = [&](const char* url) {
+    recipe.sources.push_back({.git = {.url = url, .commit = "c0ffee"}});
+  };
+  git("https://hidden@example.org/me/b.git?private_token=hidden/hidden");
+  git("https://example.org/me/c/");
+  git("hidden@example.org:d.git");
+  recipe.sources.push_back({.path = "sub/e?f#g:h.zip", .sha256 = sha256});
+  graph::Plan plan;
+  plan.nodes.push_back({.id = "build/toy", .stage = "build", .subject = "toy"});
+
+  ASSERT_OK_AND_ASSIGN(const Making making, MakingOfBuild(env_, plan, "build/toy", Signed(), recipe));
+
+  std::vector<std::string> said;
+  for (const Json& item : (*making.definition)["resolvedDependencies"])
+    said.push_back(item["name"].get<std::string>() + " " + item.value("uri", ""));
+  EXPECT_THAT(said, ::testing::IsSupersetOf(
+                        {"a.zip https://example.org/a.zip", "example.org:8443 https://example.org:8443",
+                         "b.git git+https://example.org/me/b.git@c0ffee",
+                         "c git+https://example.org/me/c/@c0ffee", "d.git ", "e?f#g:h.zip "}));
+  EXPECT_THAT(DumpJson(*making.definition), Not(HasSubstr("hidden")));
 }
 
 TEST_F(SignTest, EachFormatIsSignedByItself) {
