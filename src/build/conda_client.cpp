@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "support/json.h"
+#include "support/shared_variables.h"
 #include "support/text.h"
 
 namespace ptpkg::build {
@@ -64,7 +65,7 @@ Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const A
   for (const recipe::MatchSpec& spec : specs) command.argv.push_back(spec.str());
   command.argv.insert(command.argv.end(), {"--dry-run", "--json"});
   if (env.offline) command.argv.emplace_back("--offline");
-  command.env = env.variables;
+  command.env = SharedVariables(env);
   command.cancel = &env.cancel;
   std::string answer;
   // ExitStatus keeps the end of the output alone.
@@ -102,7 +103,7 @@ Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefi
   command.argv = {client.str(), "create", "--yes", "--prefix", wanted.prefix.str()};
   for (const recipe::MatchSpec& spec : wanted.specs) command.argv.push_back(spec.str());
   if (env.offline) command.argv.emplace_back("--offline");
-  command.env = env.variables;
+  command.env = SharedVariables(env);
   command.log_file = log_file;
   command.cancel = &env.cancel;
   PTPKG_CHECK(env.fs.MakeDirs(log_file.Parent()));

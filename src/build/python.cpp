@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "support/json.h"
+#include "support/shared_variables.h"
 #include "support/text.h"
 
 namespace ptpkg::build {
@@ -87,7 +88,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.argv = {executable.str(), "-I", "-c", std::string(kProbe)};
   command.argv.insert(command.argv.end(), packages.begin(), packages.end());
   // Version managers put scripts in the place of interpreters, which need the user's own environment.
-  command.env = env.variables;
+  command.env = SharedVariables(env);
   command.env.try_emplace("PATH", "/usr/bin:/bin");
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));

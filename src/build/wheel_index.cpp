@@ -6,6 +6,7 @@
 #include "build/work_state.h"
 #include "support/json.h"
 #include "support/scratch.h"
+#include "support/shared_variables.h"
 #include "support/text.h"
 
 namespace ptpkg::build {
@@ -90,7 +91,7 @@ Result<void> Download(Env& env, const Python& pip, const WheelAsk& ask, const Ab
     command.argv.insert(command.argv.end(), {"--constraint", constraints.str()});
   }
   command.argv.insert(command.argv.end(), ask.requirements.begin(), ask.requirements.end());
-  command.env = env.variables;
+  command.env = SharedVariables(env);
   command.env["LC_ALL"] = "C.UTF-8";
   command.cancel = &env.cancel;
   Task task(env.reporter, {.stage = "source", .subject = "Python index"});

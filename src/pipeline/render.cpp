@@ -7,6 +7,7 @@
 
 #include "support/display_text.h"
 #include "support/json.h"
+#include "support/shared_variables.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
 #include "wheel/requirement.h"
@@ -58,7 +59,7 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
               variant::Render(env.fs, file,
                               {.variant_files = request.variant_files,
                                .select = request.select,
-                               .variables = env.variables,
+                               .variables = SharedVariables(env),
                                .check_wheel_requirement = CheckWheelRequirement,
                                .detected = request.detected}));
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));

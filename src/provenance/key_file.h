@@ -6,10 +6,8 @@
 
 namespace ptpkg::provenance {
 
-/// Where the passphrase of an encrypted key is looked for.
-inline constexpr const char* kPassphraseVariable = "PTPKG_SIGN_PASSPHRASE";
-
-/// Warns when other users may read the file. Errors: kNotFound, kIo; those of SigningKey::Parse.
+/// Warns when other users may read the file. The passphrase of an encrypted key is that of
+/// kPassphraseVariable (support/shared_variables.h). Errors: kNotFound, kIo; those of SigningKey::Parse.
 Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file);
 
 /// Errors: kNotFound, kIo; those of PublicKey::Parse.

@@ -6,6 +6,7 @@
 #include "publish/exchange.h"
 #include "publish/ini.h"
 #include "publish/trusted.h"
+#include "support/shared_variables.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -52,7 +53,7 @@ Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, c
   const auto program = FindProgram("keyring", PathVariable(env.variables));
   if (!program) return std::optional<Secret>();
   PTPKG_TRY(const ExitStatus status, env.process.Run({.argv = {program->str(), "get", service, user},
-                                                      .env = env.variables,
+                                                      .env = SharedVariables(env),
                                                       .timeout = kKeyringTimeout,
                                                       .cancel = &env.cancel}));
   std::string token(Trim(status.output));

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/shared_variables.h"
 #include "support/text.h"
 
 namespace ptpkg::source {
@@ -95,7 +96,7 @@ Result<Git> Git::Find(Env& env) {
 std::map<std::string, std::string> Git::Variables(const GitCall& call) const {
   std::map<std::string, std::string> variables;
   if (call.with_user_config) {
-    for (const auto& [name, value] : env_->variables) {
+    for (const auto& [name, value] : SharedVariables(*env_)) {
       if (IsPassedOn(name)) variables.emplace(name, value);
     }
   } else {

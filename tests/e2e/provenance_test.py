@@ -8,6 +8,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import tarfile
 
 import harness
 import publishing
@@ -159,6 +160,30 @@ class Signing(Case):
             for secret in secrets:
                 self.assertNotIn(secret, text)
         self.ptpkg("check", output, "--verify-key", self.keys / "ed25519.pub")
+
+    def test_the_passphrase_is_not_for_recipes_and_their_scripts(self):
+        recipe = self.scratch / "asks"
+        recipe.mkdir()
+        (recipe / "recipe.yaml").write_text("""
+schema_version: 1
+package: {name: asks, version: "1.0"}
+build:
+  script:
+    - mkdir -p $PREFIX/share && env | cut -d= -f1 > $PREFIX/share/asks
+    - echo "recipe ${{ env.get('PTPKG_SIGN_PASSPHRASE', default='unset') }}" >> $PREFIX/share/asks
+    - echo "other ${{ env.get('OTHER', default='unset') }}" >> $PREFIX/share/asks
+about: {license: MIT}
+extra: {ptpkg: {formats: [tar.bz2]}}
+""")
+        key = self.make_key("ed25519", "-aes-256-cbc", "-pass", f"pass:{PASSPHRASE}")
+        output = self.scratch / "dist"
+        self.ptpkg("build", recipe, "--output", output, "--sign-key", key, PTPKG_SIGN_PASSPHRASE=PASSPHRASE, OTHER="seen")
+        package, = output.rglob("*.tar.bz2")
+        with tarfile.open(package) as archive:
+            text = archive.extractfile("share/asks").read().decode()
+        self.assertIn("recipe unset\nother seen\n", text)
+        self.assertNotIn("PASSPHRASE", text)
+        self.assertNotIn(PASSPHRASE, text)
 
     def test_a_key_without_a_name_is_refused(self):
         """A variable that is not set must not switch off what it was given for."""

@@ -64,6 +64,18 @@ TEST_F(CreateCondaPrefixTest, TellsTheClientToAskNoServer) {
   EXPECT_THAT(env_.dir().ReadFile("home/argv"), ::testing::EndsWith("--json\n--offline\n"));
 }
 
+TEST_F(CreateCondaPrefixTest, ThePassphraseIsNotForTheClient) {
+  const AbsPath client = Client("env >> \"$HOME/seen\"\nmkdir \"$4\"\n");
+  ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  ASSERT_OK(env_->fs.MakeDirs(env_->cache_dir));  // where the client says it would make one
+  env_->variables["PTPKG_SIGN_PASSPHRASE"] = "secret words";
+  env_->variables["OTHER"] = "seen";
+  ASSERT_OK(CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log"));
+  EXPECT_THAT(SolvedPackages(env_, client, wanted_.specs), test::IsOkAndHolds(std::nullopt));
+  EXPECT_THAT(env_.dir().ReadFile("home/seen"), ::testing::ContainsRegex("OTHER=seen(.|\n)*OTHER=seen"));
+  EXPECT_THAT(env_.dir().ReadFile("home/seen"), ::testing::Not(HasSubstr("PASSPHRASE")));
+}
+
 TEST_F(CreateCondaPrefixTest, ShowsWhyTheClientFailed) {
   const AbsPath client = Client("echo 'nothing provides cmake'; exit 1\n");
   const auto result = CreateCondaPrefix(env_, client, wanted_, env_.dir() / "log");

@@ -46,6 +46,18 @@ TEST(ProbePython, ReadsTheLastLine) {
   EXPECT_THAT(python.package_folders, ElementsAre("/v/lib"));
 }
 
+TEST(ProbePython, ThePassphraseIsNotForAnInterpreter) {
+  test::FakeProcess process;
+  process.Answer("python", 1, "");
+  TestEnv env({.process = &process});
+  env->variables["PTPKG_SIGN_PASSPHRASE"] = "secret words";
+  env->variables["OTHER"] = "seen";
+  EXPECT_FALSE(ProbePython(env, AbsPath::Literal("/usr/bin/python"), {}));
+  ASSERT_EQ(process.commands().size(), 1U);
+  EXPECT_FALSE(process.commands()[0].env.contains("PTPKG_SIGN_PASSPHRASE"));
+  EXPECT_TRUE(process.commands()[0].env.contains("OTHER"));
+}
+
 TEST(ProbePython, ReportsWhatDoesNotWork) {
   test::FakeProcess process;
   TestEnv env({.process = &process});
