@@ -17,7 +17,8 @@ namespace ptpkg::publish {
 
 /// The files beside `artifact`, each as an upload to the same folder; attestations that a server takes with
 /// the artifact are added to `artifact.attestations`. Read without a key and without a network: that each is
-/// well-formed, and about exactly this file. Errors: kRefused with a hint, naming the file; kIo.
+/// well-formed, and about exactly this file, but for a signature (.sig): it says nothing without the key; and
+/// that there is one PEP 740 attestation of a type. Errors: kRefused with a hint, naming the file; kIo.
 Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact);
 
 /// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes.
