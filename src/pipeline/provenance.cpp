@@ -25,7 +25,7 @@ bool IsRemote(const std::string& url) {
 
 /// Without what may be secret: queries and fragments (tokens of signed URLs), users, passwords, channel
 /// tokens.
-std::string Shown(const std::string& url) {
+std::string UrlWithoutSecrets(const std::string& url) {
   return conda::WithoutCredentials(url.substr(0, url.find_first_of("?#")));
 }
 
@@ -39,7 +39,7 @@ std::string NameIn(std::string_view place) {
 /// nullopt: a folder of this machine, which the digest of all sources covers.
 std::optional<Json> DependencyOf(const recipe::Source& source) {
   if (!source.git.url.empty()) {
-    const std::string url = Shown(source.git.url);
+    const std::string url = UrlWithoutSecrets(source.git.url);
     Json item = Dependency(NameIn(url), "gitCommit", source.git.commit);
     if (IsRemote(url)) item["uri"] = fmt::format("git+{}@{}", url, source.git.commit);
     return item;
@@ -49,7 +49,7 @@ std::optional<Json> DependencyOf(const recipe::Source& source) {
     const std::string name = source.path.substr(source.path.rfind('/') + 1);  // '?' and ':' may be in it
     return Dependency(name, "sha256", source.sha256->Hex());
   }
-  const std::string url = Shown(source.urls.front());
+  const std::string url = UrlWithoutSecrets(source.urls.front());
   Json item = Dependency(NameIn(url), "sha256", source.sha256->Hex());
   if (IsRemote(url)) item["uri"] = url;
   return item;

@@ -94,7 +94,7 @@ Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {
   return one.inode == other.inode && one.device == other.device;
 }
 
-Result<void> Write(Env& env, const RetagRun& run, const Planned& one) {
+Result<void> WriteAndTidy(Env& env, const RetagRun& run, const Planned& one) {
   const OnExisting on_existing = run.force ? OnExisting::kReplace : OnExisting::kRefuse;
   if (run.check && run.changes.ChangesTags()) {
     PTPKG_CHECK(WriteChecked(env, one, on_existing));
@@ -122,7 +122,8 @@ Result<std::vector<RetagOutcome>> Retag(Env& env, const RetagRun& run) {
   std::vector<RetagOutcome> outcomes;
   for (const Planned& one : planned) {
     PTPKG_CHECK(env.cancel.Check());
-    if (!run.dry_run) PTPKG_CHECK(Write(env, run, one), fmt::format("while retagging '{}'", one.from.str()));
+    if (!run.dry_run)
+      PTPKG_CHECK(WriteAndTidy(env, run, one), fmt::format("while retagging '{}'", one.from.str()));
     outcomes.push_back({.from = one.from, .to = one.to});
   }
   return outcomes;
