@@ -243,8 +243,8 @@ class GitlabWriter {
       text += "id_tokens:\n  PTPKG_AWS_TOKEN:\n    aud: sts.amazonaws.com  # the role trusts this project\n";
     }
     if (publication.identity == Identity::kToken) {
-      text += fmt::format("# {}: masked and protected, for this environment.\n",
-                          Join(publication.secrets, ", "));
+      text +=
+          fmt::format("# {}: masked and protected, for this environment.\n", Join(publication.secrets, ", "));
     }
     return text;
   }

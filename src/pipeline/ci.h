@@ -63,8 +63,8 @@ struct CiOutcome {
 /// rename. Paths in it are relative to the repository: the nearest folder above the first recipe with `.git`
 /// in it, else the working directory. Errors: those of Render, GroupVariants and MakeTarget; kUsage for an
 /// image without digest, a rule or source that fits nothing, a path that no checkout has, a password in a
-/// URL; kInvalidInput for a value that is no line of text; kAlreadyExists for a file that others wrote or
-/// edited; kCheckFailed with `check`; kIo.
+/// URL, a folder to publish to that no runner keeps; kInvalidInput for a key or value that is no line of
+/// text; kAlreadyExists for a file that others wrote or edited; kCheckFailed with `check`; kIo.
 Result<CiOutcome> WriteCi(Env& env, const CiRequest& request);
 
 }  // namespace ptpkg::pipeline

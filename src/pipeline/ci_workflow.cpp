@@ -310,9 +310,9 @@ class Planner {
     // A job has neither the variables nor the files of this user.
     Env bare = env_;
     bare.variables.clear();
-    PTPKG_TRY(const publish::Target target,
-              publish::MakeTarget(
-                  bare, {.to = to, .server = request_.server, .check_url = request_.check_url}));
+    PTPKG_TRY(
+        const publish::Target target,
+        publish::MakeTarget(bare, {.to = to, .server = request_.server, .check_url = request_.check_url}));
     static_cast<void>(target);
     ci::Publication publication{.arguments = {"--to=" + to}};
     if (!request_.server.empty()) publication.arguments.push_back("--server=" + request_.server);

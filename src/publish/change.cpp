@@ -78,7 +78,7 @@ class Changer {
     std::vector<std::optional<Error>> wrong(changes_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
       auto standing = store_.Look(changes_[i]);
-      const auto judged = standing ? Judge(i, *standing) : Result<void>(standing.error());
+      auto judged = standing ? Judge(i, *standing) : Result<void>(standing.error());
       if (judged) return Ok();
       const ErrorCode code = judged.error().code();
       if (code == ErrorCode::kNetwork || code == ErrorCode::kCancelled) return judged;
@@ -141,7 +141,7 @@ class Changer {
   /// After a try whose end is not known the store is asked before the next one.
   Result<void> MakeUntilSo(std::size_t i) {
     for (int attempt = 1;; ++attempt) {
-      const Result<void> made = store_.Make(changes_[i], standings_[i]);
+      Result<void> made = store_.Make(changes_[i], standings_[i]);
       if (!made && !OnlyLookTells(made.error())) return made;
       PTPKG_TRY(const bool so, IsSo(i, made.has_value()));
       if (so) return Ok();

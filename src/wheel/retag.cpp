@@ -44,11 +44,12 @@ std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const
   if (request.build) values["Build"] = {};
   if (request.build && !name.build.empty()) values["Build"].push_back(name.build);
   std::vector<std::pair<std::string, std::string>> fields;
-  for (auto& [field, value] : block.fields) {
-    const auto changed = std::find_if(values.begin(), values.end(),
-                                      [&](const auto& one) { return ToLower(one.first) == ToLower(field); });
+  for (auto& line : block.fields) {
+    const auto changed = std::find_if(values.begin(), values.end(), [&](const auto& one) {
+      return ToLower(one.first) == ToLower(line.first);
+    });
     if (changed == values.end()) {
-      fields.emplace_back(std::move(field), std::move(value));
+      fields.push_back(std::move(line));
       continue;
     }
     for (const std::string& text : std::exchange(changed->second, {}))

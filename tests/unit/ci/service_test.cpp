@@ -188,7 +188,8 @@ TEST(Service, NoReleaseGivesWayToANewerOne) {
   workflow.publication = To("s3://b", Identity::kRole, {});
   EXPECT_EQ(At(Parsed(GitlabPipeline(workflow)), "workflow/rules/2/auto_cancel").kind, YamlNode::Kind::kNull);
   workflow.publication->on_branch = true;
-  EXPECT_EQ(At(Parsed(GitlabPipeline(workflow)), "workflow/rules/2/auto_cancel/on_new_commit").scalar, "none");
+  EXPECT_EQ(At(Parsed(GitlabPipeline(workflow)), "workflow/rules/2/auto_cancel/on_new_commit").scalar,
+            "none");
   const YamlNode root = Parsed(GithubWorkflow(workflow));
   EXPECT_THAT(At(root, "concurrency/group").scalar,
               HasSubstr("github.event_name == 'pull_request' && github.ref || github.run_id"));

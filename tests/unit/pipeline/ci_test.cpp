@@ -268,9 +268,8 @@ TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
 TEST_F(CiTest, KeysWithLineBreaksAreRefused) {
   // In a comment and in the arguments of a job, each would be lines of the file.
   Write("recipes/toy/recipe.yaml",
-        std::string(kCiRecipe)
-            .replace(std::string(kCiRecipe).find("script:"), 0,
-                     "variant: {use_keys: [\"x\\nevil:\\n  script: id #\"]}, "));
+        std::string(kCiRecipe).replace(std::string(kCiRecipe).find("script:"), 0,
+                                       "variant: {use_keys: [\"x\\nevil:\\n  script: id #\"]}, "));
   Write("recipes/toy/variants.yaml", "backend: [cpu]\n\"x\\nevil:\\n  script: id #\": [a, b]\n");
   for (const CiService service : {CiService::kGithub, CiService::kGitlab}) {
     request_.service = service;
