@@ -1,6 +1,6 @@
 #pragma once
-// Deflates a file in chunks that join into one raw deflate stream. Layer: archive, internal to it.
-// libdeflate behind it; why not zlib's flushes: docs/decisions/0003.
+// Deflates a file in chunks that join into one raw deflate stream. Layer: archive; for its zip writer, and
+// for text that is embedded deflated. libdeflate behind it; why not zlib's flushes: docs/decisions/0003.
 
 #include <memory>
 #include <mutex>

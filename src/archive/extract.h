@@ -29,6 +29,10 @@ struct ExtractOptions {
   int strip_components = 0;
   /// Takes names with control characters: sources may have them, no package may.
   bool control_characters = false;
+  /// Of zips: which files are wanted, by name and by their first kHeadBytes. Of the others only the folders
+  /// are made. null: all.
+  std::function<bool(std::string_view name, Bytes head)> wanted = {};
+  static constexpr std::size_t kHeadBytes = 4;
   /// As conda does for sources: if all members lie in one top folder, its content goes to `destination`.
   bool strip_single_root = false;
 };

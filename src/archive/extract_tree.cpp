@@ -1,33 +1,14 @@
 #include "archive/extract_tree.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <fmt/core.h>
 
-#include "support/name_problem.h"
 #include "support/scratch_buffer.h"
-#include "support/text.h"
-#include "support/utf8.h"
 
 namespace ptpkg::archive {
 namespace {
 
 constexpr std::size_t kWriteBytes = 256U << 10U;
-constexpr int kMaxLinkHops = 40;  // path_resolution(7)
-constexpr std::size_t kMaxLinkBytes = 4096;
-
-bool IsControl(char c) { return HasControlCharacter(std::string_view(&c, 1)); }
-
-std::string DropComponents(const std::string& name, int count) {
-  std::size_t at = 0;
-  for (int i = 0; i < count; ++i) {
-    at = name.find('/', at);
-    if (at == std::string::npos) return "";
-    ++at;
-  }
-  return name.substr(at);
-}
 
 }  // namespace
 
@@ -35,70 +16,20 @@ ExtractTree::ExtractTree(Env& env, const AbsPath& destination, const ExtractOpti
                          std::string_view archive, std::uint64_t packed_bytes)
     : env_(env),
       destination_(destination),
-      options_(options),
-      archive_(archive),
-      packed_bytes_(packed_bytes) {}
-
-Error ExtractTree::Refuse(std::string_view raw_name, std::string_view why) const {
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive_, ShownName(raw_name), why));
-}
-
-Result<std::string> ExtractTree::Normalize(std::string_view raw_name) const {
-  if (raw_name.empty()) return Refuse(raw_name, "has no name");
-  if (raw_name.size() > limits::kName) {
-    return Refuse(raw_name, fmt::format("has a name of more than {} bytes", limits::kName));
-  }
-  if (raw_name.find('\0') != std::string_view::npos) return Refuse(raw_name, "has a NUL in its name");
-  if (raw_name.front() == '/') return Refuse(raw_name, "has an absolute name");
-  std::string name;
-  for (const std::string& part : Split(raw_name, '/')) {
-    if (part.empty() || part == ".") continue;
-    if (part == "..") return Refuse(raw_name, "has '..' in its name");
-    if (!name.empty()) name += '/';
-    name += part;
-  }
-  std::string judged = name;
-  if (options_.control_characters) std::replace_if(judged.begin(), judged.end(), IsControl, '_');
-  if (const auto problem = NameProblem(judged)) return Refuse(raw_name, *problem);
-  return name;
-}
-
-/// Folders that no member names count too: one deep name makes two thousand.
-Result<void> ExtractTree::CountEntry() {
-  if (++entries_ <= options_.limits.max_entries) return Ok();
-  return Error(ErrorCode::kCorrupt,
-               fmt::format("'{}' has more than {} members", archive_, options_.limits.max_entries));
-}
-
-Result<std::optional<RelPath>> ExtractTree::Admit(std::string_view raw_name, Place place) {
-  PTPKG_CHECK(env_.cancel.Check());
-  PTPKG_CHECK(CountEntry());
-  PTPKG_TRY(const std::string normal, Normalize(raw_name));
-  if (normal.empty()) {
-    if (place == Place::kFolder) return std::optional<RelPath>();
-    return Refuse(raw_name, "is the root folder, but not a folder");
-  }
-  const std::string name = DropComponents(normal, options_.strip_components);
-  if (name.empty()) return std::optional<RelPath>();
-  PTPKG_TRY(RelPath path, RelPath::Parse(name));
-  return std::optional<RelPath>(std::move(path));
-}
+      strip_single_root_(options.strip_single_root),
+      names_(env.cancel, options, archive, packed_bytes) {}
 
 Result<void> ExtractTree::MakeFolder(std::string_view raw_name, const std::string& folder) {
-  if (folders_.contains(folder)) return Ok();
-  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("lies below the symlink '{}'", folder));
-  if (files_.contains(folder))
-    return Refuse(raw_name, fmt::format("lies below '{}', which is a file", folder));
+  if (made_.contains(folder)) return Ok();
   const AbsPath path = destination_ / RelPath::Literal(folder);
   const auto stat = env_.fs.Lstat(path);
   if (!stat) {
     if (stat.error().code() != ErrorCode::kNotFound) return stat.error();
-    PTPKG_CHECK(CountEntry());
     PTPKG_CHECK(env_.fs.MakeDirs(path));
   } else if (stat->kind != FileKind::kDirectory) {
     return Refuse(raw_name, fmt::format("lies below '{}', which is not a folder", path.str()));
   }
-  folders_.insert(folder);
+  made_.insert(folder);
   return Ok();
 }
 
@@ -111,68 +42,31 @@ Result<void> ExtractTree::MakeParents(std::string_view raw_name, const RelPath& 
 }
 
 Result<void> ExtractTree::AddFolder(std::string_view raw_name) {
-  PTPKG_TRY(const std::optional<RelPath> name, Admit(raw_name, Place::kFolder));
+  PTPKG_TRY(const std::optional<RelPath> name, names_.AddFolder(raw_name));
   if (!name.has_value()) return Ok();
-  if (files_.contains(name->str()) || links_.contains(name->str())) {
-    return Refuse(raw_name, "occurs twice, as a folder and as something else");
-  }
   PTPKG_CHECK(MakeParents(raw_name, *name));
   return MakeFolder(raw_name, name->str());
 }
 
 Result<std::optional<RelPath>> ExtractTree::AddFile(std::string_view raw_name) {
-  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFile));
-  if (!name.has_value()) return name;
-  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the folder of other members");
-  if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "occurs twice");
-  PTPKG_CHECK(MakeParents(raw_name, *name));
-  files_.insert(name->str());
+  PTPKG_TRY(std::optional<RelPath> name, names_.AddFile(raw_name));
+  if (name.has_value()) PTPKG_CHECK(MakeParents(raw_name, *name));
   return name;
 }
 
 Result<void> ExtractTree::AddSymlink(std::string_view raw_name, std::string_view target) {
-  if (target.empty() || target.size() > kMaxLinkBytes) return Refuse(raw_name, "has no usable link target");
-  if (target.find('\0') != std::string_view::npos || !IsUtf8(target)) {
-    return Refuse(raw_name, "has a link target that is not text");
-  }
-  if (target.front() == '/')
-    return Refuse(raw_name, fmt::format("links to the absolute path '{}'", Printable(target)));
-  PTPKG_TRY(const std::optional<RelPath> name, AddFile(raw_name));
-  if (!name.has_value()) return Ok();
-  files_.erase(name->str());
-  links_.emplace(name->str(), target);
-  return Ok();
+  PTPKG_TRY(const std::optional<RelPath> name, names_.AddSymlink(raw_name, target));
+  return name.has_value() ? MakeParents(raw_name, *name) : Ok();
 }
 
 Result<void> ExtractTree::AddHardLink(std::string_view raw_name, std::string_view raw_target) {
-  PTPKG_TRY(const std::string target, Normalize(raw_target),
-            fmt::format("while linking '{}'", Printable(raw_name)));
-  const std::string stripped = DropComponents(target, options_.strip_components);
-  PTPKG_TRY(const std::optional<RelPath> name, AddFile(raw_name));
-  if (!name.has_value()) return Ok();
-  if (stripped == name->str() || !files_.contains(stripped)) {
-    return Refuse(raw_name, fmt::format("is a hard link to '{}', which is not an earlier file of the archive",
-                                        Printable(raw_target)));
-  }
-  const AbsPath from = destination_ / RelPath::Literal(stripped);
+  PTPKG_TRY(const std::optional<MemberNames::HardLink> link, names_.AddHardLink(raw_name, raw_target));
+  if (!link.has_value()) return Ok();
+  PTPKG_CHECK(MakeParents(raw_name, link->name));
+  const AbsPath from = destination_ / link->target;
   PTPKG_TRY(const FileStat stat, env_.fs.Lstat(from));
   PTPKG_CHECK(CountBytes(stat.size_bytes));
-  return env_.fs.CopyFile(from, destination_ / *name);
-}
-
-Result<void> ExtractTree::CountBytes(std::uint64_t bytes) {
-  if (task_ != nullptr) task_->Advance(bytes);
-  const std::uint64_t total = bytes_.fetch_add(bytes) + bytes;
-  if (total > options_.limits.max_bytes || bytes > options_.limits.max_bytes) {
-    return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}' unpacks to more than {} bytes", archive_, options_.limits.max_bytes));
-  }
-  if (packed_bytes_ != 0 && options_.limits.IsBomb(total, packed_bytes_)) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' unpacks to more than {} times its size", archive_,
-                                                  options_.limits.max_ratio))
-        .WithHint("such archives are made to fill disks; unpack it by hand if you trust it");
-  }
-  return Ok();
+  return env_.fs.CopyFile(from, destination_ / link->name);
 }
 
 Result<void> ExtractTree::WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content) {
@@ -193,19 +87,8 @@ Result<void> ExtractTree::WriteContent(const RelPath& name, std::uint32_t mode, 
 }
 
 Result<void> ExtractTree::StripSingleRoot() {
-  std::optional<std::string> root;
-  const auto is_other_root = [&](const std::string& name) {
-    const std::string top = name.substr(0, name.find('/'));
-    if (!root.has_value()) root = top;
-    return *root != top;
-  };
-  const auto link_elsewhere = [&](const auto& link) { return is_other_root(link.first); };
-  if (std::any_of(folders_.begin(), folders_.end(), is_other_root) ||
-      std::any_of(files_.begin(), files_.end(), is_other_root) ||
-      std::any_of(links_.begin(), links_.end(), link_elsewhere)) {
-    return Ok();
-  }
-  if (!root.has_value() || !folders_.contains(*root)) return Ok();
+  const std::optional<std::string> root = names_.StripSingleRoot();
+  if (!root.has_value()) return Ok();
 
   // Under another name first, as the root may hold a member of its own name.
   const AbsPath from = destination_ / RelPath::Literal(*root + ".ptpkg-strip");
@@ -217,17 +100,11 @@ Result<void> ExtractTree::StripSingleRoot() {
     if (exists) return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()));
     PTPKG_CHECK(env_.fs.Rename(from / RelPath::Literal(child), to));
   }
-  PTPKG_CHECK(env_.fs.Remove(from));
-  std::map<std::string, std::string> links;
-  for (const auto& [name, target] : links_) links.emplace(DropComponents(name, 1), target);
-  links_ = std::move(links);
-  return Ok();
+  return env_.fs.Remove(from);
 }
 
-/// The target of the symlink that is, or will be, at `path`.
-Result<std::optional<std::string>> ExtractTree::LinkAt(const std::string& path) const {
-  const auto planned = links_.find(path);
-  if (planned != links_.end()) return std::optional<std::string>(planned->second);
+/// The target of the symlink that is at `path`.
+Result<std::optional<std::string>> ExtractTree::LinkOnDisk(const std::string& path) const {
   const AbsPath on_disk = destination_ / RelPath::Literal(path);
   const auto stat = env_.fs.Lstat(on_disk);
   if (!stat) {
@@ -243,43 +120,10 @@ Result<std::optional<std::string>> ExtractTree::LinkAt(const std::string& path) 
   return std::optional<std::string>(std::move(target));
 }
 
-/// Follows `link` as the kernel would, other symlinks included: "a/b/.." is not "a" when b is a link.
-Result<bool> ExtractTree::LeavesTree(const RelPath& link) const {
-  std::vector<std::string> at;  // the folder reached, free of links
-  std::deque<std::string> rest;
-  for (const std::string& part : link.Components()) rest.push_back(part);
-  int hops = 0;
-  while (!rest.empty()) {
-    const std::string part = std::move(rest.front());
-    rest.pop_front();
-    if (part.empty() || part == ".") continue;
-    if (part == "..") {
-      if (at.empty()) return true;
-      at.pop_back();
-      continue;
-    }
-    at.push_back(part);
-    PTPKG_TRY(const std::optional<std::string> target, LinkAt(Join(at, "/")));
-    if (!target.has_value()) continue;
-    if (target->starts_with('/')) return true;
-    if (++hops > kMaxLinkHops) return false;  // leads nowhere: the kernel stops here too
-    at.pop_back();
-    const std::vector<std::string> parts = Split(*target, '/');
-    rest.insert(rest.begin(), parts.begin(), parts.end());
-  }
-  return false;
-}
-
 Result<void> ExtractTree::Finish() {
-  if (options_.strip_single_root) PTPKG_CHECK(StripSingleRoot());
-  for (const auto& [name, target] : links_) {
-    PTPKG_TRY(const bool leaves, LeavesTree(RelPath::Literal(name)));
-    if (leaves) {
-      return Refuse(name,
-                    fmt::format("is a symlink to '{}', which leads out of the tree", Printable(target)));
-    }
-  }
-  for (const auto& [name, target] : links_) {
+  if (strip_single_root_) PTPKG_CHECK(StripSingleRoot());
+  PTPKG_CHECK(names_.CheckLinks([this](const std::string& path) { return LinkOnDisk(path); }));
+  for (const auto& [name, target] : names_.links()) {
     PTPKG_CHECK(env_.fs.CreateSymlink(target, destination_ / RelPath::Literal(name)));
   }
   return Ok();

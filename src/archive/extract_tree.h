@@ -1,13 +1,11 @@
 #pragma once
-// Where members of a hostile archive may go: names, links and limits for tar and zip alike.
-// Layer: archive, internal to it.
+// The disk side of unpacking: what member_names.h admits is written below one folder. Layer: archive,
+// internal to it.
 
-#include <atomic>
-#include <map>
 #include <optional>
 #include <set>
 
-#include "archive/extract.h"
+#include "archive/member_names.h"
 
 namespace ptpkg::archive {
 
@@ -20,7 +18,7 @@ class ExtractTree {
               std::uint64_t packed_bytes);
 
   /// `task` is told of the bytes unpacked from now on; it outlives the tree.
-  void Tell(Task& task) { task_ = &task; }
+  void Tell(Task& task) { names_.Tell(task); }
 
   Result<void> AddFolder(std::string_view raw_name);
   /// Admits a file and makes its folders. nullopt: left out by strip_components.
@@ -32,34 +30,25 @@ class ExtractTree {
   /// Creates the file `name` from `content`. `mode`: any; becomes 0755 or 0644.
   Result<void> WriteContent(const RelPath& name, std::uint32_t mode, ByteSource& content);
   /// Adds to the bytes unpacked. Errors: kCorrupt beyond the limits. Any thread.
-  Result<void> CountBytes(std::uint64_t bytes);
+  Result<void> CountBytes(std::uint64_t bytes) { return names_.CountBytes(bytes); }
   /// Strips a single root and makes the symlinks. Call once, last.
   Result<void> Finish();
 
-  [[nodiscard]] Error Refuse(std::string_view raw_name, std::string_view why) const;
+  [[nodiscard]] Error Refuse(std::string_view raw_name, std::string_view why) const {
+    return names_.Refuse(raw_name, why);
+  }
 
  private:
-  enum class Place : std::uint8_t { kFolder, kFile };
-  Result<std::optional<RelPath>> Admit(std::string_view raw_name, Place place);
-  Result<void> CountEntry();
-  Result<std::string> Normalize(std::string_view raw_name) const;
   Result<void> MakeFolder(std::string_view raw_name, const std::string& folder);
   Result<void> MakeParents(std::string_view raw_name, const RelPath& name);
   Result<void> StripSingleRoot();
-  Result<bool> LeavesTree(const RelPath& link) const;
-  Result<std::optional<std::string>> LinkAt(const std::string& path) const;
+  Result<std::optional<std::string>> LinkOnDisk(const std::string& path) const;
 
   Env& env_;
   AbsPath destination_;
-  ExtractOptions options_;
-  std::string archive_;
-  std::uint64_t packed_bytes_;
-  std::uint64_t entries_ = 0;
-  std::atomic<std::uint64_t> bytes_{0};
-  Task* task_ = nullptr;
-  std::set<std::string> folders_;
-  std::set<std::string> files_;
-  std::map<std::string, std::string> links_;  // name to target
+  bool strip_single_root_;
+  MemberNames names_;
+  std::set<std::string> made_;  // folders that are there and no links
 };
 
 }  // namespace ptpkg::archive

@@ -1,66 +1,45 @@
 // Unpacks zips: names and structure through our own reader, content through libzip, members in parallel.
 
-#include <fmt/core.h>
-#include <mutex>
+#include <algorithm>
+#include <array>
 
-#include "archive/entry_set.h"
 #include "archive/extract_tree.h"
-#include "archive/zip_directory.h"
-#include "archive/zip_format.h"
-#include "archive/zip_handle.h"
+#include "archive/zip_content.h"
 #include "support/parallel.h"
 
 namespace ptpkg::archive {
 namespace {
 
-constexpr std::uint32_t kFolderType = 0040000;
-constexpr std::uint32_t kLinkType = 0120000;
-constexpr std::uint64_t kMaxZipLinkBytes = 4096;
-
-/// Fails when a member gives more or less than its header says.
-class SizedSource final : public ByteSource {
+/// A source whose first bytes are known before it is read.
+class HeadedSource final : public ByteSource {
  public:
-  SizedSource(ByteSource& source, std::uint64_t size_bytes, Error failure)
-      : source_(source), left_(size_bytes), failure_(std::move(failure)) {}
-  Result<std::size_t> Read(MutableBytes buffer) override {
-    PTPKG_TRY(const std::size_t got, source_.Read(buffer));
-    if (got > left_ || (got == 0 && left_ != 0 && !buffer.empty())) return failure_;
-    left_ -= got;
-    return got;
-  }
-
- private:
-  ByteSource& source_;
-  std::uint64_t left_;
-  Error failure_;
-};
-
-/// Handles are not thread-safe: each is lent to one member at a time.
-class HandlePool {
- public:
-  HandlePool(File& file, std::string archive) : file_(file), archive_(std::move(archive)) {}
-
-  Result<zip::Handle> Take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        zip::Handle handle = std::move(idle_.back());
-        idle_.pop_back();
-        return handle;
-      }
+  static Result<HeadedSource> Begin(ByteSource& source) {
+    HeadedSource headed(source);
+    while (headed.size_ < headed.head_.size()) {
+      PTPKG_TRY(const std::size_t got, source.Read(MutableBytes(headed.head_).subspan(headed.size_)));
+      if (got == 0) break;
+      headed.size_ += got;
     }
-    return zip::Handle::Open(file_, archive_);
+    return headed;
   }
-  void Return(zip::Handle handle) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(handle));
+  [[nodiscard]] Bytes head() const { return Bytes(head_).first(size_); }
+
+  Result<std::size_t> Read(MutableBytes buffer) override {
+    const Bytes left = head().subspan(given_);
+    if (left.empty()) return source_->Read(buffer);
+    const std::size_t count = std::min(left.size(), buffer.size());
+    std::copy_n(left.begin(), count, buffer.begin());
+    given_ += count;
+    return count;
   }
 
  private:
-  File& file_;
-  std::string archive_;
-  std::mutex mutex_;
-  std::vector<zip::Handle> idle_;
+  explicit HeadedSource(ByteSource& source) : source_(&source) {}
+
+  ByteSource* source_;
+  std::array<std::byte, ExtractOptions::kHeadBytes> head_{};
+  std::size_t size_ = 0;
+  std::size_t given_ = 0;
 };
 
 struct PlannedFile {
@@ -68,98 +47,62 @@ struct PlannedFile {
   RelPath name;
 };
 
-class ZipExtractor {
+class ZipExtractor final : public MemberTaker {
  public:
-  ZipExtractor(Env& env, File& file, const zip::Directory& directory, ExtractTree& tree, std::string archive)
-      : env_(env), directory_(directory), tree_(tree), handles_(file, std::move(archive)) {}
+  ZipExtractor(Env& env, ZipContent& zip, ExtractTree& tree) : env_(env), zip_(zip), tree_(tree) {}
+
+  /// As ExtractOptions::wanted.
+  void Want(std::function<bool(std::string_view, Bytes)> wanted) { wanted_ = std::move(wanted); }
 
   Result<void> Run() {
-    for (std::size_t i = 0; i < directory_.records.size(); ++i) PTPKG_CHECK(Plan(i));
+    PTPKG_CHECK(zip_.List(*this));
     PTPKG_CHECK(ParallelFor(env_.jobs, files_.size(), [this](std::size_t i) { return Unpack(files_[i]); }));
     return tree_.Finish();
   }
 
- private:
-  Result<void> Plan(std::size_t index) {
-    const zip::CentralRecord& record = directory_.records[index];
-    const std::uint32_t type = record.UnixMode() & zip::kModeType;
-    if (record.name.ends_with('/') || type == kFolderType) {
-      if (record.size_bytes != 0) return tree_.Refuse(record.name, "is a folder with content");
-      return tree_.AddFolder(record.name);
-    }
-    if (type == kLinkType) return PlanLink(index);
-    if (type != 0 && type != zip::kModeRegular) return tree_.Refuse(record.name, "is a device or pipe");
-    PTPKG_TRY(std::optional<RelPath> name, tree_.AddFile(record.name));
+  Result<void> TakeFolder(const std::string& raw_name) override { return tree_.AddFolder(raw_name); }
+  Result<void> TakeFile(const std::string& raw_name, std::size_t index) override {
+    PTPKG_TRY(std::optional<RelPath> name, tree_.AddFile(raw_name));
     if (name.has_value()) files_.push_back({.index = index, .name = *std::move(name)});
     return Ok();
   }
-
-  Result<void> PlanLink(std::size_t index) {
-    const zip::CentralRecord& record = directory_.records[index];
-    if (record.size_bytes > kMaxZipLinkBytes) return tree_.Refuse(record.name, "has no usable link target");
-    StringSink target;
-    PTPKG_TRY(zip::Handle handle, handles_.Take());
-    {
-      PTPKG_TRY(const std::unique_ptr<ByteSource> content, handle.OpenMember(index));
-      SizedSource sized(*content, record.size_bytes, WrongSize(record));
-      PTPKG_TRY(const std::uint64_t bytes, Pump(sized, target));
-      PTPKG_CHECK(tree_.CountBytes(bytes));
-    }
-    handles_.Return(std::move(handle));
-    return tree_.AddSymlink(record.name, target.str());
+  Result<void> TakeSymlink(const std::string& raw_name, std::string target, std::size_t) override {
+    return tree_.AddSymlink(raw_name, target);
+  }
+  Result<void> CountBytes(std::uint64_t bytes) override { return tree_.CountBytes(bytes); }
+  [[nodiscard]] Error Refuse(std::string_view raw_name, std::string_view why) const override {
+    return tree_.Refuse(raw_name, why);
   }
 
+ private:
   Result<void> Unpack(const PlannedFile& planned) {
-    const zip::CentralRecord& record = directory_.records[planned.index];
-    PTPKG_TRY(zip::Handle handle, handles_.Take());
-    {
-      PTPKG_TRY(const std::unique_ptr<ByteSource> content, handle.OpenMember(planned.index));
-      SizedSource sized(*content, record.size_bytes, WrongSize(record));
-      PTPKG_CHECK(tree_.WriteContent(planned.name, record.UnixMode(), sized));
-    }
-    handles_.Return(std::move(handle));
-    return Ok();
-  }
-
-  Error WrongSize(const zip::CentralRecord& record) const {
-    return tree_.Refuse(record.name,
-                        fmt::format("does not unpack to the {} bytes that it declares", record.size_bytes));
+    const zip::CentralRecord& record = zip_.directory().records[planned.index];
+    return zip_.Stream(planned.index, [&](ByteSource& content) -> Result<void> {
+      PTPKG_TRY(HeadedSource headed, HeadedSource::Begin(content));
+      if (wanted_ && !wanted_(record.name, headed.head())) return Ok();
+      return tree_.WriteContent(planned.name, record.UnixMode(), headed);
+    });
   }
 
   Env& env_;
-  const zip::Directory& directory_;
+  ZipContent& zip_;
   ExtractTree& tree_;
-  HandlePool handles_;
+  std::function<bool(std::string_view, Bytes)> wanted_;
   std::vector<PlannedFile> files_;
 };
-
-/// The sum of all sizes. Refuses a bomb before anything is written.
-Result<std::uint64_t> CheckDeclaredSizes(const zip::Directory& directory, const ExtractLimits& limits,
-                                         const std::string& archive) {
-  std::uint64_t total = 0;
-  for (const zip::CentralRecord& record : directory.records) {
-    if (record.size_bytes > limits.max_bytes - total) {
-      return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}' unpacks to more than {} bytes", archive, limits.max_bytes));
-    }
-    total += record.size_bytes;
-  }
-  return total;
-}
 
 }  // namespace
 
 Result<void> ExtractZip(Env& env, const AbsPath& archive, const AbsPath& destination,
                         const ExtractOptions& options) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(archive, OpenMode::kRead));
-  PTPKG_TRY(const zip::Directory directory, zip::ReadDirectory(*file, archive.str()));
-  PTPKG_TRY(const std::uint64_t total_bytes, CheckDeclaredSizes(directory, options.limits, archive.str()));
-  PTPKG_CHECK(zip::CheckLocalHeaders(*file, directory, archive.str()));
+  PTPKG_TRY(const std::unique_ptr<ZipContent> zip, ZipContent::Open(env.fs, archive, options.limits));
   Task task(env.reporter,
-            {.stage = "unpack", .subject = std::string(archive.Name()), .total_bytes = total_bytes});
-  ExtractTree tree(env, destination, options, archive.str(), directory.file_bytes);
+            {.stage = "unpack", .subject = std::string(archive.Name()), .total_bytes = zip->total_bytes()});
+  ExtractTree tree(env, destination, options, archive.str(), zip->directory().file_bytes);
   tree.Tell(task);
-  PTPKG_CHECK(ZipExtractor(env, *file, directory, tree, archive.str()).Run());
+  ZipExtractor extractor(env, *zip, tree);
+  extractor.Want(options.wanted);
+  PTPKG_CHECK(extractor.Run());
   task.Done();
   return Ok();
 }

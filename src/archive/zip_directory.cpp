@@ -1,6 +1,7 @@
 #include "archive/zip_directory.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <optional>
 
@@ -151,6 +152,15 @@ Result<void> CheckReadable(const Header& header, std::string_view archive) {
   return Ok();
 }
 
+/// True for a ZIP64 field with more in it than `fields` plain fields of the value 0xFFFFFFFF leave to it.
+bool HasSpareZip64(std::string_view extra, std::ptrdiff_t fields) {
+  const Result<std::vector<ExtraField>> parsed = ParseExtra(extra);
+  if (!parsed) return false;
+  return std::any_of(parsed->begin(), parsed->end(), [&](const ExtraField& field) {
+    return field.id == kZip64ExtraId && field.data.size() > 8U * static_cast<std::size_t>(fields);
+  });
+}
+
 /// Takes 64-bit values for the fields that hold 0xFFFFFFFF, in the order of 4.5.3.
 Result<void> ResolveZip64(std::string_view extra, std::vector<std::uint64_t*> fields) {
   std::erase_if(fields, [](const std::uint64_t* field) { return *field != kMax32; });
@@ -191,6 +201,8 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
   record.name = rest.substr(kCentralBytes, name_bytes);
   record.extra = rest.substr(kCentralBytes + name_bytes, extra_bytes);
   rest.remove_prefix(total);
+  const std::array<std::uint64_t, 3> plain = {record.size_bytes, record.stored_bytes, record.offset};
+  record.spare_zip64 = HasSpareZip64(record.extra, std::count(plain.begin(), plain.end(), kMax32));
   if (auto resolved = ResolveZip64(record.extra, {&record.size_bytes, &record.stored_bytes, &record.offset});
       !resolved) {
     return Damaged(archive, record.name, "has a damaged ZIP64 field");

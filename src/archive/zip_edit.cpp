@@ -40,6 +40,9 @@ bool IsPlain(const LocalRecord& local) {
          local.size_bytes32 == zip::kMax32 && local.version_needed <= zip::kVersionZip64;
 }
 
+/// Content of this size or more may reach 4 GiB when it is deflated: libdeflate grows by 5 bytes in 10,000.
+constexpr std::uint64_t kSplicedZip64From = (4ULL << 30U) - (16ULL << 20U);
+
 class ZipEditor {
  public:
   ZipEditor(Env& env, const AbsPath& zip, const ZipEdits& edits) : env_(env), zip_(zip), edits_(edits) {}
@@ -52,9 +55,15 @@ class ZipEditor {
     std::erase_if(directory_.records, [&](const CentralRecord& record) {
       return IsFolder(record) || edits_.dropped.contains(record.name);
     });
+    std::size_t spliced = 0;
     for (const CentralRecord& record : directory_.records) {
       PTPKG_CHECK(CheckCopies(record, zip_.str()));
       total_bytes_ += record.stored_bytes;
+      if (edits_.spliced.contains(record.name)) ++spliced;
+    }
+    if (spliced != edits_.spliced.size()) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}': a member that is to be edited is not there, or dropped", zip_.str()));
     }
     for (const Entry& entry : edits_.added) total_bytes_ += entry.size_bytes;
     std::sort(directory_.records.begin(), directory_.records.end(),
@@ -69,25 +78,100 @@ class ZipEditor {
       task.Advance(bytes);
       return env_.cancel.Check();
     });
-    for (const CentralRecord& record : directory_.records) PTPKG_CHECK(Keep(writer, record));
-    std::vector<const Entry*> added;
-    for (const Entry& entry : edits_.added) added.push_back(&entry);
-    PTPKG_CHECK(WriteZipMembers(env_, writer, added, edits_.deflate, task));
+    PTPKG_CHECK(WritePart(writer, task, /*last=*/false));
+    PTPKG_CHECK(WritePart(writer, task, /*last=*/true));
+    std::size_t last_count = 0;
+    if (edits_.added_last) {
+      PTPKG_TRY(const std::vector<Entry> last, edits_.added_last(made_));
+      PTPKG_CHECK(Add(writer, Pointers(last), task));
+      last_count = last.size();
+    }
     PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
-    task.Done(Plural(directory_.records.size() + added.size(), "file"));
+    task.Done(Plural(directory_.records.size() + edits_.added.size() + last_count, "file"));
     return Ok();
   }
 
  private:
+  /// `last`: what is in edits_.last_folder, else all but that.
+  Result<void> WritePart(ZipWriter& writer, Task& task, bool last) {
+    const auto belongs = [&](const std::string& name) {
+      return last == (!edits_.last_folder.empty() && name.starts_with(edits_.last_folder));
+    };
+    for (const CentralRecord& record : directory_.records) {
+      if (!belongs(NameAfter(record))) continue;
+      const auto edits = edits_.spliced.find(record.name);
+      PTPKG_CHECK(edits == edits_.spliced.end() ? Keep(writer, record)
+                                                : Splice(writer, record, edits->second, task));
+    }
+    std::vector<const Entry*> added = Pointers(edits_.added);
+    std::erase_if(added, [&](const Entry* entry) { return !belongs(entry->name.str()); });
+    return Add(writer, added, task);
+  }
+
+  static std::vector<const Entry*> Pointers(const std::vector<Entry>& entries) {
+    std::vector<const Entry*> pointers;
+    for (const Entry& entry : entries) pointers.push_back(&entry);
+    return pointers;
+  }
+
+  Result<void> Add(ZipWriter& writer, const std::vector<const Entry*>& entries, Task& task) {
+    if (entries.empty()) return Ok();
+    PTPKG_TRY(const std::vector<PackedMember> packed,
+              WriteZipMembers(env_, writer, entries, edits_.deflate, task));
+    made_.insert(made_.end(), packed.begin(), packed.end());
+    return Ok();
+  }
+
+  [[nodiscard]] const std::string& NameAfter(const CentralRecord& record) const {
+    const auto renamed = edits_.renamed.find(record.name);
+    return renamed == edits_.renamed.end() ? record.name : renamed->second;
+  }
+
+  [[nodiscard]] Result<RelPath> NewName(const CentralRecord& record) const {
+    const std::string& name = NameAfter(record);
+    PTPKG_TRY(RelPath path, RelPath::Parse(name), fmt::format("in '{}'", zip_.str()));
+    return path;
+  }
+
+  static std::uint32_t ModeOf(const CentralRecord& record) {
+    const std::uint32_t mode = record.UnixMode();
+    return mode == 0 ? 0644U : mode;
+  }
+
+  Result<void> Splice(ZipWriter& writer, const CentralRecord& record, const ContentEdits& edits, Task& task) {
+    PTPKG_CHECK(env_.cancel.Check());
+    PTPKG_TRY(const LocalRecord local, zip::ReadLocal(*file_, record.offset, zip_.str()));
+    PTPKG_TRY(const RelPath path, NewName(record));
+    const auto method = static_cast<ZipMethod>(record.method);
+    PTPKG_TRY(ByteSink* const sink,
+              writer.Begin({.name = path,
+                            .mode = ModeOf(record),
+                            .method = method,
+                            .zip64 = record.size_bytes + edits.appended.size() >= kSplicedZip64From}));
+    const DeflateRange range{
+        .offset = local.data_offset, .stored_bytes = record.stored_bytes, .size_bytes = record.size_bytes};
+    const std::string frame = fmt::format("while editing '{}' of '{}'", record.name, zip_.str());
+    PTPKG_TRY(const SplicedStream spliced,
+              method == ZipMethod::kDeflate ? SpliceDeflate(*file_, range, edits, edits_.deflate.level, *sink)
+                                            : SpliceStored(*file_, range, edits, *sink),
+              frame);
+    if (spliced.old_crc32 != record.crc32) {
+      return Error(ErrorCode::kCorrupt,
+                   fmt::format("'{}': member '{}' has another CRC than the zip says: it is damaged",
+                               zip_.str(), record.name));
+    }
+    PTPKG_CHECK(writer.End(spliced.crc32, spliced.size_bytes));
+    made_.push_back({.name = path.str(), .sha256 = spliced.sha256, .size_bytes = spliced.size_bytes});
+    task.Advance(record.stored_bytes);
+    return Ok();
+  }
+
   Result<void> Keep(ZipWriter& writer, const CentralRecord& record) {
     PTPKG_TRY(const LocalRecord local, zip::ReadLocal(*file_, record.offset, zip_.str()));
-    const auto renamed = edits_.renamed.find(record.name);
-    const std::string& name = renamed == edits_.renamed.end() ? record.name : renamed->second;
-    PTPKG_TRY(RelPath path, RelPath::Parse(name), fmt::format("in '{}'", zip_.str()));
-    const bool plain = name == record.name && IsPlain(local);
-    const std::uint32_t mode = record.UnixMode();
+    PTPKG_TRY(RelPath path, NewName(record));
+    const bool plain = path.str() == record.name && IsPlain(local);
     return writer.Copy(*file_, {.name = std::move(path),
-                                .mode = mode == 0 ? 0644U : mode,
+                                .mode = ModeOf(record),
                                 .method = static_cast<ZipMethod>(record.method),
                                 .time = record.time,
                                 .crc32 = record.crc32,
@@ -104,6 +188,7 @@ class ZipEditor {
   std::unique_ptr<File> file_;
   zip::Directory directory_;  // what is kept, by offset
   std::uint64_t total_bytes_ = 0;
+  std::vector<PackedMember> made_;  // spliced and added
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "archive/deflate_chunk.h"
+#include "archive/deflate_runs.h"
 #include "archive/zip_writer.h"
 #include "support/parallel.h"
 
@@ -116,7 +117,9 @@ class MembersWriter {
  public:
   MembersWriter(Env& env, ZipWriter& writer, const DeflateOptions& options, Task& task)
       : env_(env), writer_(writer), options_(options), task_(task) {
-    if (options.level > 0) pool_ = std::make_unique<DeflatePool>(options.level);
+    if (options.level == 0) return;
+    pool_ = std::make_unique<DeflatePool>(options.level);
+    runs_ = std::make_unique<RunDeflater>(options.level);
   }
 
   Result<std::vector<PackedMember>> Run(const std::vector<const Entry*>& entries) {
@@ -181,7 +184,7 @@ class MembersWriter {
         if (Shrinks(packed.raw.size(), packed.deflated.size())) packed.method = ZipMethod::kDeflate;
       }
     } else if (packed.method == ZipMethod::kDeflate) {
-      PTPKG_TRY(packed.deflated, pool_->Deflate(AsBytes(packed.raw),
+      PTPKG_TRY(packed.deflated, runs_->Deflate(AsBytes(packed.raw),
                                                 chunk.is_last() ? ChunkPlace::kLast : ChunkPlace::kBefore));
     }
     return packed;
@@ -220,7 +223,8 @@ class MembersWriter {
   ZipWriter& writer_;
   DeflateOptions options_;
   Task& task_;
-  std::unique_ptr<DeflatePool> pool_;  // null: everything is stored
+  std::unique_ptr<DeflatePool> pool_;  // of whole files; null: everything is stored
+  std::unique_ptr<RunDeflater> runs_;  // of chunks of large ones
   const std::vector<const Entry*>* entries_ = nullptr;
 
   std::size_t next_entry_ = 0;  // of the first step

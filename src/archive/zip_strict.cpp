@@ -21,6 +21,20 @@ constexpr std::uint64_t kBombFromBytes = 64ULL << 20U;  // warehouse: ratio coun
 constexpr std::uint64_t kBombRatio = 50;
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflate = 8;
+constexpr std::uint16_t kBzip2 = 12;
+constexpr std::uint16_t kLzma = 14;
+constexpr std::uint16_t kZstd = 93;
+
+constexpr Consumers kPypiOnly = {.pypi = true};
+constexpr Consumers kUvOnly = {.uv = true};
+constexpr Consumers kPypiAndUv = {.pypi = true, .uv = true};
+
+/// Who cannot unpack it. pip and installer read what Python's zipfile reads: zstd from Python 3.14 on alone.
+Consumers RefuseMethod(std::uint16_t method) {
+  if (method == kBzip2 || method == kLzma) return kPypiAndUv;
+  if (method == kZstd) return {.pypi = true, .pip = true, .installer = true};
+  return kAllConsumers;
+}
 
 /// Walks the records of one file. Every step that finds a problem it cannot get past ends the walk.
 class StrictReader {
@@ -53,25 +67,36 @@ class StrictReader {
   static std::string Of(const std::string& name, std::string_view why) {
     return fmt::format("member '{}' {}", ShownName(name), why);
   }
-  void Problem(std::string text) { Add({.text = std::move(text), .splits_readers = false}); }
-  void Member(const std::string& name, std::string_view why) { Problem(Of(name, why)); }
+  void Problem(std::string text, Consumers refused_by) {
+    Add({.text = std::move(text), .splits_readers = false, .refused_by = refused_by});
+  }
+  void Member(const std::string& name, std::string_view why, Consumers refused_by) {
+    Problem(Of(name, why), refused_by);
+  }
   /// The same where readers part.
-  void Split(std::string text) { Add({.text = std::move(text), .splits_readers = true}); }
+  void Split(std::string text) {
+    Add({.text = std::move(text), .splits_readers = true, .refused_by = kAllConsumers});
+  }
   void SplitMember(const std::string& name, std::string_view why) { Split(Of(name, why)); }
 
   void CheckName(const std::string& name, std::string_view where) {
-    if (HasControlCharacter(name)) Member(name, fmt::format("has a control character in its {} name", where));
-    if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where));
+    if (HasControlCharacter(name)) {
+      Member(name, fmt::format("has a control character in its {} name", where),
+             {.pypi = true, .uv = true, .installer = true});
+    }
+    if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where), kAllConsumers);
   }
 
   void CheckCentral(const CentralRecord& record) {
     CheckName(record.name, "central");
     if (!central_.emplace(record.name, &record).second)
       SplitMember(record.name, "is twice in the central directory");
-    if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory");
+    if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory", kPypiOnly);
+    if (record.spare_zip64)
+      Member(record.name, "has a ZIP64 field in the central directory that it does not need", kUvOnly);
     const bool is_folder = record.name.ends_with('/');
     if (is_folder && (record.size_bytes != 0 || record.crc32 != 0))
-      Member(record.name, "is a folder with content");
+      Member(record.name, "is a folder with content", {});
   }
 
   /// True when the walk came to the central directory.
@@ -102,10 +127,11 @@ class StrictReader {
 
   void CheckLocal(const LocalRecord& local, std::uint64_t offset) {
     CheckName(local.name, "local");
-    if ((local.flags & zip::kFlagDescriptor) != 0) Member(local.name, "has a data descriptor");
-    if ((local.flags & zip::kFlagEncrypted) != 0) Member(local.name, "is encrypted");
+    if ((local.flags & zip::kFlagDescriptor) != 0) Member(local.name, "has a data descriptor", kPypiOnly);
+    if ((local.flags & zip::kFlagEncrypted) != 0) Member(local.name, "is encrypted", kAllConsumers);
     if (local.method != kStored && local.method != kDeflate) {
-      Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method));
+      Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method),
+             RefuseMethod(local.method));
     }
     CheckExtra(local);
     if (!local_.insert(local.name).second) SplitMember(local.name, "has two local headers");
@@ -132,13 +158,13 @@ class StrictReader {
   void CheckExtra(const LocalRecord& local) {
     auto fields = zip::ParseExtra(local.extra);
     if (!fields) {
-      Member(local.name, "has a damaged extra field");
+      Member(local.name, "has a damaged extra field", kPypiAndUv);
       return;
     }
     std::set<std::uint16_t> seen;
     for (const ExtraField& field : *fields) {
       const bool once = field.id == zip::kZip64ExtraId || field.id == zip::kUnicodePathExtraId;
-      if (once && !seen.insert(field.id).second) Member(local.name, "has an extra field twice");
+      if (once && !seen.insert(field.id).second) Member(local.name, "has an extra field twice", kPypiAndUv);
       if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
       if (field.id == zip::kUnicodePathExtraId && zip::UnicodePath(field) != local.name) {
         SplitMember(local.name, "has another name in its Unicode path field");
@@ -146,6 +172,8 @@ class StrictReader {
     }
   }
 
+  /// PyPI: of certain lengths. uv: a value for each plain size that points to it, no more; or both plain
+  /// sizes once more, as libzip writes them for sources of unknown size.
   void CheckZip64(const LocalRecord& local, std::string_view data) {
     const bool large_size = local.size_bytes32 == zip::kMax32;
     const bool large_stored = local.stored_bytes32 == zip::kMax32;
@@ -154,22 +182,30 @@ class StrictReader {
         if (large_size || large_stored) SplitMember(local.name, "has an empty ZIP64 field that it needs");
         return;
       case 8:
-        if (local.method != kStored) Member(local.name, "has one size in its ZIP64 field, but is compressed");
-        return;
+        if (local.method != kStored)
+          Member(local.name, "has one size in its ZIP64 field, but is compressed", kPypiOnly);
+        break;
       case 16:
       case 24:
       case 28:
         break;
       default:
-        Member(local.name, fmt::format("has a ZIP64 field of {} bytes", data.size()));
+        Member(local.name, fmt::format("has a ZIP64 field of {} bytes", data.size()), kPypiAndUv);
         return;
     }
-    // uv: the field repeats the plain sizes, or both plain sizes point to it.
-    if (large_size && large_stored) return;
-    const bool repeats =
-        zip::Get64(data, 0) == local.size_bytes32 && zip::Get64(data, 8) == local.stored_bytes32;
-    if (data.size() != 16 || !repeats)
+    const std::size_t wanted = 8U * ((large_size ? 1U : 0U) + (large_stored ? 1U : 0U));
+    if (data.size() == wanted) return;
+    const bool other_size = !large_size && zip::Get64(data, 0) != local.size_bytes32;
+    const bool other_stored =
+        data.size() >= 16 && !large_stored && zip::Get64(data, 8) != local.stored_bytes32;
+    if (other_size || other_stored) {
       SplitMember(local.name, "has a ZIP64 field that contradicts its plain sizes");
+    } else if (data.size() != 16 || wanted != 0) {
+      Member(local.name,
+             fmt::format("has a ZIP64 field of {} bytes, where its plain sizes leave {} to it", data.size(),
+                         wanted),
+             kUvOnly);
+    }
   }
 
   void CheckBomb(const zip::Directory& directory) {
@@ -178,7 +214,8 @@ class StrictReader {
       total = record.size_bytes > UINT64_MAX - total ? UINT64_MAX : total + record.size_bytes;
     }
     if (total > kBombFromBytes && total / kBombRatio > directory.file_bytes) {
-      Problem(fmt::format("it unpacks to {} bytes, more than {} times its size", total, kBombRatio));
+      Problem(fmt::format("it unpacks to {} bytes, more than {} times its size", total, kBombRatio),
+              kPypiOnly);
     }
   }
 

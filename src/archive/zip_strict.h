@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/consumers.h"
 #include "support/fs.h"
 
 namespace ptpkg::archive {
@@ -14,6 +15,9 @@ struct ZipProblem {
   /// By this, readers come to different members or contents, or some to none. Not so, for example, for a
   /// comment, which only upload checks refuse.
   bool splits_readers = false;
+  /// Who refuses a wheel for it. Of what splits readers: all, for at least one of them unpacks what others do
+  /// not see, whether it complains or not.
+  Consumers refused_by = kAllConsumers;
 
   bool operator==(const ZipProblem&) const = default;
 };
@@ -23,8 +27,8 @@ struct ZipProblem {
 /// help of the central directory, then compares the two. Content is not read: CRCs are compared, not
 /// computed. At most 100 problems are listed.
 /// Errors: only when the file cannot be read.
-/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs;
-/// docs/formats/zip.md has the table.
+/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs; what uv, pip
+/// and installer do with the archives of tests/peers/wheel_cases.py. docs/formats/zip.md has the table.
 Result<std::vector<ZipProblem>> StrictZipProblems(File& file);
 
 }  // namespace ptpkg::archive

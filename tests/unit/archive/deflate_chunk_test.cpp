@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <libdeflate.h>
 
+#include "archive/compression.h"
+#include "archive/deflate_runs.h"
 #include "archive/deflate_scan.h"
 #include "support/matchers.h"
 #include "unit/archive/builders.h"
@@ -60,6 +62,50 @@ TEST(DeflatePool, ChunkEndsInAnEmptyStoredBlock) {
   EXPECT_TRUE(packed.ends_with(std::string("\0\0\xff\xff", 4)));
   EXPECT_THAT(ScanDeflate(packed), FailsWith(ErrorCode::kCorrupt, HasSubstr("damaged")))
       << "no block may be last";
+}
+
+TEST(RunDeflater, StoresWhatDoesNotShrinkAndJoins) {
+  const std::string hard = RandomText(600'000);
+  const std::string soft = WordyText(500'000);
+  for (const int level : {1, 6, 12}) {
+    RunDeflater runs(level);
+    DeflatePool pool(level);
+    for (const std::string& text : {soft + hard + soft, hard + soft, soft + hard, RandomText(512U << 10U),
+                                    hard, soft, std::string("x"), std::string()}) {
+      for (const ChunkPlace place : {ChunkPlace::kLast, ChunkPlace::kBefore}) {
+        ASSERT_OK_AND_ASSIGN(std::string packed, runs.Deflate(AsBytes(text), place));
+        ASSERT_OK_AND_ASSIGN(const std::string whole, pool.Deflate(AsBytes(text), place));
+        EXPECT_LT(packed.size(), whole.size() + whole.size() / 300 + 10);
+        if (place == ChunkPlace::kBefore) {
+          ASSERT_OK_AND_ASSIGN(const std::string end, pool.Deflate(AsBytes(soft), ChunkPlace::kLast));
+          EXPECT_TRUE(Inflate(packed + end, text.size() + soft.size()) == text + soft)
+              << level << " " << text.size();
+        } else {
+          EXPECT_TRUE(Inflate(packed, text.size()) == text) << level << " " << text.size();
+        }
+      }
+    }
+  }
+}
+
+TEST(RunDeflater, StoredPiecesAreStoredAsTheyAre) {
+  const std::string hard = RandomText(256U << 10U);
+  RunDeflater runs(6);
+  ASSERT_OK_AND_ASSIGN(const std::string packed, runs.Deflate(AsBytes(hard), ChunkPlace::kLast));
+  EXPECT_EQ(packed.size(), hard.size() + 5 * 5);  // 4 blocks of 65535 bytes, one of 4
+  EXPECT_EQ(packed.substr(5, 65535), hard.substr(0, 65535));
+  EXPECT_EQ(packed[packed.size() - 9], '\x01');
+}
+
+TEST(Compression, NamesItsLevels) {
+  for (const std::string& name : CompressionNames()) {
+    ASSERT_OK_AND_ASSIGN(const Compression compression, ParseCompression(name));
+    EXPECT_EQ(CompressionName(compression), name);
+  }
+  EXPECT_EQ(DeflateLevel(Compression::kStore), 0);
+  EXPECT_EQ(DeflateLevel(Compression::kMax), 12);
+  EXPECT_THAT(ParseCompression("best"), FailsWith(ErrorCode::kUsage, HasSubstr("'best'")));
+  EXPECT_TRUE(Deflater().starts_with("libdeflate 1."));
 }
 
 TEST(ScanDeflate, FindsTheLastBlock) {

@@ -4,6 +4,7 @@
 
 #include "archive/deflate_chunk.h"
 #include "archive/extract.h"
+#include "archive/member_pass.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/temp_dir.h"
@@ -241,6 +242,13 @@ TEST_F(ExtractZipTest, RefusesHostileMembers) {
     fs.AddFile("/x.zip", ToText(hostile.zip));
     TestEnv env({.fs = &fs});
     EXPECT_THAT(ExtractZip(env, AbsPath::Literal("/x.zip"), AbsPath::Literal("/out"), {}),
+                FailsWith(ErrorCode::kCorrupt, AllOf(HasSubstr("x.zip"), HasSubstr(hostile.message))));
+    // Reading without unpacking refuses the same.
+    const auto read = [&]() -> Result<void> {
+      PTPKG_TRY(const ZipMembers members, ZipMembers::Open(env, AbsPath::Literal("/x.zip")));
+      return members.Visit({}, [](const PassedMember&) { return Ok(); });
+    };
+    EXPECT_THAT(read(),
                 FailsWith(ErrorCode::kCorrupt, AllOf(HasSubstr("x.zip"), HasSubstr(hostile.message))));
     for (const std::string& path : fs.List("/")) {
       EXPECT_TRUE(path.starts_with("out/") || path == "x.zip") << path;

@@ -132,6 +132,50 @@ TEST_F(ZipEditTest, ADataDescriptorGoes) {
   EXPECT_THAT(Members(), ElementsAre("a=" + std::string(5000, 'a')));
 }
 
+TEST_F(ZipEditTest, SplicesMembersAndTellsTheirDigests) {
+  EntrySet entries;
+  std::string text = WordyText(3'000'000);
+  ASSERT_OK(entries.AddText(RelPath::Literal("a"), text, 0755));
+  ASSERT_OK(entries.AddText(RelPath::Literal("b"), "stored"));
+  ASSERT_OK(entries.AddText(RelPath::Literal("c"), "kept"));
+  const AbsPath zip = env_.dir() / "old.zip";
+  ASSERT_OK(WriteZipArchive(env_, entries, zip));
+  std::vector<PackedMember> told;
+  ASSERT_OK(
+      Edit(zip, {.renamed = {{"b", "x/b"}},
+                 .spliced = {{"a", {.replaced = {{1'000'000, "new"}}, .appended = "end"}},
+                             {"b", {.replaced = {{0, "S"}}}}},
+                 .added = {Text("d", "6")},
+                 .added_last = [&](const std::vector<PackedMember>& made) -> Result<std::vector<Entry>> {
+                   told = made;
+                   return std::vector<Entry>{Text("RECORD", "7")};
+                 }}));
+  text.replace(1'000'000, 3, "new");
+  text += "end";
+  EXPECT_THAT(Members(), ElementsAre("a=" + text, "x/b=Stored", "c=kept", "d=6", "RECORD=7"));
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[0].name, "a");
+  EXPECT_EQ(told[0].sha256, HashText(text));
+  EXPECT_EQ(told[0].size_bytes, text.size());
+  EXPECT_EQ(told[1].name, "x/b");
+  EXPECT_EQ(told[1].sha256, HashText("Stored"));
+  EXPECT_EQ(told[2].name, "d");
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(env_->fs, target_));
+  EXPECT_EQ(reader.Find("a")->mode, 0100755U);
+}
+
+TEST_F(ZipEditTest, RefusesToSpliceWhatIsNotThereOrDamaged) {
+  const AbsPath zip = Write({.members = {{.name = "a", .content = "1", .crc = 5}}});
+  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.replaced = {{0, "2"}}}}}}),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("member 'a' has another CRC")));
+  EXPECT_THAT(Edit(zip, {.spliced = {{"b", {}}}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not there")));
+  EXPECT_THAT(Edit(zip, {.dropped = {"a"}, .spliced = {{"a", {}}}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("or dropped")));
+  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.replaced = {{1, "2"}}}}}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("an edit of 1 bytes at 1")));
+}
+
 TEST_F(ZipEditTest, RefusesWhatNoCopyCanHold) {
   const std::vector<std::pair<ZipMemberText, const char*>> cases = {
       {{.name = "a", .method = 12}, "compression method 12"},

@@ -153,6 +153,33 @@ TEST(StrictZipProblems, SaysWhereReadersPart) {
   EXPECT_FALSE(splits({.members = {{.name = "a", .flags = 1}}}));
 }
 
+TEST(StrictZipProblems, SaysWhoRefuses) {
+  const auto refused = [](const ZipMemberText& member) {
+    const auto problems = AllProblems(ToText({.members = {member}}));
+    EXPECT_TRUE(problems && problems->size() == 1);
+    return problems && problems->size() == 1 ? problems->front().refused_by : Consumers{};
+  };
+  constexpr Consumers kPypi = {.pypi = true};
+  constexpr Consumers kUv = {.uv = true};
+  EXPECT_EQ(refused({.name = "a", .comment = "c"}), kPypi);
+  EXPECT_EQ(refused({.name = "a", .content = "x", .flags = 8}), kPypi);
+  EXPECT_EQ(refused({.name = "a", .content = "x", .method = 12}), (Consumers{.pypi = true, .uv = true}));
+  EXPECT_EQ(refused({.name = "a", .content = "x", .method = 93}),
+            (Consumers{.pypi = true, .pip = true, .installer = true}));
+  EXPECT_EQ(refused({.name = "a", .content = "x", .method = 9}), kAllConsumers);
+  EXPECT_EQ(refused({.name = "a", .local_crc = 7}), kAllConsumers);
+  // A ZIP64 field that is longer than its plain sizes leave to it, in either directory.
+  EXPECT_EQ(
+      refused({.name = "a", .content = "text", .local_extra = Extra(1, archive::zip::Fields().U64(4).str())}),
+      kUv);
+  EXPECT_EQ(refused({.name = "a",
+                     .content = "text",
+                     .local_size = 0xFFFFFFFF,
+                     .local_stored = 0xFFFFFFFF,
+                     .local_extra = Extra(1, archive::zip::Fields().U64(4).U64(4).U64(0).str())}),
+            kUv);
+}
+
 TEST(StrictZipProblems, ListsSeveral) {
   const auto problems =
       Problems(ToText(ZipText{.members = {{.name = "a", .comment = "c"}, {.name = "b", .local_crc = 7}}}));
