@@ -46,7 +46,12 @@ bool ByteSearch::Feed(Bytes chunk, const OnHit& on_hit) {
 Result<void> SearchFile(Fs& fs, const AbsPath& path, const std::vector<std::string>& needles,
                         const OnHit& on_hit, const std::function<bool(Bytes)>& on_chunk) {
   PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kRead));
-  FileSource source(*file);
+  return SearchFile(*file, needles, on_hit, on_chunk);
+}
+
+Result<void> SearchFile(File& file, const std::vector<std::string>& needles, const OnHit& on_hit,
+                        const std::function<bool(Bytes)>& on_chunk) {
+  FileSource source(file);
   ByteSearch search(needles);
   ScratchBuffer buffer(kChunkBytes);
   while (true) {

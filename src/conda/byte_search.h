@@ -38,6 +38,8 @@ class ByteSearch {
 
 /// Feeds a file in chunks of 1 MiB. `on_chunk` (may be empty) sees every chunk before the search; false ends
 /// it. Memory: 2 MiB. Errors: those of reading.
+Result<void> SearchFile(File& file, const std::vector<std::string>& needles, const OnHit& on_hit,
+                        const std::function<bool(Bytes)>& on_chunk = {});
 Result<void> SearchFile(Fs& fs, const AbsPath& path, const std::vector<std::string>& needles,
                         const OnHit& on_hit, const std::function<bool(Bytes)>& on_chunk = {});
 

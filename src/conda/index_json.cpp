@@ -33,9 +33,6 @@ void AddPlatform(Json& index, const std::string& subdir) {
 }
 
 Result<void> CheckNoarch(const PackageMetadata& metadata) {
-  if (metadata.noarch_python && metadata.subdir != "noarch") {
-    return Invalid(fmt::format("a noarch python package cannot have subdir '{}'", metadata.subdir));
-  }
   if (!metadata.noarch_python && !metadata.entry_points.empty()) {
     return Invalid("entry points belong to a noarch python package only");
   }
@@ -95,7 +92,11 @@ Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timesta
   index["depends"] = depends;
   if (!constrains.empty()) index["constrains"] = constrains;
   index["subdir"] = metadata.subdir;
-  if (metadata.subdir == "noarch") index["noarch"] = metadata.noarch_python ? "python" : "generic";
+  if (metadata.noarch_python) {
+    index["noarch"] = "python";  // also for one machine alone (CEP 20)
+  } else if (metadata.subdir == "noarch") {
+    index["noarch"] = "generic";
+  }
   AddPlatform(index, metadata.subdir);
   if (!metadata.license.empty()) index["license"] = metadata.license;
   if (!metadata.license_family.empty()) index["license_family"] = metadata.license_family;
