@@ -47,6 +47,7 @@ inline constexpr std::uint32_t kSectionNote = 7;
 inline constexpr std::uint32_t kSectionNobits = 8;
 inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
+inline constexpr std::uint32_t kSectionGnuVerdef = 0x6ffffffd;
 inline constexpr std::uint32_t kSectionGnuVerneed = 0x6ffffffe;
 inline constexpr std::uint32_t kSectionGnuVersym = 0x6fffffff;
 /// SHN_XINDEX as the index of the section names: the index is in sh_link of section 0.

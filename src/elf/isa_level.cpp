@@ -4,23 +4,18 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "elf/notes.h"
+
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint16_t kMachineAmd64 = 62;
 constexpr std::uint32_t kNoteProperty = 5;             // NT_GNU_PROPERTY_TYPE_0
 constexpr std::uint32_t kPropertyNeeded = 0xc0008002;  // GNU_PROPERTY_X86_ISA_1_NEEDED
-constexpr std::size_t kNoteHeader = 12;                // namesz, descsz, type
 constexpr std::size_t kPropertyHeader = 8;             // type, datasz
-constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;     // property notes have some 100 bytes
 
 std::uint64_t AlignUp(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
-}
-
-Error CorruptNote(std::string_view what, std::uint64_t size) {
-  return {ErrorCode::kCorrupt,
-          fmt::format("{} of {} bytes runs past the end of its note segment", what, size)};
 }
 
 IsaLevel LevelOf(std::uint32_t bits) {
@@ -37,7 +32,10 @@ Result<IsaLevel> ReadProperties(const Codec& codec, Bytes properties) {
   while (at + kPropertyHeader <= properties.size()) {
     const std::uint32_t type = codec.U32(properties, at);
     const std::uint64_t size = codec.U32(properties, at + 4);
-    if (size > properties.size() - at - kPropertyHeader) return CorruptNote("a property", size);
+    if (size > properties.size() - at - kPropertyHeader) {
+      return Error(ErrorCode::kCorrupt,
+                   fmt::format("a property of {} bytes runs past the end of its note segment", size));
+    }
     if (type == kPropertyNeeded && size >= 4) {
       level = std::max(level, LevelOf(codec.U32(properties, at + kPropertyHeader)));
     }
@@ -46,23 +44,15 @@ Result<IsaLevel> ReadProperties(const Codec& codec, Bytes properties) {
   return level;
 }
 
+/// The highest level that the notes of one place state.
 Result<IsaLevel> ReadNotes(const Codec& codec, Bytes notes, std::uint64_t align) {
   IsaLevel level = IsaLevel::kUnstated;
-  std::uint64_t at = 0;
-  while (at + kNoteHeader <= notes.size()) {
-    const std::uint64_t name_size = codec.U32(notes, at);
-    const std::uint64_t data_size = codec.U32(notes, at + 4);
-    const std::uint32_t type = codec.U32(notes, at + 8);
-    const std::uint64_t data = AlignUp(at + kNoteHeader + name_size, align);
-    if (data > notes.size() || data_size > notes.size() - data)
-      return CorruptNote("a note", name_size + data_size);
-    const bool gnu = name_size == 4 && AsText(notes.subspan(at + kNoteHeader, 3)) == "GNU";
-    if (gnu && type == kNoteProperty) {
-      PTPKG_TRY(const IsaLevel stated, ReadProperties(codec, notes.subspan(data, data_size)));
-      level = std::max(level, stated);
-    }
-    at = AlignUp(data + data_size, align);
-  }
+  PTPKG_CHECK(ForEachNote(codec, notes, align, [&](const Note& note) -> Result<void> {
+    if (note.owner != "GNU" || note.type != kNoteProperty) return Ok();
+    PTPKG_TRY(const IsaLevel stated, ReadProperties(codec, note.content));
+    level = std::max(level, stated);
+    return Ok();
+  }));
   return level;
 }
 

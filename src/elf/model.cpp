@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/section_table.h"
+
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kChunkBytes = 1U << 20U;
-
-constexpr std::uint64_t kSectionExecute = 4;  // SHF_EXECINSTR
 
 struct Range {
   std::uint64_t offset = 0;

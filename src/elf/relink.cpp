@@ -22,14 +22,6 @@ std::string_view BelowSitePackages(std::string_view path) {
   return path.substr(0, kSitePackages.size()) == kSitePackages ? path.substr(kSitePackages.size()) : path;
 }
 
-const PathRule* FindRule(const std::vector<PathRule>& rules, const RelPath& file) {
-  const std::string_view below = BelowSitePackages(file.str());
-  const auto it = std::find_if(rules.begin(), rules.end(), [&](const PathRule& rule) {
-    return GlobMatch(rule.files, file.str()) || GlobMatch(rule.files, below);
-  });
-  return it == rules.end() ? nullptr : &*it;
-}
-
 Result<void> CheckRules(const std::vector<PathRule>& rules) {
   for (const PathRule& rule : rules) {
     for (const std::string& entry : rule.search_path) {
@@ -155,6 +147,14 @@ std::vector<std::size_t> Writing(const std::vector<FileChange>& plan) {
 std::string Frame(const RelPath& file) { return fmt::format("while relinking '{}'", file.str()); }
 
 }  // namespace
+
+const PathRule* FindRule(const std::vector<PathRule>& rules, const RelPath& file) {
+  const std::string_view below = BelowSitePackages(file.str());
+  const auto it = std::find_if(rules.begin(), rules.end(), [&](const PathRule& rule) {
+    return GlobMatch(rule.files, file.str()) || GlobMatch(rule.files, below);
+  });
+  return it == rules.end() ? nullptr : &*it;
+}
 
 Result<std::vector<FileChange>> PlanRelink(Env& env, const StagedTree& tree, const RelinkOptions& options) {
   PTPKG_CHECK(CheckRules(options.rules));

@@ -36,6 +36,9 @@ struct FileChange {
   bool interrupted = false;   ///< An edit of it was killed: ApplyRelink undoes that first (RecoverEdit).
 };
 
+/// The first of `rules` that decides `file`; null if none does.
+const PathRule* FindRule(const std::vector<PathRule>& rules, const RelPath& file);
+
 struct RelinkOptions {
   /// The first rule that matches a file decides.
   std::vector<PathRule> rules = {};

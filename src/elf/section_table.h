@@ -10,6 +10,11 @@
 
 namespace ptpkg::elf {
 
+// sh_flags.
+inline constexpr std::uint64_t kSectionWrite = 1;
+inline constexpr std::uint64_t kSectionAlloc = 2;  ///< Takes memory in a process.
+inline constexpr std::uint64_t kSectionExecute = 4;
+
 /// The table that section headers take their names from; it ends with a NUL. REQUIRES: `image` has sections.
 /// Errors: kCorrupt for a table that is not there, not closed, or larger than 16 MiB; kIo.
 Result<std::string> ReadSectionNames(File& file, const Image& image);

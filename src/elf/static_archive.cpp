@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "elf/image.h"
+#include "support/read_only_file.h"
 #include "support/text.h"
 
 namespace ptpkg::elf {
@@ -33,31 +34,6 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   return value;
 }
 
-/// The bytes [begin, begin + size) of an archive, to be read as a file.
-class MemberFile final : public File {
- public:
-  MemberFile(File& archive, const FileStat& stat, std::uint64_t begin)
-      : archive_(archive), stat_(stat), begin_(begin) {}
-
-  Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
-    if (offset >= stat_.size_bytes) return std::size_t{0};
-    const std::uint64_t size = std::min<std::uint64_t>(buffer.size(), stat_.size_bytes - offset);
-    return archive_.ReadAt(begin_ + offset, buffer.first(size));
-  }
-  Result<FileStat> Stat() override { return stat_; }
-  Result<void> WriteAt(std::uint64_t /*offset*/, Bytes /*bytes*/) override { return ReadOnly(); }
-  Result<void> Truncate(std::uint64_t /*size_bytes*/) override { return ReadOnly(); }
-  Result<void> Sync() override { return ReadOnly(); }
-  Result<void> Close() override { return Ok(); }
-
- private:
-  static Error ReadOnly() { return {ErrorCode::kInternal, "a member of an archive is only read"}; }
-
-  File& archive_;
-  FileStat stat_;
-  std::uint64_t begin_;
-};
-
 Error Broken(std::uint64_t at, std::string_view what) {
   return Error(ErrorCode::kInvalidInput, fmt::format("static archive, file offset {}: {}", at, what))
       .WithHint("the file is damaged or cut short; build or fetch it again");
@@ -81,7 +57,7 @@ class Walk {
       if (!member.name.empty()) {
         FileStat stat = stat_;
         stat.size_bytes = member.size_bytes;
-        MemberFile file(archive_, stat, member.begin);
+        RangeFile file(archive_, stat, member.begin);
         PTPKG_CHECK(visit(member.name, file));
       }
       at = member.begin + member.size_bytes;

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "elf/section_table.h"
+
 namespace ptpkg::elf {
 namespace {
 
@@ -13,9 +15,6 @@ constexpr std::size_t kOverlap = 2 * (kMaxNameBytes + 2);  // see ScanWindow
 constexpr std::size_t kMaxNames = 4096;                    // libtorch_cpu has 12
 constexpr std::uint64_t kMaxSectionNamesBytes = 16U << 20U;
 constexpr std::string_view kMark = ".so";
-constexpr std::uint64_t kSectionWrite = 1;
-constexpr std::uint64_t kSectionAlloc = 2;
-constexpr std::uint64_t kExecutable = 4;
 
 struct DataRange {
   std::uint64_t offset = 0;
@@ -110,7 +109,7 @@ Result<std::vector<DataRange>> FindRanges(File& file, const Image& image) {
   PTPKG_TRY(const auto names, SectionNamesOrNone(file, image));
   for (const Section& section : image.sections) {
     const bool data = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
-                      (section.flags & (kSectionWrite | kExecutable)) == 0;
+                      (section.flags & (kSectionWrite | kSectionExecute)) == 0;
     if (!data || !IsReadOnlyDataName(AsText(names), section.name)) continue;
     // Checked here, so that sums of offset and size cannot wrap.
     if (section.offset > image.file_size || section.size > image.file_size - section.offset) {
