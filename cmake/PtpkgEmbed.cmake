@@ -1,9 +1,13 @@
-# ptpkg_embed_text(target FILE SYMBOL HEADER): makes <HEADER> with the text of FILE as the constant SYMBOL
-# in the namespace of the stage, so that the program needs no data files beside it.
+# ptpkg_embed_text(target FILE SYMBOL HEADER [FILE…]): makes <HEADER> with the text of FILE, and of the others behind it,
+# as the constant SYMBOL in the namespace of the stage, so that the program needs no data files beside it.
 function(ptpkg_embed_text target file symbol header)
-  set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${input})
-  file(READ ${input} text)
+  set(text "")
+  foreach(one IN LISTS file ARGN)
+    set(input ${CMAKE_CURRENT_SOURCE_DIR}/${one})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${input})
+    file(READ ${input} one_text)
+    string(APPEND text "${one_text}")
+  endforeach()
   string(REPLACE "ptpkg_" "" stage ${target})
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/${header} @ONLY CONTENT
 "#pragma once

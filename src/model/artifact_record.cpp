@@ -17,6 +17,7 @@ Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view
     PTPKG_TRY(const std::int64_t unpacked, JsonInteger(json, "unpacked_size", where));
     record.unpacked_bytes = static_cast<std::uint64_t>(unpacked);
   }
+  PTPKG_TRY(record.deflater, JsonStringOr(json, "deflater", "", where));
   PTPKG_TRY(record.key, JsonStringOr(json, "key", "", where));
   PTPKG_TRY(record.checks, JsonStringsOr(json, "checks", {}, where));
   PTPKG_TRY(record.publication, JsonStringOr(json, "publication", "", where));
@@ -42,6 +43,7 @@ Json ArtifactRecordToJson(const ArtifactRecord& record) {
                {"sha256", record.sha256},   {"md5", record.md5},
                {"size", record.size_bytes}, {"unpacked_size", record.unpacked_bytes},
                {"inputs", record.inputs}};
+  if (!record.deflater.empty()) json["deflater"] = record.deflater;
   if (!record.key.empty()) json["key"] = record.key;
   if (!record.checks.empty()) json["checks"] = record.checks;
   if (!record.publication.empty()) {

@@ -25,6 +25,7 @@ struct ArtifactRecord {
   std::uint64_t size_bytes = 0;
   std::uint64_t unpacked_bytes = 0;  ///< As of Artifact; 0 in records of versions that did not tell.
   std::map<std::string, std::string> inputs = {};  ///< Input name → digest.
+  std::string deflater = {};                       ///< What packed a wheel or zip: "libdeflate 1.14".
   std::string key = {};                            ///< Of the plan's node that made it.
   std::vector<std::string> checks = {};            ///< Keys of the checks and tests that it passed.
   std::string publication = {};                    ///< Key of the publication that it appeared with,

@@ -52,8 +52,7 @@ Result<std::string> TextAt(File& file, std::uint64_t offset, std::size_t most) {
   return text;
 }
 
-Result<Occurrences> SearchContent(Env& env, const AbsPath& path, const std::vector<std::string>& paths) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
+Result<Occurrences> SearchContent(File& file, const std::vector<std::string>& paths) {
   Occurrences found{.paths = std::vector<std::optional<std::uint64_t>>(paths.size())};
   std::vector<std::string> needles = paths;
   needles.emplace_back(kTemporary);
@@ -63,7 +62,7 @@ Result<Occurrences> SearchContent(Env& env, const AbsPath& path, const std::vect
     std::optional<std::uint64_t>& first = is_path ? found.paths[hit.needle] : found.temporary;
     if (first) return true;
     const Result<std::string> next =
-        TextAt(*file, hit.offset + needles[hit.needle].size(), is_path ? 1 : kNumbers);
+        TextAt(file, hit.offset + needles[hit.needle].size(), is_path ? 1 : kNumbers);
     if (!next) {
       failure = next.error();
       return false;
@@ -72,18 +71,17 @@ Result<Occurrences> SearchContent(Env& env, const AbsPath& path, const std::vect
     if (counts) first = hit.offset;
     return true;
   };
-  PTPKG_CHECK(conda::SearchFile(env.fs, path, needles, on_hit));
+  PTPKG_CHECK(conda::SearchFile(file, needles, on_hit));
   PTPKG_CHECK(std::move(failure));
   return found;
 }
 
 /// Whether the byte belongs to GPU code. False for what is no readable ELF file: only the advice depends on
 /// it.
-Result<bool> IsDeviceCode(Env& env, const AbsPath& path, std::uint64_t offset) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
-  const auto image = elf::ReadImage(*file);
+Result<bool> IsDeviceCode(File& file, std::uint64_t offset) {
+  const auto image = elf::ReadImage(file);
   if (!image || !*image || (*image)->sections.empty()) return false;
-  const auto names = elf::ReadSectionNames(*file, **image);
+  const auto names = elf::ReadSectionNames(file, **image);
   if (!names) return false;
   return std::any_of((*image)->sections.begin(), (*image)->sections.end(), [&](const elf::Section& section) {
     if (offset < section.offset || offset - section.offset >= section.size) return false;
@@ -93,22 +91,35 @@ Result<bool> IsDeviceCode(Env& env, const AbsPath& path, std::uint64_t offset) {
   });
 }
 
-Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entry,
-                         const std::vector<std::string>& paths, std::vector<Finding>& findings) {
-  if (entry.kind == FileKind::kSymlink) {
-    for (const std::string& path : paths) {
-      if (entry.link_target == path || entry.link_target.starts_with(path + "/")) {
-        findings.push_back(Found(entry, path, "link's target"));
-      }
-    }
-    return Ok();
+}  // namespace
+
+std::vector<std::string> SearchableBuildPaths(const std::vector<std::string>& forbidden_paths) {
+  std::vector<std::string> paths;
+  for (std::string path : forbidden_paths) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    // "/" and "" would be found everywhere and say nothing.
+    if (path.size() > 1) paths.push_back(std::move(path));
   }
-  const AbsPath file = tree.root / entry.path;
-  PTPKG_TRY(const Occurrences found, SearchContent(env, file, paths));
+  return paths;
+}
+
+void SearchLinkTarget(const TreeEntry& entry, const std::vector<std::string>& paths,
+                      std::vector<Finding>& findings) {
+  for (const std::string& path : paths) {
+    if (entry.link_target == path || entry.link_target.starts_with(path + "/")) {
+      findings.push_back(Found(entry, path, "link's target"));
+    }
+  }
+}
+
+Result<void> SearchBuildPaths(File& file, const TreeEntry& entry, const std::vector<std::string>& paths,
+                              std::vector<Finding>& findings) {
+  if (paths.empty()) return Ok();
+  PTPKG_TRY(const Occurrences found, SearchContent(file, paths));
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto& first = found.paths[i];
     if (!first) continue;
-    PTPKG_TRY(const bool in_device_code, IsDeviceCode(env, file, *first));
+    PTPKG_TRY(const bool in_device_code, IsDeviceCode(file, *first));
     const std::string place = fmt::format("; it is at byte {}", *first);
     findings.push_back(
         Found(entry, paths[i], in_device_code ? kLineTables : std::string_view("file"), place));
@@ -128,22 +139,21 @@ Result<void> SearchEntry(Env& env, const StagedTree& tree, const TreeEntry& entr
   return Ok();
 }
 
-}  // namespace
-
 Result<void> CheckBuildPaths(Env& env, const StagedTree& tree,
                              const std::vector<std::string>& forbidden_paths,
                              std::vector<Finding>& findings) {
-  std::vector<std::string> paths;
-  for (std::string path : forbidden_paths) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-    // "/" and "" would be found everywhere and say nothing.
-    if (path.size() > 1) paths.push_back(std::move(path));
-  }
+  const std::vector<std::string> paths = SearchableBuildPaths(forbidden_paths);
   if (paths.empty()) return Ok();
   std::vector<std::vector<Finding>> found(tree.entries.size());
   const auto search = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    return SearchEntry(env, tree, tree.entries[i], paths, found[i]);
+    const TreeEntry& entry = tree.entries[i];
+    if (entry.kind == FileKind::kSymlink) {
+      SearchLinkTarget(entry, paths, found[i]);
+      return Ok();
+    }
+    PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(tree.root / entry.path, OpenMode::kRead));
+    return SearchBuildPaths(*file, entry, paths, found[i]);
   };
   PTPKG_CHECK(ParallelFor(env.jobs, tree.entries.size(), search));
   for (std::vector<Finding>& of_entry : found) {

@@ -5,11 +5,12 @@
 #include <tuple>
 
 #include "model/artifact.h"
-#include "support/atomic_file.h"
+#include "support/scratch.h"
 #include "support/text.h"
 #include "verify/build_path_checks.h"
 #include "verify/conda_checks.h"
 #include "verify/tree_checks.h"
+#include "verify/upload_checks.h"
 #include "verify/wheel_checks.h"
 #include "verify/zip_checks.h"
 #include "verify/zip_container.h"
@@ -18,17 +19,31 @@
 namespace ptpkg::verify {
 namespace {
 
-constexpr ContainerRule kWheelContainer = {
-    .id = "wheel-zip", .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
+ContainerRule WheelContainer(const std::vector<Target>& targets) {
+  ContainerRule rule = {
+      .id = "wheel-zip",
+      .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
+  if (!targets.empty()) rule.targets = ConsumersOf(targets);
+  return rule;
+}
 
-/// Unpacks a wheel and checks it; the tree is empty when it cannot be unpacked.
-Result<StagedTree> CheckWheel(Env& env, const AbsPath& wheel, const AbsPath& folder,
-                              std::vector<Finding>& findings) {
-  PTPKG_CHECK(CheckZipContainer(env, wheel, kWheelContainer, findings));
-  PTPKG_TRY(std::optional<StagedTree> tree, UnpackZip(env, wheel, folder, findings));
-  if (!tree) return StagedTree{.root = folder};
-  PTPKG_CHECK(CheckWheelContent(env, wheel, *tree, findings));
-  return *std::move(tree);
+/// What a wheel is held to besides what holds for all.
+struct WheelRules {
+  ContainerRule container;
+  bool uploaded = false;  ///< To the public index.
+  std::uint64_t size_bytes = 0;
+};
+
+/// Reads a wheel and checks it; null when it cannot be read.
+Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, const ZipReading& reading,
+                                            const WheelRules& rules, std::vector<Finding>& findings) {
+  PTPKG_CHECK(CheckZipContainer(env, wheel, rules.container, findings));
+  PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
+  if (!zip) return zip;
+  PTPKG_CHECK(CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
+  if (rules.uploaded)
+    PTPKG_CHECK(CheckUpload(zip->env(), {wheel.Name(), rules.size_bytes}, zip->tree(), findings));
+  return zip;
 }
 
 /// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
@@ -46,10 +61,63 @@ void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& optio
   examination.profile = profile;
   std::vector<Finding>& findings = examination.report.findings;
   ApplyProfile(profile, options.never_errors, findings);
+  if (!options.targets.empty()) ApplyTargets(ConsumersOf(options.targets), findings);
   std::sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
     return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
   });
   LimitFindings(findings);
+}
+
+/// A wheel or a plain zip: members pass in memory, none is unpacked.
+Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& options, Profile profile,
+                        Examination& examination) {
+  std::vector<Finding>& findings = examination.report.findings;
+  // What killed checks have unpacked, of conda packages say.
+  PTPKG_CHECK(RemoveAbandoned(env, env.cache_dir));
+  PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
+  const ZipReading reading{
+      .opened = opened, .paths = SearchableBuildPaths(options.forbidden_paths), .on_file = options.on_file};
+  ElfSubject subject;
+  PlainZip plain;
+  if (artifact.Name().ends_with(ArtifactExtension(ArtifactFormat::kWheel))) {
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
+    const WheelRules rules = {.container = WheelContainer(options.targets),
+                              .uploaded = profile == Profile::kWheel,
+                              .size_bytes = stat.size_bytes};
+    PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
+    PTPKG_TRY(subject.promise, PromiseOfWheelName(artifact.Name()));
+  } else {
+    PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
+    subject.notes = {.in_dist_info = false, .file = std::move(plain.note)};
+  }
+  if (!plain.zip || plain.zip->tree().entries.empty()) return Ok();
+  examination.entries = plain.zip->tree().entries;
+  PTPKG_TRY(const ElfTree tree, plain.zip->TakeElfTree(findings));
+  subject.root = tree.root;
+  subject.tree = &tree;
+  return CheckElfFiles(plain.zip->env(), subject, options, examination);
+}
+
+/// Unpacked: the checks that follow see the files as they are installed, with the prefix put in.
+Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions& options,
+                          Examination& examination) {
+  std::vector<Finding>& findings = examination.report.findings;
+  PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
+  PTPKG_TRY(const CondaContent content, CheckCondaContent(env, artifact, scratch.path(), findings));
+  if (content.tree.entries.empty()) return Ok();
+  PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
+  CheckOptions elf_options = options;
+  elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
+                                  content.dependencies.end());
+  elf_options.allowed_by_package.insert(elf_options.allowed_by_package.end(),
+                                        content.note.allow_unresolved.begin(),
+                                        content.note.allow_unresolved.end());
+  elf_options.device_code_of_package = content.note.device_code;
+  const ElfSubject subject{.root = content.tree.root,
+                           .promise = PromiseOfSpecs(content.specs, content.subdir)};
+  examination.entries = content.tree.entries;
+  return CheckElfFiles(env, subject, elf_options, examination);
 }
 
 }  // namespace
@@ -65,36 +133,11 @@ Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const Che
                  fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
         .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
   }
+  PTPKG_TRY(const Profile profile, ProfileBeside(options.targets, options.profile, name));
   Examination examination;
-  std::vector<Finding>& findings = examination.report.findings;
-  PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
-  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
-  CondaContent content;
-  ElfSubject subject;
-  if (is_wheel) {
-    PTPKG_TRY(content.tree, CheckWheel(env, artifact, scratch.path(), findings));
-    PTPKG_TRY(subject.promise, PromiseOfWheelName(name));
-  } else if (is_zip) {
-    PTPKG_TRY(PlainZip zip, CheckPlainZip(env, artifact, scratch.path(), findings));
-    content.tree = std::move(zip.tree);
-    subject.notes = {.in_dist_info = false, .file = std::move(zip.note)};
-  } else {
-    PTPKG_TRY(content, CheckCondaContent(env, artifact, scratch.path(), findings));
-    subject.promise = PromiseOfSpecs(content.specs, content.subdir);
-  }
-  if (!content.tree.entries.empty()) {
-    PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
-    CheckOptions elf_options = options;
-    elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
-                                    content.dependencies.end());
-    elf_options.allowed_by_package.insert(elf_options.allowed_by_package.end(),
-                                          content.note.allow_unresolved.begin(),
-                                          content.note.allow_unresolved.end());
-    elf_options.device_code_of_package = content.note.device_code;
-    subject.root = content.tree.root;
-    PTPKG_CHECK(CheckElfFiles(env, subject, elf_options, examination));
-  }
-  Conclude(artifact, options.profile.value_or(DefaultProfile(name)), options, examination);
+  PTPKG_CHECK(is_conda ? ExamineConda(env, artifact, options, examination)
+                       : ExamineZip(env, artifact, options, profile, examination));
+  Conclude(artifact, profile, options, examination);
   return examination;
 }
 

@@ -7,10 +7,14 @@
 
 #include "model/finding.h"
 #include "model/staged_tree.h"
+#include "spec/device_code.h"
 #include "support/env.h"
+#include "verify/elf_tree.h"
 #include "verify/file_device_code.h"
+#include "verify/file_links.h"
 #include "verify/file_needs.h"
 #include "verify/profile.h"
+#include "verify/target.h"
 
 namespace ptpkg::verify {
 
@@ -32,8 +36,14 @@ struct CheckOptions {
   std::vector<std::string> dependencies = {};
   /// Ids of findings that are no errors here, whatever the profile says.
   std::vector<std::string> never_errors = {};
+  /// Whose rules decide which findings about a wheel are errors, whatever never_errors says; none: the
+  /// profile's.
+  std::vector<Target> targets = {};
   /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
   std::optional<Profile> profile = {};
+  /// Sees the files of the tree, as ReadElfTree hands them out.
+  OnFile on_file = {};
+  bool links = false;  ///< Fill Examination::links.
 };
 
 /// Findings, what the ELF files need of a machine, and their GPU code.
@@ -43,11 +53,17 @@ struct Examination {
   std::vector<FileNeeds> files;             ///< One per dynamic ELF file, sorted by path.
   std::optional<std::size_t> highest;       ///< Of `files`: the one that sets the floor of the whole.
   std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
+  spec::DeviceCodeRequest asked;            ///< What was asked of these, by the options or the package.
+  std::vector<FileLinks> links;             ///< With options.links: as `files`, in their order.
+  /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
+  /// a folder.
+  std::vector<TreeEntry> entries;
 };
 
 /// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which
 /// one folder holds everything are called by their paths below that folder. Errors: kInvalidInput for
-/// options.device_code; else only when the file cannot be read at all, everything else is a finding.
+/// options.device_code; kUsage for targets of a file that is no wheel or contradict the profile; else only
+/// when the file cannot be read at all, everything else is a finding.
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 
 /// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform

@@ -83,7 +83,8 @@ class MetadataChecks {
     const std::string kind = Text(info_.index, "noarch");
     const std::string subdir = Text(info_.index, "subdir");
     const bool known = kind.empty() || kind == "python" || kind == "generic";
-    if (known && (kind.empty() || subdir == "noarch" || subdir.empty())) return;
+    // "python" with the subdir of a machine: abi3 (CEP 20).
+    if (known && (kind.empty() || kind == "python" || subdir == "noarch" || subdir.empty())) return;
     Add("conda-noarch", Severity::kError, kIndex,
         fmt::format("noarch is '{}' but subdir is '{}'", kind, subdir),
         "give a noarch package the subdir 'noarch'");

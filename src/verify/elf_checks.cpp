@@ -25,13 +25,6 @@ bool IsWheelTree(const ElfTree& tree) {
   });
 }
 
-/// One NEEDED of one file.
-struct Need {
-  const ElfMember& member;
-  const std::string& name;
-  const NeedOutcome& outcome;
-};
-
 class NeededChecks {
  public:
   NeededChecks(const ElfTree& tree, const CheckOptions& options, const std::vector<std::string>& dependencies)
@@ -53,8 +46,7 @@ class NeededChecks {
           "remove that file, or put the library's folder before its own");
       return;
     }
-    if (!outcome.missing && outcome.missing_where.empty()) return;
-    if (FromElsewhere(name)) return;
+    if (IsFound(outcome) || FromElsewhere(name)) return;
     if (MatchesAny(options_.allowed_by_package, name)) {
       findings.Add("elf-allowed-needed", Severity::kInfo,
                    fmt::format("needs '{}', which the package leaves to the machine", name),
@@ -68,10 +60,31 @@ class NeededChecks {
     }
   }
 
+  [[nodiscard]] NeedState StateOf(const Need& need) const {
+    if (need.outcome.refused) return NeedState::kMissing;
+    if (IsFound(need.outcome)) return NeedState::kFound;
+    if (FromSystem(need.name)) return NeedState::kSystem;
+    const Provided provided = FindProvider(dependencies_, need.name);
+    if (provided.known) return NeedState::kDependency;
+    const bool allowed = MatchesAny(options_.allow_unresolved, need.name) ||
+                         MatchesAny(options_.allowed_by_package, need.name);
+    if (allowed) return NeedState::kAllowed;
+    const bool elsewhere = need.outcome.missing && need.outcome.passed_over.empty() && !PlaceInTree(need);
+    return elsewhere && provided.possible ? NeedState::kDependency : NeedState::kMissing;
+  }
+
  private:
+  static bool IsFound(const NeedOutcome& outcome) {
+    return !outcome.missing && outcome.missing_where.empty();
+  }
+
+  static bool FromSystem(const std::string& name) {
+    return MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name);
+  }
+
   [[nodiscard]] bool FromElsewhere(const std::string& name) const {
-    return MatchesAny(options_.allow_unresolved, name) || MatchesAny(SystemLibraries(), name) ||
-           MatchesAny(DriverLibraries(), name) || FindProvider(dependencies_, name).known;
+    return MatchesAny(options_.allow_unresolved, name) || FromSystem(name) ||
+           FindProvider(dependencies_, name).known;
   }
 
   void AddMissing(const Need& need, FileFindings& findings) const {
@@ -158,9 +171,12 @@ void CheckEntry(const PathEntry& entry, FileFindings findings) {
     case EntryKind::kOutside:
       return;
     case EntryKind::kAbsolute:
-      findings.Add("elf-search-path-absolute", Severity::kError,
-                   fmt::format("the search path entry '{}' exists on one machine only", entry.text),
-                   "make the entry relative to $ORIGIN");
+      findings.Add(
+          "elf-search-path-absolute", Severity::kError,
+          fmt::format(
+              "the search path entry '{}' is absolute: each machine has something else there, or nothing",
+              entry.text),
+          "make the entry relative to $ORIGIN");
       return;
     case EntryKind::kRelative:
       findings.Add("elf-search-path-relative", Severity::kError,
@@ -174,17 +190,6 @@ void CheckEntry(const PathEntry& entry, FileFindings findings) {
                    "remove the superfluous ':'");
       return;
   }
-}
-
-/// All that the tokens of a search path may stand for.
-std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member) {
-  const auto& path = member.facts.Effective();
-  if (!path || (!elf::UsesToken(path->text, "LIB") && !elf::UsesToken(path->text, "PLATFORM"))) return {{}};
-  std::vector<elf::TokenValues> tokens;
-  for (LoaderMachine& machine : MachinesFor(tree, HostOf(member), elf::IsaLevel::kV4)) {
-    tokens.push_back({.origin = {}, .lib = std::move(machine.lib), .platform = std::move(machine.platform)});
-  }
-  return tokens;
 }
 
 /// One finding per file: a layout for several companions has many entries that only some installs fill.
@@ -273,6 +278,27 @@ void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
                    FileFindings(findings, member));
     }
   }
+}
+
+NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
+                        const std::vector<std::string>& dependencies, const Need& need) {
+  const NeededChecks checks(tree, options, dependencies);
+  NeedVerdict verdict{.state = checks.StateOf(need)};
+  if (verdict.state != NeedState::kMissing) return verdict;
+  std::vector<Finding> findings;
+  checks.Check(need, FileFindings(findings, need.member));
+  if (!findings.empty()) verdict.problem = findings.front().message;
+  return verdict;
+}
+
+std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member) {
+  const auto& path = member.facts.Effective();
+  if (!path || (!elf::UsesToken(path->text, "LIB") && !elf::UsesToken(path->text, "PLATFORM"))) return {{}};
+  std::vector<elf::TokenValues> tokens;
+  for (LoaderMachine& machine : MachinesFor(tree, HostOf(member), elf::IsaLevel::kV4)) {
+    tokens.push_back({.origin = {}, .lib = std::move(machine.lib), .platform = std::move(machine.platform)});
+  }
+  return tokens;
 }
 
 void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vector<Finding>& findings) {

@@ -10,6 +10,7 @@
 #include "support/env.h"
 #include "verify/check.h"
 #include "verify/elf_tree.h"
+#include "verify/file_links.h"
 #include "verify/loads.h"
 
 namespace ptpkg::verify {
@@ -25,6 +26,25 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
                  const std::vector<std::string>& dependencies, const Loads& loads,
                  std::vector<Finding>& findings);
+
+/// One NEEDED of one member; borrowed.
+struct Need {
+  const ElfMember& member;
+  const std::string& name;
+  const NeedOutcome& outcome;
+};
+
+struct NeedVerdict {
+  NeedState state = NeedState::kMissing;
+  std::string problem = {};  ///< kMissing: what CheckNeeded says of it.
+};
+
+/// Where it comes from, by the rules of CheckNeeded.
+NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
+                        const std::vector<std::string>& dependencies, const Need& need);
+
+/// All that $LIB and $PLATFORM of the member's search path may stand for, for ExplainSearchPath.
+std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member);
 
 /// No forbidden text, pad, absolute, empty, relative, escaping, stubs or dead entry. Findings:
 /// elf-search-path-*.

@@ -38,12 +38,6 @@ Result<bool> IsMisnamed(File& file, const RelPath& path) {
   return !HasReasonToBeNoElf(AsText(Bytes(head).first(got)));
 }
 
-struct ReadFile {
-  std::optional<ElfMember> member = {};
-  bool misnamed = false;
-  std::optional<FileDeviceCode> device_code = {};
-};
-
 /// `image`: the file's headers, if it is an ELF file.
 Result<std::optional<FileDeviceCode>> ReadCode(File& file, const RelPath& path,
                                                const std::optional<elf::Image>& image) {
@@ -66,38 +60,34 @@ Result<std::vector<std::string>> ReadMentions(File& file, const elf::Image& imag
   return names;
 }
 
-Result<ReadFile> ReadMember(Env& env, const AbsPath& root, const RelPath& path, const DlopenTable& opened) {
-  PTPKG_CHECK(env.cancel.Check());
-  PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
-  if (stat.kind != FileKind::kRegular) return ReadFile{};
-  PTPKG_TRY(const auto file, env.fs.Open(root / path, OpenMode::kRead));
-  PTPKG_TRY(const auto image, elf::ReadImage(*file));
-  if (!image) {
-    ReadFile other;
-    PTPKG_TRY(other.misnamed, IsMisnamed(*file, path));
-    PTPKG_TRY(other.device_code, ReadCode(*file, path, image));
-    return other;
-  }
-  PTPKG_CHECK(elf::CheckFinished(*file));
-  ReadFile read;
-  PTPKG_TRY(read.device_code, ReadCode(*file, path, image));
-  if (!image->dynamic) return read;
+/// Errors: as elf::FindBoundSymbols, but none for a damaged table.
+Result<std::vector<elf::BoundSymbol>> ReadBoundSymbols(File& file, const elf::Image& image,
+                                                       const std::vector<elf::RequiredVersion>& versions) {
+  std::vector<std::uint16_t> indexes;
+  for (const elf::RequiredVersion& version : versions) indexes.push_back(version.index);
+  auto symbols = elf::FindBoundSymbols(file, image, indexes, kNamedSymbols);
+  if (!symbols && symbols.error().code() == ErrorCode::kCorrupt) return std::vector<elf::BoundSymbol>();
+  return symbols;
+}
+
+Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& image,
+                             const DlopenTable& opened) {
   ElfMember member{.path = path,
-                   .machine = image->header.machine,
-                   .elf_class = image->codec.elf_class(),
-                   .order = image->codec.order(),
-                   .position_independent = image->header.type == elf::kTypeDyn,
+                   .machine = image.header.machine,
+                   .elf_class = image.codec.elf_class(),
+                   .order = image.codec.order(),
+                   .position_independent = image.header.type == elf::kTypeDyn,
                    .facts = {}};
-  PTPKG_TRY(member.facts, elf::ReadLinkFacts(*file, *image));
+  PTPKG_TRY(member.facts, elf::ReadLinkFacts(file, image));
   constexpr std::uint64_t kFlagTextrel = 4;  // DF_TEXTREL
-  const bool flagged = (image->dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
-  member.text_relocations = flagged || image->dynamic->Find(elf::kDtTextrel);
-  PTPKG_TRY(member.required_versions, elf::ReadRequiredVersions(*file, *image));
-  PTPKG_TRY(member.defined_versions, elf::ReadDefinedVersions(*file, *image));
-  PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(*file, *image));
-  PTPKG_TRY(member.mentions, ReadMentions(*file, *image, opened));
-  read.member = std::move(member);
-  return read;
+  const bool flagged = (image.dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
+  member.text_relocations = flagged || image.dynamic->Find(elf::kDtTextrel);
+  PTPKG_TRY(member.required_versions, elf::ReadRequiredVersions(file, image));
+  PTPKG_TRY(member.defined_versions, elf::ReadDefinedVersions(file, image));
+  PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(file, image));
+  PTPKG_TRY(member.mentions, ReadMentions(file, image, opened));
+  PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
+  return member;
 }
 
 Finding Misnamed(const RelPath& path) {
@@ -111,6 +101,24 @@ Finding Damaged(const RelPath& path, const Error& error) {
           fmt::format("the ELF file is damaged: {}", error.message()), "build or fetch the file again"};
 }
 
+/// The same as ReadElfFacts, but damage is an error.
+Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTable& opened) {
+  ElfFacts facts;
+  PTPKG_TRY(const auto image, elf::ReadImage(file));
+  if (!image) {
+    PTPKG_TRY(const bool misnamed, IsMisnamed(file, path));
+    if (misnamed) facts.finding = Misnamed(path);
+    PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
+    return facts;
+  }
+  PTPKG_CHECK(elf::CheckFinished(file));
+  PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
+  if (image->dynamic) {
+    PTPKG_TRY(facts.member, ReadMember(file, path, *image, opened));
+  }
+  return facts;
+}
+
 /// Where an entry that begins with $ORIGIN leads.
 EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::string& below) {
   if (!ResolveInTree(folder, below)) return EntryKind::kOutside;
@@ -119,39 +127,54 @@ EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::stri
 
 }  // namespace
 
-Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
-                            std::vector<Finding>& findings) {
-  ElfTree tree;
-  tree.root = root;
-  PTPKG_TRY(tree.map, TreeMap::Read(env, root));
-  for (const auto& [path, node] : tree.map.nodes()) {
+std::vector<RelPath> FilesOf(const TreeMap& map) {
+  std::vector<RelPath> files;
+  for (const auto& [path, node] : map.nodes()) {
     if (node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink) {
-      tree.files.push_back(RelPath::Literal(path));
+      files.push_back(RelPath::Literal(path));
     }
   }
-  std::vector<std::optional<ElfMember>> members(tree.files.size());
-  std::vector<std::optional<FileDeviceCode>> device_code(tree.files.size());
-  std::vector<std::optional<Finding>> found(tree.files.size());
-  PTPKG_CHECK(ParallelFor(env.jobs, tree.files.size(), [&](std::size_t i) -> Result<void> {
-    auto read = ReadMember(env, root, tree.files[i], opened);
-    if (read) {
-      members[i] = std::move(read->member);
-      device_code[i] = std::move(read->device_code);
-      if (read->misnamed) found[i] = Misnamed(tree.files[i]);
-      return Ok();
-    }
-    const ErrorCode code = read.error().code();
-    if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return std::move(read).error();
-    found[i] = Damaged(tree.files[i], read.error());
-    return Ok();
-  }));
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i]) tree.members.push_back(*std::move(members[i]));
-    if (device_code[i]) tree.device_code.push_back(*std::move(device_code[i]));
-    if (found[i]) findings.push_back(*std::move(found[i]));
+  return files;
+}
+
+Result<ElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened) {
+  auto facts = ReadSoundFacts(file, path, opened);
+  if (facts) return facts;
+  const ErrorCode code = facts.error().code();
+  if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return facts;
+  return ElfFacts{.finding = Damaged(path, facts.error())};
+}
+
+ElfTree MakeElfTree(const AbsPath& root, TreeMap map, std::vector<ElfFacts> facts,
+                    std::vector<Finding>& findings) {
+  ElfTree tree;
+  tree.root = root;
+  tree.files = FilesOf(map);
+  tree.map = std::move(map);
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    if (facts[i].member) tree.members.push_back(*std::move(facts[i].member));
+    if (facts[i].device_code) tree.device_code.push_back(*std::move(facts[i].device_code));
+    if (facts[i].finding) findings.push_back(*std::move(facts[i].finding));
     tree.by_name[std::string(tree.files[i].Name())].push_back(tree.files[i].str());
   }
   return tree;
+}
+
+Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
+                            std::vector<Finding>& findings, const OnFile& on_file) {
+  PTPKG_TRY(TreeMap map, TreeMap::Read(env, root));
+  const std::vector<RelPath> files = FilesOf(map);
+  std::vector<ElfFacts> facts(files.size());
+  PTPKG_CHECK(ParallelFor(env.jobs, files.size(), [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / files[i]));
+    if (stat.kind != FileKind::kRegular) return Ok();
+    PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(root / files[i], OpenMode::kRead));
+    if (on_file) PTPKG_CHECK(on_file(files[i], *file));
+    PTPKG_TRY(facts[i], ReadElfFacts(*file, files[i], opened));
+    return Ok();
+  }));
+  return MakeElfTree(root, std::move(map), std::move(facts), findings);
 }
 
 std::optional<std::size_t> ElfTree::FindMember(std::string_view path) const {

@@ -1,6 +1,7 @@
 #pragma once
 // The dynamic ELF files of a tree and what their search paths say. Layer: verify. Source: ld.so(8).
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,7 +33,12 @@ struct ElfMember {
   std::vector<std::string> defined_versions = {};  ///< Sorted.
   elf::IsaLevel isa = elf::IsaLevel::kUnstated;
   std::vector<std::string> mentions = {};  ///< Names of the table of opened libraries, sorted.
+  /// Of each of required_versions, the first kNamedSymbols that are bound to it, in the order of the symbol
+  /// table; none where that is damaged.
+  std::vector<elf::BoundSymbol> bound_symbols = {};
 };
+
+inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.
 
 /// The processes that can load the file.
 inline elf::Host HostOf(const ElfMember& member) {
@@ -66,12 +72,34 @@ struct ElfTree {
   [[nodiscard]] std::optional<std::size_t> FindMember(std::string_view path) const;
 };
 
+/// Sees the content of a regular file of a tree, whose path it gets. Called once for each, several at a time;
+/// `file` ends with the call.
+using OnFile = std::function<Result<void>(const RelPath& path, File& file)>;
+
+/// The files and symlinks of `map`, sorted by path.
+std::vector<RelPath> FilesOf(const TreeMap& map);
+
+/// What is read of one file.
+struct ElfFacts {
+  std::optional<ElfMember> member = {};
+  std::optional<FileDeviceCode> device_code = {};
+  std::optional<Finding> finding = {};  ///< elf-damaged, elf-not-elf
+};
+
+/// Reads the file that lies at `path` of a tree. Errors: kIo, kCancelled.
+Result<ElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened);
+
+/// The tree of `map`; `facts` of its files and symlinks, in their order. Appends the findings of `facts`.
+ElfTree MakeElfTree(const AbsPath& root, TreeMap map, std::vector<ElfFacts> facts,
+                    std::vector<Finding>& findings);
+
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an
 /// "elf-damaged" finding, a file that is called a shared library and is none an "elf-not-elf" finding; static
 /// programs, objects, debug companions, linker scripts and libraries of other systems are no members. GPU
-/// code is read of all of these, and of static archives. Errors: kIo, kNotFound, kCancelled.
+/// code is read of all of these, and of static archives. `on_file`, if it is set, sees all files. Errors:
+/// kIo, kNotFound, kCancelled; those of `on_file`.
 Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
-                            std::vector<Finding>& findings);
+                            std::vector<Finding>& findings, const OnFile& on_file = {});
 
 /// The effective search path of `member`, $ORIGIN being its own folder. An entry with $LIB or $PLATFORM is
 /// judged by `tokens`, all the values that they have: the kind that comes first in EntryKind counts.

@@ -10,14 +10,6 @@
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::size_t kNamedSymbols = 3;  // per version: enough to find the object that uses them
-
-std::vector<std::uint16_t> Indexes(const std::vector<elf::RequiredVersion>& versions) {
-  std::vector<std::uint16_t> indexes;
-  for (const elf::RequiredVersion& version : versions) indexes.push_back(version.index);
-  return indexes;
-}
-
 /// Takes in one required version: keeps in set_by those that are highest so far.
 class Floor {
  public:
@@ -83,17 +75,14 @@ std::vector<elf::RequiredVersion> SetByGlibc(const ElfMember& member, const Glib
   return versions;
 }
 
-Result<std::vector<std::string>> NameSymbols(Env& env, const ElfTree& tree, const ElfMember& member,
-                                             const std::vector<elf::RequiredVersion>& versions) {
-  PTPKG_TRY(const auto file, env.fs.Open(tree.root / member.path, OpenMode::kRead));
-  PTPKG_TRY(const auto image, elf::ReadImage(*file));
-  if (!image) return Error(ErrorCode::kCorrupt, "the file changed while it was checked");
-  PTPKG_TRY(const auto symbols, elf::FindBoundSymbols(*file, *image, Indexes(versions), kNamedSymbols));
+/// The symbols that are bound to `versions`, "name@version".
+std::vector<std::string> NameSymbols(const ElfMember& member,
+                                     const std::vector<elf::RequiredVersion>& versions) {
   std::vector<std::string> names;
-  for (const elf::BoundSymbol& symbol : symbols) {
+  for (const elf::BoundSymbol& symbol : member.bound_symbols) {
     const auto version = std::find_if(versions.begin(), versions.end(),
                                       [&](const auto& required) { return required.index == symbol.index; });
-    names.push_back(fmt::format("{}@{}", symbol.name, version->version));
+    if (version != versions.end()) names.push_back(fmt::format("{}@{}", symbol.name, version->version));
   }
   return names;
 }
@@ -109,39 +98,26 @@ std::string Because(const std::vector<std::string>& symbols,
   return fmt::format("'{}'", Join(names, "', '"));
 }
 
-/// Fills needs.symbols; a symbol table that cannot be read leaves them empty.
-Result<void> FillSymbols(const FloorContext& context, const ElfMember& member,
-                         const std::vector<elf::RequiredVersion>& versions, FileNeeds& needs) {
-  auto symbols = NameSymbols(context.env, context.tree, member, versions);
-  if (symbols) {
-    needs.symbols = *std::move(symbols);
-  } else if (symbols.error().code() != ErrorCode::kCorrupt) {
-    return std::move(symbols).error();
-  }
-  return Ok();
-}
-
-Result<void> CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
-                             FileFindings findings) {
+void CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+                     FileFindings findings) {
   const auto& promised = context.promise.glibc;
-  if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return Ok();
-  PTPKG_CHECK(FillSymbols(context, member, needs.set_by, needs));
+  if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;
+  needs.symbols = NameSymbols(member, needs.set_by);
   const std::string because = Because(needs.symbols, needs.set_by);
   findings.Add("elf-glibc-floor", Severity::kError,
                needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} promises less",
                                                needs.PolicyTag(), because, context.promise.words)
                                  : fmt::format("requires {}, which no manylinux policy admits", because),
                "build on the older system that the tag names, or raise the tag");
-  return Ok();
 }
 
-Result<void> CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
-                             FileFindings findings) {
+void CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+                     FileFindings findings) {
   const auto& promised = context.promise.glibc;
   const GlibcVersion granted = promised.value_or(context.policies.conda_baseline());
-  if (!needs.glibc || *needs.glibc <= granted) return Ok();
+  if (!needs.glibc || *needs.glibc <= granted) return;
   const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);
-  PTPKG_CHECK(FillSymbols(context, member, versions, needs));
+  needs.symbols = NameSymbols(member, versions);
   const std::string because = Because(needs.symbols, versions);
   const std::string fix =
       fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
@@ -157,7 +133,6 @@ Result<void> CheckCondaFloor(const FloorContext& context, const ElfMember& membe
                     needs.glibc->str(), because),
         fix);
   }
-  return Ok();
 }
 
 void CheckLibc(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
@@ -238,8 +213,8 @@ Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& ne
     PTPKG_CHECK(context.env.cancel.Check());
     const ElfMember& member = context.tree.members[i];
     const FileFindings here(findings, member);
-    if (promise.kind == PromiseKind::kWheel) PTPKG_CHECK(CheckWheelFloor(context, member, needs[i], here));
-    if (promise.kind == PromiseKind::kConda) PTPKG_CHECK(CheckCondaFloor(context, member, needs[i], here));
+    if (promise.kind == PromiseKind::kWheel) CheckWheelFloor(context, member, needs[i], here);
+    if (promise.kind == PromiseKind::kConda) CheckCondaFloor(context, member, needs[i], here);
     CheckLibc(promise, needs[i], here);
     CheckMachine(promise, needs[i], here);
     CheckIsa(promise, needs[i], here);
@@ -249,7 +224,8 @@ Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& ne
   const ElfMember& member = context.tree.members[*highest];
   FileNeeds& file = needs[*highest];
   const bool only_glibc = promise.kind == PromiseKind::kConda && file.glibc;
-  return FillSymbols(context, member, only_glibc ? SetByGlibc(member, *file.glibc) : file.set_by, file);
+  file.symbols = NameSymbols(member, only_glibc ? SetByGlibc(member, *file.glibc) : file.set_by);
+  return Ok();
 }
 
 }  // namespace ptpkg::verify

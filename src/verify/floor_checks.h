@@ -32,8 +32,8 @@ struct FloorContext {
 };
 
 /// Appends elf-glibc-floor, elf-glibc-undeclared, elf-libc-mismatch, elf-machine-mismatch and elf-isa-level,
-/// and fills in the symbols of every file that breaks the promise and of the one that sets the floor. Reads
-/// symbol tables of these files only. Errors: kIo; a damaged symbol table leaves the symbols unnamed.
+/// and fills in the symbols of every file that breaks the promise and of the one that sets the floor. Errors:
+/// kCancelled.
 Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& needs,
                          std::vector<Finding>& findings);
 

@@ -97,6 +97,7 @@ Result<Load> Loader::Request(Process& process, std::size_t loader, const std::st
   PTPKG_TRY(const std::optional<Hit> hit, Search(process, loader, name, load.passed_over));
   if (!hit) return load;
   load.path = hit->file.path;
+  load.rule = hit->rule;
   if (hit->fit.fit == elf::Fit::kRefused) {
     load.end = LoadEnd::kRefused;
     load.reason = hit->fit.reason;
@@ -133,7 +134,10 @@ Result<std::optional<Loader::Hit>> Loader::Search(Process& process, std::size_t 
       const elf::LinkFacts& facts = tree_.members[*member].facts;
       if (!facts.rpath || facts.runpath) continue;
       PTPKG_TRY(auto hit, SearchFolders(process, FoldersOf(process, *at, *facts.rpath), name, passed_over));
-      if (hit) return hit;
+      if (!hit) continue;
+      hit->rule.kind = LoadRule::Kind::kRpath;
+      hit->rule.holder = *member;
+      return hit;
     }
     return std::optional<Hit>();
   }
@@ -154,7 +158,10 @@ Result<std::optional<Loader::Hit>> Loader::SearchFolders(const Process& process,
     }
     PTPKG_TRY(const elf::HostFit fit, Judge(candidate, process.host));
     if (fit.fit != elf::Fit::kPassedOver) {
-      return std::optional(Hit{.file = candidate, .origin = folder.path, .fit = fit});
+      return std::optional(Hit{.file = candidate,
+                               .origin = folder.path,
+                               .fit = fit,
+                               .rule = {.kind = LoadRule::Kind::kRunpath, .entry = folder.entry}});
     }
     passed_over.push_back(candidate.path);
   }
@@ -179,7 +186,8 @@ Result<std::optional<Loader::Hit>> Loader::OpenPath(const Process& process, cons
     passed_over.push_back(candidate.path);
     return std::optional<Hit>();
   }
-  return std::optional(Hit{.file = candidate, .origin = *folder, .fit = fit});
+  return std::optional(
+      Hit{.file = candidate, .origin = *folder, .fit = fit, .rule = {.kind = LoadRule::Kind::kPath}});
 }
 
 Result<elf::HostFit> Loader::Judge(const Candidate& candidate, const elf::Host& host) {
@@ -224,10 +232,11 @@ const std::vector<Loader::Folder>& Loader::FoldersOf(const Process& process, std
     if (!folder) continue;
     for (const std::string& name : process.subfolders) {
       if (auto below = tree_.map.FollowToFolder(*folder, name)) {
-        place->second.push_back({.path = *std::move(below), .named = false});
+        place->second.push_back(
+            {.path = *std::move(below), .named = false, .entry = fmt::format("{}/{}", entry, name)});
       }
     }
-    place->second.push_back({.path = *folder, .named = true});
+    place->second.push_back({.path = *folder, .named = true, .entry = entry});
   }
   return place->second;
 }

@@ -31,12 +31,21 @@ enum class LoadEnd : std::uint8_t {
   kRefused,  ///< A file in the way ends the process.
 };
 
+/// By which rule ld.so found a file.
+struct LoadRule {
+  enum class Kind : std::uint8_t { kLoaded, kPath, kRunpath, kRpath };
+  Kind kind = Kind::kLoaded;  ///< kLoaded: the process has it already, under this name or as this file.
+  std::string entry = {};     ///< kRunpath, kRpath: the entry of the search path as written.
+  std::size_t holder = 0;     ///< kRpath: index of the member whose path it is.
+};
+
 /// One NEEDED of one file in one process.
 struct Load {
   std::size_t needed_by = 0;  ///< Index of the member.
   std::string name = {};      ///< As the file says it.
   LoadEnd end = LoadEnd::kMissing;
   std::string path = {};         ///< kFound, kRefused: tree path of the file itself, links followed.
+  LoadRule rule = {};            ///< kFound, kRefused.
   std::string_view reason = {};  ///< kRefused: ld.so's words.
   std::vector<std::string> passed_over = {};  ///< Files of that name for other processors.
 };
@@ -60,8 +69,9 @@ class Loader {
   struct Process;
   /// A folder that ld.so looks into.
   struct Folder {
-    std::string path;   ///< In the tree, without links.
-    bool named = true;  ///< By the search path; false for one of its subfolders.
+    std::string path;        ///< In the tree, without links.
+    bool named = true;       ///< By the search path; false for one of its subfolders.
+    std::string entry = {};  ///< Of the search path, as written.
   };
   /// What lies at a place where ld.so looks.
   struct Candidate {
@@ -74,6 +84,7 @@ class Loader {
     Candidate file;
     std::string origin;  ///< Folder that it was found in.
     elf::HostFit fit;
+    LoadRule rule = {};
   };
 
   Result<Load> Request(Process& process, std::size_t loader, const std::string& needed);

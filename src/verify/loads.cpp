@@ -148,6 +148,7 @@ class Player {
       case LoadEnd::kFound:
         here.found = true;
         seen.outcome.found.insert(load.path);
+        NoteRule(load, seen.outcome);
         MarkLoaded(load.path);
         break;
       case LoadEnd::kMissing:
@@ -157,6 +158,11 @@ class Player {
         if (!seen.outcome.refused) seen.outcome.refused = {.path = load.path, .reason = load.reason};
         break;
     }
+  }
+
+  static void NoteRule(const Load& load, NeedOutcome& outcome) {
+    const auto [place, fresh] = outcome.rules.try_emplace(load.path, load.rule);
+    if (!fresh && place->second.kind == LoadRule::Kind::kLoaded) place->second = load.rule;
   }
 
   /// Hard links are one file to ld.so, whichever it opened.

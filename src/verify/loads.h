@@ -14,7 +14,9 @@ namespace ptpkg::verify {
 
 /// One NEEDED of one member, over all processes that load the member.
 struct NeedOutcome {
-  std::set<std::string> found;        ///< Tree paths of the files that it gets.
+  std::set<std::string> found;  ///< Tree paths of the files that it gets.
+  /// Of each of these the rule of the first process that looked for it; kLoaded where none had to.
+  std::map<std::string, LoadRule> rules;
   std::set<std::string> passed_over;  ///< Files of that name for other processors.
   struct Refusal {
     std::string path;

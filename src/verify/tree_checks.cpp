@@ -5,6 +5,7 @@
 #include "verify/dlopen_checks.h"
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
+#include "verify/link_graph.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -25,7 +26,11 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   std::vector<Finding>& findings = examination.report.findings;
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
-  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, subject.root, opened, findings));
+  ElfTree own;
+  if (subject.tree == nullptr) {
+    PTPKG_TRY(own, ReadElfTree(env, subject.root, opened, findings, options.on_file));
+  }
+  const ElfTree& tree = subject.tree == nullptr ? own : *subject.tree;
   PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
   for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
 
@@ -47,8 +52,10 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   CheckFlags(tree, findings);
   CheckOpened(tree, opened, allowing, dependencies, findings);
 
-  PTPKG_TRY(const spec::DeviceCodeRequest asked, DeviceCodeAskedFor(options, note));
-  CheckDeviceCode(tree.device_code, asked, findings);
+  if (options.links) examination.links = ExplainLinks(tree, allowing, dependencies, loads);
+
+  PTPKG_TRY(examination.asked, DeviceCodeAskedFor(options, note));
+  CheckDeviceCode(tree.device_code, examination.asked, findings);
   for (const FileDeviceCode& file : tree.device_code) {
     if (file.problem.empty()) examination.device_code.push_back(file);
   }

@@ -9,12 +9,14 @@ namespace ptpkg::verify {
 
 struct ElfSubject {
   AbsPath root = AbsPath::Literal("/nonexistent");
+  const ElfTree* tree = nullptr;  ///< Borrowed; null: `root` is read.
   /// What the artifact's name or metadata says; nullopt: what the tree itself says.
   std::optional<PlatformPromise> promise = {};
   NotePlaces notes = {};
 };
 
-/// Appends to examination.report.findings and fills files and highest. Errors: kIo, kNotFound, kCancelled.
+/// Appends to examination.report.findings and fills files and highest. `env`: one in which
+/// the files of the tree can be opened. Errors: kIo, kNotFound, kCancelled.
 Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptions& options,
                            Examination& examination);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "support/text.h"
+#include "support/utf8.h"
 #include "verify/file_kind.h"
 #include "verify/platform_policies.h"
 #include "verify/wheel_metadata_checks.h"
@@ -75,6 +76,10 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
     return std::optional<std::string>();
   }
   PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
+  if (!IsUtf8(text)) {
+    findings.push_back({"wheel-encoding", Severity::kError, path, "the file is not UTF-8",
+                        "write it as UTF-8, which is the only encoding that it may have"});
+  }
   return std::optional(std::move(text));
 }
 
@@ -125,11 +130,28 @@ void CheckRecord(const StagedTree& tree, const std::string& dist_info_dir, const
   }
 }
 
+/// Of a known part of .data: what uv refuses to install.
+void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, LimitedFindings& findings) {
+  const bool script = parts[1] == "scripts";
+  if (script && parts.size() > 3) {
+    findings.Add({"wheel-data-scripts", Severity::kWarning, entry.path.str(),
+                  "uv takes no folders among scripts", "put the script beside the others"});
+  }
+  const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
+  if (program && IsInterpreterName(parts.back())) {
+    findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
+                  "the file would replace the interpreter", "give it another name"});
+  }
+}
+
 void CheckDataFolder(const TreeEntry& entry, const wheel::FileName& name, LimitedFindings& findings) {
   const std::vector<std::string> parts = entry.path.Components();
   if (parts.size() < 2 || !parts[0].ends_with(".data")) return;
   const bool known = std::find(kSchemes.begin(), kSchemes.end(), parts[1]) != kSchemes.end();
-  if (parts[0] == name.Stem() + ".data" && known && parts.size() > 2) return;
+  if (parts[0] == name.Stem() + ".data" && known && parts.size() > 2) {
+    CheckDataFile(entry, parts, findings);
+    return;
+  }
   findings.Add({"wheel-data-layout", Severity::kError, entry.path.str(),
                 fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]),
                 fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", name.Stem())});

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "support/text.h"
+#include "verify/metadata_fields.h"
 #include "wheel/core_metadata.h"
 #include "wheel/entry_points.h"
 #include "wheel/wheel_file.h"
@@ -93,11 +94,12 @@ void CheckLicenses(const WheelView& view, const wheel::CoreMetadata& metadata, c
 void CheckSummary(const wheel::CoreMetadata& metadata, const std::string& file,
                   std::vector<Finding>& findings) {
   const std::string summary = metadata.Get("Summary");
-  if (summary.size() <= kMaxSummary && summary.find('\n') == std::string::npos) return;
+  const std::size_t characters = CharacterCount(summary);
+  if (characters <= kMaxSummary && summary.find('\n') == std::string::npos) return;
   findings.push_back(
       {"wheel-summary", Severity::kWarning, file,
-       fmt::format("the Summary has {} bytes or several lines; indexes take one line of up to {}",
-                   summary.size(), kMaxSummary),
+       fmt::format("the Summary has {} characters or several lines; indexes take one line of up to {}",
+                   characters, kMaxSummary),
        "shorten it, and move the rest into the description"});
 }
 
@@ -132,15 +134,20 @@ bool IsScriptName(std::string_view name) {
   });
 }
 
-/// "python", "python3", "python3.11", "Python.exe": uv refuses to install over the interpreter.
-bool IsInterpreterName(std::string_view name) {
-  const std::string lower = ToLower(name);
-  std::string_view rest = lower;
-  if (!rest.starts_with("python")) return false;
-  rest.remove_prefix(std::string_view("python").size());
-  if (rest.starts_with("w")) rest.remove_prefix(1);
-  if (rest.ends_with(".exe")) rest.remove_suffix(4);
-  return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+void CheckScriptName(const std::string& name, const std::string& file, LimitedFindings& findings) {
+  if (name.find_first_of("/\\") != std::string::npos) {
+    findings.Add({"wheel-script-path", Severity::kError, file,
+                  fmt::format("the script '{}' would lie outside the folder of scripts", name),
+                  "use letters, digits, '_', '.' and '-'"});
+  } else if (IsInterpreterName(name)) {
+    findings.Add({"wheel-script-interpreter", Severity::kError, file,
+                  fmt::format("the script '{}' would replace the interpreter", name),
+                  "give it another name"});
+  } else if (!IsScriptName(name)) {
+    findings.Add({"wheel-script-name", Severity::kError, file,
+                  fmt::format("'{}' cannot be the name of a script", name),
+                  "use letters, digits, '_', '.' and '-'"});
+  }
 }
 
 /// A wheel with compiled files.
@@ -158,6 +165,16 @@ void CheckPurity(const WheelView& view, bool root_is_purelib, const std::string&
 }
 
 }  // namespace
+
+bool IsInterpreterName(std::string_view name) {
+  const std::string lower = ToLower(name);
+  std::string_view rest = lower;
+  if (!rest.starts_with("python")) return false;
+  rest.remove_prefix(std::string_view("python").size());
+  if (rest.starts_with("w")) rest.remove_prefix(1);
+  if (rest.ends_with(".exe")) rest.remove_suffix(4);
+  return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
 
 void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
   const std::string file = view.dist_info_dir + "/METADATA";
@@ -213,11 +230,7 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
   LimitedFindings limited(findings);
   for (const wheel::EntryPoint& point : *points) {
     if (!point.IsScript()) continue;
-    if (!IsScriptName(point.name) || IsInterpreterName(point.name)) {
-      limited.Add({"wheel-script-name", Severity::kError, file,
-                   fmt::format("'{}' cannot be the name of a script", point.name),
-                   "use letters, digits, '_', '.' and '-', and no interpreter's name"});
-    }
+    CheckScriptName(point.name, file, limited);
     if (point.object.empty()) {
       limited.Add({"wheel-script-target", Severity::kError, file,
                    fmt::format("the script '{}' names a module but no function", point.name),

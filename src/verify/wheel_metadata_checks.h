@@ -30,4 +30,7 @@ void CheckWheelFile(const WheelView& view, const std::string& text, bool has_bin
 /// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel.
 void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
 
+/// "python", "python3", "python3.11", "Python.exe": uv refuses to install over the interpreter.
+bool IsInterpreterName(std::string_view name);
+
 }  // namespace ptpkg::verify

@@ -1,14 +1,19 @@
 #pragma once
-// The zip that an artifact is: as its strictest readers see it, and unpacked. Layer: verify. Source:
+// The zip that an artifact is: as its strictest readers see it, and read once. Layer: verify. Source:
 // archive/zip_strict.h.
 
-#include <optional>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "model/consumers.h"
 #include "model/finding.h"
 #include "model/staged_tree.h"
 #include "support/env.h"
+#include "verify/elf_tree.h"
+#include "verify/member_fs.h"
 
 namespace ptpkg::verify {
 
@@ -19,15 +24,52 @@ struct ContainerRule {
   /// Of what readers refuse and nobody reads otherwise. Where readers part, people get other files, and that
   /// is an error in any artifact.
   Severity where_readers_agree = Severity::kError;
+  /// Those whose refusal makes it an error, and a warning without; no rule of any: where_readers_agree.
+  std::optional<Consumers> targets = {};
 };
 
 /// Appends a finding by `rule` for each problem of `zip`. Errors: those of reading.
 Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule& rule,
                                std::vector<Finding>& findings);
 
-/// Unpacks any zip into the existing, empty `folder`. nullopt, and a finding, when that cannot be done; a
-/// tree without entries is a zip without files. Errors: kIo, kCancelled.
-Result<std::optional<StagedTree>> UnpackZip(Env& env, const AbsPath& zip, const AbsPath& folder,
-                                            std::vector<Finding>& findings);
+/// What is looked for while the members pass.
+struct ZipReading {
+  const DlopenTable& opened;            ///< Borrowed.
+  std::vector<std::string> paths = {};  ///< Of SearchableBuildPaths.
+  /// The folder that holds everything and that paths leave out, "" for none. May be empty: none.
+  std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
+  OnFile on_file = {};  ///< CheckOptions::on_file.
+};
+
+/// A zip of which every member was inflated once.
+class ZipTree {
+ public:
+  /// Null, and a finding, when the zip cannot be read. Errors: kIo, kCancelled.
+  static Result<std::unique_ptr<ZipTree>> Read(Env& env, const AbsPath& zip, const ZipReading& reading,
+                                               std::vector<Finding>& findings);
+
+  /// An environment in which the files of tree() can be opened.
+  [[nodiscard]] Env& env() { return env_; }
+  /// The zip's own path, or its top folder below that, is the root.
+  [[nodiscard]] const StagedTree& tree() const { return tree_; }
+  /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
+  /// kInvalidInput for folders that are nested too deep.
+  Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
+
+ private:
+  ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members);
+  Result<void> Visit(const ZipReading& reading, const std::string& top);
+  Result<void> Scan(const std::string& top);
+
+  AbsPath zip_;
+  archive::ZipMembers members_;
+  MemberFs fs_;
+  Env env_;
+  StagedTree tree_;
+  std::map<std::string, ElfFacts, std::less<>> elf_;  // by path in tree_
+  std::map<std::string, Sha256, std::less<>> sha256_;
+  std::vector<Finding> build_paths_;
+  std::optional<Error> failure_;  // of looking at a member
+};
 
 }  // namespace ptpkg::verify

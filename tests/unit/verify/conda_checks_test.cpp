@@ -285,7 +285,7 @@ TEST_F(CondaChecksTest, NamesAndMetadata) {
   EXPECT_THAT(CheckIndex("name", "Demo"),
               UnorderedElementsAre(HasId("conda-file-name"), HasId("conda-name-rule")));
   EXPECT_THAT(CheckIndex("subdir", "linux"), ElementsAre(HasId("conda-name-rule")));
-  EXPECT_THAT(CheckIndex("noarch", "python"), ElementsAre(HasId("conda-noarch")));
+  EXPECT_THAT(CheckIndex("noarch", "generic"), ElementsAre(HasId("conda-noarch")));
   EXPECT_THAT(CheckIndex("noarch", "other"), ElementsAre(HasId("conda-noarch")));
   EXPECT_THAT(CheckIndex("depends", {"Numpy"}), ElementsAre(HasId("conda-dependency")));
   EXPECT_THAT(CheckIndex("constrains", {"a 1 2 3"}), ElementsAre(HasId("conda-dependency")));

@@ -146,7 +146,8 @@ TEST(ElfChecks, EachKindOfBadEntry) {
            Library({}, "/opt/build/lib:lib::$ORIGIN/../..:$ORIGIN/none:$ORIGIN/stubs:$ORIGIN"));
   tree.Add("lib/stubs/libb.so", Library({}, "/ptpkg-search-path-pad/xxx"));
   EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-search-path-absolute", Severity::kError, "lib/liba.so", "'/opt/build/lib'"),
+              ElementsAre(Is("elf-search-path-absolute", Severity::kError, "lib/liba.so",
+                             "'/opt/build/lib' is absolute"),
                           Is("elf-search-path-dead", Severity::kWarning, "lib/liba.so", "'$ORIGIN/none'"),
                           Is("elf-search-path-empty", Severity::kError, "lib/liba.so", "working folder"),
                           Is("elf-search-path-escapes", Severity::kError, "lib/liba.so", "'$ORIGIN/../..'"),

@@ -169,7 +169,8 @@ TEST_F(WheelChecksTest, Licenses) {
   EXPECT_THAT(Ids(With({{file, metadata}})),
               ElementsAre("wheel-license-missing " + kInfo + "licenses/a/LICENSE"));
   EXPECT_THAT(Ids(With({{file, metadata}, {kInfo + "licenses/a/LICENSE", "text"}})), IsEmpty());
-  EXPECT_THAT(Ids(With({{file, kMetadata + "License-File: LICENSE\n"}})), IsEmpty())
+  EXPECT_THAT(Ids(With({{file, kMetadata + "License-File: LICENSE\n"}})),
+              ElementsAre("wheel-metadata-field " + file))
       << "no meaning before 2.4";
   EXPECT_THAT(
       Ids(With(
@@ -311,15 +312,33 @@ TEST_F(WheelChecksTest, EntryPoints) {
   const auto with = [&](const std::string& text) { return Ids(With({{file, text}})); };
   EXPECT_THAT(with("[console_scripts]\nrun = toy:main\n"), IsEmpty());
   EXPECT_THAT(with("run = toy:main\n"), ElementsAre("wheel-entry-points-invalid " + file));
-  for (const char* const name : {"python", "Python3.11", "pythonw.exe", "a/b", "a b"}) {
-    EXPECT_THAT(with(std::string("[console_scripts]\n") + name + " = toy:main\n"),
-                ElementsAre("wheel-script-name " + file))
+  for (const auto& [name, id] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"python", "wheel-script-interpreter "},
+           {"Python3.11", "wheel-script-interpreter "},
+           {"pythonw.exe", "wheel-script-interpreter "},
+           {"a/b", "wheel-script-path "},
+           {"..\\b", "wheel-script-path "},
+           {"a b", "wheel-script-name "}}) {
+    EXPECT_THAT(with(std::string("[console_scripts]\n") + name + " = toy:main\n"), ElementsAre(id + file))
         << name;
   }
   EXPECT_THAT(with("[console_scripts]\npython-config = toy:main\n"), IsEmpty());
   EXPECT_THAT(with("[gui_scripts]\nrun = toy\n"), ElementsAre("wheel-script-target " + file));
   EXPECT_THAT(with("[console_scripts]\nrun = other.mod:main\n"), ElementsAre("wheel-script-target " + file));
   EXPECT_THAT(with("[plugins]\nrun = other\n"), IsEmpty());
+}
+
+TEST_F(WheelChecksTest, DocumentsAreUtf8) {
+  EXPECT_THAT(Ids(With({{kInfo + "METADATA", kMetadata + "Author: J\xE4ger\n"}})),
+              ElementsAre("wheel-encoding " + kInfo + "METADATA"));
+}
+
+TEST_F(WheelChecksTest, FilesOfDataThatUvRefuses) {
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/scripts/sub/run", "#!python\n"}})),
+              ElementsAre("wheel-data-scripts toy-1.0.data/scripts/sub/run"));
+  for (const std::string path : {"toy-1.0.data/scripts/python3", "toy-1.0.data/data/bin/Python"})
+    EXPECT_THAT(Ids(With({{path, "x"}})), ElementsAre("wheel-script-interpreter " + path));
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/data/share/python", "x"}})), IsEmpty());
 }
 
 TEST_F(WheelChecksTest, AScriptsModuleMayLieInSeveralPlaces) {

@@ -1,0 +1,160 @@
+#include "verify/deserved_platform.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "support/text.h"
+#include "verify/elf_tables.h"
+#include "verify/platform_promise.h"
+#include "verify/policy_libraries.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::string_view kMuslPolicy = "musllinux_1_2";
+
+/// "'memcpy@GLIBC_2.14'", or the versions alone where no symbol was looked up.
+std::string SymbolsOf(const FileNeeds& file) {
+  if (!file.symbols.empty()) return fmt::format("'{}'", Join(file.symbols, "', '"));
+  std::set<std::string> versions;
+  for (const elf::RequiredVersion& version : file.set_by) versions.insert(version.version);
+  return fmt::format("'{}'", Join(std::vector<std::string>(versions.begin(), versions.end()), "', '"));
+}
+
+/// What the files say together.
+struct Common {
+  std::string machine;  // "" when none says one
+  bool musl = false;
+};
+
+Result<Common> CommonOf(const std::vector<FileNeeds>& files) {
+  Common common;
+  const FileNeeds* musl = nullptr;
+  const FileNeeds* glibc = nullptr;
+  for (const FileNeeds& file : files) {
+    if (file.machine.empty()) continue;  // device code
+    if (!common.machine.empty() && common.machine != file.machine) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is for {}, other files for {}: no platform tag says both", file.file,
+                               file.machine, common.machine));
+    }
+    common.machine = file.machine;
+    if (file.uses_musl) musl = &file;
+    if (file.uses_glibc) glibc = &file;
+  }
+  if (musl != nullptr && glibc != nullptr) {
+    return Error(
+        ErrorCode::kInvalidInput,
+        fmt::format("'{}' needs musl and '{}' glibc: no platform tag says both", musl->file, glibc->file));
+  }
+  common.musl = musl != nullptr;
+  return common;
+}
+
+/// Libraries that come from neither the tree, the policy, a driver, nor a dependency.
+Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
+                                          const std::vector<std::string>& dependencies, bool musl) {
+  PTPKG_TRY(const PolicyLibraries libraries, PolicyLibraries::BuiltIn());
+  std::vector<std::string> reasons;
+  for (const FileNeeds& file : files) {
+    for (const auto& [name, found] : file.needed) {
+      const bool of_policy =
+          musl ? libraries.IsOfMusllinux(name) : libraries.IsOfManylinux(name, std::nullopt);
+      if (!found.empty() || of_policy || MatchesAny(DriverLibraries(), name)) continue;
+      if (FindProvider(dependencies, name).known) continue;
+      reasons.push_back(
+          fmt::format("'{}' needs '{}', which no policy leaves to the system", file.file, name));
+    }
+  }
+  return reasons;
+}
+
+/// Whether `file` runs where `platform`, one plain tag, says; else why not.
+std::string Against(const FileNeeds& file, const std::string& platform, const PlatformPolicies& policies) {
+  if (file.machine.empty()) return {};
+  if (const std::string_view machine = MachineOfTag(platform); machine != file.machine)
+    return fmt::format("is for {}", file.machine);
+  if (platform.starts_with("musllinux_")) return file.uses_glibc ? "needs glibc" : "";
+  const auto promised = policies.PolicyOfTag(platform);
+  if (!promised) return {};
+  if (file.uses_musl) return "needs musl";
+  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", SymbolsOf(file));
+  if (!file.policy || *file.policy <= *promised) return {};
+  return fmt::format("needs '{}', because of {}", file.PolicyTag(), SymbolsOf(file));
+}
+
+}  // namespace
+
+Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
+  PTPKG_TRY(const Common common, CommonOf(files));
+  if (common.machine.empty()) return DeservedPlatform{};
+  DeservedPlatform deserved{
+      .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
+  if (common.musl) {
+    deserved.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
+    return deserved;
+  }
+  for (const FileNeeds& file : files) {
+    if (file.machine.empty()) continue;
+    if (!file.fits_policy) {
+      deserved.reasons.push_back(
+          fmt::format("'{}' requires {}, which no policy admits", file.file, SymbolsOf(file)));
+    } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
+      deserved.set_by = file;
+    }
+  }
+  if (!deserved.reasons.empty()) return deserved;
+  if (!deserved.set_by) {  // no policy knows the machine
+    deserved.reasons.push_back(fmt::format("no manylinux policy is for {}", common.machine));
+    return deserved;
+  }
+  deserved.tag = deserved.set_by->PolicyTag();
+  if (!deserved.set_by->set_by.empty())
+    deserved.reasons.push_back(
+        fmt::format("'{}' needs {}", deserved.set_by->file, SymbolsOf(*deserved.set_by)));
+  return deserved;
+}
+
+Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
+                                    const std::vector<std::string>& dependencies) {
+  PTPKG_TRY(DeservedPlatform deserved, DeservedBySymbols(files));
+  PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, deserved.musl));
+  if (deserved.machine.empty() || external.empty()) return deserved;
+  deserved.tag = "linux_" + deserved.machine;
+  deserved.reasons = std::move(external);
+  return deserved;
+}
+
+Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform) {
+  PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  constexpr std::size_t kNamed = 10;
+  std::size_t unfit = 0;
+  std::string lines;
+  for (const std::string& plain : Split(platform, '.')) {
+    for (const FileNeeds& file : files) {
+      const std::string reason = Against(file, plain, policies);
+      if (reason.empty() || ++unfit > kNamed) continue;
+      lines += fmt::format("\n    '{}' {}", file.file, reason);
+    }
+  }
+  if (unfit == 0) return Ok();
+  if (unfit > kNamed) lines += fmt::format("\n    and {} more", unfit - kNamed);
+  return Error(ErrorCode::kCheckFailed,
+               fmt::format("the files do not deserve the platform tag '{}':{}", platform, lines))
+      .WithHint("build on an older system, or take the tag that they deserve: --platform auto");
+}
+
+std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
+                          const DeservedPlatform& deserved) {
+  if (deserved.musl) return now;
+  const std::vector<std::string> platforms = Split(now, '.');
+  const auto promised = PromiseOfTags(policies, platforms).glibc;
+  const auto due = policies.PolicyOfTag(deserved.tag);
+  const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
+    return MachineOfTag(platform) == deserved.machine;
+  });
+  return due && promised == due && same_machine ? now : deserved.tag;
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,17 @@
+#pragma once
+// Parts of an examination as JSON: the $defs of docs/json/check.json, and what other documents take from
+// there. Layer: verify.
+
+#include "elf/symbol_versions.h"
+#include "support/json_fwd.h"
+#include "verify/file_device_code.h"
+#include "verify/file_needs.h"
+
+namespace ptpkg::verify {
+
+/// "needs"
+Json FileNeedsToJson(const FileNeeds& file);
+/// "device_code"
+Json FileDeviceCodeToJson(const FileDeviceCode& file);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,26 @@
+#pragma once
+// All wheels of one version of a project, held against each other. Layer: verify.
+// uv locks a version by the metadata of one of its wheels and takes it for that of all; pip reads each
+// wheel's own. So a requirement that only some wheels have is installed or left out depending on which one
+// was read.
+
+#include <vector>
+
+#include "model/finding.h"
+#include "support/env.h"
+
+namespace ptpkg::verify {
+
+/// What is wrong with one of the wheels.
+struct MatrixFindings {
+  AbsPath wheel;
+  std::vector<Finding> findings;
+};
+
+/// Groups `wheels` by name and version and compares each wheel of a group with its first, by path:
+/// requirements, extras, Requires-Python (wheel-matrix-requirements); licence and entry points
+/// (wheel-matrix-metadata). All of them warnings. Only wheels with findings are listed, by path. A wheel that
+/// cannot be read is left out: its own check says why. Errors: kIo, kCancelled.
+Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,58 @@
+#pragma once
+// Whose rules a wheel is held to. Layer: verify.
+// A profile says where files go and judges what they do there; a target is a program that takes the wheel or
+// refuses it. Sources: pypi/warehouse forklift/metadata.py, utils/wheel.py, utils/zipfiles.py; the answers of
+// uv, pip and installer to the wheels of tests/peers/wheel_cases.py.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/consumers.h"
+#include "model/finding.h"
+#include "support/result.h"
+#include "verify/profile.h"
+
+namespace ptpkg::verify {
+
+enum class Target : std::uint8_t {
+  kPypi,     ///< Upload to the Python package index.
+  kChannel,  ///< An index of one's own, for people with uv, pip and installer.
+  kUv,
+  kPip,
+  kInstaller,
+};
+
+/// In the order of the enumeration.
+std::vector<std::string> TargetNames();
+/// "uv,pip": in that order, each once. Errors: kUsage naming the nearest target.
+Result<std::vector<Target>> ParseTargets(std::string_view list);
+/// All whose rules count; none for no target.
+Consumers ConsumersOf(std::span<const Target> targets);
+
+/// The profile beside `targets`, for a file of that name: `asked`, else wheel for pypi and pytorch-index for
+/// channel, else that of the name. No targets: `asked`, else that of the name. Errors: kUsage for a file that
+/// is no wheel and for a profile that contradicts a target (pypi with another one than wheel, channel with
+/// wheel, anything with conda, zip and tree).
+Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Profile> asked,
+                              std::string_view file_name);
+
+/// Who refuses a wheel for a finding.
+struct RefusalRule {
+  std::string_view id;
+  std::string_view file_end;  ///< Of findings whose file ends so; "": of all others.
+  Consumers refused_by;
+  /// Of findings that the check takes for an error; else also of warnings.
+  bool errors_only = false;
+};
+/// Sorted by id; of one id those with a file's end first. For tests, which compare them with docs/findings.
+std::span<const RefusalRule> RefusalRules();
+
+/// Of findings about the wheel itself ("wheel-…"): errors are those for which one of `targets` refuses it;
+/// other errors become warnings. Those about its container (wheel-zip) and all other kinds stay as they are:
+/// CheckZipContainer has judged the former, and the latter are about what the files do.
+void ApplyTargets(Consumers targets, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

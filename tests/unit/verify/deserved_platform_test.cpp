@@ -1,0 +1,114 @@
+#include "verify/deserved_platform.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+
+namespace ptpkg::verify {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A library of `machine` that needs glibc 2.`minor`.
+FileNeeds Library(const std::string& file, unsigned minor, const std::string& machine = "x86_64") {
+  FileNeeds needs;
+  needs.file = file;
+  needs.machine = machine;
+  needs.glibc = needs.policy = GlibcVersion{2, minor};
+  needs.uses_glibc = true;
+  needs.symbols = {"f@GLIBC_2." + std::to_string(minor)};
+  needs.set_by = {{.library = "libc.so.6", .version = "GLIBC_2." + std::to_string(minor)}};
+  needs.needed = {{"libc.so.6", {}}};
+  return needs;
+}
+
+TEST(DeservedBy, TheHighestFileSetsTheTag) {
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({Library("a.so", 17), Library("b.so", 28)}, {}));
+  EXPECT_EQ(deserved.tag, "manylinux_2_28_x86_64");
+  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("'b.so' needs 'f@GLIBC_2.28'")));
+}
+
+TEST(DeservedBy, NoLibraryFitsAny) {
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({}, {}));
+  EXPECT_EQ(deserved.tag, "");
+}
+
+TEST(DeservedBy, ALibraryFromElsewhereKeepsItAtLinux) {
+  FileNeeds user = Library("a.so", 17);
+  user.needed["libelse.so.1"] = {};
+  user.needed["libcuda.so.1"] = {};
+  user.needed["libown.so"] = {"libown.so"};
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({user}, {}));
+  EXPECT_EQ(deserved.tag, "linux_x86_64");
+  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("'libelse.so.1'")));
+}
+
+TEST(DeservedBy, WhatNoPolicyAdmitsIsLinux) {
+  FileNeeds odd = Library("a.so", 17);
+  odd.fits_policy = false;
+  odd.policy = std::nullopt;
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({odd}, {}));
+  EXPECT_EQ(deserved.tag, "linux_x86_64");
+  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("no policy admits")));
+}
+
+TEST(DeservedBy, MuslHasItsOwnTagAndNoGlibcBesideIt) {
+  FileNeeds musl;
+  musl.file = "m.so";
+  musl.machine = "aarch64";
+  musl.uses_musl = true;
+  musl.needed = {{"libc.musl-aarch64.so.1", {}}};
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({musl}, {}));
+  EXPECT_EQ(deserved.tag, "musllinux_1_2_aarch64");
+  EXPECT_THAT(DeservedBy({musl, Library("g.so", 17, "aarch64")}, {}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("glibc")));
+  EXPECT_THAT(DeservedBy({musl, Library("g.so", 17)}, {}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("x86_64")));
+}
+
+TEST(CheckDeserved, NamesTheSymbolsThatForbidATag) {
+  const std::vector<FileNeeds> files = {Library("a.so", 17), Library("b.so", 34)};
+  EXPECT_THAT(CheckDeserved(files, "manylinux_2_34_x86_64"), IsOk());
+  EXPECT_THAT(CheckDeserved(files, "linux_x86_64"), IsOk());
+  EXPECT_THAT(CheckDeserved(files, "manylinux2014_x86_64.manylinux_2_34_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed,
+                        HasSubstr("'b.so' needs 'manylinux_2_34_x86_64', because of 'f@GLIBC_2.34'")));
+  EXPECT_THAT(CheckDeserved(files, "manylinux_2_39_aarch64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("is for x86_64")));
+  EXPECT_THAT(CheckDeserved(files, "musllinux_1_2_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("needs glibc")));
+  const std::vector<FileNeeds> many(20, Library("c.so", 40));
+  EXPECT_THAT(CheckDeserved(many, "manylinux_2_17_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("and 10 more")));
+}
+
+TEST(DeservedBySymbols, LibrariesFromElsewhereDoNotCount) {
+  FileNeeds user = Library("a.so", 17);
+  user.needed["libelse.so.1"] = {};
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBySymbols({user}));
+  EXPECT_EQ(deserved.tag, "manylinux_2_17_x86_64");
+  ASSERT_TRUE(deserved.set_by);
+  EXPECT_EQ(deserved.set_by->file, "a.so");
+}
+
+TEST(PlatformAfter, StaysAsItIsWrittenWhereItSaysTheSame) {
+  ASSERT_OK_AND_ASSIGN(const auto policies, PlatformPolicies::BuiltIn());
+  const DeservedPlatform deserved{.machine = "x86_64", .tag = "manylinux_2_17_x86_64"};
+  const auto after = [&](const std::string& now) { return PlatformAfter(policies, now, deserved); };
+  EXPECT_EQ(after("manylinux2014_x86_64.manylinux_2_17_x86_64"),
+            "manylinux2014_x86_64.manylinux_2_17_x86_64");
+  EXPECT_EQ(after("linux_x86_64"), "manylinux_2_17_x86_64");
+  EXPECT_EQ(after("manylinux_2_28_x86_64"), "manylinux_2_17_x86_64");
+  EXPECT_EQ(after("manylinux_2_5_x86_64"), "manylinux_2_17_x86_64");
+  EXPECT_EQ(after("manylinux_2_17_aarch64"), "manylinux_2_17_x86_64");
+  const DeservedPlatform musl{.machine = "x86_64", .musl = true, .tag = "musllinux_1_2_x86_64"};
+  EXPECT_EQ(PlatformAfter(policies, "musllinux_1_1_x86_64", musl), "musllinux_1_1_x86_64");
+}
+
+}  // namespace
+}  // namespace ptpkg::verify

@@ -1,0 +1,115 @@
+// Targets: whose rules decide about a wheel.
+
+#include "verify/target.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "unit/archive/builders.h"
+#include "unit/wheel/wheel_fixture.h"
+#include "verify/check.h"
+
+namespace ptpkg::verify {
+namespace {
+
+using test::FailsWith;
+using test::IsOkAndHolds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using wheel::MinimalMembers;
+
+constexpr const char* kWheelName = "toy-1.0-py3-none-any.whl";
+
+TEST(Target, ListsAreParsed) {
+  EXPECT_THAT(ParseTargets("uv,pip,uv"), IsOkAndHolds(ElementsAre(Target::kUv, Target::kPip)));
+  EXPECT_THAT(ParseTargets("pypi,channel,installer"),
+              IsOkAndHolds(ElementsAre(Target::kPypi, Target::kChannel, Target::kInstaller)));
+  const auto misspelt = ParseTargets("uv,pypy");
+  EXPECT_THAT(misspelt, FailsWith(ErrorCode::kUsage, HasSubstr("'pypy'")));
+  EXPECT_THAT(misspelt.error().hint(), HasSubstr("'pypi'"));
+  EXPECT_THAT(ParseTargets("uv,"), FailsWith(ErrorCode::kUsage, HasSubstr("''")));
+}
+
+TEST(Target, AChannelIsForAllInstallers) {
+  const std::vector<Target> channel = {Target::kChannel};
+  EXPECT_EQ(ConsumersOf(channel), (Consumers{.uv = true, .pip = true, .installer = true}));
+  const std::vector<Target> both = {Target::kPypi, Target::kPip};
+  EXPECT_EQ(ConsumersOf(both), (Consumers{.pypi = true, .pip = true}));
+}
+
+TEST(Target, DecidesTheProfile) {
+  const auto beside = [](std::vector<Target> targets, std::optional<Profile> asked = {},
+                         std::string_view name = kWheelName) { return ProfileBeside(targets, asked, name); };
+  EXPECT_THAT(beside({}, {}, "a-1-0.conda"), IsOkAndHolds(Profile::kConda));
+  EXPECT_THAT(beside({}, Profile::kTree), IsOkAndHolds(Profile::kTree));
+  EXPECT_THAT(beside({Target::kPypi}, {}, "a-1+cpu-py3-none-any.whl"), IsOkAndHolds(Profile::kWheel));
+  EXPECT_THAT(beside({Target::kChannel}), IsOkAndHolds(Profile::kPytorchIndex));
+  EXPECT_THAT(beside({Target::kPypi, Target::kChannel}), IsOkAndHolds(Profile::kWheel));
+  EXPECT_THAT(beside({Target::kUv}), IsOkAndHolds(Profile::kWheel));
+  EXPECT_THAT(beside({Target::kUv}, Profile::kPytorchIndex), IsOkAndHolds(Profile::kPytorchIndex));
+  EXPECT_THAT(beside({Target::kPypi}, Profile::kPytorchIndex),
+              FailsWith(ErrorCode::kUsage, HasSubstr("--target pypi and --profile pytorch-index")));
+  EXPECT_THAT(beside({Target::kUv}, Profile::kZip), FailsWith(ErrorCode::kUsage, HasSubstr("--profile zip")));
+  EXPECT_THAT(beside({Target::kUv}, {}, "a-1-0.conda"),
+              FailsWith(ErrorCode::kUsage, HasSubstr("'a-1-0.conda' is none")));
+}
+
+TEST(Target, RulesAreSortedAndNarrowOnesComeFirst) {
+  const auto rules = RefusalRules();
+  EXPECT_TRUE(
+      std::is_sorted(rules.begin(), rules.end(), [](const RefusalRule& left, const RefusalRule& right) {
+        return std::pair(left.id, left.file_end.empty()) < std::pair(right.id, right.file_end.empty());
+      }));
+}
+
+TEST(Target, RaisesWhatItRefusesAndLowersTheRest) {
+  std::vector<Finding> findings = {{"wheel-summary", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-record-digest", Severity::kError, "", "m", "f"},
+                                   {"wheel-script-target", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-upload-size", Severity::kInfo, "", "m", "f"},
+                                   {"wheel-encoding", Severity::kError, "a/METADATA", "m", "f"},
+                                   {"wheel-zip", Severity::kError, "", "m", "f"},
+                                   {"elf-damaged", Severity::kError, "a", "m", "f"}};
+  const auto under = [&](Consumers targets) {
+    std::vector<Finding> judged = findings;
+    ApplyTargets(targets, judged);
+    std::string severities;
+    for (const Finding& finding : judged) severities += SeverityName(finding.severity).front();
+    return severities;
+  };
+  EXPECT_EQ(under({.pypi = true}), "ewwieee");
+  EXPECT_EQ(under({.uv = true}), "wwwiwee");
+  EXPECT_EQ(under({.pip = true}), "wwwieee");
+  EXPECT_EQ(under({.installer = true}), "wewiwee");
+}
+
+Result<Examination> Examine(test::TestEnv& env, const AbsPath& wheel, std::vector<Target> targets) {
+  CheckOptions options;
+  options.targets = std::move(targets);
+  return ExamineArtifact(env, wheel, options);
+}
+
+TEST(Target, JudgesTheContainer) {
+  test::TestEnv env;
+  archive::test::ZipText zip;
+  for (const auto& [name, text] : MinimalMembers()) zip.members.push_back({.name = name, .content = text});
+  zip.members.front().comment = "only the index minds";
+  const AbsPath path = env.dir().WriteFile(kWheelName, archive::test::ToText(zip));
+  ASSERT_OK_AND_ASSIGN(const Examination upload, Examine(env, path, {Target::kPypi}));
+  EXPECT_TRUE(upload.report.HasErrors());
+  ASSERT_OK_AND_ASSIGN(const Examination install, Examine(env, path, {Target::kUv, Target::kPip}));
+  EXPECT_FALSE(install.report.HasErrors());
+  EXPECT_THAT(install.report.findings, testing::SizeIs(1));
+}
+
+TEST(Target, IsForWheels) {
+  test::TestEnv env;
+  EXPECT_THAT(Examine(env, env.dir().WriteFile("a.zip", "x"), {Target::kUv}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("--target is for wheels")));
+}
+
+}  // namespace
+}  // namespace ptpkg::verify
