@@ -29,6 +29,10 @@ bool IsInstallerFile(std::string_view name) {
   return name == "RECORD" || std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool IsRewrittenInWheel(std::string_view name) {
+  return name == "METADATA" || name == "WHEEL" || name == "entry_points.txt";
+}
+
 std::vector<std::string> DistInfoFolders(const StagedTree& prefix) {
   std::set<std::string> folders;
   for (const TreeEntry& entry : prefix.entries) {
@@ -74,7 +78,7 @@ Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::s
   if (folders.size() > 1) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the prefix has several Python distributions: {}", fmt::join(folders, ", ")))
-        .WithHint("name one under extra.ptpkg.wheel.name");
+        .WithHint("name one: --distribution NAME, in a recipe extra.ptpkg.wheel.name");
   }
   const std::string& folder = folders.front();
   Distribution found;

@@ -40,6 +40,9 @@ std::optional<std::string> BelowSitePackages(std::string_view path);
 /// RECORD and wheel::kInstallerFiles.
 bool IsInstallerFile(std::string_view name);
 
+/// METADATA, WHEEL and entry_points.txt of .dist-info, which wheel/ writes anew.
+bool IsRewrittenInWheel(std::string_view name);
+
 /// Prefix paths that the RECORD of the .dist-info `folder` ("…/x-1.0.dist-info") names; empty without one.
 /// Errors: kInvalidInput (malformed), kIo.
 Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& tree, const std::string& folder);

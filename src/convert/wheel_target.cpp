@@ -110,6 +110,7 @@ wheel::MarkerEnvironment MarkersFor(const std::string& python, std::string_view 
           {"python_full_version", python}};
 }
 
+/// `wanted`, or the only one that the tags are for; "" for tags that fit several when none is wanted.
 Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std::string& wanted) {
   std::string lowest;
   for (const wheel::Tag& tag : tags) {
@@ -120,12 +121,16 @@ Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std:
       if (lowest.empty()) lowest = python.version;
       continue;
     }
+    if (wanted.empty()) return wanted;
     PTPKG_TRY(const bool fits, spec::VersionMatches(wanted, ">=" + python.version));
     if (fits) return wanted;
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the wheel needs Python {} or later, --python is {}", python.version, wanted));
   }
-  return lowest;
+  if (wanted.empty()) return lowest;
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the wheel is for Python {} alone, --python is {}", lowest, wanted))
+      .WithHint("leave --python out: the tags of the wheel say it");
 }
 
 /// ">=3.11.4" excludes some releases of 3.11, not all.
@@ -136,7 +141,8 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
   return spec::CanMeet(std::array{releases, wanted});
 }
 
-/// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`.
+/// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless
+/// that is "".
 Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, const std::string& python) {
   const std::string text(Trim(info.metadata.Get("Requires-Python")));
   if (text.empty()) return std::set<std::string>();
@@ -148,7 +154,7 @@ Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, cons
         .WithHint("it has to be written like '>=3.10'");
   }
   const std::string constraint = CondaConstraint(parsed->specifiers);
-  PTPKG_TRY(const bool fits, SomePatchReleaseFits(python, constraint));
+  PTPKG_TRY(const bool fits, python.empty() ? Result<bool>(true) : SomePatchReleaseFits(python, constraint));
   if (!fits) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the wheel requires Python '{}', which {} does not satisfy", text, python));
@@ -159,7 +165,7 @@ Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, cons
 
 int MinorOf(const std::string& version) { return std::stoi(version.substr(version.find('.') + 1)); }
 
-/// The Pythons that pure tags are for: "py39" is 3.9 and later, "cp39" 3.9 alone.
+/// The Pythons that the tags are for: "py39", and "cp39" with abi3, is 3.9 and later, "cp39" 3.9 alone.
 std::set<std::string> PythonsOfTags(const std::vector<wheel::Tag>& tags) {
   std::set<int> exact;
   std::optional<int> floor;
@@ -167,7 +173,7 @@ std::set<std::string> PythonsOfTags(const std::vector<wheel::Tag>& tags) {
     const PythonTag python = ReadPythonTag(tag.python).value_or(PythonTag{});
     if (python.version.empty()) return {};
     const int minor = MinorOf(python.version);
-    if (python.exact) {
+    if (python.exact && tag.abi != "abi3") {
       exact.insert(minor);
     } else {
       floor = std::min(minor, floor.value_or(minor));
@@ -182,9 +188,10 @@ std::set<std::string> PythonsOfTags(const std::vector<wheel::Tag>& tags) {
   return terms;
 }
 
-/// The markers of every Python that `constraint` admits. A noarch package is installed under Linux here, on
-/// either machine; what only other systems need may not even exist for Linux.
-Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& constraint) {
+/// The markers of every Python that `constraint` admits on `machines`, under Linux: what only other systems
+/// need may not even exist for Linux.
+Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& constraint,
+                                                            const std::vector<std::string_view>& machines) {
   // Backports for older Pythons refuse to be installed beside today's.
   constexpr int kOldest = 7;
   constexpr int kNewest = 20;
@@ -195,22 +202,39 @@ Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& c
       const std::string python = fmt::format("3.{}.{}", minor, patch);
       PTPKG_TRY(const bool fits, spec::VersionMatches(python, constraint));
       if (!fits) continue;
-      for (const char* machine : {"x86_64", "aarch64"}) markers.push_back(MarkersFor(python, machine));
+      for (const std::string_view machine : machines) markers.push_back(MarkersFor(python, machine));
     }
   }
   return markers;
 }
 
-Result<void> MakeNoarch(const std::set<std::string>& python, WheelTarget& target) {
+/// For every Python that `python`, conda's conditions, admits: the installer puts the files where its Python
+/// looks for them.
+Result<void> MakeNoarch(const std::set<std::string>& python, const std::vector<std::string_view>& machines,
+                        WheelTarget& target) {
   const std::string constraint = Join(std::vector<std::string>(python.begin(), python.end()), ",");
   target.noarch = true;
   target.site_packages = "site-packages";
-  target.subdir = "noarch";
-  target.build_prefix = "py";
   target.depends.push_back(constraint.empty() ? "python" : "python " + constraint);
-  PTPKG_TRY(target.markers, NoarchMarkers(constraint));
-  if (target.markers.empty()) target.markers = {MarkersFor(target.python + ".0", "x86_64")};
+  PTPKG_TRY(target.markers, NoarchMarkers(constraint, machines));
+  if (target.markers.empty() && target.python.empty()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("no Python satisfies both the tags and Requires-Python: '{}'", constraint));
+  }
+  if (target.markers.empty()) target.markers = {MarkersFor(target.python + ".0", machines.front())};
+  if (target.python.empty()) target.python = target.markers.front().find("python_version")->second;
   return Ok();
+}
+
+const Machine* MachineOf(const std::vector<wheel::Tag>& tags) {
+  for (const wheel::Tag& tag : tags) {
+    if (tag.platform == "any") continue;
+    const auto* const machine = std::find_if(kMachines.begin(), kMachines.end(), [&](const Machine& known) {
+      return tag.platform.ends_with(known.tag);
+    });
+    return machine == kMachines.end() ? nullptr : machine;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -223,7 +247,10 @@ Result<std::string> PythonOption(std::string_view python) {
 }
 
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python) {
-  PTPKG_TRY(const std::string wanted, PythonOption(python));
+  std::string wanted;
+  if (!python.empty()) {
+    PTPKG_TRY(wanted, PythonOption(python));
+  }
   PTPKG_TRY(const std::vector<wheel::Tag> tags, UsableTags(info));
   WheelTarget target;
   PTPKG_TRY(target.python, ChoosePython(tags, wanted));
@@ -233,24 +260,34 @@ Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& py
   });
   if (any) {
     constraint.merge(PythonsOfTags(tags));
-    PTPKG_CHECK(MakeNoarch(constraint, target));
+    PTPKG_CHECK(MakeNoarch(constraint, {"x86_64", "aarch64"}, target));
+    target.subdir = "noarch";
+    target.build_prefix = "py";
     return target;
   }
-  const auto platform =
-      std::find_if(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.platform != "any"; });
-  const auto machine = std::find_if(kMachines.begin(), kMachines.end(), [&](const Machine& known) {
-    return platform != tags.end() && platform->platform.ends_with(known.tag);
-  });
-  if (machine == kMachines.end()) return NoSubdir(platform == tags.end() ? "any" : platform->platform);
-  target.site_packages = fmt::format("lib/python{}/site-packages", target.python);
+  const Machine* const machine = MachineOf(tags);
+  if (machine == nullptr) {
+    const auto platform =
+        std::find_if(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.platform != "any"; });
+    return NoSubdir(platform == tags.end() ? "any" : platform->platform);
+  }
   target.subdir = machine->subdir;
-  target.build_prefix = "py" + spec::VersionDigits(target.python, 2);
-  PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
-  target.depends.push_back("python " + pin);
+  if (target.python.empty()) {  // CEP 20
+    constraint.merge(PythonsOfTags(tags));
+    PTPKG_CHECK(MakeNoarch(constraint, {machine->tag}, target));
+    const bool stable =
+        std::any_of(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.abi == "abi3"; });
+    target.build_prefix = stable ? "abi3" : "py";
+  } else {
+    target.site_packages = fmt::format("lib/python{}/site-packages", target.python);
+    target.build_prefix = "py" + spec::VersionDigits(target.python, 2);
+    PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
+    target.depends.push_back("python " + pin);
+    target.markers = {MarkersFor(target.python + ".0", machine->tag)};
+  }
   if (const std::string glibc = LowestGlibc(tags); !glibc.empty()) {
     target.depends.push_back(fmt::format("__glibc >={},<3.0.a0", glibc));
   }
-  target.markers = {MarkersFor(target.python + ".0", machine->tag)};
   return target;
 }
 

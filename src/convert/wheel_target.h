@@ -1,6 +1,6 @@
 #pragma once
 // Where a wheel can be installed, read from its tags, in conda's terms. Layer: convert.
-// Sources: PEP 425, PEP 600; CEP 26 (subdirs), CEP 30 (virtual packages).
+// Sources: PEP 425, PEP 600; CEP 20 (abi3), CEP 26 (subdirs), CEP 30 (virtual packages).
 
 #include <string>
 #include <vector>
@@ -11,11 +11,11 @@
 namespace ptpkg::convert {
 
 struct WheelTarget {
-  bool noarch = false;
-  std::string python;                ///< "3.11"
+  bool noarch = false;               ///< As of a noarch python package; `subdir` may still name a machine.
+  std::string python;                ///< "3.11"; of several, the first.
   std::string site_packages;         ///< "lib/python3.11/site-packages"; noarch: "site-packages"
   std::string subdir;                ///< "linux-64", "linux-aarch64", "noarch"
-  std::string build_prefix;          ///< "py311", "py"
+  std::string build_prefix;          ///< "py311", "py", "abi3"
   std::vector<std::string> depends;  ///< python, and __glibc for a manylinux tag
   /// Where it can be installed: one, or for noarch one for each Python that it admits.
   std::vector<wheel::MarkerEnvironment> markers;
@@ -24,12 +24,13 @@ struct WheelTarget {
 /// "3.11" of "--python 3.11" and "--python 3.11.7". Errors: kUsage for anything else.
 Result<std::string> PythonOption(std::string_view python);
 
-/// `python`: as PythonOption takes it; used where the tags fit several versions (abi3,
-/// py3-none-any).
-/// Of a wheel with several tags, those of CPython 3 under Linux with glibc count.
-/// Errors: those of PythonOption; kUnsupported when there are none, with the first tag; kInvalidInput when
-/// `python` does not satisfy a tag that is for it and later ones (abi3, py312), or when no patch release of
-/// it satisfies Requires-Python; also for a malformed Requires-Python.
+/// `python`: as PythonOption takes it, for tags that fit several versions: abi3, py3-none with binaries. "":
+/// every Python that the tags and Requires-Python admit. Then a wheel with binaries is a noarch python
+/// package in the subdir of its machine (CEP 20), whose files the installer links to the site-packages of its
+/// Python. Of a wheel with several tags, those of CPython 3 under Linux with glibc count. Errors: those of
+/// PythonOption; kUnsupported when there are none, with the first tag; kInvalidInput when `python` does not
+/// satisfy the tags, or when no patch release of it satisfies Requires-Python; also for a malformed
+/// Requires-Python, and one that leaves no Python.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);
 
 }  // namespace ptpkg::convert

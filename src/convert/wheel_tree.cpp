@@ -12,11 +12,6 @@ namespace ptpkg::convert {
 
 namespace {
 
-/// METADATA, WHEEL and entry_points.txt are written anew by wheel/.
-bool IsRewritten(std::string_view name) {
-  return name == "METADATA" || name == "WHEEL" || name == "entry_points.txt";
-}
-
 std::string StemOf(const Distribution& distribution) {
   return distribution.dist_info.substr(0,
                                        distribution.dist_info.size() - std::string_view(".dist-info").size());
@@ -128,7 +123,7 @@ class WheelTreeMaker {
   }
 
   Result<void> PlaceDistInfo(const TreeEntry& entry, const std::string& name) {
-    if (IsInstallerFile(name) || IsRewritten(name)) return Ok();
+    if (IsInstallerFile(name) || IsRewrittenInWheel(name)) return Ok();
     PTPKG_TRY(std::string text, ReadFile(env_.fs, prefix_.root / entry.path));
     result_.dist_info.emplace(name, std::move(text));
     return Ok();

@@ -51,6 +51,7 @@ Result<EntryPoint> ParseReference(std::string_view value, const Line& line) {
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name) {
   std::vector<EntryPoint> points;
   std::set<std::pair<std::string, std::string>> seen;  // group and name
+  std::set<std::string> groups;
   std::string group;
   int number = 0;
   for (const std::string& raw : SplitLines(text)) {
@@ -61,6 +62,7 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
       if (content.back() != ']') return line.Fail("a group's name is not closed by ']'");
       group = std::string(Trim(content.substr(1, content.size() - 2)));
       if (group.empty()) return line.Fail("a group has no name");
+      if (!groups.insert(group).second) return line.Fail(fmt::format("the group [{}] occurs twice", group));
       continue;
     }
     const std::size_t equals = content.find('=');

@@ -77,7 +77,7 @@ std::uint64_t DocumentLimit(std::string_view name) {
   return name == "RECORD" ? limits::kRecord : limits::kMetadata;
 }
 
-Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel) {
+Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record) {
   WheelInfo info;
   PTPKG_TRY(info.file_name, FileName::Parse(wheel.Name()));
   const std::string frame = fmt::format("while reading '{}'", wheel.str());
@@ -87,17 +87,21 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel) {
   for (const archive::ZipReader::Member& member : zip.members()) {
     for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt"}) {
       if (member.name != info.dist_info_dir + "/" + name) continue;
+      if (record == RecordUse::kPassedOver && std::string_view(name) == "RECORD") continue;
       PTPKG_TRY(texts[name], zip.ReadText(member.name, DocumentLimit(name)), frame);
     }
   }
   for (const char* const name : {"WHEEL", "METADATA", "RECORD"}) {
-    if (!texts.contains(name)) return Missing(wheel, info.dist_info_dir + "/" + name);
+    const bool needed = record == RecordUse::kRead || std::string_view(name) != "RECORD";
+    if (needed && !texts.contains(name)) return Missing(wheel, info.dist_info_dir + "/" + name);
   }
   PTPKG_TRY(WheelFile wheel_file, ParseWheelFile(texts["WHEEL"], info.dist_info_dir + "/WHEEL"), frame);
   info.tags = std::move(wheel_file.tags);
   info.root_is_purelib = wheel_file.root_is_purelib;
   PTPKG_TRY(info.metadata, ParseCoreMetadata(texts["METADATA"], info.dist_info_dir + "/METADATA"), frame);
-  PTPKG_TRY(info.record, ParseRecord(texts["RECORD"], info.dist_info_dir + "/RECORD"), frame);
+  if (record == RecordUse::kRead) {
+    PTPKG_TRY(info.record, ParseRecord(texts["RECORD"], info.dist_info_dir + "/RECORD"), frame);
+  }
   info.metadata_text = std::move(texts["METADATA"]);
   info.entry_points = std::move(texts["entry_points.txt"]);
   info.directory_digest = DirectoryDigest(zip);

@@ -152,11 +152,10 @@ Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& 
   return differs(rows.begin()->first, "is listed in RECORD but not in the wheel");
 }
 
-RecordRow RowOf(const std::string& path, const std::string& text) {
-  const Sha256 sha256 = HashText(text);
+RecordRow RowOf(const std::string& path, const Sha256& sha256, std::uint64_t size_bytes) {
   return {.path = path,
           .sha256 = Base64UrlUnpadded(std::as_bytes(std::span(sha256.bytes))),
-          .size_bytes = text.size()};
+          .size_bytes = size_bytes};
 }
 
 class Retagger {
@@ -167,11 +166,16 @@ class Retagger {
         out_{.name = std::move(name), .edits = {}},
         folders_(RenamedFolders(zip, info, out_.name)) {}
 
-  Result<Retagging> Plan(const std::map<std::string, std::string>& texts) {
+  /// `texts` by path before the change; so are the paths of `files`.
+  Result<Retagging> Plan(const std::map<std::string, std::string>& texts, const std::vector<NewFile>& files) {
     for (const archive::ZipReader::Member& member : zip_.members()) {
       const std::string after = After(member.name);
       if (after != member.name) out_.edits.renamed[member.name] = after;
     }
+    std::map<std::string, RecordRow> fresh;
+    for (const NewFile& file : files)
+      fresh[file.path.str()] = RowOf(file.path.str(), file.sha256, file.size_bytes);
+    for (const auto& [path, text] : texts) fresh[path] = RowOf(path, HashText(text), text.size());
     std::vector<RecordRow> rows;
     const std::string record = info_.dist_info_dir + "/RECORD";
     for (const RecordRow& row : info_.record) {
@@ -179,14 +183,20 @@ class Retagger {
         if (row.path != record) out_.edits.dropped.insert(row.path);  // a signature of the old RECORD
         continue;
       }
-      const auto text = texts.find(row.path);
-      rows.push_back(text == texts.end() ? row : RowOf(row.path, text->second));
+      auto changed = fresh.extract(row.path);
+      rows.push_back(changed ? std::move(changed.mapped()) : row);
       rows.back().path = After(row.path);
+    }
+    for (auto& [path, row] : fresh) {
+      row.path = After(path);
+      rows.push_back(std::move(row));
     }
     for (const archive::ZipReader::Member& member : zip_.members()) {
       if (member.name != record && MayLackDigest(member.name, info_.dist_info_dir))
         out_.edits.dropped.insert(member.name);
     }
+    for (const NewFile& file : files) PTPKG_CHECK(Replace(file));
+    if (!out_.edits.added.empty()) out_.edits.last_folder = After(info_.dist_info_dir) + "/";
     for (const auto& [path, text] : texts) PTPKG_CHECK(Replace(path, text));
     rows.push_back({.path = After(record), .sha256 = "", .size_bytes = 0});
     PTPKG_CHECK(Replace(record, FormatRecord(rows)));
@@ -207,6 +217,18 @@ class Retagger {
     return Ok();
   }
 
+  Result<void> Replace(const NewFile& file) {
+    if (file.splice) {
+      out_.edits.spliced[file.path.str()] = *file.splice;
+      return Ok();
+    }
+    PTPKG_TRY(RelPath name, RelPath::Parse(After(file.path.str())));
+    out_.edits.dropped.insert(file.path.str());
+    out_.edits.added.push_back(
+        {.name = std::move(name), .mode = file.mode, .size_bytes = file.size_bytes, .file = file.file});
+    return Ok();
+  }
+
   const archive::ZipReader& zip_;
   const WheelInfo& info_;
   Retagging out_;
@@ -215,11 +237,17 @@ class Retagger {
 
 }  // namespace
 
-Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request) {
-  PTPKG_TRY(const WheelInfo info, ReadWheelInfo(env, wheel));
+Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
+                            const NewContent& content) {
+  PTPKG_TRY(WheelInfo info,
+            ReadWheelInfo(env, wheel, content.rows ? RecordUse::kPassedOver : RecordUse::kRead));
   const std::string frame = fmt::format("while reading '{}'", wheel.str());
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel), frame);
-  PTPKG_CHECK(CompareWithMembers(zip, info), frame);
+  if (content.rows) {
+    info.record = *content.rows;
+  } else {
+    PTPKG_CHECK(CompareWithMembers(zip, info), frame);
+  }
   PTPKG_TRY(const FileName name, NameAfter(info.file_name, request));
   // What does not change is not written anew: another form of the same fields would be a change too.
   std::map<std::string, std::string> texts;
@@ -232,7 +260,8 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
   if (request.local || !request.requirements.empty()) {
     PTPKG_TRY(texts[info.dist_info_dir + "/METADATA"], MetadataTextAfter(info.metadata, request, name));
   }
-  return Retagger(zip, info, name).Plan(texts);
+  for (const auto& [document, text] : content.documents) texts[info.dist_info_dir + "/" + document] = text;
+  return Retagger(zip, info, name).Plan(texts, content.files);
 }
 
 }  // namespace ptpkg::wheel

@@ -2,6 +2,7 @@
 // A wheel under other tags, another build number, local version or requirements. Layer: wheel.
 // Source: `wheel tags` (pypa/wheel) for tags and build; PyPA version specifiers for local versions.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,28 @@ struct RetagRequest {
   [[nodiscard]] bool ChangesTags() const { return python || abi || platform; }
 };
 
+/// A file of a wheel with new content, or a new file.
+struct NewFile {
+  RelPath path;  ///< In the wheel, outside of .dist-info.
+  AbsPath file;  ///< Its content.
+  std::uint32_t mode = 0644;
+  Sha256 sha256;
+  std::uint64_t size_bytes = 0;
+  /// How it differs from the member of this name, which is edited then instead of compressed anew. nullopt:
+  /// it is new, or another one.
+  std::optional<archive::ContentEdits> splice = {};
+};
+
+/// What a wheel is to hold besides what a RetagRequest says.
+struct NewContent {
+  std::vector<NewFile> files = {};
+  /// New documents, by name below .dist-info ("sboms/x.cdx.json"); one that is there is replaced.
+  std::map<std::string, std::string> documents = {};
+  /// What is true of the members, RECORD itself left out: instead of what RECORD says, which may be wrong
+  /// then.
+  std::optional<std::vector<RecordRow>> rows = {};
+};
+
 /// What the request makes of one wheel.
 struct Retagging {
   FileName name;  ///< Of the new wheel.
@@ -38,9 +61,10 @@ struct Retagging {
 /// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
 /// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
 /// in its place. With the version the names of the .dist-info and .data folders change. Signatures of RECORD
-/// are left out. Errors: kInvalidInput (a tag, build, local version or requirement that is none); kCorrupt
-/// for a member that RECORD lacks, or has with another size, and for a row without a member; those of
-/// ReadWheelInfo.
-Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request);
+/// are left out. New files get their rows of RECORD; with them .dist-info comes last. Errors: kInvalidInput
+/// (a tag, build, local version or requirement that is none); kCorrupt for a member that RECORD lacks, or has
+/// with another size, and for a row without a member; those of ReadWheelInfo.
+Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
+                            const NewContent& content = {});
 
 }  // namespace ptpkg::wheel

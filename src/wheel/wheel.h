@@ -65,10 +65,15 @@ struct WheelInfo {
 /// The bytes that METADATA, WHEEL, RECORD or entry_points.txt may have at most.
 std::uint64_t DocumentLimit(std::string_view name);
 
+enum class RecordUse : std::uint8_t {
+  kRead,
+  kPassedOver,  ///< It may be wrong or missing; WheelInfo::record is empty.
+};
+
 /// Reads the .dist-info of a wheel, not its payload.
 /// Errors: kCorrupt (the zip), kInvalidInput (file name, WHEEL, METADATA or RECORD missing or wrong, more
 /// than one .dist-info), kUnsupported (Wheel-Version), kNotFound.
-Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel);
+Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record = RecordUse::kRead);
 
 /// A wheel on disk, hashed once.
 struct UnpackedWheel {

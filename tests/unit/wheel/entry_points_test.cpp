@@ -39,7 +39,8 @@ TEST(EntryPoints, SaysWhereItIsMalformed) {
            {"[g]\na = b:\n", "not a reference"},
            {"[g]\na = 1b:c\n", "not a reference"},
            {"[g]\na = b:c [x\n", "not closed by ']'"},
-           {"[g]\na = b:c\na = b:d\n", "occurs twice in [g]"}}) {
+           {"[g]\na = b:c\na = b:d\n", "occurs twice in [g]"},
+           {"[g]\na = b:c\n[g]\nd = b:c\n", "the group [g] occurs twice"}}) {
     EXPECT_THAT(ParseEntryPoints(text, "entry_points.txt"),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr(why)))
         << text;
