@@ -26,18 +26,24 @@ Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<s
 
 }  // namespace
 
-Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root) {
+Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  const bool wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
-  });
+  PTPKG_TRY(const bool has_roots, HoldsWheelRoots(env, root, names, roots));
+  const bool wheels = has_roots || std::any_of(names.begin(), names.end(), [](const std::string& name) {
+                        return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
+                      });
   PTPKG_TRY(const bool conda, HoldsCondaSubdir(env, root, names));
   if (wheels && conda) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' holds both wheels and conda subdirs", root.str()))
         .WithHint("keep wheels and conda packages in folders of their own");
   }
-  if (wheels) return IndexWheels(env, root);
+  if (wheels) return IndexWheels(env, root, {.roots = roots});
+  if (conda && roots) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is a conda channel, which has no index of a backend", root.str()))
+        .WithHint("leave --roots out: conda tells backends apart by build strings");
+  }
   if (conda) return IndexConda(env, root);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return conda::DistName::Parse(name).has_value();

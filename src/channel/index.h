@@ -19,9 +19,17 @@ struct LeftOut {
 };
 
 struct IndexSummary {
-  std::uint64_t packages = 0;          ///< In the index.
-  std::vector<AbsPath> written = {};   ///< Index files whose content changed.
-  std::vector<LeftOut> left_out = {};  ///< Damaged, hostile, or named otherwise than they say; by path.
+  std::uint64_t packages = 0;           ///< In the index.
+  std::vector<AbsPath> written = {};    ///< Index files whose content changed.
+  std::vector<LeftOut> left_out = {};   ///< Damaged, hostile, or named otherwise than they say; by path.
+  std::vector<std::string> roots = {};  ///< Backends that have a simple index of their own.
+  std::vector<AbsPath> rootless = {};   ///< Wheels that none of them lists, though there are such.
+};
+
+struct WheelIndexOptions {
+  std::set<std::string> without =
+      {};              ///< File names in the folder itself that are about to go, and are not listed.
+  bool roots = false;  ///< Makes the indexes of the backends where there is none yet.
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and
@@ -37,11 +45,22 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
                                 const std::set<std::string>& without = {});
 
 /// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels
-/// directly in `root`. Damaged wheels, and those whose name is none, are left out as above; `without`: file
-/// names. A wheel that the pages before said to be yanked (PEP 592) stays so, while its digest is the same.
-Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const std::set<std::string>& without = {});
+/// directly in `root`. Damaged wheels, and those whose name is none, are left out as above. A wheel that the
+/// pages before said to be yanked (PEP 592) stays so, while its digest is the same.
+/// With `options.roots`, or where an earlier run made them, another one for each backend, at
+/// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that folder (wheel_roots.h
+/// says which). A wheel in such a folder that says another backend, or has the name of one in `root`, is left
+/// out. A folder whose last wheel went loses its pages. Errors: kIo, kInvalidInput (a link or a file has the
+/// name of such a folder).
+Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
-/// Chooses by content of `root`: wheels, or conda subdirs. Errors: kInvalidInput if neither.
-Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root);
+/// Whether an earlier run made the index of a backend below `root`, or, with `asked`, one is to be made: a
+/// folder of a backend's name holds wheels. `names`: what lies in `root`. Errors: kIo.
+Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
+                             bool asked);
+
+/// Chooses by content of `root`: wheels, or conda subdirs. `roots`: as in WheelIndexOptions. Errors:
+/// kInvalidInput if neither, or if `roots` is asked of a conda channel.
+Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots = false);
 
 }  // namespace ptpkg::channel

@@ -9,6 +9,7 @@
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "channel/left_out.h"
+#include "channel/wheel_roots.h"
 #include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -99,30 +100,54 @@ Result<std::vector<std::string>> WheelNames(Env& env, const std::vector<std::str
   return wheels;
 }
 
+/// A folder of wheels, and where the pages of the last run tell of them.
+struct WheelFolder {
+  AbsPath path;
+  std::string backend;  ///< "" = the folder that is indexed.
+  AbsPath pages;
+  std::vector<std::string> names;  ///< All that lies there.
+};
+
 /// The pages of the last run, by project.
 class PreviousPages {
  public:
-  PreviousPages(Env& env, const AbsPath& simple) : env_(env), simple_(simple) {}
+  PreviousPages(Env& env, const AbsPath& pages) : env_(env), folder_(pages) {}
 
   /// Files of the project that `file_name` belongs to; the reference holds as long as this object.
   Result<const Json*> Of(const std::string& file_name) {
     PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(file_name));
     const std::string project = wheel::NormalizeName(name.name);
     const auto [it, is_new] = pages_.try_emplace(project);
-    if (is_new) it->second = PreviousFiles(env_, simple_ / RelPath::Literal(project) / "index.json");
+    if (is_new) it->second = PreviousFiles(env_, folder_ / RelPath::Literal(project) / "index.json");
     return &it->second;
   }
 
  private:
   Env& env_;
-  AbsPath simple_;
+  AbsPath folder_;
   std::map<std::string, Json> pages_;
 };
 
+/// A wheel in a folder of its backend is of that backend, and no second one of its name. `taken`: names in
+/// the folder that is indexed, sorted.
+Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string>& taken) {
+  if (wheel.folder.empty()) return Ok();
+  const std::optional<std::string> said = BackendOf(wheel.version);
+  if (said && *said != wheel.folder) {
+    return Error(
+        ErrorCode::kInvalidInput,
+        fmt::format("its version is of '{}', and it lies in the folder of '{}'", *said, wheel.folder));
+  }
+  if (!std::binary_search(taken.begin(), taken.end(), wheel.file_name)) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the folder above '{}' has a wheel of the same name", wheel.folder));
+}
+
 /// Wheels in the order of `names`, but those that `summary` then holds as left out, and vanished ones.
-Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const AbsPath& root, const std::vector<std::string>& names,
-                                         IndexSummary& summary) {
-  PreviousPages previous(env, root / "simple");
+Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
+                                         const std::vector<std::string>& names,
+                                         const std::vector<std::string>& taken, IndexSummary& summary) {
+  PreviousPages previous(env, folder.pages);
   std::vector<Result<const Json*>> page_of;
   page_of.reserve(names.size());
   for (const std::string& name : names) page_of.push_back(previous.Of(name));
@@ -131,23 +156,25 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const AbsPath& root, const st
     PTPKG_CHECK(env.cancel.Check());
     const auto read = [&]() -> Result<WheelOnDisk> {
       PTPKG_TRY(const Json* page, page_of[i]);
-      return ReadOne(env, root, names[i], *page);
+      PTPKG_TRY(WheelOnDisk wheel, ReadOne(env, folder.path, names[i], *page));
+      wheel.entry.folder = folder.backend;
+      PTPKG_CHECK(CheckPlace(wheel.entry, taken));
+      return wheel;
     };
-    PTPKG_TRY(readings[i], JudgeReading(env, root / RelPath::Literal(names[i]), read()),
+    PTPKG_TRY(readings[i], JudgeReading(env, folder.path / RelPath::Literal(names[i]), read()),
               fmt::format("while indexing '{}'", names[i]));
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(env.jobs, names.size(), read_one));
   std::vector<WheelOnDisk> wheels;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (readings[i].reason) LeaveOut(env, root / RelPath::Literal(names[i]), *readings[i].reason, summary);
+    const AbsPath path = folder.path / RelPath::Literal(names[i]);
+    if (readings[i].reason) LeaveOut(env, path, *readings[i].reason, summary);
     if (readings[i].record) wheels.push_back(*std::move(readings[i].record));
   }
-  summary.packages = wheels.size();
+  summary.packages += wheels.size();
   return wheels;
 }
-
-using Projects = std::map<std::string, std::vector<IndexedWheel>>;
 
 /// Payload is in place already; then metadata, project pages, and the root page last, so that a client never
 /// finds a link to something that is not there yet.
@@ -167,28 +194,167 @@ Result<void> WritePages(IndexFiles& index, const AbsPath& simple, const Projects
   return index.Write(simple / "index.json", DumpJson(root));
 }
 
-/// Pages of projects that have no wheel any more, and metadata files without their wheel.
-Result<void> RemoveStale(Env& env, IndexFiles& index, const AbsPath& root, const Projects& projects,
-                         const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
+/// Metadata files without their wheel.
+Result<void> RemoveStaleMetadata(IndexFiles& index, const WheelFolder& folder) {
+  for (const std::string& name : folder.names) {
     if (!name.ends_with(".whl.metadata")) continue;
     const std::string wheel = name.substr(0, name.size() - kMetadataSuffix.size());
-    if (!std::binary_search(names.begin(), names.end(), wheel)) {
-      PTPKG_CHECK(index.RemoveIfThere(root / RelPath::Literal(name)));
+    if (!std::binary_search(folder.names.begin(), folder.names.end(), wheel)) {
+      PTPKG_CHECK(index.RemoveIfThere(folder.path / RelPath::Literal(name)));
     }
   }
-  const AbsPath simple = root / "simple";
-  PTPKG_TRY(const std::vector<std::string> folders, env.fs.ListDir(simple));
+  return Ok();
+}
+
+/// The two pages in `folder`, and the folder if nothing else is in it.
+Result<void> RemovePages(Env& env, IndexFiles& index, const AbsPath& folder) {
+  PTPKG_CHECK(index.RemoveIfThere(folder / "index.html"));
+  PTPKG_CHECK(index.RemoveIfThere(folder / "index.json"));
+  PTPKG_TRY(const std::vector<std::string> rest, env.fs.ListDir(folder));
+  return rest.empty() ? env.fs.Remove(folder) : Ok();
+}
+
+/// Pages of projects that have no wheel any more. `others`: folders may lie beside them that are none of the
+/// index, without an index.json.
+Result<void> RemoveStaleProjects(Env& env, IndexFiles& index, const AbsPath& pages, const Projects& projects,
+                                 bool others) {
+  PTPKG_TRY(const std::vector<std::string> folders, env.fs.ListDir(pages));
   for (const std::string& name : folders) {
-    const AbsPath folder = simple / RelPath::Literal(name);
+    const AbsPath folder = pages / RelPath::Literal(name);
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(folder));
     if (stat.kind != FileKind::kDirectory || projects.contains(name)) continue;
-    PTPKG_CHECK(index.RemoveIfThere(folder / "index.html"));
-    PTPKG_CHECK(index.RemoveIfThere(folder / "index.json"));
-    PTPKG_TRY(const std::vector<std::string> rest, env.fs.ListDir(folder));
-    if (rest.empty()) PTPKG_CHECK(env.fs.Remove(folder));
+    PTPKG_TRY(const bool has_page, Exists(env.fs, folder / "index.json"));
+    if (has_page || !others) PTPKG_CHECK(RemovePages(env, index, folder));
   }
   return Ok();
+}
+
+/// The folders in `root` that have names of backends.
+Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
+                                                const std::vector<std::string>& names) {
+  std::vector<WheelFolder> folders;
+  for (const std::string& name : names) {
+    if (!IsBackend(name)) continue;
+    const AbsPath path = root / RelPath::Literal(name);
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
+    if (stat.kind != FileKind::kDirectory) continue;
+    PTPKG_TRY(std::vector<std::string> below, env.fs.ListDir(path));
+    folders.push_back({.path = path, .backend = name, .pages = path, .names = std::move(below)});
+  }
+  return folders;
+}
+
+bool HasIndex(const WheelFolder& folder) {
+  return std::binary_search(folder.names.begin(), folder.names.end(), "index.json");
+}
+
+Projects ByProject(const std::vector<IndexedWheel>& wheels) {
+  Projects projects;
+  for (const IndexedWheel& wheel : wheels) projects[wheel.project].push_back(wheel);
+  return projects;
+}
+
+/// Nothing is written through a link.
+Result<void> RefuseOtherThanFolder(Env& env, const AbsPath& path) {
+  const auto stat = env.fs.Lstat(path);
+  if (!stat && stat.error().code() == ErrorCode::kNotFound) return Ok();
+  if (!stat) return stat.error();
+  if (stat->kind == FileKind::kDirectory) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
+      .WithHint("move it away, or index without --roots");
+}
+
+/// One run over one folder.
+class Indexing {
+ public:
+  Indexing(Env& env, const AbsPath& root) : env_(env), root_(root), index_(env) {}
+
+  Result<IndexSummary> Run(const WheelIndexOptions& options) {
+    WheelFolder above{.path = root_, .backend = "", .pages = root_ / "simple", .names = {}};
+    PTPKG_TRY(above.names, env_.fs.ListDir(root_));
+    PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
+    const bool roots = options.roots || std::any_of(folders.begin(), folders.end(), HasIndex);
+    if (!roots) folders.clear();
+    PTPKG_TRY(std::vector<std::string> names, WheelNames(env_, above.names, root_));
+    std::erase_if(names, [&](const std::string& name) { return options.without.contains(name); });
+    PTPKG_CHECK(Take(above, names, {}));
+    const Projects projects = ByProject(wheels_);
+    for (const WheelFolder& folder : folders) {
+      PTPKG_TRY(const std::vector<std::string> below, WheelNames(env_, folder.names, folder.path));
+      PTPKG_CHECK(Take(folder, below, names));
+    }
+    PTPKG_CHECK(WritePages(index_, above.pages, projects));
+    PTPKG_CHECK(RemoveStaleMetadata(index_, above));
+    PTPKG_CHECK(RemoveStaleProjects(env_, index_, above.pages, projects, /*others=*/false));
+    if (roots) PTPKG_CHECK(WriteRoots(folders));
+    summary_.written = index_.TakeWritten();
+    return summary_;
+  }
+
+ private:
+  /// Reads the wheels `names` of `folder`, and writes the metadata beside them. `taken`: as CheckPlace.
+  Result<void> Take(const WheelFolder& folder, const std::vector<std::string>& names,
+                    const std::vector<std::string>& taken) {
+    PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, taken, summary_));
+    for (WheelOnDisk& wheel : read) {
+      const std::string metadata = wheel.entry.file_name + std::string(kMetadataSuffix);
+      PTPKG_CHECK(index_.Write(folder.path / RelPath::Literal(metadata), wheel.metadata_text));
+      wheels_.push_back(std::move(wheel.entry));
+    }
+    return Ok();
+  }
+
+  /// `folders`: those that were there before.
+  Result<void> WriteRoots(const std::vector<WheelFolder>& folders) {
+    const WheelRoots found = RootsOf(wheels_);
+    for (const auto& [backend, projects] : found.roots) {
+      const AbsPath pages = root_ / RelPath::Literal(backend);
+      PTPKG_CHECK(RefuseOtherThanFolder(env_, pages));
+      PTPKG_CHECK(WritePages(index_, pages, projects));
+      summary_.roots.push_back(backend);
+    }
+    for (const WheelFolder& folder : folders) {
+      const auto root = found.roots.find(folder.backend);
+      PTPKG_CHECK(RemoveStaleRoot(folder, root == found.roots.end() ? nullptr : &root->second));
+    }
+    for (const IndexedWheel& wheel : found.rootless) {
+      summary_.rootless.push_back(root_ / RelPath::Literal(wheel.file_name));
+    }
+    return Ok();
+  }
+
+  /// `projects`: what the root lists now; null = it is no more.
+  Result<void> RemoveStaleRoot(const WheelFolder& folder, const Projects* projects) {
+    PTPKG_CHECK(RemoveStaleMetadata(index_, folder));
+    if (!HasIndex(folder)) return Ok();
+    const Projects listed = projects != nullptr ? *projects : Projects{};
+    PTPKG_CHECK(RemoveStaleProjects(env_, index_, folder.pages, listed, /*others=*/true));
+    return projects != nullptr ? Ok() : RemovePages(env_, index_, folder.pages);
+  }
+
+  Env& env_;
+  AbsPath root_;
+  IndexFiles index_;
+  std::vector<IndexedWheel> wheels_ = {};
+  IndexSummary summary_ = {};
+};
+
+/// `folder`: of the project, with its pages. A page that does not list the file is an error, unless
+/// `may_lack`.
+Result<void> YankOnPages(Env& env, IndexFiles& index, const AbsPath& folder, const Yank& yank,
+                         bool may_lack) {
+  const AbsPath path = folder / "index.json";
+  if (may_lack) {
+    PTPKG_TRY(const bool there, Exists(env.fs, path));
+    if (!there) return Ok();
+  }
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, path));
+  PTPKG_TRY(Json page, ParseJson(text, path.str()));
+  if (may_lack && page.is_object() && !IsListed(page, yank.file_name)) return Ok();
+  PTPKG_CHECK(SetYanked(page, yank));
+  PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
+  return index.Write(path, DumpJson(page));
 }
 
 }  // namespace
@@ -196,35 +362,34 @@ Result<void> RemoveStale(Env& env, IndexFiles& index, const AbsPath& root, const
 Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& yanks) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   IndexFiles index(env);
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
+  PTPKG_TRY(const std::vector<WheelFolder> folders, BackendFolders(env, root, names));
   for (const Yank& yank : yanks) {
-    const AbsPath folder = root / "simple" / RelPath::Literal(yank.project);
-    PTPKG_TRY(const std::string text, ReadFile(env.fs, folder / "index.json"));
-    PTPKG_TRY(Json page, ParseJson(text, (folder / "index.json").str()));
-    PTPKG_CHECK(SetYanked(page, yank));
-    PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
-    PTPKG_CHECK(index.Write(folder / "index.json", DumpJson(page)));
+    const RelPath project = RelPath::Literal(yank.project);
+    PTPKG_CHECK(YankOnPages(env, index, root / "simple" / project, yank, /*may_lack=*/false));
+    for (const WheelFolder& folder : folders) {
+      if (HasIndex(folder)) {
+        PTPKG_CHECK(YankOnPages(env, index, folder.pages / project, yank, /*may_lack=*/true));
+      }
+    }
   }
   return Ok();
 }
 
-Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const std::set<std::string>& without) {
+Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
+                             bool asked) {
+  PTPKG_TRY(const std::vector<WheelFolder> folders, BackendFolders(env, root, names));
+  const auto is_wheel = [](const std::string& name) {
+    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
+  };
+  return std::any_of(folders.begin(), folders.end(), [&](const WheelFolder& folder) {
+    return HasIndex(folder) || (asked && std::any_of(folder.names.begin(), folder.names.end(), is_wheel));
+  });
+}
+
+Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
-  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  PTPKG_TRY(std::vector<std::string> wheels, WheelNames(env, names, root));
-  std::erase_if(wheels, [&](const std::string& name) { return without.contains(name); });
-  IndexSummary summary;
-  PTPKG_TRY(const std::vector<WheelOnDisk> read, ReadAll(env, root, wheels, summary));
-  IndexFiles index(env);
-  Projects projects;
-  for (const WheelOnDisk& wheel : read) {
-    projects[wheel.entry.project].push_back(wheel.entry);
-    PTPKG_CHECK(index.Write(root / RelPath::Literal(wheel.entry.file_name + std::string(kMetadataSuffix)),
-                            wheel.metadata_text));
-  }
-  PTPKG_CHECK(WritePages(index, root / "simple", projects));
-  PTPKG_CHECK(RemoveStale(env, index, root, projects, names));
-  summary.written = index.TakeWritten();
-  return summary;
+  return Indexing(env, root).Run(options);
 }
 
 }  // namespace ptpkg::channel

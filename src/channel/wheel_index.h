@@ -22,7 +22,9 @@ inline constexpr const char* kWheelDirectoryKey = "_ptpkg-directory";
 /// One wheel as the pages show it.
 struct IndexedWheel {
   std::string file_name;  ///< As it lies in the folder.
-  std::string project;    ///< PEP 503 normal form, with '-'.
+  std::string folder =
+      {};               ///< Backend whose folder, below that of the index, holds it; "" = that of the index.
+  std::string project;  ///< PEP 503 normal form, with '-'.
   wheel::Version version;
   std::string requires_python;  ///< "" = not stated.
   std::uint64_t size_bytes = 0;
@@ -40,7 +42,8 @@ Json EmptyProjectPage(const std::string& project);
 /// Adds `files`, in place of those of the same names; all else stays, also that a file with the same digest
 /// was yanked. Files and versions are sorted by
 /// version, then by name, after those whose names say no version. Links lead from simple/<project>/ to the
-/// folder that holds simple/. Errors: kInvalidInput for a page that is not of this form.
+/// folder that holds simple/, or to the wheel's `folder` in it. Errors: kInvalidInput for a page that is not
+/// of this form.
 Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files);
 /// Takes these files out, and versions that have no other. Errors: as AddToProjectPage.
 Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::string>& digests);
@@ -60,8 +63,8 @@ Result<void> SetYanked(Json& page, const Yank& yank);
 
 std::string ProjectHtml(const Json& page);
 
-/// Says it in the pages of the folder that IndexWheels has made. Errors: kNotFound (a wheel that is not
-/// listed), kInvalidInput (a page that is none), kIo.
+/// Says it in the pages of the folder that IndexWheels has made, and in those of the backends that list the
+/// wheel. Errors: kNotFound (a wheel that is not listed), kInvalidInput (a page that is none), kIo.
 Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& yanks);
 
 Json EmptyRootPage();

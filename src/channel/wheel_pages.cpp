@@ -64,7 +64,8 @@ Json YankedValue(const std::string& reason) { return reason.empty() ? Json(true)
 
 Json EntryOf(const IndexedWheel& file) {
   Json entry = {{"filename", file.file_name},
-                {"url", "../../" + PercentEncode(file.file_name)},
+                {"url", "../../" + (file.folder.empty() ? "" : PercentEncode(file.folder) + "/") +
+                            PercentEncode(file.file_name)},
                 {"hashes", {{"sha256", file.sha256.Hex()}}},
                 {"size", file.size_bytes},
                 {"core-metadata", {{"sha256", file.metadata_sha256.Hex()}}},

@@ -7,7 +7,7 @@
 #include "channel/index.h"
 #include "support/json.h"
 #include "support/matchers.h"
-#include "unit/wheel/wheel_fixture.h"
+#include "unit/channel/wheel_folder_fixture.h"
 
 namespace ptpkg::channel {
 namespace {
@@ -19,36 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class IndexWheelsTest : public testing::Test {
- protected:
-  /// A wheel "<name>-<version>-py3-none-any.whl" in the root.
-  AbsPath AddWheel(const std::string& name, const std::string& version, const std::string& fields = "") {
-    wheel::CoreMetadata metadata = *wheel::ParseCoreMetadata(
-        "Metadata-Version: 2.1\nName: " + name + "\nVersion: " + version + "\n" + fields, "METADATA");
-    StagedTree tree;
-    const wheel::WheelInput input{
-        .metadata = metadata, .tag = {"py3", "none", "any"}, .root_is_purelib = true, .tree = tree};
-    const Result<Artifact> wheel =
-        wheel::WriteWheel(env_, input, root_, {.on_existing = OnExisting::kReplace});
-    EXPECT_THAT(wheel, test::IsOk());
-    return wheel ? wheel->path : root_;
-  }
-
-  std::string Text(const std::string& relative) { return env_.dir().ReadFile("root/" + relative); }
-  Json Page(const std::string& project) {
-    const Result<Json> json = ParseJson(Text("simple/" + project + "/index.json"), project);
-    EXPECT_THAT(json, test::IsOk());
-    return json ? *json : Json::object();
-  }
-  std::vector<std::string> Written(const IndexSummary& summary) {
-    std::vector<std::string> names;
-    for (const AbsPath& path : summary.written) names.push_back(path.RelativeTo(root_)->str());
-    return names;
-  }
-
-  test::TestEnv env_;
-  AbsPath root_ = env_.dir().MakeDir("root");
-};
+class IndexWheelsTest : public WheelFolderTest {};
 
 TEST_F(IndexWheelsTest, WritesPagesAndMetadata) {
   const AbsPath wheel = AddWheel("Foo.Bar", "1.0+cu130", "Requires-Python: >=3.10,<4\n");
@@ -154,7 +125,7 @@ TEST_F(IndexWheelsTest, AYankOfAWheelThatIsNotListedIsAnError) {
 TEST_F(IndexWheelsTest, WhatIsToGoIsNotListed) {
   AddWheel("toy", "1.0");
   AddWheel("toy", "2.0");
-  ASSERT_THAT(IndexWheels(env_, root_, {"toy-2.0-py3-none-any.whl"}), test::IsOk());
+  ASSERT_THAT(IndexWheels(env_, root_, {.without = {"toy-2.0-py3-none-any.whl"}}), test::IsOk());
   EXPECT_EQ(Page("toy")["files"].size(), 1U);
   EXPECT_EQ(Page("toy")["versions"], Json::array({"1.0"}));
 }

@@ -1,0 +1,246 @@
+// Indexes of one backend each: which wheels they list, and how they follow the folder.
+#include "channel/wheel_roots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "channel/index.h"
+#include "support/fault_fs.h"
+#include "support/matchers.h"
+#include "unit/channel/wheel_folder_fixture.h"
+
+namespace ptpkg::channel {
+namespace {
+
+using test::FailsWith;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+TEST(Backend, IsWhatTheLocalVersionBeginsWith) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"2.9.0+cpu", "cpu"},
+      {"2.9.0+cpu.cxx11.abi", "cpu"},
+      {"2.9.0+xpu", "xpu"},
+      {"2.9.0+cu92", "cu92"},
+      {"2.9.0+CU130", "cu130"},
+      {"2.5.0+cu121-with-pypi-cudnn", "cu121"},
+      {"2.9.0+rocm6.4", "rocm6.4"},
+      {"2.9.0+rocm6.2.4", "rocm6.2.4"},
+      {"2.9.0+rocm6.2.4.1", "rocm6.2.4"},
+      {"2.9.0+rocm6.4.20250612", "rocm6.4"},
+      {"2.9.0+rocm6.4.git123", "rocm6.4"},
+  };
+  for (const auto& [version, backend] : cases) {
+    ASSERT_OK_AND_ASSIGN(const wheel::Version parsed, wheel::ParseVersion(version));
+    EXPECT_EQ(BackendOf(parsed), backend) << version;
+    EXPECT_TRUE(IsBackend(backend)) << backend;
+  }
+  for (const char* version :
+       {"2.9.0", "2.9.0+git1a2b3c", "2.9.0+pt26cu126", "2.9.0+rocm", "2.9.0+rocm7", "2.9.0+rocm.6.4",
+        "2.9.0+rocm640.1", "2.9.0+cu1", "2.9.0+cu1300", "2.9.0+cuda", "2.9.0+1.cpu", "2.9.0+cpu1"}) {
+    ASSERT_OK_AND_ASSIGN(const wheel::Version parsed, wheel::ParseVersion(version));
+    EXPECT_EQ(BackendOf(parsed), std::nullopt) << version;
+  }
+  for (const char* name :
+       {"", ".", "simple", "cu", "cu12x", "rocm6", "rocm6.4.", "rocm6.4.git1", "cpu.cxx11", "CPU"})
+    EXPECT_FALSE(IsBackend(name)) << name;
+}
+
+class WheelRootsTest : public WheelFolderTest {
+ protected:
+  IndexSummary Index(bool roots = true) {
+    auto summary = IndexWheels(env_, root_, {.roots = roots});
+    EXPECT_THAT(summary, test::IsOk());
+    return summary ? *std::move(summary) : IndexSummary{};
+  }
+  std::vector<std::string> Urls(const std::string& project, const std::string& root) {
+    std::vector<std::string> urls;
+    const Json page = Page(project, root);
+    for (const Json& file : page.at("files")) urls.push_back(file.at("url").get<std::string>());
+    return urls;
+  }
+};
+
+TEST_F(WheelRootsTest, EachListsItsWheelsAndThoseOfNoBackend) {
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("torch", "2.9.0+cu130");
+  AddWheel("torch", "2.8.0+cu130");
+  AddWheel("torch", "2.9.1");
+  AddWheel("numpy", "2.0");
+  AddWheel("local", "1.0+git1");
+  const IndexSummary summary = Index();
+  EXPECT_THAT(summary.roots, ElementsAre("cpu", "cu130"));
+  EXPECT_EQ(summary.packages, 6U);
+  EXPECT_THAT(summary.rootless,
+              ElementsAre(root_ / "local-1.0+git1-py3-none-any.whl", root_ / "torch-2.9.1-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "cpu"), ElementsAre("../../torch-2.9.0%2Bcpu-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../torch-2.8.0%2Bcu130-py3-none-any.whl",
+                                                  "../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "simple"), SizeIs(4));
+  EXPECT_THAT(Urls("numpy", "cpu"), ElementsAre("../../numpy-2.0-py3-none-any.whl"));
+  EXPECT_THAT(Text("cu130/index.html"), HasSubstr("<a href=\"torch/\">torch</a>"));
+  EXPECT_THAT(Text("cu130/index.html"), Not(HasSubstr("local")));
+  const Json file = Page("torch", "cpu").at("files").at(0);
+  EXPECT_EQ(file, Page("torch").at("files").at(1)) << "with size, digest and metadata, as everywhere";
+}
+
+TEST_F(WheelRootsTest, AFolderOfABackendHoldsItsOwn) {
+  AddWheel("numpy", "2.0");
+  AddWheel("torch", "2.9.0+cu130");
+  AddWheel("torch", "2.9.0", "", "cu130");
+  AddWheel("torch", "2.9.0", "", "rocm6.4");
+  AddWheel("torch", "2.8.0+rocm6.4", "", "rocm6.4");
+  env_.dir().WriteFile("root/rocm6.4/gone-1-py3-none-any.whl.metadata", "of a wheel that is gone");
+  EXPECT_THAT(Index().roots, ElementsAre("cu130", "rocm6.4"));
+  EXPECT_THAT(Urls("torch", "rocm6.4"), ElementsAre("../../rocm6.4/torch-2.8.0%2Brocm6.4-py3-none-any.whl",
+                                                    "../../rocm6.4/torch-2.9.0-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../cu130/torch-2.9.0-py3-none-any.whl",
+                                                  "../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
+  EXPECT_THAT(Urls("numpy", "rocm6.4"), ElementsAre("../../numpy-2.0-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "simple"), ElementsAre("../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
+  EXPECT_EQ(Text("cu130/torch-2.9.0-py3-none-any.whl.metadata"),
+            "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0\n");
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("gone"))));
+}
+
+TEST_F(WheelRootsTest, AWheelInAnotherBackendsFolderIsLeftOut) {
+  AddWheel("torch", "2.9.0+cpu", "", "cu130");
+  AddWheel("torch", "2.9.0+cu130", "", "cu130");
+  AddWheel("torch", "2.9.0+cu130");
+  const IndexSummary summary = Index();
+  ASSERT_THAT(summary.left_out, SizeIs(2));
+  EXPECT_THAT(summary.left_out[0].reason.message(),
+              HasSubstr("of 'cpu', and it lies in the folder of 'cu130'"));
+  EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("a wheel of the same name"));
+  EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
+}
+
+TEST_F(WheelRootsTest, ASecondRunHashesAndWritesNothing) {
+  AddWheel("torch", "2.9.0+cpu");
+  const AbsPath below = AddWheel("torch", "2.9.0", "", "cu130");
+  ASSERT_THAT(Index().written, Not(IsEmpty()));
+  ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(below));
+  EXPECT_THAT(Index().written, IsEmpty());
+  EXPECT_EQ(Page("torch", "cu130").at("files").at(0).at("size"), stat.size_bytes);
+}
+
+TEST_F(WheelRootsTest, LaterRunsFollowWithoutBeingAsked) {
+  AddWheel("torch", "2.9.0+cpu");
+  EXPECT_THAT(Index(/*roots=*/false).roots, IsEmpty());
+  EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/")));
+  Index();
+  AddWheel("torch", "2.9.1+cpu");
+  const AbsPath other = AddWheel("torch", "2.9.0+cu130");
+  EXPECT_THAT(Index(/*roots=*/false).roots, ElementsAre("cpu", "cu130"));
+  EXPECT_THAT(Urls("torch", "cpu"), SizeIs(2));
+  ASSERT_OK(env_->fs.Remove(other));
+  EXPECT_THAT(Index(/*roots=*/false).roots, ElementsAre("cpu"));
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("cu130"))));
+}
+
+TEST_F(WheelRootsTest, WhatIsToGoIsListedNowhere) {
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("torch", "2.9.1+cpu");
+  Index();
+  ASSERT_OK(IndexWheels(env_, root_, {.without = {"torch-2.9.1+cpu-py3-none-any.whl"}}));
+  EXPECT_THAT(Urls("torch", "cpu"), ElementsAre("../../torch-2.9.0%2Bcpu-py3-none-any.whl"));
+}
+
+TEST_F(WheelRootsTest, OtherFilesInTheFolderStay) {
+  AddWheel("a", "1+cpu");
+  AddWheel("b", "1+cpu");
+  env_.dir().WriteFile("root/cpu/docs/index.html", "mine");
+  env_.dir().WriteFile("root/xpu/index.html", "mine");
+  Index();
+  ASSERT_OK(env_->fs.Remove(root_ / "b-1+cpu-py3-none-any.whl"));
+  Index();
+  EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/b/")));
+  EXPECT_EQ(Text("cpu/docs/index.html"), "mine");
+  EXPECT_EQ(Text("xpu/index.html"), "mine");
+  ASSERT_OK(env_->fs.Remove(root_ / "a-1+cpu-py3-none-any.whl"));
+  EXPECT_THAT(Index().roots, IsEmpty());
+  EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/index.json")));
+  EXPECT_EQ(Text("cpu/docs/index.html"), "mine");
+}
+
+TEST_F(WheelRootsTest, AYankIsSaidInEachIndexThatListsTheWheel) {
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("torch", "2.9.0+cu130");
+  AddWheel("numpy", "2.0");
+  Index();
+  const Yank torch{.file_name = "torch-2.9.0+cpu-py3-none-any.whl", .project = "torch", .reason = "broken"};
+  const Yank numpy{.file_name = "numpy-2.0-py3-none-any.whl", .project = "numpy", .reason = ""};
+  ASSERT_OK(YankWheels(env_, root_, {torch, numpy}));
+  EXPECT_TRUE(IsYanked(Page("torch", "cpu"), torch));
+  EXPECT_FALSE(Page("torch", "cu130").at("files").at(0).contains("yanked"));
+  for (const char* root : {"simple", "cpu", "cu130"})
+    EXPECT_TRUE(IsYanked(Page("numpy", root), numpy)) << root;
+  EXPECT_THAT(Index().written, IsEmpty()) << "it stays";
+}
+
+TEST_F(WheelRootsTest, ADamagedPageEndsAYank) {
+  AddWheel("torch", "2.9.0+cpu");
+  Index();
+  env_.dir().WriteFile("root/cpu/torch/index.json", "[");
+  EXPECT_THAT(
+      YankWheels(env_, root_, {{.file_name = "torch-2.9.0+cpu-py3-none-any.whl", .project = "torch"}}),
+      FailsWith(ErrorCode::kInvalidInput, HasSubstr("cpu/torch/index.json")));
+}
+
+TEST_F(WheelRootsTest, NothingIsWrittenThroughALink) {
+  AddWheel("torch", "2.9.0+cpu");
+  env_.dir().MakeDir("elsewhere");
+  env_.dir().MakeSymlink("../elsewhere", "root/cpu");
+  EXPECT_THAT(IndexWheels(env_, root_, {.roots = true}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cpu' is no folder")));
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("elsewhere/torch"))));
+}
+
+/// Paths below "root", and what the pages say.
+std::map<std::string, std::string> StateOf(test::TestEnv& env, const std::string& root) {
+  std::map<std::string, std::string> state;
+  for (const std::string& path : env.dir().List()) {
+    if (!path.starts_with(root + "/") || path.ends_with(".ptpkg-lock")) continue;
+    state[path.substr(root.size())] = path.ends_with("/") ? "" : env.dir().ReadFile(path);
+  }
+  return state;
+}
+
+TEST_F(WheelRootsTest, ARunThatIsKilledAnywhereIsMadeGoodByTheNext) {
+  const std::vector<AbsPath> wheels = {AddWheel("torch", "2.9.0+cpu"), AddWheel("numpy", "2.0")};
+  Index();
+  const auto whole = StateOf(env_, "root");
+  std::uint64_t number = 1;
+  for (bool fired = true; fired; ++number) {
+    const std::string name = fmt::format("try{}", number);
+    const AbsPath root = env_.dir().MakeDir(name);
+    for (const AbsPath& wheel : wheels) ASSERT_OK(env_->fs.CopyFile(wheel, root / wheel.Name()));
+    const test::FaultPlan plan = {
+        .number = number, .scope = test::FaultScope::kMutating, .after = test::FaultAfter::kDead};
+    test::FaultFs faulty(env_->fs, plan);
+    test::TestEnv env({.fs = &faulty, .jobs = 1});
+    const auto killed = IndexWheels(env, root, {.roots = true});
+    fired = faulty.fired();
+    EXPECT_EQ(killed.has_value(), !fired) << number;
+    ASSERT_OK(IndexWheels(env_, root, {.roots = true}));
+    EXPECT_EQ(StateOf(env_, name), whole) << number;
+  }
+  EXPECT_GT(number, 30U);
+}
+
+TEST_F(WheelRootsTest, IndexFolderTakesAFolderOfBackendsAlone) {
+  AddWheel("torch", "2.9.0", "", "cu130");
+  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither wheels")));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary asked, IndexFolder(env_, root_, /*roots=*/true));
+  EXPECT_THAT(asked.roots, ElementsAre("cu130"));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexFolder(env_, root_));
+  EXPECT_THAT(again.roots, ElementsAre("cu130"));
+  EXPECT_THAT(again.written, IsEmpty());
+}
+
+}  // namespace
+}  // namespace ptpkg::channel
