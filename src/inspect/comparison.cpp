@@ -1,0 +1,295 @@
+#include "inspect/comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "inspect/side.h"
+#include "support/json.h"
+
+namespace ptpkg::inspect {
+namespace {
+
+using Files = std::map<std::string, SideFile>;
+
+template <class Value>
+Json NullOr(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string PermissionText(std::uint32_t mode) { return fmt::format("0{:03o}", mode); }
+
+bool SameContent(const SideFile& before, const SideFile& after) {
+  return before.is_link == after.is_link && before.target == after.target &&
+         before.size_bytes == after.size_bytes && before.sha256 == after.sha256;
+}
+
+Json PartsToJson(const SideFile& before, const SideFile& after) {
+  if (!before.elf || !after.elf) return nullptr;
+  Json list = Json::array();
+  for (const ElfPart& part : CompareElfContents(*before.elf, *after.elf)) {
+    list.push_back({{"part", part.part},
+                    {"old_bytes", NullOr(part.old_bytes)},
+                    {"new_bytes", NullOr(part.new_bytes)},
+                    {"old", NullOr(part.old_texts)},
+                    {"new", NullOr(part.new_texts)}});
+  }
+  return list;
+}
+
+/// One file of the two; null: that side has none.
+struct FilePair {
+  const SideFile* before = nullptr;
+  const SideFile* after = nullptr;
+};
+
+Json PairToJson(const std::string& path, std::string_view change, const FilePair& pair) {
+  const auto put = [](const SideFile* file, const std::string& side, Json& item) {
+    item[side + "_size_bytes"] = file == nullptr ? Json(nullptr) : Json(file->size_bytes);
+    item[side + "_mode"] = file == nullptr ? Json(nullptr) : Json(PermissionText(file->mode));
+    item[side + "_sha256"] = file == nullptr || file->is_link ? Json(nullptr) : Json(file->sha256.Hex());
+    item[side + "_target"] = file == nullptr || !file->is_link ? Json(nullptr) : Json(file->target);
+  };
+  const SideFile& shown = pair.after != nullptr ? *pair.after : *pair.before;
+  Json item = {{"path", path},
+               {"change", change},
+               {"old_path", nullptr},
+               {"kind", FileClassName(shown.file_class)},
+               {"elf", nullptr}};
+  put(pair.before, "old", item);
+  put(pair.after, "new", item);
+  return item;
+}
+
+/// Files that one side alone has; those of equal content, but empty ones, are renamed.
+class Unpaired {
+ public:
+  void Removed(const std::string& path, const SideFile& file) { removed_.emplace(path, &file); }
+  void Added(const std::string& path, const SideFile& file) { added_.emplace(path, &file); }
+
+  void Append(std::map<std::string, Json>& changes) {
+    for (const auto& [path, file] : added_) {
+      const auto twin = TakeTwin(*file);
+      Json item = PairToJson(path, twin ? "renamed" : "added",
+                             {.before = twin ? twin->second : nullptr, .after = file});
+      if (twin) item["old_path"] = twin->first;
+      changes.emplace(path, std::move(item));
+    }
+    for (const auto& [path, file] : removed_) {
+      changes.emplace(path, PairToJson(path, "removed", {.before = file}));
+    }
+  }
+
+ private:
+  std::optional<std::pair<std::string, const SideFile*>> TakeTwin(const SideFile& file) {
+    if (file.is_link || file.size_bytes == 0) return std::nullopt;
+    if (!indexed_) {
+      for (const auto& [path, one] : removed_) by_digest_.emplace(one->sha256, path);
+      indexed_ = true;
+    }
+    const auto found = by_digest_.find(file.sha256);
+    if (found == by_digest_.end()) return std::nullopt;
+    const auto twin = removed_.find(found->second);
+    std::pair<std::string, const SideFile*> taken = *twin;
+    by_digest_.erase(found);
+    removed_.erase(twin);
+    return taken;
+  }
+
+  std::map<std::string, const SideFile*> removed_;
+  std::map<std::string, const SideFile*> added_;
+  std::multimap<Sha256, std::string> by_digest_;
+  bool indexed_ = false;
+};
+
+struct FileChanges {
+  std::map<std::string, Json> changes;
+  std::uint64_t unchanged = 0;
+};
+
+FileChanges CompareFiles(const Files& before, const Files& after) {
+  FileChanges result;
+  Unpaired unpaired;
+  for (const auto& [path, file] : before) {
+    const auto found = after.find(path);
+    if (found == after.end()) {
+      unpaired.Removed(path, file);
+      continue;
+    }
+    const SideFile& next = found->second;
+    const bool same = SameContent(file, next);
+    if (same && file.mode == next.mode) {
+      ++result.unchanged;
+      continue;
+    }
+    Json item = PairToJson(path, same ? "mode" : "changed", {.before = &file, .after = &next});
+    if (!same) item["elf"] = PartsToJson(file, next);
+    result.changes.emplace(path, std::move(item));
+  }
+  for (const auto& [path, file] : after) {
+    if (!before.contains(path)) unpaired.Added(path, file);
+  }
+  unpaired.Append(result.changes);
+  return result;
+}
+
+struct Amounts {
+  std::array<std::uint64_t, 2> bytes = {};
+  std::array<std::uint64_t, 2> elements = {};
+};
+
+Json BytesToJson(std::string_view key, const std::string& name, const Amounts& amounts) {
+  return {{key, name}, {"old_bytes", amounts.bytes[0]}, {"new_bytes", amounts.bytes[1]}};
+}
+
+/// Of two levels of folders, "." being the whole.
+Json FolderSizes(const Side& before, const Side& after) {
+  std::map<std::string, Amounts> folders;
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const ListedFile& file : (side == 0 ? before : after).listing.files) {
+      folders["."].bytes.at(side) += file.size_bytes;
+      const std::size_t first = file.path.find('/');
+      if (first == std::string::npos) continue;
+      folders[file.path.substr(0, first)].bytes.at(side) += file.size_bytes;
+      const std::size_t second = file.path.find('/', first + 1);
+      if (second != std::string::npos) folders[file.path.substr(0, second)].bytes.at(side) += file.size_bytes;
+    }
+  }
+  Json list = Json::array();
+  for (const auto& [name, amounts] : folders) list.push_back(BytesToJson("name", name, amounts));
+  return list;
+}
+
+Json SectionSizes(const Files& before, const Files& after) {
+  std::array<Amounts, elf::kSectionKinds> kinds = {};
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const auto& [path, file] : side == 0 ? before : after) {
+      if (!file.elf) continue;
+      for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
+        kinds.at(kind).bytes.at(side) += file.elf->kinds.at(kind).size_bytes;
+      }
+    }
+  }
+  Json list = Json::array();
+  for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
+    const Amounts& amounts = kinds.at(kind);
+    if (amounts.bytes[0] == 0 && amounts.bytes[1] == 0) continue;
+    list.push_back(
+        BytesToJson("kind", std::string(elf::SectionKindName(static_cast<elf::SectionKind>(kind))), amounts));
+  }
+  return list;
+}
+
+Json DeviceCodeSizes(const Files& before, const Files& after) {
+  // Machine code before PTX, "sm_90" before "sm_100".
+  std::map<std::pair<bool, elf::DeviceArchitecture>, Amounts> sums;
+  const auto add = [&](const elf::DeviceAmounts& amounts, bool is_ptx, std::size_t side) {
+    for (const auto& [architecture, amount] : amounts) {
+      Amounts& sum = sums[{is_ptx, architecture}];
+      sum.bytes.at(side) += amount.size_bytes;
+      sum.elements.at(side) += amount.elements;
+    }
+  };
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (const auto& [path, file] : side == 0 ? before : after) {
+      if (!file.device_code) continue;
+      for (const elf::DeviceShare* share : {&file.device_code->embedded, &file.device_code->relocatable}) {
+        add(share->sass, false, side);
+        add(share->ptx, true, side);
+      }
+    }
+  }
+  Json list = Json::array();
+  for (const auto& [key, sum] : sums) {
+    Json item = BytesToJson("architecture", key.first ? key.second.PtxName() : key.second.SassName(), sum);
+    item["old_elements"] = sum.elements[0];
+    item["new_elements"] = sum.elements[1];
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Json MetadataChanges(const ArtifactMetadata& before, const ArtifactMetadata& after) {
+  const Json old_fields = MetadataToJson(before);
+  const Json new_fields = MetadataToJson(after);
+  Json list = Json::array();
+  for (const auto& [field, old_value] : old_fields.items()) {
+    if (old_value == new_fields[field]) continue;
+    list.push_back({{"field", field}, {"old", old_value}, {"new", new_fields[field]}});
+  }
+  return list;
+}
+
+/// The paths that both have, in the order of the archive.
+std::vector<std::string> CommonOrder(const Files& files, const Files& others) {
+  std::vector<std::pair<std::size_t, std::string>> places;
+  for (const auto& [path, file] : files) {
+    if (others.contains(path)) places.emplace_back(file.index, path);
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<std::string> order;
+  order.reserve(places.size());
+  for (auto& [index, path] : places) order.push_back(std::move(path));
+  return order;
+}
+
+Json PackingChanges(const Side& before, const Side& after) {
+  Json list = Json::array();
+  if (before.listing.format != after.listing.format) {
+    list.push_back("format");
+    return list;
+  }
+  if (CommonOrder(before.files, after.files) != CommonOrder(after.files, before.files)) {
+    list.push_back("order");
+  }
+  for (const auto& [path, file] : before.files) {
+    const auto found = after.files.find(path);
+    if (found == after.files.end() || !SameContent(file, found->second)) continue;
+    if (file.stored_bytes == found->second.stored_bytes) continue;
+    list.push_back("compression");
+    break;
+  }
+  return list;
+}
+
+Json SideToJson(const Side& side) {
+  return {{"subject", side.artifact.str()},
+          {"format", ArtifactFormatName(side.listing.format)},
+          {"size_bytes", side.listing.size_bytes},
+          {"unpacked_bytes", side.listing.UnpackedBytes()},
+          {"sha256", side.sha256.Hex()}};
+}
+
+}  // namespace
+
+Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPath& after) {
+  PTPKG_TRY(Side old_side, OpenSide(env, before));
+  PTPKG_TRY(Side new_side, OpenSide(env, after));
+  const bool identical = old_side.sha256 == new_side.sha256;
+  if (!identical) {
+    PTPKG_CHECK(ReadContents(env, old_side));
+    PTPKG_CHECK(ReadContents(env, new_side));
+  }
+  FileChanges files = CompareFiles(old_side.files, new_side.files);
+  if (identical) files.unchanged = new_side.listing.files.size();
+  Json changes = Json::array();
+  for (auto& [path, item] : files.changes) changes.push_back(std::move(item));
+  Json metadata = MetadataChanges(old_side.listing.metadata, new_side.listing.metadata);
+  Json packing = PackingChanges(old_side, new_side);
+  if (!identical && changes.empty() && metadata.empty() && packing.empty()) packing.push_back("other");
+  return Comparison{
+      .identical = identical,
+      .document = JsonBox(Json{{"old", SideToJson(old_side)},
+                               {"new", SideToJson(new_side)},
+                               {"identical", identical},
+                               {"packing", packing},
+                               {"metadata", metadata},
+                               {"files", changes},
+                               {"unchanged_files", files.unchanged},
+                               {"sizes",
+                                {{"folders", FolderSizes(old_side, new_side)},
+                                 {"sections", SectionSizes(old_side.files, new_side.files)},
+                                 {"device_code", DeviceCodeSizes(old_side.files, new_side.files)}}}})};
+}
+
+}  // namespace ptpkg::inspect

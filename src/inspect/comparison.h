@@ -1,0 +1,19 @@
+#pragma once
+// `ptpkg diff`: in what two artifacts differ, as docs/json/diff.json has it. Layer: inspect.
+
+#include "support/env.h"
+#include "support/json_fwd.h"
+
+namespace ptpkg::inspect {
+
+struct Comparison {
+  bool identical = false;  ///< Byte by byte.
+  JsonBox document;
+};
+
+/// Reads the content of every file of both, unless the two are equal byte by byte; `before` and `after` may
+/// have different formats. Memory: that of archive::PassOptions, and some 200 bytes a file. Errors: those of
+/// ReadListing, archive::ZipMembers and conda's reader.
+Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPath& after);
+
+}  // namespace ptpkg::inspect

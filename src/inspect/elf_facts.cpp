@@ -1,0 +1,47 @@
+#include "inspect/elf_facts.h"
+
+#include <map>
+
+#include "elf/notes.h"
+#include "inspect/unless_damaged.h"
+#include "verify/platform_policies.h"
+
+namespace ptpkg::inspect {
+namespace {
+
+Result<ElfFacts> ReadFacts(File& file, const elf::Image& image) {
+  ElfFacts facts{.size_bytes = image.file_size,
+                 .machine = std::string(verify::MachineName(image.header.machine, image.codec.order()))};
+  PTPKG_TRY(facts.build_id, elf::ReadBuildId(file, image));
+  PTPKG_TRY(facts.links, elf::ReadLinkFacts(file, image));
+  PTPKG_TRY(facts.sections, elf::ReadNamedSections(file, image));
+  facts.stripped = elf::IsStripped(facts.sections);
+  return facts;
+}
+
+}  // namespace
+
+Result<std::optional<ElfFacts>> ReadElfFacts(File& file) {
+  PTPKG_TRY(const auto image, UnlessDamaged(elf::ReadImage(file)));
+  if (!image || !*image) return std::optional<ElfFacts>();
+  return UnlessDamaged(ReadFacts(file, **image));
+}
+
+std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection>& sections) {
+  constexpr std::size_t kMost = 1000;
+  if (sections.size() <= kMost) return sections;
+  std::vector<elf::NamedSection> shown(sections.begin(), sections.begin() + kMost);
+  std::map<elf::SectionKind, elf::NamedSection> rest;
+  for (std::size_t i = kMost; i < sections.size(); ++i) {
+    const auto [place, fresh] = rest.try_emplace(sections[i].kind, sections[i]);
+    if (fresh) {
+      place->second.name.clear();
+    } else {
+      place->second.size_bytes += sections[i].size_bytes;
+    }
+  }
+  for (const auto& [kind, section] : rest) shown.push_back(section);
+  return shown;
+}
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,30 @@
+#pragma once
+// What one ELF file is, by its headers. Layer: inspect.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/image.h"
+#include "elf/section_kinds.h"
+#include "support/fs.h"
+
+namespace ptpkg::inspect {
+
+struct ElfFacts {
+  std::uint64_t size_bytes = 0;
+  std::string machine = {};  ///< "x86_64"; "" for machines without a name in wheels' tags.
+  std::optional<std::string> build_id = {};
+  elf::LinkFacts links = {};
+  std::vector<elf::NamedSection> sections = {};  ///< All, in file order.
+  bool stripped = false;
+};
+
+/// nullopt: no ELF file, or a damaged one, which the checks report. Errors: kIo. Cost: a few pages and the
+/// name tables.
+Result<std::optional<ElfFacts>> ReadElfFacts(File& file);
+
+/// The sections as they are shown: beyond 1000 the rest is summed up by kind, without names.
+std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection>& sections);
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,173 @@
+#include "inspect/elf_parts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "inspect/dynamic_symbols.h"
+#include "inspect/unless_damaged.h"
+
+namespace ptpkg::inspect {
+namespace {
+
+constexpr std::size_t kPieceBytes = 1U << 20U;
+constexpr std::size_t kShortestPath = 6;
+constexpr std::size_t kLongestPath = 1024;
+constexpr std::size_t kMostPathBytes = 4U << 20U;
+constexpr std::size_t kShownPaths = 10;
+
+/// Tables of names and offsets are compared as what they mean: an entry of a search path moves bytes in all
+/// of them.
+bool CountsByMeaning(const elf::NamedSection& section) {
+  switch (section.type) {
+    case elf::kSectionDynamic:
+    case elf::kSectionDynsym:
+    case elf::kSectionGnuVerneed:
+    case elf::kSectionGnuVerdef:
+      return true;
+    case elf::kSectionStrtab:
+      return section.name != ".strtab";
+    default:
+      return section.name == ".note.gnu.build-id";
+  }
+}
+
+/// Collects strings that begin with '/' and are a path of several parts, as bytes pass by.
+class PathCollector {
+ public:
+  void Take(Bytes bytes) {
+    for (const char byte : AsText(bytes)) Take(byte);
+  }
+  void EndSection() { Take('\0'); }
+
+  [[nodiscard]] std::vector<std::string> Paths() const { return {paths_.begin(), paths_.end()}; }
+
+ private:
+  void Take(char byte) {
+    const bool printable = byte >= ' ' && byte <= '~';
+    if (printable) {
+      if (at_begin_) inside_ = byte == '/';
+      at_begin_ = false;
+      if (inside_ && text_.size() < kLongestPath) text_ += byte;
+      return;
+    }
+    if (inside_) Keep();
+    at_begin_ = true;
+    inside_ = false;
+  }
+
+  void Keep() {
+    const bool path = text_.size() >= kShortestPath && text_.find('/', 1) != std::string::npos &&
+                      text_.find(' ') == std::string::npos && text_[1] != '/';
+    if (path && path_bytes_ < kMostPathBytes && paths_.insert(text_).second) path_bytes_ += text_.size();
+    text_.clear();
+  }
+
+  std::set<std::string> paths_;
+  std::size_t path_bytes_ = 0;
+  std::string text_;
+  bool at_begin_ = true;
+  bool inside_ = false;
+};
+
+Result<void> HashSection(File& file, const elf::NamedSection& section, HashingSink& hash,
+                         PathCollector* paths) {
+  PTPKG_CHECK(hash.Write(AsBytes(section.name)));
+  PTPKG_CHECK(hash.Write(AsBytes(std::string_view("\0", 1))));
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(kPieceBytes, section.size_bytes));
+  for (std::uint64_t done = 0; done < section.size_bytes;) {
+    const std::uint64_t most = std::min<std::uint64_t>(buffer.size(), section.size_bytes - done);
+    PTPKG_TRY(const std::size_t got,
+              file.ReadAt(section.offset + done, MutableBytes(buffer).first(static_cast<std::size_t>(most))));
+    if (got == 0) return Error(ErrorCode::kCorrupt, "the file ends inside of a section");
+    const Bytes piece = Bytes(buffer).first(got);
+    PTPKG_CHECK(hash.Write(piece));
+    if (paths != nullptr) paths->Take(piece);
+    done += got;
+  }
+  if (paths != nullptr) paths->EndSection();
+  return Ok();
+}
+
+Result<ElfContent> ReadSections(File& file, ElfFacts facts) {
+  ElfContent content{.facts = std::move(facts)};
+  PathCollector paths;
+  for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
+    HashingSink hash(nullptr);
+    for (const elf::NamedSection& section : content.facts.sections) {
+      if (static_cast<std::size_t>(section.kind) != kind) continue;
+      content.kinds.at(kind).size_bytes += section.size_bytes;
+      if (CountsByMeaning(section)) continue;
+      const bool strings =
+          section.kind == elf::SectionKind::kReadOnlyData || section.kind == elf::SectionKind::kDebug;
+      PTPKG_CHECK(HashSection(file, section, hash, strings ? &paths : nullptr));
+    }
+    if (kind == static_cast<std::size_t>(elf::SectionKind::kSymbols)) {
+      PTPKG_CHECK(HashDynamicSymbols(file, hash));
+    }
+    content.kinds.at(kind).digest = hash.Finish().sha256;
+  }
+  content.paths = paths.Paths();
+  return content;
+}
+
+std::vector<std::string> EntriesOf(const std::optional<elf::SearchPath>& path) {
+  if (!path) return {};
+  return {path->tag == elf::PathTag::kRpath ? "RPATH" : "RUNPATH", path->text};
+}
+
+std::vector<std::string> OneOrNone(const std::optional<std::string>& text) {
+  return text ? std::vector<std::string>{*text} : std::vector<std::string>();
+}
+
+/// What `some` has and `others` lack, ten at most.
+std::vector<std::string> OnlyIn(const std::vector<std::string>& some,
+                                const std::vector<std::string>& others) {
+  std::vector<std::string> only;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(), std::back_inserter(only));
+  if (only.size() > kShownPaths) only.resize(kShownPaths);
+  return only;
+}
+
+void AddTexts(std::string_view part, std::vector<std::string> before, std::vector<std::string> after,
+              std::vector<ElfPart>& parts) {
+  if (before == after) return;
+  parts.push_back({.part = std::string(part), .old_texts = std::move(before), .new_texts = std::move(after)});
+}
+
+void CompareHeaders(const ElfFacts& before, const ElfFacts& after, std::vector<ElfPart>& parts) {
+  AddTexts("search path", EntriesOf(before.links.Effective()), EntriesOf(after.links.Effective()), parts);
+  AddTexts("needed", before.links.needed, after.links.needed, parts);
+  AddTexts("soname", OneOrNone(before.links.soname), OneOrNone(after.links.soname), parts);
+  AddTexts("interpreter", OneOrNone(before.links.interpreter), OneOrNone(after.links.interpreter), parts);
+  AddTexts("build id", OneOrNone(before.build_id), OneOrNone(after.build_id), parts);
+}
+
+}  // namespace
+
+Result<std::optional<ElfContent>> ReadElfContent(File& file) {
+  PTPKG_TRY(std::optional<ElfFacts> facts, ReadElfFacts(file));
+  if (!facts) return std::optional<ElfContent>();
+  std::uint64_t sum = 0;
+  for (const elf::NamedSection& section : facts->sections) sum += section.size_bytes;
+  // Sections that overlap would be read again and again.
+  if (sum > facts->size_bytes) return std::optional<ElfContent>();
+  return UnlessDamaged(ReadSections(file, *std::move(facts)));
+}
+
+std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after) {
+  std::vector<ElfPart> parts;
+  for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
+    const KindContent& old_content = before.kinds.at(kind);
+    const KindContent& new_content = after.kinds.at(kind);
+    if (old_content.digest == new_content.digest) continue;
+    parts.push_back({.part = std::string(elf::SectionKindName(static_cast<elf::SectionKind>(kind))),
+                     .old_bytes = old_content.size_bytes,
+                     .new_bytes = new_content.size_bytes});
+  }
+  CompareHeaders(before.facts, after.facts, parts);
+  AddTexts("embedded paths", OnlyIn(before.paths, after.paths), OnlyIn(after.paths, before.paths), parts);
+  if (parts.empty()) parts.push_back({.part = "headers"});
+  return parts;
+}
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,45 @@
+#pragma once
+// What of an ELF file differs from another one: its code, its data, what it says in its headers. Layer:
+// inspect.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/elf_facts.h"
+#include "support/hash.h"
+
+namespace ptpkg::inspect {
+
+/// All sections of one kind.
+struct KindContent {
+  std::uint64_t size_bytes = 0;
+  Sha256 digest;  ///< Over names and contents, without their addresses.
+};
+
+struct ElfContent {
+  ElfFacts facts;
+  std::array<KindContent, elf::kSectionKinds> kinds = {};  ///< By elf::SectionKind.
+  /// Absolute paths among the strings of read-only data and debug information, sorted, each once; the first
+  /// 4 MiB of them.
+  std::vector<std::string> paths = {};
+};
+
+/// nullopt: as ReadElfFacts, and for sections that overlap. Reads the file once. Errors: kIo.
+Result<std::optional<ElfContent>> ReadElfContent(File& file);
+
+/// One part that differs.
+struct ElfPart {
+  std::string part;  ///< "code", "build id", "embedded paths": docs/json/diff.json has the list.
+  std::optional<std::uint64_t> old_bytes = {};  ///< Of sections.
+  std::optional<std::uint64_t> new_bytes = {};
+  std::optional<std::vector<std::string>> old_texts = {};  ///< Of what is no section.
+  std::optional<std::vector<std::string>> new_texts = {};
+};
+
+/// Of two files with different contents; never empty: where no part differs, "headers" is what is left.
+/// Tables of names and dynamic symbols, and the dynamic section, count by what they say alone.
+std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
+
+}  // namespace ptpkg::inspect

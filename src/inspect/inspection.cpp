@@ -1,0 +1,250 @@
+#include "inspect/inspection.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "inspect/elf_facts.h"
+#include "inspect/listing.h"
+#include "support/json.h"
+#include "verify/device_code_checks.h"
+#include "verify/examination_json.h"
+
+namespace ptpkg::inspect {
+namespace {
+
+using FactsByPath = std::map<std::string, ElfFacts>;
+
+Json NullWithout(const std::optional<std::string>& text) { return text ? Json(*text) : Json(nullptr); }
+
+std::string ModeText(std::uint32_t mode) { return fmt::format("0{:03o}", mode); }
+
+Json ListedFileToJson(const ListedFile& file) {
+  return {{"path", file.path},
+          {"size_bytes", file.size_bytes},
+          {"stored_bytes", file.stored_bytes ? Json(*file.stored_bytes) : Json(nullptr)},
+          {"mode", file.mode ? Json(ModeText(*file.mode)) : Json(nullptr)},
+          {"kind", FileClassName(file.file_class)},
+          {"target", file.target.empty() ? Json(nullptr) : Json(file.target)}};
+}
+
+FileClass ClassOf(const TreeEntry& entry, const FactsByPath& facts) {
+  if (entry.kind == FileKind::kSymlink) return FileClass::kSymlink;
+  if (facts.contains(entry.path.str())) return FileClass::kElf;
+  const FileClass by_name = ClassOfName(entry.path.str());
+  return by_name == FileClass::kElf ? FileClass::kData : by_name;
+}
+
+/// What is in front of the entries' paths in the archive: a plain zip's folder that holds everything.
+std::string FolderOfEntries(const Listing& listing, const std::vector<TreeEntry>& entries) {
+  const std::string& first = entries.front().path.str();
+  for (const ListedFile& file : listing.files) {
+    if (file.path == first) return {};
+    if (file.path.ends_with("/" + first)) return file.path.substr(0, file.path.size() - first.size());
+  }
+  return {};
+}
+
+/// The listing with what the content tells: modes, targets of links, ELF files by their first bytes.
+std::vector<ListedFile> FilesOf(const Listing& listing, const std::vector<TreeEntry>& entries,
+                                const FactsByPath& facts) {
+  if (entries.empty()) return listing.files;
+  std::map<std::string, const ListedFile*> listed;
+  for (const ListedFile& file : listing.files) listed.emplace(file.path, &file);
+  const std::string folder = FolderOfEntries(listing, entries);
+  std::vector<ListedFile> files;
+  for (const TreeEntry& entry : entries) {
+    ListedFile file{.path = entry.path.str(),
+                    .size_bytes = entry.size_bytes,
+                    .mode = entry.mode,
+                    .file_class = ClassOf(entry, facts),
+                    .target = entry.link_target};
+    const auto found = listed.find(folder + file.path);
+    if (found != listed.end()) file.stored_bytes = found->second->stored_bytes;
+    files.push_back(std::move(file));
+  }
+  const bool conda = listing.format == ArtifactFormat::kConda || listing.format == ArtifactFormat::kTarBz2;
+  for (const ListedFile& file : listing.files) {
+    if (conda && file.path.starts_with("info/")) files.push_back(file);
+  }
+  std::sort(files.begin(), files.end(),
+            [](const ListedFile& left, const ListedFile& right) { return left.path < right.path; });
+  return files;
+}
+
+Json SectionsToJson(const ElfFacts& facts) {
+  Json list = Json::array();
+  for (const elf::NamedSection& section : ShownSections(facts.sections)) {
+    list.push_back({{"name", section.name},
+                    {"size_bytes", section.size_bytes},
+                    {"kind", elf::SectionKindName(section.kind)}});
+  }
+  return list;
+}
+
+std::string_view EntryKindName(verify::EntryKind kind) {
+  switch (kind) {
+    case verify::EntryKind::kInTree:
+      return "in tree";
+    case verify::EntryKind::kDead:
+      return "dead";
+    case verify::EntryKind::kOutside:
+      return "outside";
+    case verify::EntryKind::kAbsolute:
+      return "absolute";
+    case verify::EntryKind::kRelative:
+      return "relative";
+    case verify::EntryKind::kEmpty:
+      return "empty";
+  }
+  return {};
+}
+
+Json SearchPathToJson(const verify::FileLinks& links) {
+  if (!links.tag) return nullptr;
+  Json entries = Json::array();
+  for (const verify::PathEntry& entry : links.search_path) {
+    entries.push_back({{"text", entry.text}, {"kind", EntryKindName(entry.kind)}});
+  }
+  return {{"tag", *links.tag == elf::PathTag::kRpath ? "RPATH" : "RUNPATH"}, {"entries", entries}};
+}
+
+Json NeededToJson(const verify::FileLinks& links) {
+  Json list = Json::array();
+  for (const verify::NeedLink& need : links.needed) {
+    Json files = Json::array();
+    for (const verify::FoundFile& file : need.files) {
+      files.push_back({{"path", file.path}, {"rule", file.rule}});
+    }
+    list.push_back({{"name", need.name},
+                    {"state", verify::NeedStateName(need.state)},
+                    {"files", files},
+                    {"problem", need.problem.empty() ? Json(nullptr) : Json(need.problem)}});
+  }
+  return list;
+}
+
+Json ElfToJson(const std::string& path, const ElfFacts& facts, const verify::FileLinks* links,
+               const verify::FileNeeds* needs) {
+  Json floor;
+  Json isa;
+  if (needs != nullptr) {
+    const Json all = verify::FileNeedsToJson(*needs);
+    isa = all["isa"];
+    for (const char* key : {"glibc", "policy", "set_by", "symbols"}) floor[key] = all[key];
+  }
+  return {{"file", path},
+          {"machine", facts.machine.empty() ? Json(nullptr) : Json(facts.machine)},
+          {"size_bytes", facts.size_bytes},
+          {"build_id", NullWithout(facts.build_id)},
+          {"soname", NullWithout(facts.links.soname)},
+          {"interpreter", NullWithout(facts.links.interpreter)},
+          {"stripped", facts.stripped},
+          {"sections", SectionsToJson(facts)},
+          {"search_path", links == nullptr ? Json(nullptr) : SearchPathToJson(*links)},
+          {"needed", links == nullptr ? Json::array() : NeededToJson(*links)},
+          {"floor", floor},
+          {"isa", isa}};
+}
+
+Json ElfFilesToJson(const FactsByPath& facts, const verify::Examination& examination) {
+  std::map<std::string, const verify::FileLinks*> links;
+  for (const verify::FileLinks& file : examination.links) links.emplace(file.file, &file);
+  std::map<std::string, const verify::FileNeeds*> needs;
+  for (const verify::FileNeeds& file : examination.files) needs.emplace(file.file, &file);
+  const auto find = [](const auto& map, const std::string& path) {
+    const auto found = map.find(path);
+    return found == map.end() ? nullptr : found->second;
+  };
+  Json list = Json::array();
+  for (const auto& [path, one] : facts) {
+    list.push_back(ElfToJson(path, one, find(links, path), find(needs, path)));
+  }
+  return list;
+}
+
+/// What `some` have and `others` lack.
+void AddOnly(const spec::ArchitectureNames& some, const spec::ArchitectureNames& others, Json& names) {
+  for (const std::string& name : some) {
+    if (!others.contains(name)) names.push_back(name);
+  }
+}
+
+Json WantedToJson(const spec::DeviceArchitectures& wanted, const spec::DeviceArchitectures& has) {
+  Json missing = Json::array();
+  AddOnly(wanted.sass, has.sass, missing);
+  AddOnly(wanted.ptx, has.ptx, missing);
+  Json extra = Json::array();
+  if (!wanted.more) {
+    AddOnly(has.sass, wanted.sass, extra);
+    AddOnly(has.ptx, wanted.ptx, extra);
+  }
+  return {{"sass", wanted.sass}, {"ptx", wanted.ptx}, {"missing", missing}, {"extra", extra}};
+}
+
+Json DeviceCodeList(const verify::Examination& examination) {
+  Json list = Json::array();
+  for (const verify::FileDeviceCode& file : examination.device_code) {
+    Json item = verify::FileDeviceCodeToJson(file);
+    const spec::DeviceArchitectures* wanted = examination.asked.Of(file.file);
+    item["wanted"] =
+        wanted == nullptr ? Json(nullptr) : WantedToJson(*wanted, verify::ArchitecturesOf(file.code));
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Json CommonPart(const AbsPath& artifact, const Listing& listing, const std::vector<ListedFile>& files) {
+  Json list = Json::array();
+  std::uint64_t unpacked_bytes = 0;
+  for (const ListedFile& file : files) {
+    list.push_back(ListedFileToJson(file));
+    unpacked_bytes += file.size_bytes;
+  }
+  return {{"subject", artifact.str()},
+          {"format", ArtifactFormatName(listing.format)},
+          {"size_bytes", listing.size_bytes},
+          {"unpacked_bytes", unpacked_bytes},
+          {"metadata", MetadataToJson(listing.metadata)},
+          {"files", list}};
+}
+
+}  // namespace
+
+Result<Inspection> InspectArtifact(Env& env, const AbsPath& artifact, const InspectOptions& options) {
+  PTPKG_TRY(const Listing listing, ReadListing(env, artifact));
+  Inspection inspection;
+  if (options.quick) {
+    inspection.report.subject = artifact.str();
+    Json document = CommonPart(artifact, listing, listing.files);
+    document["quick"] = true;
+    for (const char* key : {"elf", "device_code", "floor"}) document[key] = nullptr;
+    inspection.document = JsonBox(std::move(document));
+    return inspection;
+  }
+  FactsByPath facts;
+  std::mutex mutex;
+  verify::CheckOptions check = options.check;
+  check.links = true;
+  check.on_file = [&](const RelPath& path, File& file) -> Result<void> {
+    PTPKG_TRY(std::optional<ElfFacts> one, ReadElfFacts(file));
+    if (!one) return Ok();
+    const std::lock_guard lock(mutex);
+    facts.emplace(path.str(), *std::move(one));
+    return Ok();
+  };
+  PTPKG_TRY(verify::Examination examination, verify::ExamineArtifact(env, artifact, check));
+  Json document = CommonPart(artifact, listing, FilesOf(listing, examination.entries, facts));
+  document["quick"] = false;
+  document["elf"] = ElfFilesToJson(facts, examination);
+  document["device_code"] = DeviceCodeList(examination);
+  document["floor"] =
+      examination.highest ? verify::FileNeedsToJson(examination.files[*examination.highest]) : Json(nullptr);
+  inspection.report = std::move(examination.report);
+  inspection.document = JsonBox(std::move(document));
+  return inspection;
+}
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,26 @@
+#pragma once
+// `ptpkg inspect`: everything about one artifact that people look for, as docs/json/inspect.json has it.
+// Layer: inspect.
+
+#include "model/finding.h"
+#include "support/env.h"
+#include "support/json_fwd.h"
+#include "verify/check.h"
+
+namespace ptpkg::inspect {
+
+struct InspectOptions {
+  bool quick = false;               ///< Read no payload: directory and metadata alone.
+  verify::CheckOptions check = {};  ///< on_file and links are set here.
+};
+
+struct Inspection {
+  Report report = {};  ///< All findings of verify::ExamineArtifact; none with `quick`.
+  JsonBox document;    ///< Without "findings" and "stages", which the caller has.
+};
+
+/// Of a .conda, .tar.bz2, .whl or .zip file, whoever made it. Errors: those of ReadListing and
+/// ExamineArtifact.
+Result<Inspection> InspectArtifact(Env& env, const AbsPath& artifact, const InspectOptions& options);
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,43 @@
+#pragma once
+// What lies in an artifact by its directory, and what it says of itself: no payload is read. Layer: inspect.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/file_class.h"
+#include "inspect/metadata.h"
+#include "model/artifact.h"
+#include "support/env.h"
+
+namespace ptpkg::inspect {
+
+/// One file or symlink.
+struct ListedFile {
+  std::string path;
+  std::uint64_t size_bytes = 0;
+  std::optional<std::uint64_t> stored_bytes = {};  ///< nullopt where members are compressed together.
+  std::optional<std::uint32_t> mode = {};          ///< Permission bits; nullopt where the directory has none.
+  FileClass file_class = FileClass::kData;         ///< By its name.
+  std::string target = {};                         ///< Of a symlink; "" where only its content tells.
+};
+
+struct Listing {
+  ArtifactFormat format = ArtifactFormat::kZip;
+  std::uint64_t size_bytes = 0;  ///< Of the artifact.
+  ArtifactMetadata metadata = {};
+  std::vector<ListedFile> files = {};  ///< Sorted by path.
+
+  [[nodiscard]] std::uint64_t UnpackedBytes() const;
+};
+
+/// By the file's extension. Errors: kInvalidInput for a name that is no artifact's, with a hint.
+Result<ArtifactFormat> FormatOfName(const AbsPath& artifact);
+
+/// Of a wheel or zip the central directory; of a conda package info/ and the files that its paths.json names,
+/// with the sizes that it gives. A .tar.bz2 has no directory: it is decompressed up to the end of info/, in
+/// one packed by hand to its end. Metadata of a wheel that cannot be read is a warning, and its name and
+/// version are those of the file name. Errors: kInvalidInput (FormatOfName), kCorrupt, kNotFound, kIo.
+Result<Listing> ReadListing(Env& env, const AbsPath& artifact);
+
+}  // namespace ptpkg::inspect

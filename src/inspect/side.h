@@ -1,0 +1,43 @@
+#pragma once
+// One of two artifacts that are compared: all its files, by content. Layer: inspect.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/device_code.h"
+#include "inspect/elf_parts.h"
+#include "inspect/listing.h"
+
+namespace ptpkg::inspect {
+
+struct SideFile {
+  bool is_link = false;
+  std::uint32_t mode = 0644;  ///< 0644 or 0755: what installers make of it.
+  std::uint64_t size_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  std::size_t index = 0;    ///< In the archive.
+  Sha256 sha256 = {};       ///< All zero for links.
+  std::string target = {};  ///< Of a symlink.
+  FileClass file_class = FileClass::kData;
+  std::shared_ptr<const ElfContent> elf = {};  ///< Shared by hard links.
+  std::optional<elf::DeviceCode> device_code = {};
+};
+
+struct Side {
+  AbsPath artifact = AbsPath::Literal("/nonexistent");
+  Listing listing = {};
+  Sha256 sha256 = {};                          ///< Of the artifact.
+  std::map<std::string, SideFile> files = {};  ///< By path; empty until ReadContents.
+};
+
+/// Listing and digest of the artifact. Errors: those of ReadListing, kIo.
+Result<Side> OpenSide(Env& env, const AbsPath& artifact);
+
+/// Reads every file once, in parallel (env.jobs). Errors: those of archive::ZipMembers and
+/// conda::VisitPackage.
+Result<void> ReadContents(Env& env, Side& side);
+
+}  // namespace ptpkg::inspect

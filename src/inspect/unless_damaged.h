@@ -1,0 +1,20 @@
+#pragma once
+// Files that are damaged are shown without what cannot be read of them. Layer: inspect.
+
+#include <optional>
+#include <utility>
+
+#include "support/result.h"
+
+namespace ptpkg::inspect {
+
+/// Nothing for a value that cannot be read because its file is damaged; other errors pass.
+template <class Value>
+Result<std::optional<Value>> UnlessDamaged(Result<Value> value) {
+  if (value) return std::optional<Value>(*std::move(value));
+  const ErrorCode code = value.error().code();
+  if (code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported) return std::optional<Value>();
+  return std::move(value).error();
+}
+
+}  // namespace ptpkg::inspect

@@ -1,0 +1,141 @@
+// Every kind of change between two artifacts.
+
+#include "inspect/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/json.h"
+#include "support/matchers.h"
+#include "support/test_env.h"
+#include "unit/archive/builders.h"
+#include "unit/conda/package_builder.h"
+#include "unit/elf/synthetic_elf.h"
+#include "unit/wheel/wheel_fixture.h"
+
+namespace ptpkg::inspect {
+namespace {
+
+using ptpkg::test::FailsWith;
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+class ComparisonTest : public testing::Test {
+ protected:
+  AbsPath Zip(const std::string& name, const Members& members) {
+    return wheel::WriteRawZip(env_, env_.dir() / name, members);
+  }
+  Json Compare(const AbsPath& before, const AbsPath& after) {
+    auto comparison = CompareArtifacts(env_, before, after);
+    EXPECT_OK(comparison);
+    return comparison ? *comparison->document : Json();
+  }
+  /// "change path" of each file.
+  static std::vector<std::string> Changes(const Json& document) {
+    std::vector<std::string> changes;
+    for (const Json& file : document["files"]) {
+      changes.push_back(file["change"].get<std::string>() + " " + file["path"].get<std::string>());
+    }
+    return changes;
+  }
+
+  test::TestEnv env_;
+};
+
+TEST_F(ComparisonTest, EqualBytesAreIdentical) {
+  const Json document = Compare(Zip("a.zip", {{"x", "1"}}), Zip("b.zip", {{"x", "1"}}));
+  EXPECT_EQ(document["identical"], true);
+  EXPECT_EQ(document["unchanged_files"], 1);
+  EXPECT_TRUE(document["files"].empty());
+  EXPECT_TRUE(document["packing"].empty());
+}
+
+TEST_F(ComparisonTest, TellsEveryKindOfChange) {
+  const Json document =
+      Compare(Zip("a.zip", {{"changed", "1"}, {"equal", "x"}, {"gone", "2"}, {"moved", "long"}}),
+              Zip("b.zip", {{"changed", "22"}, {"equal", "x"}, {"fresh", "3"}, {"new/moved", "long"}}));
+  EXPECT_THAT(Changes(document),
+              testing::ElementsAre("changed changed", "added fresh", "removed gone", "renamed new/moved"));
+  EXPECT_EQ(document["files"][3]["old_path"], "moved");
+  EXPECT_EQ(document["unchanged_files"], 1);
+  EXPECT_EQ(document["files"][0]["old_size_bytes"], 1);
+  EXPECT_EQ(document["files"][0]["new_size_bytes"], 2);
+  EXPECT_TRUE(document["files"][1]["old_size_bytes"].is_null());
+  EXPECT_EQ(document["sizes"]["folders"][0], (Json{{"name", "."}, {"old_bytes", 7}, {"new_bytes", 8}}));
+}
+
+TEST_F(ComparisonTest, EmptyFilesAreNotRenamed) {
+  const Json document = Compare(Zip("a.zip", {{"a", ""}}), Zip("b.zip", {{"b", ""}}));
+  EXPECT_THAT(Changes(document), testing::ElementsAre("removed a", "added b"));
+}
+
+TEST_F(ComparisonTest, OrderAloneIsADifference) {
+  const Json document =
+      Compare(Zip("a.zip", {{"a", "1"}, {"b", "2"}}), Zip("b.zip", {{"b", "2"}, {"a", "1"}}));
+  EXPECT_EQ(document["identical"], false);
+  EXPECT_TRUE(document["files"].empty());
+  EXPECT_EQ(document["packing"], (Json{"order"}));
+}
+
+TEST_F(ComparisonTest, SaysWhatOfAnElfFileChanged) {
+  elf::test::SyntheticElf one;
+  one.runpath = "$ORIGIN";
+  elf::test::SyntheticElf other = one;
+  other.runpath = "$ORIGIN/lib";
+  const Json document =
+      Compare(Zip("a.zip", {{"lib/x.so", one.Build()}}), Zip("b.zip", {{"lib/x.so", other.Build()}}));
+  ASSERT_EQ(document["files"].size(), 1U);
+  const Json& part = document["files"][0]["elf"][0];
+  EXPECT_EQ(part["part"], "search path");
+  EXPECT_EQ(part["old"], (Json{"RUNPATH", "$ORIGIN"}));
+  EXPECT_EQ(part["new"], (Json{"RUNPATH", "$ORIGIN/lib"}));
+  EXPECT_FALSE(document["sizes"]["sections"].empty());
+}
+
+TEST_F(ComparisonTest, MetadataFieldByField) {
+  Members members = wheel::MinimalMembers();
+  const AbsPath before = Zip("toy-1.0-py3-none-any.whl", members);
+  for (auto& [name, text] : members) {
+    if (name.ends_with("/METADATA")) text += "Requires-Dist: numpy\n";
+  }
+  const Json document = Compare(before, Zip("toy-1.0-1-py3-none-any.whl", members));
+  EXPECT_THAT(document["metadata"],
+              testing::Contains(Json{{"field", "requires"}, {"old", Json::array()}, {"new", {"numpy"}}}));
+  EXPECT_THAT(document["metadata"],
+              testing::Contains(Json{{"field", "build"}, {"old", nullptr}, {"new", "1"}}));
+}
+
+TEST_F(ComparisonTest, PackagesOfBothFormatsCompare) {
+  const std::vector<test::RawMember> payload = {{.name = "bin/tool", .content = "#!x\n", .mode = 0755},
+                                                {.name = "lib/a.txt", .content = "12345"},
+                                                {.name = "lib/hard", .type = '1', .link_target = "lib/a.txt"},
+                                                {.name = "lib/link", .type = '2', .link_target = "a.txt"}};
+  std::vector<test::RawMember> members = test::DemoInfo(payload);
+  const std::size_t info = members.size();
+  members.insert(members.end(), payload.begin(), payload.end());
+  const AbsPath before = env_.dir() / "demo-1.0-0.tar.bz2";
+  ASSERT_OK(WriteFile(env_->fs, before, test::MakeTarBz2(members)));
+  members[info].mode = 0644;
+  members[info + 3].link_target = "hard";
+  const AbsPath after = env_.dir() / "demo-1.0-1.tar.bz2";
+  ASSERT_OK(WriteFile(env_->fs, after, test::MakeTarBz2(members)));
+  const Json document = Compare(before, after);
+  EXPECT_THAT(Changes(document), testing::ElementsAre("mode bin/tool", "changed lib/link"));
+  EXPECT_EQ(document["files"][1]["old_target"], "a.txt");
+  EXPECT_EQ(document["files"][1]["new_target"], "hard");
+}
+
+TEST_F(ComparisonTest, DamagedContentIsAnError) {
+  const AbsPath whole = Zip("a.zip", {{"x", "12345"}});
+  auto bytes = ReadFile(env_->fs, whole);
+  ASSERT_OK(bytes);
+  bytes->replace(bytes->find("12345"), 5, "12x45");
+  const AbsPath damaged = env_.dir() / "b.zip";
+  ASSERT_OK(WriteFile(env_->fs, damaged, *bytes));
+  EXPECT_THAT(CompareArtifacts(env_, whole, damaged),
+              FailsWith(ErrorCode::kCorrupt, testing::HasSubstr("x")));
+  EXPECT_THAT(CompareArtifacts(env_, whole, env_.dir() / "none.zip"),
+              FailsWith(ErrorCode::kNotFound, testing::HasSubstr("none.zip")));
+}
+
+}  // namespace
+}  // namespace ptpkg::inspect
