@@ -1,0 +1,52 @@
+#pragma once
+// The ELF files of a wheel in a folder, changed there. Layer: repair.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "elf/edit.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+#include "verify/elf_tree.h"
+#include "wheel/retag.h"
+
+namespace ptpkg::repair {
+
+/// Unpacks into `folder`, which exists and is empty: ELF files, what is named like a library, METADATA, WHEEL
+/// and the package's note; of the rest the folders. Errors: those of archive::ExtractZip.
+Result<void> UnpackElfFiles(Env& env, const AbsPath& wheel, const AbsPath& folder);
+
+/// What is to be done to one file.
+struct FileEdit {
+  RelPath path;                        ///< Below the folder.
+  std::optional<AbsPath> source = {};  ///< Copied from there first.
+  bool strip = false;                  ///< Before the edits: strip would destroy what they add.
+  elf::Edits edits = {};
+};
+
+struct EditedFile {
+  RelPath path;
+  elf::LinkFacts before;
+  elf::LinkFacts after;
+  bool stripped = false;
+  bool differs = false;  ///< From what it was, or new.
+  /// The bytes that are others, by offset and length, if all others are where they were; the file may have
+  /// grown.
+  std::optional<std::map<std::uint64_t, std::uint64_t>> touched = {};
+  std::uint64_t old_size = 0;  ///< With `touched`.
+};
+
+/// Carries them out in parallel (env.jobs), each verified; same order. Errors: those of elf::EditFile;
+/// kNotFound (no program 'strip'), kCommandFailed; kUnsupported when strip changed what the loader reads.
+Result<std::vector<EditedFile>> EditFiles(Env& env, const AbsPath& folder,
+                                          const std::vector<FileEdit>& edits);
+
+/// Those that differ, as new files of a wheel; hashed in parallel. Errors: kIo.
+Result<std::vector<wheel::NewFile>> HashChanged(Env& env, const AbsPath& folder,
+                                                const std::vector<EditedFile>& edited);
+
+/// As verify::ReadElfTree. Errors: kCorrupt for a damaged ELF file too.
+Result<verify::ElfTree> ReadSoundTree(Env& env, const AbsPath& folder);
+
+}  // namespace ptpkg::repair

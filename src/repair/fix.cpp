@@ -1,0 +1,114 @@
+#include "repair/fix.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "archive/extract.h"
+#include "repair/edited_tree.h"
+#include "repair/search_paths.h"
+#include "verify/loads.h"
+#include "wheel/wheel_file.h"
+
+namespace ptpkg::repair {
+namespace {
+
+/// The edits of the files whose search path is not as it should be.
+Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
+  PTPKG_TRY(const verify::ElfTree tree, ReadSoundTree(env, folder));
+  PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env, tree, elf::IsaLevel::kBaseline));
+  const SearchPaths paths(tree, loads, {});
+  std::vector<FileEdit> edits;
+  for (const verify::ElfMember& member : tree.members) {
+    PTPKG_TRY(NewSearchPath wanted, paths.For(member, {}));
+    if (!SearchPaths::Differs(wanted, member.facts)) continue;
+    FileEdit edit{.path = member.path};
+    edit.edits.remove_search_path = !wanted.path;
+    edit.edits.search_path = std::move(wanted.path);
+    edit.edits.allow_strip_hazard = true;
+    edits.push_back(std::move(edit));
+  }
+  return edits;
+}
+
+wheel::RecordRow TrueRow(const TreeEntry& entry) {
+  return {.path = entry.path.str(),
+          .sha256 = Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))),
+          .size_bytes = entry.size_bytes};
+}
+
+/// What RECORD has to say, in its order as far as it has one.
+Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder,
+                                               const std::string& dist_info) {
+  PTPKG_TRY(const StagedTree tree, ScanTree(env, folder));
+  std::vector<wheel::RecordRow> rows;
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.kind == FileKind::kRegular && !wheel::MayLackDigest(entry.path.str(), dist_info))
+      rows.push_back(TrueRow(entry));
+  }
+  return rows;
+}
+
+/// Whether RECORD says just that.
+bool RecordIsTrue(const std::string& text, const std::string& dist_info,
+                  const std::vector<wheel::RecordRow>& rows) {
+  auto said = wheel::ParseRecord(text, "RECORD");
+  if (!said) return false;
+  std::erase_if(*said,
+                [&](const wheel::RecordRow& row) { return wheel::MayLackDigest(row.path, dist_info); });
+  const auto by_path = [](const wheel::RecordRow& a, const wheel::RecordRow& b) { return a.path < b.path; };
+  std::sort(said->begin(), said->end(), by_path);
+  std::vector<wheel::RecordRow> sorted = rows;
+  std::sort(sorted.begin(), sorted.end(), by_path);
+  return *said == sorted;
+}
+
+/// What makes WHEEL say what the file name says; nothing where it does.
+wheel::RetagRequest TagsOfName(const wheel::WheelInfo& info, const std::string& build) {
+  wheel::RetagRequest request;
+  const std::vector<wheel::Tag> due = wheel::ExpandTag(info.file_name.tag);
+  std::set<wheel::Tag> said;
+  for (const wheel::Tag& tag : info.tags) {
+    for (const wheel::Tag& one : wheel::ExpandTag(tag)) said.insert(one);
+  }
+  if (said != std::set<wheel::Tag>(due.begin(), due.end())) request.platform = info.file_name.tag.platform;
+  if (build != info.file_name.build) request.build = info.file_name.build;
+  return request;
+}
+
+Result<std::string> TextAt(Env& env, const AbsPath& path, std::string_view name) {
+  PTPKG_TRY(const bool there, Exists(env.fs, path));
+  if (!there) return std::string();
+  return ReadFile(env.fs, path, wheel::DocumentLimit(name));
+}
+
+}  // namespace
+
+Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const wheel::WheelInfo info, wheel::ReadWheelInfo(env, wheel, wheel::RecordUse::kPassedOver));
+  PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
+  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "fix"));
+  const AbsPath folder = scratch.path();
+  PTPKG_CHECK(archive::ExtractZip(env, wheel, folder, {}));
+  const AbsPath dist_info = folder / info.dist_info_dir;
+  PTPKG_TRY(const std::string record, TextAt(env, dist_info / "RECORD", "RECORD"));
+  PTPKG_TRY(const std::string wheel_text, TextAt(env, dist_info / "WHEEL", "WHEEL"));
+  PTPKG_TRY(const wheel::WheelFile wheel_file, wheel::ParseWheelFile(wheel_text, "WHEEL"));
+
+  wheel::NewContent content;
+  PTPKG_TRY(content.rows, TrueRows(env, folder, info.dist_info_dir));
+  const bool record_is_true = RecordIsTrue(record, info.dist_info_dir, *content.rows);
+  PTPKG_TRY(const std::vector<FileEdit> edits, PlanPaths(env, folder));
+  PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env, folder, edits));
+  PTPKG_TRY(content.files, HashChanged(env, folder, edited));
+  const wheel::RetagRequest request = TagsOfName(info, wheel_file.build);
+
+  WheelFix fix{.name = info.file_name, .edits = {}, .content = std::move(scratch)};
+  if (record_is_true && content.files.empty() && request.ChangesNothing()) return fix;
+  PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env, wheel, request, content));
+  fix.name = std::move(retagging.name);
+  fix.edits = std::move(retagging.edits);
+  return fix;
+}
+
+}  // namespace ptpkg::repair

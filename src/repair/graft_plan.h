@@ -1,0 +1,83 @@
+#pragma once
+// Which libraries of this machine go into a wheel, under which names, and what that changes in the files that
+// need them. Layer: repair. Names and choice follow auditwheel (tests/e2e/repair_test.py), apart
+// from what graft_rules.h says of some libraries.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "repair/graft_rules.h"
+#include "repair/host_libraries.h"
+#include "verify/elf_tree.h"
+#include "verify/loads.h"
+#include "verify/policy_libraries.h"
+
+namespace ptpkg::repair {
+
+struct GraftOptions {
+  std::string folder = {};  ///< Of the wheel, for the copies.
+  Rename rename = Rename::kHash;
+  std::vector<std::string> exclude = {};       ///< Globs of names, and of paths on this machine.
+  std::vector<std::string> never_rename = {};  ///< Globs, besides those of the rules.
+  std::vector<std::string> never_graft = {};   ///< Globs, besides those of the rules.
+  /// Names of libraries that are opened at run time: copied although no file needs them, and not renamed.
+  std::vector<std::string> opened = {};
+  /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
+  std::optional<verify::GlibcVersion> policy = {};
+  bool musl = false;                           ///< The wheel is for systems of musl.
+  std::vector<std::string> dependencies = {};  ///< Of the wheel, normalised: what they bring is not copied.
+};
+
+struct Graft {
+  AbsPath source = AbsPath::Literal("/nonexistent");  ///< The file itself, links followed.
+  std::set<std::string> asked = {};                   ///< The names by which files ask for it.
+  std::string name = {};                              ///< In the wheel: of the file, and its SONAME.
+  std::string path = {};                              ///< In the wheel.
+  Sha256 sha256 = {};                                 ///< Of `source`.
+  std::string opened_by = {};  ///< It keeps its name, because this file opens it by that; "" if none does.
+};
+
+/// What changes in a file of the wheel, or in a copied library.
+struct NeedChange {
+  std::map<std::string, std::string> renamed = {};  ///< New name of a NEEDED by its old one.
+  std::vector<std::string> dropped = {};            ///< NEEDED that go.
+  std::set<std::string> folders = {};               ///< Of the wheel: the search path has to lead there.
+};
+
+/// A library that stays outside.
+struct LeftOut {
+  std::string library;
+  std::string why;  ///< "--exclude", "a dependency brings it", "never copied".
+  auto operator<=>(const LeftOut&) const = default;
+};
+
+struct GraftPlan {
+  std::vector<Graft> grafts = {};                  ///< Sorted by path.
+  std::map<std::string, NeedChange> changes = {};  ///< By path in the wheel; grafts have one each.
+  std::set<LeftOut> left_out = {};
+};
+
+/// What the planner goes by; borrowed.
+struct GraftContext {
+  Env& env;
+  const verify::ElfTree& tree;
+  const verify::Loads& loads;
+  const HostLibraries& host;
+  const GraftRules& rules;
+  const verify::PolicyLibraries& policies;
+};
+
+/// Follows every name that ld.so does not find in the wheel, and the names that the copies need. A library
+/// that the wheel has, but to which no search path leads, is made known instead of copied. A copy whose name
+/// occurs among the constants of another file is not renamed: that file opens it by name. Writes nothing.
+/// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
+/// kInvalidInput for two libraries of one name, or one that the wheel has already; kCorrupt (a library of
+/// this machine), kIo, kCancelled.
+Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
+
+/// "libx-1a2b3c4d.so.1.2" for "libx.so.1.2", as auditwheel has it; a name that says so already stays.
+std::string HashedName(const std::string& file_name, const Sha256& digest);
+
+}  // namespace ptpkg::repair

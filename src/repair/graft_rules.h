@@ -1,0 +1,60 @@
+#pragma once
+// Which libraries are copied into a wheel, and under which names, as data. Layer: repair.
+// Source: data/graft_rules.yaml, which names its own.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/relink.h"
+
+namespace ptpkg::repair {
+
+/// What a copied library is called.
+enum class Rename : std::uint8_t {
+  kHash,  ///< "libx-1a2b3c4d.so.1": no other wheel's copy takes its place in a process.
+  kNone,  ///< As it is asked for.
+  kBare,  ///< "libx.so": without version.
+};
+
+/// "hash", "none", "bare". Errors: kUsage.
+Result<Rename> ParseRename(std::string_view name);
+std::vector<std::string> RenameNames();
+
+/// The repair step of one project's builds for one backend.
+struct Backend {
+  std::string name;
+  std::vector<elf::PathRule> layout = {};
+  std::string folder = {};    ///< In the wheel.
+  std::string platform = {};  ///< "manylinux_2_28": without the machine.
+  Rename rename = Rename::kHash;
+  std::vector<std::string> never_rename = {};  ///< Globs.
+  std::vector<std::string> never_graft = {};   ///< Globs.
+};
+
+class GraftRules {
+ public:
+  /// Errors: kInvalidInput with the place in `name` (not a table of this shape).
+  static Result<GraftRules> Parse(std::string_view text, const std::string& name);
+  /// The table built into the program.
+  static Result<GraftRules> BuiltIn();
+
+  /// Whether it is never copied: those of graphics drivers too.
+  [[nodiscard]] bool IsNeverGrafted(std::string_view library) const;
+  /// Whether the interpreter brings it, so that files are to need it no more.
+  [[nodiscard]] bool IsDropped(std::string_view library) const;
+  [[nodiscard]] bool IsNeverRenamed(std::string_view library) const;
+
+  [[nodiscard]] std::vector<std::string> BackendNames() const;
+  /// Errors: kUsage, with the nearest name or all names as hint.
+  [[nodiscard]] Result<Backend> FindBackend(std::string_view name) const;
+
+ private:
+  std::vector<std::string> never_graft_;
+  std::vector<std::string> dropped_;
+  std::vector<std::string> never_rename_;
+  std::vector<Backend> backends_;
+};
+
+}  // namespace ptpkg::repair

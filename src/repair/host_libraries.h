@@ -1,0 +1,41 @@
+#pragma once
+// Libraries of this machine, found as ld.so finds them for a file that is loaded here. Layer: repair.
+// Source: ld.so(8); tests/peers compares with auditwheel's lddtree.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/host_fit.h"
+#include "repair/loader_cache.h"
+#include "support/env.h"
+
+namespace ptpkg::repair {
+
+struct HostSearch {
+  std::string name;  ///< As NEEDED has it; one with a '/' is opened as it stands.
+  elf::Host host;    ///< Files for other processors are passed over.
+  /// Absolute folders of the asking file's search path, tokens replaced; searched before LD_LIBRARY_PATH.
+  std::vector<std::string> rpath = {};
+  std::vector<std::string> runpath = {};  ///< The same, behind it.
+};
+
+class HostLibraries {
+ public:
+  /// `first`: folders that are searched before all others. `own_only`: and no others, for wheels of another C
+  /// library than this machine's. A machine without a readable loader cache has its usual folders only.
+  /// Errors: kIo, kInvalidInput (`first` is no folder).
+  static Result<HostLibraries> Read(Env& env, std::vector<AbsPath> first, bool own_only);
+
+  /// The first file that fits; as it was found, links in its path not followed. nullopt: there is none.
+  /// Subfolders for better processors are passed over. Errors: kIo.
+  [[nodiscard]] Result<std::optional<AbsPath>> Find(Env& env, const HostSearch& search) const;
+
+ private:
+  std::vector<AbsPath> first_;
+  bool own_only_ = false;
+  std::vector<std::string> environment_;
+  LoaderCache cache_;
+};
+
+}  // namespace ptpkg::repair

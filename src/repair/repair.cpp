@@ -1,0 +1,261 @@
+#include "repair/repair.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "archive/extract.h"
+#include "repair/edited_tree.h"
+#include "support/text.h"
+#include "verify/elf_checks.h"
+#include "verify/floor_checks.h"
+#include "verify/note_checks.h"
+#include "wheel/sbom.h"
+
+#ifndef PTPKG_VERSION
+#error "the build passes PTPKG_VERSION, the version of the project"
+#endif
+
+namespace ptpkg::repair {
+namespace {
+
+class Repairer {
+ public:
+  Repairer(Env& env, const AbsPath& wheel, const RepairOptions& options)
+      : env_(env), wheel_(wheel), options_(options) {}
+
+  Result<WheelRepair> Run() {
+    PTPKG_TRY(info_, wheel::ReadWheelInfo(env_, wheel_));
+    PTPKG_TRY(policies_, verify::PlatformPolicies::BuiltIn());
+    PTPKG_CHECK(env_.fs.MakeDirs(env_.cache_dir));
+    PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, env_.cache_dir, "repair"));
+    root_ = scratch.path();
+    PTPKG_CHECK(UnpackElfFiles(env_, wheel_, root_));
+    PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
+    PTPKG_CHECK(Plan(tree));
+    PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
+    std::vector<verify::FileNeeds> needs = verify::MeasureNeeds(tree, policies_);
+    if (!plan_.grafts.empty()) {
+      PTPKG_TRY(tree, ReadSoundTree(env_, root_));
+      needs = verify::MeasureNeeds(tree, policies_);
+    }
+    PTPKG_TRY(verify::DeservedPlatform deserved, verify::DeservedBySymbols(needs));
+    WheelRepair repair{.name = {},
+                       .edits = {},
+                       .content = std::move(scratch),
+                       .grafts = std::move(plan_.grafts),
+                       .owners = {},
+                       .left_out = std::move(plan_.left_out),
+                       .files = {},
+                       .deserved = std::move(deserved),
+                       .platform_before = info_.file_name.tag.platform};
+    PTPKG_CHECK(Collect(edited, repair));
+    return repair;
+  }
+
+ private:
+  Result<void> Plan(const verify::ElfTree& tree) {
+    PTPKG_TRY(std::vector<std::string> dependencies, verify::DeclaredDependencies(env_, tree));
+    PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env_, tree, elf::IsaLevel::kBaseline));
+    PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, std::move(dependencies)));
+    PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
+    PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
+    PTPKG_TRY(const verify::PolicyLibraries policies, verify::PolicyLibraries::BuiltIn());
+    const GraftContext context{
+        .env = env_, .tree = tree, .loads = loads, .host = host, .rules = rules, .policies = policies};
+    PTPKG_TRY(plan_, PlanGrafts(context, options));
+    return PlanEdits(tree, loads);
+  }
+
+  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, std::vector<std::string> dependencies) {
+    GraftOptions options{.folder = options_.folder,
+                         .exclude = options_.exclude,
+                         .opened = options_.opened,
+                         .dependencies = std::move(dependencies)};
+    if (options.folder.empty())
+      options.folder = options_.backend ? options_.backend->folder : info_.file_name.name + ".libs";
+    const auto folder = RelPath::Parse(options.folder);
+    const bool special = options.folder.find(".dist-info") != std::string::npos ||
+                         options.folder.find(".data") != std::string::npos;
+    if (!folder || special) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is no folder of a wheel for libraries", options.folder))
+          .WithHint("give a folder like 'toy.libs' or 'toy/lib'");
+    }
+    if (options_.backend) {
+      options.never_rename = options_.backend->never_rename;
+      options.never_graft = options_.backend->never_graft;
+      options.rename = options_.backend->rename;
+    }
+    options.rename = options_.rename.value_or(options.rename);
+    PTPKG_TRY(const std::string platform, PlatformWanted(tree));
+    for (const std::string& one : Split(platform, '.')) {
+      const auto policy = policies_.PolicyOfTag(one);
+      if (policy && (!options.policy || *policy < *options.policy)) options.policy = policy;
+    }
+    for (const verify::FileNeeds& file : verify::MeasureNeeds(tree, policies_))
+      options.musl = options.musl || file.uses_musl;
+    std::vector<Finding> ignored;  // the check of the result reports them
+    PTPKG_TRY(const PackageNote note, verify::ReadNotes(env_, tree, {}, ignored));
+    options.exclude.insert(options.exclude.end(), note.allow_unresolved.begin(), note.allow_unresolved.end());
+    return options;
+  }
+
+  /// "" where the files decide.
+  Result<std::string> PlatformWanted(const verify::ElfTree& tree) const {
+    if (options_.platform) return *options_.platform;
+    if (!options_.backend) return std::string();
+    PTPKG_TRY(const verify::DeservedPlatform deserved,
+              verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_)));
+    return deserved.machine.empty() ? std::string() : options_.backend->platform + "_" + deserved.machine;
+  }
+
+  Result<void> PlanEdits(const verify::ElfTree& tree, const verify::Loads& loads) {
+    const std::vector<elf::PathRule> layout =
+        options_.backend ? options_.backend->layout : std::vector<elf::PathRule>();
+    const SearchPaths paths(tree, loads, layout);
+    bool decided = layout.empty();
+    for (const verify::ElfMember& member : tree.members) {
+      decided = decided || elf::FindRule(layout, member.path) != nullptr;
+      const NeedChange change = ChangeOf(member.path.str());
+      PTPKG_TRY(NewSearchPath wanted, paths.For(member, change.folders));
+      const bool new_path = SearchPaths::Differs(wanted, member.facts);
+      const bool uses_copies = !change.renamed.empty() || !change.folders.empty();
+      if (!new_path && change.renamed.empty() && change.dropped.empty() && !uses_copies) continue;
+      FileEdit edit{.path = member.path, .strip = options_.strip && uses_copies, .edits = EditsFor(change)};
+      if (new_path) SetSearchPath(wanted.path, edit.edits);
+      dropped_[member.path.str()] = std::move(wanted.dropped);
+      edits_.push_back(std::move(edit));
+    }
+    if (!decided) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no file that the backend '{}' is about",
+                                                         wheel_.Name(), options_.backend->name))
+          .WithHint("leave --backend out: it is for wheels of PyTorch itself");
+    }
+    for (const Graft& graft : plan_.grafts) {
+      const NeedChange change = ChangeOf(graft.path);
+      FileEdit edit{.path = RelPath::Literal(graft.path),
+                    .source = graft.source,
+                    .strip = options_.strip,
+                    .edits = EditsFor(change)};
+      edit.edits.soname = graft.name;
+      std::optional<elf::SearchPath> path;
+      if (!change.folders.empty()) {
+        const std::string from = edit.path.ParentText();
+        std::vector<std::string> entries;
+        for (const std::string& folder : change.folders) {
+          const std::string way = RelativeFrom(from, folder);
+          entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
+        }
+        path = elf::SearchPath{.tag = elf::PathTag::kRpath, .text = elf::JoinSearchPath(entries)};
+      }
+      SetSearchPath(path, edit.edits);
+      edits_.push_back(std::move(edit));
+    }
+    return Ok();
+  }
+
+  [[nodiscard]] NeedChange ChangeOf(const std::string& path) const {
+    const auto found = plan_.changes.find(path);
+    return found == plan_.changes.end() ? NeedChange() : found->second;
+  }
+
+  static elf::Edits EditsFor(const NeedChange& change) {
+    elf::Edits edits;
+    edits.replace_needed = change.renamed;
+    edits.remove_needed = change.dropped;
+    edits.allow_strip_hazard = true;  // stripping comes before, never after
+    return edits;
+  }
+
+  static void SetSearchPath(const std::optional<elf::SearchPath>& path, elf::Edits& edits) {
+    edits.search_path = path;
+    edits.remove_search_path = !path;
+  }
+
+  /// From the files as they are now to the edits of the zip.
+  Result<void> Collect(const std::vector<EditedFile>& edited, WheelRepair& repair) {
+    wheel::NewContent content;
+    PTPKG_TRY(content.files, HashChanged(env_, root_, edited));
+    for (const EditedFile& file : edited) {
+      if (!file.differs) continue;
+      repair.files.push_back({.path = file.path.str(),
+                              .before = file.before,
+                              .after = file.after,
+                              .dropped = dropped_[file.path.str()],
+                              .stripped = file.stripped});
+    }
+    std::sort(repair.files.begin(), repair.files.end(),
+              [](const ChangedFile& a, const ChangedFile& b) { return a.path < b.path; });
+    if (!repair.grafts.empty()) {
+      PTPKG_CHECK(DescribeGrafts(repair, content));
+    }
+    wheel::RetagRequest request;
+    const std::string now = info_.file_name.tag.platform;
+    if (options_.platform) {
+      request.platform = *options_.platform;
+    } else if (!repair.deserved.machine.empty() && options_.backend) {
+      request.platform = options_.backend->platform + "_" + repair.deserved.machine;
+    } else if (!repair.deserved.machine.empty() && IsLinux(now)) {
+      request.platform = verify::PlatformAfter(policies_, now, repair.deserved);
+    }
+    if (request.platform == now) request.platform.reset();
+    repair.name = info_.file_name;
+    if (request.ChangesNothing() && content.files.empty()) return Ok();
+    PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env_, wheel_, request, content));
+    repair.name = std::move(retagging.name);
+    repair.edits = std::move(retagging.edits);
+    return Ok();
+  }
+
+  static bool IsLinux(const std::string& platforms) {
+    return platforms == "any" || platforms.find("linux") != std::string::npos;
+  }
+
+  /// The bill of materials of the copies.
+  Result<void> DescribeGrafts(WheelRepair& repair, wheel::NewContent& content) {
+    std::vector<AbsPath> sources;
+    for (const Graft& graft : repair.grafts) sources.push_back(graft.source);
+    PTPKG_TRY(repair.owners, FindOwners(env_, sources));
+    wheel::Sbom sbom;
+    sbom.subject = {.name = info_.metadata.Get("Name"),
+                    .version = info_.metadata.Get("Version"),
+                    .purl = wheel::PackageUrl({.type = "pypi",
+                                               .name_space = "",
+                                               .name = wheel::NormalizeName(info_.metadata.Get("Name")),
+                                               .version = info_.metadata.Get("Version"),
+                                               .qualifiers = {}})};
+    sbom.tool = {{"ptpkg", PTPKG_VERSION}};
+    for (const Graft& graft : repair.grafts) {
+      wheel::SbomComponent component{.name = std::string(graft.source.Name())};
+      if (const auto owner = repair.owners.find(graft.source); owner != repair.owners.end()) {
+        component.name = owner->second.name;
+        component.version = owner->second.version;
+        component.purl = owner->second.url;
+      }
+      component.AddHash(graft.sha256);
+      component.properties = {{"ptpkg:file", graft.path},
+                              {"ptpkg:library", std::string(graft.source.Name())}};
+      sbom.components.push_back(std::move(component));
+    }
+    PTPKG_TRY(content.documents[wheel::SbomName("ptpkg-repair")], wheel::FormatSbom(sbom));
+    return Ok();
+  }
+
+  Env& env_;
+  const AbsPath& wheel_;
+  const RepairOptions& options_;
+  wheel::WheelInfo info_;
+  verify::PlatformPolicies policies_;
+  AbsPath root_ = AbsPath::Literal("/nonexistent");
+  GraftPlan plan_;
+  std::vector<FileEdit> edits_;
+  std::map<std::string, std::vector<DroppedEntry>> dropped_;
+};
+
+}  // namespace
+
+Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options) {
+  return Repairer(env, wheel, options).Run();
+}
+
+}  // namespace ptpkg::repair

@@ -1,0 +1,133 @@
+#include "repair/search_paths.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "elf/search_path.h"
+#include "support/text.h"
+#include "verify/elf_tables.h"
+
+namespace ptpkg::repair {
+namespace {
+
+// build/ links with one absolute folder of this name, to reserve room for later search paths.
+constexpr std::string_view kPadFolder = "ptpkg-search-path-pad";
+
+bool HasPart(std::string_view path, std::string_view part) {
+  const std::vector<std::string> parts = Split(path, '/');
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
+/// Where files of the wheel's folder are, once installed.
+std::string InstalledFolder(const std::string& folder) {
+  const auto file = InstalledPath(folder.empty() ? "x" : folder + "/x");
+  return file ? RelPath::Literal(*file).ParentText() : folder;
+}
+
+}  // namespace
+
+std::optional<std::string> InstalledPath(const std::string& member) {
+  const std::size_t top = member.find('/');
+  if (top == std::string::npos || !member.substr(0, top).ends_with(".data")) return member;
+  for (const std::string_view scheme : {"/platlib/", "/purelib/"}) {
+    if (member.compare(top, scheme.size(), scheme) == 0) return member.substr(top + scheme.size());
+  }
+  return std::nullopt;
+}
+
+SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads,
+                         std::vector<elf::PathRule> layout)
+    : tree_(tree), layout_(std::move(layout)) {
+  const auto in_tree_or_system = [&](const std::string& name) {
+    return tree.by_name.contains(name) || verify::MatchesAny(verify::SystemLibraries(), name) ||
+           verify::MatchesAny(verify::DriverLibraries(), name);
+  };
+  for (std::size_t i = 0; i < tree.members.size(); ++i) {
+    const verify::ElfMember& member = tree.members[i];
+    const bool lacks = std::any_of(
+        member.facts.needed.begin(), member.facts.needed.end(),
+        [&](const std::string& name) { return loads.Of(i, name).missing && !in_tree_or_system(name); });
+    const bool opens = std::any_of(member.mentions.begin(), member.mentions.end(),
+                                   [&](const std::string& name) { return !in_tree_or_system(name); });
+    if (lacks || opens) missing_.insert(member.path.str());
+  }
+}
+
+bool SearchPaths::MayNeedOthers(const verify::ElfMember& member) const {
+  if (missing_.contains(member.path.str())) return true;
+  // DT_RPATH is handed on to whatever the file loads.
+  return member.facts.rpath && !member.facts.runpath && !missing_.empty();
+}
+
+std::string SearchPaths::WhyDropped(const verify::PathEntry& entry, bool others) const {
+  if (entry.text.find(kPadFolder) != std::string::npos) return "only reserves room";
+  if (HasPart(entry.text, "stubs")) return "has stubs for linking";
+  switch (entry.kind) {
+    case verify::EntryKind::kInTree:
+    case verify::EntryKind::kOutside:
+      return "";
+    case verify::EntryKind::kDead:
+      return others ? "" : "leads to no folder";
+    case verify::EntryKind::kAbsolute:
+      return "is a path of one machine";
+    case verify::EntryKind::kRelative:
+      return "depends on the working folder";
+    case verify::EntryKind::kEmpty:
+      return "means the working folder";
+  }
+  return "";
+}
+
+Result<NewSearchPath> SearchPaths::For(const verify::ElfMember& member,
+                                       const std::set<std::string>& folders) const {
+  NewSearchPath wanted;
+  std::vector<std::string> entries;
+  elf::PathTag tag = elf::PathTag::kRpath;
+  if (const elf::PathRule* rule = elf::FindRule(layout_, member.path)) {
+    entries = rule->search_path;
+    tag = rule->tag;
+  } else {
+    if (const auto& current = member.facts.Effective()) tag = current->tag;
+    const bool others = MayNeedOthers(member);
+    for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
+      const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
+      std::string why = by_token ? "" : WhyDropped(entry, others);
+      if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())
+        why = "is there twice";
+      if (why.empty()) {
+        entries.push_back(entry.text);
+      } else {
+        wanted.dropped.push_back({entry.text, std::move(why)});
+      }
+    }
+  }
+  if (!folders.empty()) {
+    const auto installed = InstalledPath(member.path.str());
+    if (!installed) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("'{}' needs libraries of the wheel, but has no fixed way to them once it is "
+                               "installed",
+                               member.path.str()))
+          .WithHint("link it statically, or install it below the package and start it from an entry point");
+    }
+    const std::string from = RelPath::Literal(*installed).ParentText();
+    for (const std::string& folder : folders) {
+      const std::string to = InstalledFolder(folder);
+      const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+        const auto below = elf::AfterOrigin(entry);
+        return below && ResolveInTree(from, *below) == to;
+      });
+      const std::string way = RelativeFrom(from, to);
+      if (!leads_there) entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
+    }
+  }
+  if (!entries.empty()) wanted.path = elf::SearchPath{.tag = tag, .text = elf::JoinSearchPath(entries)};
+  return wanted;
+}
+
+bool SearchPaths::Differs(const NewSearchPath& wanted, const elf::LinkFacts& facts) {
+  return (facts.rpath && facts.runpath) || wanted.path != facts.Effective();
+}
+
+}  // namespace ptpkg::repair

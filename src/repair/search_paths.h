@@ -1,0 +1,59 @@
+#pragma once
+// The search path that a file of a wheel should have. Layer: repair. Source: ld.so(8); what auditwheel keeps.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "elf/relink.h"
+#include "verify/elf_tree.h"
+#include "verify/loads.h"
+
+namespace ptpkg::repair {
+
+/// An entry that goes, and why: "leads to no folder", "is a path of one machine".
+struct DroppedEntry {
+  std::string text;
+  std::string why;
+  bool operator==(const DroppedEntry&) const = default;
+};
+
+struct NewSearchPath {
+  std::optional<elf::SearchPath> path = {};  ///< nullopt: none.
+  std::vector<DroppedEntry> dropped = {};
+};
+
+/// Decides for the files of one tree, which it borrows.
+class SearchPaths {
+ public:
+  /// `layout`: the first rule that matches a file says its path; folders that it must reach come behind.
+  SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads, std::vector<elf::PathRule> layout);
+
+  /// The path of `member` after a cleaning, and with a way to each of `folders` (tree paths). Kept are
+  /// entries that lead to a folder of the tree, and those that another distribution may fill: entries that
+  /// climb out of the wheel's own files stay as long as the file, or anything that its DT_RPATH serves, still
+  /// misses a library or opens one by name. Absolute, relative and empty entries go, folders of stubs, pads
+  /// and repetitions too. The tag stays; a file without a path gets DT_RPATH, which no LD_LIBRARY_PATH comes
+  /// before. Errors: kUnsupported for a file in a place that has no fixed way to the folders (*.data/scripts
+  /// and the like).
+  [[nodiscard]] Result<NewSearchPath> For(const verify::ElfMember& member,
+                                          const std::set<std::string>& folders) const;
+
+  /// Whether that is another path than the file has.
+  static bool Differs(const NewSearchPath& wanted, const elf::LinkFacts& facts);
+
+ private:
+  [[nodiscard]] bool MayNeedOthers(const verify::ElfMember& member) const;
+  [[nodiscard]] std::string WhyDropped(const verify::PathEntry& entry, bool others) const;
+
+  const verify::ElfTree& tree_;
+  std::vector<elf::PathRule> layout_;
+  std::set<std::string> missing_;  // files that need, or may open, what the tree lacks
+};
+
+/// Where an installer puts a member: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for what goes
+/// elsewhere than into site-packages.
+std::optional<std::string> InstalledPath(const std::string& member);
+
+}  // namespace ptpkg::repair
