@@ -369,6 +369,8 @@ class BuildPlanner {
     graph::Node node = stages_.MakeNode("wheel", recipe.FileStem());
     node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
+    SetWheelForm(request_.wheel_form, node);
+    node.inputs["materials"] = MaterialsOfBuild(plan_, built, request_, recipe);
     return AddPack(std::move(node), built);
   }
 
@@ -386,6 +388,7 @@ class BuildPlanner {
     PTPKG_CHECK(CheckZipPlace(recipe));
     graph::Node node = stages_.MakeNode("zip", recipe.FileStem());
     node.inputs["output"] = recipe::EncodeOutput(output);
+    SetDeflater(node);
     return AddPack(std::move(node), built);
   }
 

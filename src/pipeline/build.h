@@ -12,6 +12,7 @@
 #include "graph/plan.h"
 #include "model/artifact.h"
 #include "pipeline/summary.h"
+#include "pipeline/wheel_form.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
 
@@ -22,6 +23,7 @@ struct BuildRequest {
   std::vector<AbsPath> variant_files = {};  ///< Empty: variants.yaml beside each recipe.
   std::map<std::string, std::vector<std::string>> select = {};
   std::set<ArtifactFormat> formats = {};  ///< Empty: what each recipe names.
+  WheelForm wheel_form = {};              ///< Of the wheels.
   AbsPath output = AbsPath::Literal("/nonexistent");
   std::map<std::string, AbsPath> sources = {};  ///< "--source NAME=PATH".
   /// "--source NAME=REPOSITORY@REF": takes the place of the first source, whose patches still apply.

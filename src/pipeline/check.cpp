@@ -12,56 +12,12 @@
 #include "support/text.h"
 #include "verify/check.h"
 #include "verify/device_code_checks.h"
+#include "verify/examination_json.h"
+#include "verify/matrix_checks.h"
 #include "verify/provenance_checks.h"
 
 namespace ptpkg::pipeline {
 namespace {
-
-Json NullIfEmpty(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json GlibcOrNull(const std::optional<verify::GlibcVersion>& glibc) {
-  return glibc ? Json(glibc->str()) : Json(nullptr);
-}
-
-Json FileFacts(const verify::FileNeeds& file) {
-  Json set_by = Json::array();
-  for (const elf::RequiredVersion& version : file.set_by) {
-    set_by.push_back({{"library", version.library}, {"version", version.version}});
-  }
-  const bool stated = file.isa != elf::IsaLevel::kUnstated;
-  return {{"file", file.file},
-          {"machine", NullIfEmpty(file.machine)},
-          {"glibc", GlibcOrNull(file.glibc)},
-          {"policy", NullIfEmpty(file.PolicyTag())},
-          {"set_by", set_by},
-          {"symbols", file.symbols},
-          {"needed", file.needed},
-          {"isa", stated ? Json(elf::IsaLevelName(file.isa)) : Json(nullptr)}};
-}
-
-Json AmountsByName(const elf::DeviceAmounts& amounts, std::string (elf::DeviceArchitecture::*name)() const) {
-  Json object = Json::object();
-  for (const auto& [architecture, amount] : amounts) {
-    object[(architecture.*name)()] = {{"elements", amount.elements}, {"bytes", amount.size_bytes}};
-  }
-  return object;
-}
-
-Json DeviceShareFacts(const elf::DeviceShare& share) {
-  return {{"sass", AmountsByName(share.sass, &elf::DeviceArchitecture::SassName)},
-          {"ptx", AmountsByName(share.ptx, &elf::DeviceArchitecture::PtxName)},
-          {"other_bytes", share.other_bytes},
-          {"containers", share.containers}};
-}
-
-Json DeviceCodeFacts(const verify::FileDeviceCode& file) {
-  const spec::DeviceArchitectures names = verify::ArchitecturesOf(file.code);
-  return {{"file", file.file},
-          {"sass", names.sass},
-          {"ptx", names.ptx},
-          {"embedded", DeviceShareFacts(file.code.embedded)},
-          {"relocatable", DeviceShareFacts(file.code.relocatable)}};
-}
 
 /// What the files have in common, or how many lists there are.
 std::string DeviceCodeLine(const verify::Examination& examination) {
@@ -80,12 +36,13 @@ std::string DeviceCodeLine(const verify::Examination& examination) {
 
 Json Facts(const verify::Examination& examination) {
   Json files = Json::array();
-  for (const verify::FileNeeds& file : examination.files) files.push_back(FileFacts(file));
+  for (const verify::FileNeeds& file : examination.files) files.push_back(verify::FileNeedsToJson(file));
   Json floor;
-  if (examination.highest) floor = FileFacts(examination.files[*examination.highest]);
+  if (examination.highest) floor = verify::FileNeedsToJson(examination.files[*examination.highest]);
   Json device_code = Json::array();
-  for (const verify::FileDeviceCode& file : examination.device_code)
-    device_code.push_back(DeviceCodeFacts(file));
+  for (const verify::FileDeviceCode& file : examination.device_code) {
+    device_code.push_back(verify::FileDeviceCodeToJson(file));
+  }
   return {{"floor", floor}, {"files", files}, {"device_code", device_code}};
 }
 
@@ -140,28 +97,14 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   return found;
 }
 
-}  // namespace
+struct Subject {
+  AbsPath path;
+  bool tree;
+};
 
-Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
-  verify::CheckOptions options{.forbidden_paths = request.forbidden_paths,
-                               .allow_unresolved = request.allow_unresolved,
-                               .device_code = request.device_code,
-                               .dependencies = request.dependencies};
-  if (!request.profile.empty()) {
-    PTPKG_TRY(options.profile, verify::ParseProfile(request.profile));
-  }
-  if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
-    return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
-  }
-  std::optional<PublicKey> key;
-  if (request.verify_key) {
-    PTPKG_TRY(key, provenance::ReadPublicKey(env, *request.verify_key));
-  }
-  std::vector<CheckOutcome> outcomes;
-  struct Subject {
-    AbsPath path;
-    bool tree;
-  };
+/// What is to be checked: artifacts, and folders of files.
+Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
+                                        const verify::CheckOptions& options) {
   std::vector<Subject> subjects;
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
@@ -173,13 +116,62 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
     PTPKG_TRY(const std::vector<AbsPath> artifacts,
               asked ? Result<std::vector<AbsPath>>(std::vector<AbsPath>()) : ArtifactsOf(env, path));
     for (const AbsPath& artifact : artifacts) subjects.push_back({artifact, false});
-    if (artifacts.empty()) subjects.push_back({path, true});
-    if (artifacts.empty() && key) {
+    if (!artifacts.empty()) continue;
+    subjects.push_back({path, true});
+    if (request.verify_key) {
       return Error(ErrorCode::kUsage,
                    fmt::format("--verify-key is for artifacts, and '{}' is a folder of files", path.str()))
           .WithHint("name the artifacts: what is signed lies beside them");
     }
   }
+  for (const Subject& subject : subjects) {  // before the first of them is read
+    PTPKG_CHECK(verify::ProfileBeside(options.targets, options.profile, subject.path.Name()));
+  }
+  return subjects;
+}
+
+/// What differs between wheels of one version, to the outcomes of the wheels.
+Result<void> AddMatrixFindings(Env& env, const std::vector<Subject>& subjects,
+                               const verify::CheckOptions& options, std::vector<CheckOutcome>& outcomes) {
+  std::vector<AbsPath> wheels;
+  for (const Subject& subject : subjects) {
+    if (!subject.tree && subject.path.Name().ends_with(".whl")) wheels.push_back(subject.path);
+  }
+  if (wheels.size() < 2) return Ok();
+  PTPKG_TRY(std::vector<verify::MatrixFindings> matrix, verify::CheckMatrix(env, std::move(wheels)));
+  for (verify::MatrixFindings& one : matrix) {
+    if (!options.targets.empty()) verify::ApplyTargets(verify::ConsumersOf(options.targets), one.findings);
+    for (CheckOutcome& outcome : outcomes) {
+      if (outcome.report.subject != one.wheel.str()) continue;
+      std::vector<Finding>& findings = outcome.report.findings;
+      findings.insert(findings.end(), one.findings.begin(), one.findings.end());
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
+  verify::CheckOptions options{.forbidden_paths = request.forbidden_paths,
+                               .allow_unresolved = request.allow_unresolved,
+                               .device_code = request.device_code,
+                               .dependencies = request.dependencies};
+  if (!request.profile.empty()) {
+    PTPKG_TRY(options.profile, verify::ParseProfile(request.profile));
+  }
+  if (!request.targets.empty()) {
+    PTPKG_TRY(options.targets, verify::ParseTargets(request.targets));
+  }
+  if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
+    return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
+  }
+  std::optional<PublicKey> key;
+  if (request.verify_key) {
+    PTPKG_TRY(key, provenance::ReadPublicKey(env, *request.verify_key));
+  }
+  PTPKG_TRY(const std::vector<Subject> subjects, SubjectsOf(env, request, options));
+  std::vector<CheckOutcome> outcomes;
   for (const auto& [path, tree] : subjects) {
     Task task(env.reporter, {.stage = "check", .subject = std::string(path.Name())});
     PTPKG_TRY(verify::Examination examination,
@@ -196,16 +188,26 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
                         .device_code = DeviceCodeLine(examination),
                         .facts = Facts(examination)});
   }
+  PTPKG_CHECK(AddMatrixFindings(env, subjects, options, outcomes));
   return outcomes;
 }
 
 std::vector<std::string> ProfileNames() { return verify::ProfileNames(); }
+std::vector<std::string> TargetNames() { return verify::TargetNames(); }
 
-Result<IndexOutcome> Index(Env& env, const AbsPath& folder) {
+Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
-  PTPKG_TRY(channel::IndexSummary summary, channel::IndexFolder(env, folder));
+  PTPKG_TRY(channel::IndexSummary summary, channel::IndexFolder(env, folder, roots));
   task.Done();
-  IndexOutcome outcome{.packages = summary.packages, .written = std::move(summary.written), .left_out = {}};
+  for (const AbsPath& wheel : summary.rootless) {
+    env.reporter.Warn(fmt::format(
+        "'{}' is in the index of no backend: its version names none, such as +cpu or +cu130", wheel.str()));
+  }
+  IndexOutcome outcome{.packages = summary.packages,
+                       .written = std::move(summary.written),
+                       .left_out = {},
+                       .roots = std::move(summary.roots),
+                       .rootless = std::move(summary.rootless)};
   for (channel::LeftOut& left_out : summary.left_out) outcome.left_out.push_back(std::move(left_out.package));
   return outcome;
 }

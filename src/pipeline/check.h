@@ -12,8 +12,9 @@
 namespace ptpkg::pipeline {
 
 struct CheckRequest {
-  std::vector<AbsPath> paths = {};                 ///< Artifact files, or folders of files.
-  std::string profile = {};                        ///< One of ProfileNames(); "": chosen by each path's name.
+  std::vector<AbsPath> paths = {};  ///< Artifact files, or folders of files.
+  std::string profile = {};         ///< One of ProfileNames(); "": chosen by each path's name.
+  std::string targets = {};         ///< "pypi,uv": of TargetNames(); "": none, and the profile alone decides.
   std::vector<std::string> allow_unresolved = {};  ///< Globs of library names that the environment provides.
   std::vector<std::string> forbidden_paths = {};   ///< Texts that no file may hold.
   std::vector<std::string> device_code = {};       ///< Architectures asked for; see spec::DeviceCodeRequest.
@@ -34,19 +35,26 @@ struct CheckOutcome {
 
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
 /// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
-/// Errors: kUsage (no such profile, no list of architectures, a key for a folder of files), kNotFound;
-/// kInvalidInput for a file that is no artifact, and for a key of another kind.
+/// Wheels of one version are also held against each other (verify/matrix_checks.h); what differs is with the
+/// later one, by path. Errors: kUsage (no such profile or target, a target of what is no wheel or contradicts
+/// the profile, no list of architectures, a key for a folder of files), kNotFound; kInvalidInput for a file
+/// that is no artifact, and for a key of another kind.
 Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
 
 /// Names that CheckRequest::profile takes.
 std::vector<std::string> ProfileNames();
+/// Names that CheckRequest::targets may list.
+std::vector<std::string> TargetNames();
 
 struct IndexOutcome {
   std::uint64_t packages = 0;
   std::vector<AbsPath> written;
-  std::vector<AbsPath> left_out;  ///< Packages that could not be read; the reporter has said why.
+  std::vector<AbsPath> left_out;   ///< Packages that could not be read; the reporter has said why.
+  std::vector<std::string> roots;  ///< Backends that have an index of their own.
+  std::vector<AbsPath> rootless;   ///< Wheels in none of these; the reporter has said why.
 };
-/// Conda channel or simple index, whichever the folder is. Errors: those of channel/.
-Result<IndexOutcome> Index(Env& env, const AbsPath& folder);
+/// Conda channel or simple index, whichever the folder is. `roots`: also an index for each backend
+/// (channel/index.h). Errors: those of channel/.
+Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots);
 
 }  // namespace ptpkg::pipeline

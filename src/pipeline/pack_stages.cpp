@@ -13,9 +13,12 @@
 #include "convert/zip_tree.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
+#include "pipeline/recipe_sbom.h"
 #include "pipeline/stages.h"
+#include "pipeline/wheel_form.h"
 #include "pipeline/work_folder.h"
 #include "recipe/recipe_codec.h"
+#include "wheel/sbom.h"
 
 namespace ptpkg::pipeline {
 
@@ -27,8 +30,8 @@ using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
 constexpr int kCondaVersion = 3;
-constexpr int kWheelVersion = 3;
-constexpr int kZipVersion = 1;
+constexpr int kWheelVersion = 4;
+constexpr int kZipVersion = 2;
 
 /// What the build stage left: the tree that is packed, and the licence files beside it. `for_conda`: without
 /// the files that build.files leaves out.
@@ -120,18 +123,18 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
           env, staged.tree, distribution,
           {.stem = name.Stem(), .exclude = output.wheel_exclude, .prefix_placeholder = staged.prefix}, work));
   for (const auto& [file, text] : description.dist_info) tree.dist_info.insert_or_assign(file, text);
+  PTPKG_TRY(const Json materials, run.Input("materials"));
+  PTPKG_TRY(std::string sbom, RecipeSbom(materials, description.metadata),
+            "while writing the bill of materials");
+  tree.dist_info.insert_or_assign(wheel::SbomName("ptpkg"), std::move(sbom));
   const auto rules = convert::LayoutRules(output.layout);
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
   PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages},
                                   {.subject = run.subject(), .layout = "extra.ptpkg.layouts.wheel"}));
-  PTPKG_TRY(Artifact artifact, wheel::WriteWheel(env,
-                                                 {.metadata = description.metadata,
-                                                  .tag = description.tag,
-                                                  .root_is_purelib = description.root_is_purelib,
-                                                  .entry_points = distribution.entry_points,
-                                                  .tree = tree.payload,
-                                                  .dist_info = tree.dist_info},
-                                                 run.folder()));
+  PTPKG_TRY(const Artifact artifact, WriteWheelOf(env, run,
+                                                  {.description = description,
+                                                   .entry_points = distribution.entry_points,
+                                                   .tree = std::move(tree)}));
   return PackedResult(run, {artifact}, output.subdir, {});
 }
 
@@ -143,6 +146,7 @@ StagedTree Below(const std::string& top, StagedTree tree) {
 }
 
 Result<NodeResult> PackZip(Env& env, const NodeRun& run, const AbsPath& work) {
+  PTPKG_CHECK(CompareDeflater(run));
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::ZipOutput output, recipe::DecodeZipOutput(encoded, run.subject()));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));

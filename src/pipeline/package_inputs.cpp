@@ -155,6 +155,22 @@ Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run) {
   return file;
 }
 
+Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder) {
+  PTPKG_TRY(const StagedTree tree, ScanTree(env, folder));
+  node.inputs["tree"] = {{"name", folder.Name()}, {"digest", TreeDigest(tree).Hex()}};
+  node.places.insert_or_assign("tree", folder);
+  return Ok();
+}
+
+Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const AbsPath folder, run.Place("tree"));
+  PTPKG_TRY(const Json planned, run.Input("tree"));
+  PTPKG_TRY(const std::string digest, JsonString(planned, "digest", "the tree of a plan"));
+  PTPKG_TRY(StagedTree tree, ScanTree(env, folder));
+  if (TreeDigest(tree).Hex() != digest) return ChangedSince(fmt::format("'{}'", folder.str()));
+  return tree;
+}
+
 namespace {
 
 void SetOptions(graph::Node& node, const build::ToolOptions& options) {

@@ -34,6 +34,12 @@ Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file);
 /// Where it lies. Errors: kRefused when it is not as the plan says.
 Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 
+/// Sets the input "tree" (name of the folder, digest over its files) and the place "tree". Errors: those of
+/// ScanTree.
+Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder);
+/// The tree there. Errors: kRefused when it is not as the plan says.
+Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run);
+
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
                      const build::ToolOptions& options);

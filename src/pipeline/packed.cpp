@@ -24,6 +24,10 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
   graph::NodeResult result;
   result.files.root = run.folder();
   std::vector<ArtifactRecord> records;
+  std::string deflater;
+  if (run.digests().contains("deflater")) {
+    PTPKG_TRY(deflater, run.Text("deflater"));
+  }
   for (const Artifact& artifact : artifacts) {
     const std::string name(artifact.path.Name());
     PTPKG_TRY(const RelPath path, artifact.path.RelativeTo(run.folder()));
@@ -35,7 +39,8 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
                        .md5 = artifact.digests.md5.Hex(),
                        .size_bytes = artifact.digests.size_bytes,
                        .unpacked_bytes = artifact.unpacked_bytes,
-                       .inputs = run.digests()});
+                       .inputs = run.digests(),
+                       .deflater = deflater});
   }
   std::sort(result.files.entries.begin(), result.files.entries.end(),
             [](const TreeEntry& a, const TreeEntry& b) { return a.path < b.path; });

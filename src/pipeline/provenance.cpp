@@ -107,7 +107,44 @@ void AddBuild(const graph::Plan& plan, const std::string& id, const BuildRequest
     AddBuild(plan, staging->second, request, *recipe.inherited, making);
 }
 
+/// The digest of `path` among the files of the recipe's folder, "" if it is none.
+std::string FolderDigest(const graph::Node& node, const std::string& path) {
+  for (const Json& entry : node.inputs.value("recipe folder", Json::array())) {
+    if (entry.value("path", "") == path) return entry.value("sha256", "");
+  }
+  return "";
+}
+
+void AddMaterials(const graph::Plan& plan, const std::string& id, const BuildRequest& request,
+                  const recipe::Recipe& recipe, Json& materials) {
+  const graph::Node* const node = plan.Find(id);
+  if (node == nullptr) return;
+  AddSources(request, recipe, *node, materials["sources"]);
+  for (const recipe::Source& source : recipe.sources) {
+    const auto item = DependencyOf(source);
+    for (const std::string& patch : source.patches) {
+      Json entry = {{"name", patch}, {"of", item ? item->value("name", "") : ""}};
+      if (std::string digest = FolderDigest(*node, patch); !digest.empty())
+        entry["sha256"] = std::move(digest);
+      materials["patches"].push_back(std::move(entry));
+    }
+  }
+  AddWheels(*node, materials["tools"]);
+  materials["tools"].push_back(
+      Dependency("tools of " + recipe.name, "ptpkgTools", node->inputs.value("tools", "")));
+  const auto staging = node->needs.find("staging");
+  if (staging != node->needs.end() && recipe.inherited != nullptr)
+    AddMaterials(plan, staging->second, request, *recipe.inherited, materials);
+}
+
 }  // namespace
+
+Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
+                      const recipe::Recipe& recipe) {
+  Json materials = {{"sources", Json::array()}, {"patches", Json::array()}, {"tools", Json::array()}};
+  AddMaterials(plan, built, request, recipe, materials);
+  return materials;
+}
 
 Result<Signer> ReadSigner(Env& env, const AbsPath& key) {
   PTPKG_TRY(const SigningKey read, provenance::ReadSigningKey(env, key));
@@ -135,17 +172,20 @@ Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::strin
 }
 
 Making MakingOfRepack(const graph::Node& node) {
-  const Json artifact = node.inputs.value("artifact", Json::object());
+  const bool is_tree = node.inputs.contains("tree");
+  const std::string key = is_tree ? "tree" : "artifact";
+  const Json artifact = node.inputs.value(key, Json::object());
   const std::string name = artifact.value("name", "");
-  Json parameters = {{"artifact", name}};
+  const Json made_of = is_tree ? Dependency(name, "ptpkgTree", artifact.value("digest", ""))
+                               : Dependency(name, "sha256", artifact.value("sha256", ""));
+  Json parameters = {{key, name}};
   for (const auto& [input, value] : node.inputs.items()) {
-    if (input != "artifact" && input != "source_date_epoch") parameters[input] = value;
+    if (input != key && input != "source_date_epoch") parameters[input] = value;
   }
   Making making;
-  making.definition =
-      Json{{"buildType", kRepackType},
-           {"externalParameters", std::move(parameters)},
-           {"resolvedDependencies", Json::array({Dependency(name, "sha256", artifact.value("sha256", ""))})}};
+  making.definition = Json{{"buildType", kRepackType},
+                           {"externalParameters", std::move(parameters)},
+                           {"resolvedDependencies", Json::array({made_of})}};
   return making;
 }
 

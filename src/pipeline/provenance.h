@@ -32,6 +32,12 @@ struct Making {
 Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::string& built,
                              const BuildRequest& request, const recipe::Recipe& recipe);
 
+/// What the files of a build come from, for the bill of materials of its wheel (recipe_sbom.h): "sources"
+/// (name, digest, uri), "patches" (name, of which source, sha256) and "tools". Unlike the Making it does not
+/// name the recipe, whose build number and tests leave a wheel as it is.
+Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
+                      const recipe::Recipe& recipe);
+
 /// `node`: the one that repacks.
 Making MakingOfRepack(const graph::Node& node);
 

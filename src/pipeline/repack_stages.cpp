@@ -1,4 +1,5 @@
-// The stages that make a package of one family from a finished one of the other. Layer: pipeline.
+// The stages that make an artifact of one family from a finished one of the other, or a wheel from a folder.
+// Layer: pipeline.
 
 #include <fmt/core.h>
 
@@ -7,10 +8,12 @@
 #include "convert/conda_to_wheel.h"
 #include "convert/conda_tree.h"
 #include "convert/relink_tree.h"
+#include "convert/tree_to_wheel.h"
 #include "convert/wheel_to_conda.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
 #include "pipeline/stages.h"
+#include "pipeline/wheel_form.h"
 #include "pipeline/work_folder.h"
 #include "wheel/wheel.h"
 
@@ -22,7 +25,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kRepackVersion = 2;
+constexpr int kRepackVersion = 3;
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;
@@ -66,16 +69,32 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
   PTPKG_TRY(convert::CondaAsWheel made, convert::ConvertCondaToWheel(env, unpacked, info, options, root));
   PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink, {.subject = run.subject()}));
-  PTPKG_TRY(const Artifact wheel, wheel::WriteWheel(env,
-                                                    {.metadata = made.description.metadata,
-                                                     .tag = made.description.tag,
-                                                     .root_is_purelib = made.description.root_is_purelib,
-                                                     .entry_points = made.entry_points,
-                                                     .tree = made.tree.payload,
-                                                     .dist_info = made.tree.dist_info},
-                                                    run.folder()));
+  PTPKG_TRY(const Artifact wheel, WriteWheelOf(env, run,
+                                               {.description = std::move(made.description),
+                                                .entry_points = std::move(made.entry_points),
+                                                .tree = std::move(made.tree)}));
   Packed rest;
   if (!made.placeholder.empty()) rest.forbidden.push_back(made.placeholder);
+  return PackedResult(run, {wheel}, "", rest);
+}
+
+Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
+  PTPKG_TRY(const StagedTree tree, ReadTreePlace(env, run));
+  convert::TreeToWheelOptions options;
+  PTPKG_TRY(options.layout, run.Text("layout"));
+  PTPKG_TRY(options.distribution, run.Text("distribution"));
+  PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
+  PTPKG_TRY(convert::TreeAsWheel made, convert::ConvertTreeToWheel(env, tree, options, root));
+  if (made.relink)
+    PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink_options, {.subject = run.subject()}));
+  PTPKG_TRY(const Artifact wheel, WriteWheelOf(env, run,
+                                               {.description = std::move(made.description),
+                                                .build = std::move(made.build),
+                                                .entry_points = std::move(made.entry_points),
+                                                .tree = std::move(made.tree)}));
+  Packed rest;
+  // Files of a prefix know where it was; an unpacked wheel lies anywhere.
+  if (!made.relink_options.build_prefix.empty()) rest.forbidden.push_back(tree.root.str());
   return PackedResult(run, {wheel}, "", rest);
 }
 
@@ -103,6 +122,11 @@ void AddRepackStages(graph::StageTable& stages) {
               .keep = graph::Keep::kStaging,
               .parallel = true,
               .run = RunRepack<CondaToWheel>});
+  stages.Add({.name = "repack-tree",
+              .version = kRepackVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunRepack<TreeToWheel>});
 }
 
 }  // namespace ptpkg::pipeline

@@ -12,11 +12,13 @@
 //                 the builds that have a zip and no wheel)
 //   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
 //                 folder, formats, run exports, source_date_epoch
-//   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted, source_date_epoch
+//   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted,
+//                 materials (provenance.h), source_date_epoch
 //   zip           .zip. Needs "staged tree". Inputs: output (ZipOutput), source_date_epoch
 //   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, build number,
 //                 python, source_date_epoch
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
+//   repack-tree   .whl of a folder. Inputs: tree, layout, distribution, source_date_epoch
 //   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
 //   makes
 //                 itself and they are built with. Inputs: key (its id), definition, count (of artifacts).
@@ -26,6 +28,9 @@
 //                 packages
 //   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests
 //   index         index files. Needs all publications
+//
+// Stages that write wheels also have the inputs of wheel_form.h: compression, platform, deflater; a zip has
+// deflater.
 //
 // A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": […], "unknown_requirements": […]}.
 // Its files lie flat in its folder; a record's `path` is the place below the output folder. "forbidden" holds
@@ -39,7 +44,7 @@ namespace ptpkg::pipeline {
 void AddBuildStage(graph::StageTable& stages);
 void AddOutputsStages(graph::StageTable& stages);
 void AddPackStages(graph::StageTable& stages);    ///< conda, wheel, zip
-void AddRepackStages(graph::StageTable& stages);  ///< repack-conda, repack-wheel
+void AddRepackStages(graph::StageTable& stages);  ///< repack-conda, repack-wheel, repack-tree
 void AddSignStage(graph::StageTable& stages);
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index
 

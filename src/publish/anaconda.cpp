@@ -147,8 +147,8 @@ class Anaconda final : public Remote {
     std::unique_lock<std::mutex> alone(replacing_, std::defer_lock);
     if (replace) {
       alone.lock();
-      PTPKG_CHECK(Expect({.method = "DELETE", .url = DistUrl("dist", upload)}, {200, 201, 404},
-                         "told to remove the other file"));
+      PTPKG_CHECK(api_->Expect({.method = "DELETE", .url = DistUrl("dist", upload)}, {200, 201, 404},
+                               "told to remove the other file"));
     }
     PTPKG_CHECK(MakePackageAndRelease(upload));
     PTPKG_TRY(const Json staged, Stage(upload));
@@ -190,19 +190,13 @@ class Anaconda final : public Remote {
     return api_->FileUrl(verb, place_.owner, upload.Id());
   }
 
-  enum class Missing : std::uint8_t {
-    kIsAnError,
-    kGoneMeanwhile,  ///< Another run has taken away an empty release: a next try makes it again.
-  };
-
-  Result<HttpAnswer> Expect(const Request& request, const std::set<long>& statuses, const std::string& doing,
-                            Missing missing = Missing::kIsAnError) {
-    PTPKG_TRY(HttpAnswer answer, exchange_.Send(request));
-    if (statuses.contains(answer.status)) return answer;
-    Error error = AnswerError(answer, doing);
-    if (answer.status == 404 && missing == Missing::kGoneMeanwhile)
-      return Error(ErrorCode::kNetwork, error.message());
-    return error;
+  /// Of a release that is there. Another run may have taken away an empty one meanwhile: a next try makes it
+  /// again.
+  Result<HttpAnswer> ExpectInRelease(const Request& request, const std::string& doing) {
+    auto answer = api_->Expect(request, {200, 201}, doing);
+    if (!answer && answer.error().code() == ErrorCode::kNotFound)
+      return Error(ErrorCode::kNetwork, answer.error().message());
+    return answer;
   }
 
   static Request PostOf(std::string url, const Json& document) {
@@ -259,8 +253,8 @@ class Anaconda final : public Remote {
                            {"channels", labels},
                            {"sha256", upload.digests.sha256.Hex()}};
     PTPKG_TRY(const HttpAnswer answer,
-              Expect(PostOf(DistUrl("stage", upload), document), {200, 201},
-                     fmt::format("told that '{}' is coming", upload.ChannelPath()), Missing::kGoneMeanwhile));
+              ExpectInRelease(PostOf(DistUrl("stage", upload), document),
+                              fmt::format("told that '{}' is coming", upload.ChannelPath())));
     return ParseJson(answer.body, "answer of the server");
   }
 
@@ -292,10 +286,9 @@ class Anaconda final : public Remote {
 
   Result<void> Commit(const Upload& upload, const Json& staged) {
     PTPKG_TRY(const Json id, IdOf(staged));
-    PTPKG_TRY(
-        const HttpAnswer answer,
-        Expect(PostOf(DistUrl("commit", upload), {{"dist_id", id}}), {200, 201},
-               fmt::format("told that '{}' is complete", upload.ChannelPath()), Missing::kGoneMeanwhile));
+    PTPKG_TRY(const HttpAnswer answer,
+              ExpectInRelease(PostOf(DistUrl("commit", upload), {{"dist_id", id}}),
+                              fmt::format("told that '{}' is complete", upload.ChannelPath())));
     static_cast<void>(answer);
     return Ok();
   }

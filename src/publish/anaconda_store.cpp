@@ -20,16 +20,11 @@ class AnacondaStore final : public Store {
     return fmt::format("channel '{}' at {}", from_.owner, api_->api());
   }
 
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override {
-    return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
-  }
+  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
-    if (change.artifact.subdir.empty()) {
-      return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' is no conda package: a channel has no such file", name));
-    }
+    PTPKG_CHECK(RequireInChannel(change.artifact));
     switch (change.action) {
       case Action::kCopy:
         if (from_.owner == to_.owner && from_.label == ToLabel()) return ToItself();

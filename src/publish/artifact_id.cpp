@@ -16,6 +16,12 @@ Error NoId(std::string_view text, const std::string& why) {
 
 }  // namespace
 
+Result<void> RequireInChannel(const ArtifactId& artifact) {
+  if (!artifact.subdir.empty()) return Ok();
+  return Error(ErrorCode::kRefused,
+               fmt::format("'{}' is no conda package: a channel has no such file", artifact.ChannelPath()));
+}
+
 Result<ArtifactId> ParseArtifactId(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (text.ends_with(".whl")) {

@@ -22,6 +22,14 @@ struct ArtifactId {
   }
 };
 
+/// .conda and .tar.bz2: what channels have.
+constexpr bool IsCondaPackage(ArtifactFormat format) {
+  return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+}
+
+/// Errors: kRefused, for what no channel can have.
+Result<void> RequireInChannel(const ArtifactId& artifact);
+
 /// "linux-64/toy-1.0-0.conda" or "toy-1.0-py3-none-any.whl". Errors: kUsage naming what is missing.
 Result<ArtifactId> ParseArtifactId(std::string_view text);
 

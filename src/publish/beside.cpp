@@ -27,9 +27,8 @@ std::string_view FormatBeside(ArtifactFormat format, std::string_view artifact, 
   if (ending == provenance::kStatementEnding) return kStatementFormat;
   if (ending == provenance::kSignatureEnding) return kSignatureFormat;
   const bool is_wheel = format == ArtifactFormat::kWheel;
-  const bool is_conda = format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
   const bool python = is_wheel && ending.size() > kPythonEnding.size() + 1 && ending.ends_with(kPythonEnding);
-  const bool conda = is_conda && (ending == kCondaBundle || ending == kCondaBundles);
+  const bool conda = IsCondaPackage(format) && (ending == kCondaBundle || ending == kCondaBundles);
   return python || conda ? kAttestationFormat : "";
 }
 
@@ -155,20 +154,22 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
   return found;
 }
 
-std::vector<std::string> NamesBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
-  std::vector<std::string> found;
+std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
+  std::vector<ArtifactId> found;
   for (const std::string& name : names) {
-    if (!FormatBeside(artifact.format, artifact.file_name, name).empty()) found.push_back(name);
+    if (FormatBeside(artifact.format, artifact.file_name, name).empty()) continue;
+    found.push_back(artifact);
+    found.back().file_name = name;
   }
   return found;
 }
 
-std::vector<std::string> UsualNamesBeside(const ArtifactId& artifact) {
+std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact) {
   std::vector<std::string> names;
   for (const std::string_view ending : {provenance::kStatementEnding, provenance::kSignatureEnding,
                                         kPythonPublication, kCondaBundle, kCondaBundles})
     names.push_back(artifact.file_name + std::string(ending));
-  return NamesBeside(artifact, names);
+  return IdsBeside(artifact, names);
 }
 
 }  // namespace ptpkg::publish

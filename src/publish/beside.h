@@ -21,10 +21,11 @@ namespace ptpkg::publish {
 /// that there is one PEP 740 attestation of a type. Errors: kRefused with a hint, naming the file; kIo.
 Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact);
 
-/// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes.
-std::vector<std::string> NamesBeside(const ArtifactId& artifact, const std::vector<std::string>& names);
+/// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes. Each
+/// has the place of the artifact, and its own file name.
+std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names);
 /// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or
 /// not.
-std::vector<std::string> UsualNamesBeside(const ArtifactId& artifact);
+std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact);
 
 }  // namespace ptpkg::publish

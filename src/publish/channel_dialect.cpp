@@ -53,8 +53,12 @@ std::string ChannelOfQuetz(const ChannelPlace& place) {
   return fmt::format("{}/api/channels/{}", place.server, EncodePath(place.channel));
 }
 
+std::string FilesOfChannel(const ChannelPlace& place) {
+  return fmt::format("{}/{}", place.server, EncodePath(place.channel));
+}
+
 std::string FileOfChannel(const ChannelPlace& place, const ArtifactId& artifact) {
-  return fmt::format("{}/{}/{}", place.server, EncodePath(place.channel), EncodePath(artifact.ChannelPath()));
+  return fmt::format("{}/{}", FilesOfChannel(place), EncodePath(artifact.ChannelPath()));
 }
 
 std::string RemovalFromPrefixDev(const ChannelPlace& place, const ArtifactId& artifact) {
@@ -85,11 +89,7 @@ const ChannelDialect& ArtifactoryDialect() {
                                       .variables = {"ARTIFACTORY_TOKEN"},
                                       .token_header = "Authorization",
                                       .token_prefix = "Bearer ",
-                                      .files =
-                                          [](const ChannelPlace& place) {
-                                            return fmt::format("{}/{}", place.server,
-                                                               EncodePath(place.channel));
-                                          },
+                                      .files = FilesOfChannel,
                                       .send = SendToArtifactory,
                                       .removal = FileOfChannel};
   return dialect;
@@ -100,11 +100,7 @@ const ChannelDialect& PrefixDevDialect() {
                                       .variables = {"PREFIX_API_KEY"},
                                       .token_header = "Authorization",
                                       .token_prefix = "Bearer ",
-                                      .files =
-                                          [](const ChannelPlace& place) {
-                                            return fmt::format("{}/{}", place.server,
-                                                               EncodePath(place.channel));
-                                          },
+                                      .files = FilesOfChannel,
                                       .send = SendToPrefixDev,
                                       .takes_attestations = true,
                                       .removal = RemovalFromPrefixDev,

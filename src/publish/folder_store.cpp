@@ -99,11 +99,7 @@ class FolderStore final : public Store {
     PTPKG_TRY(const bool there, Exists(env_.fs, folder));
     if (!there) return places;
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(folder));
-    for (const std::string& name : NamesBeside(artifact, names)) {
-      ArtifactId beside = artifact;
-      beside.file_name = name;
-      places.push_back(PlaceInFolder(beside));
-    }
+    for (const ArtifactId& beside : IdsBeside(artifact, names)) places.push_back(PlaceInFolder(beside));
     return places;
   }
 
@@ -111,7 +107,7 @@ class FolderStore final : public Store {
   Result<void> Index(const std::set<std::string>& gone) {
     PTPKG_TRY(const channel::IndexSummary conda,
               channel::IndexConda(env_, OutputFolder::CondaRootOf(root_), {}, gone));
-    PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env_, WheelRoot(), gone));
+    PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env_, WheelRoot(), {.without = gone}));
     static_cast<void>(conda);
     static_cast<void>(wheels);
     return Ok();

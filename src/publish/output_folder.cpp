@@ -100,6 +100,17 @@ Result<void> OutputFolder::WriteManifest() {
       DumpJson({{"manifest_version", kManifestVersion}, {"artifacts", list}, {"stages", times_}}));
 }
 
+Json OutputFolder::TimesOf(const RelPath& path) const {
+  Json times = Json::array();
+  const auto artifact = artifacts_.find(path.str());
+  if (artifact == artifacts_.end() || !times_.is_array()) return times;
+  for (const Json& time : times_) {
+    const auto subject = time.is_object() ? JsonStringOr(time, "subject", "", "") : Result<std::string>("");
+    if (subject && *subject == artifact->second.variant) times.push_back(time);
+  }
+  return times;
+}
+
 Result<void> OutputFolder::WriteTimes(const std::vector<StageTime>& times) {
   PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
   PTPKG_CHECK(ReadManifest());

@@ -69,6 +69,10 @@ class OutputFolder {
   /// that has changed since.
   Result<std::vector<ArtifactRecord>> Listed();
 
+  /// The times that the manifest has of the variant whose publication brought the artifact at `path`, as
+  /// StageTimeToJson writes them; none for a path that it does not list.
+  [[nodiscard]] Json TimesOf(const RelPath& path) const;
+
   /// Whether a zip may get the name `record.path`. Its name says nothing of the variant, so one that another
   /// variant published there is not replaced by the way; variants whose names differ in the build number
   /// alone count as one. Errors: kAlreadyExists with a hint, kIo.

@@ -98,9 +98,7 @@ class S3Remote final : public Remote {
     std::set<std::string> brought;
     for (const Upload* upload : there) brought.insert(S3PathOf(*upload));
     for (const ArtifactId& artifact : replaced_) {
-      for (const std::string& name : UsualNamesBeside(artifact)) {
-        ArtifactId beside = artifact;
-        beside.file_name = name;
+      for (const ArtifactId& beside : UsualIdsBeside(artifact)) {
         const std::string path = S3PathOf(beside);
         if (brought.contains(path)) continue;
         PTPKG_TRY(const HttpAnswer answer,
@@ -125,10 +123,7 @@ class S3Remote final : public Remote {
 
   /// The digest of a file of the same size that another client has put there.
   Result<std::optional<RemoteFile>> ReadBack(const Upload& upload) {
-    PTPKG_TRY(const HashedAnswer there,
-              HashAnswer(bucket_->env(), upload.digests.size_bytes, [&](ByteSink& sink) {
-                return bucket_->Send({.url = Url(upload), .answer_sink = &sink});
-              }));
+    PTPKG_TRY(const HashedAnswer there, bucket_->Hash(S3PathOf(upload), upload.digests.size_bytes));
     if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
     if (there.answer.status == 404) return std::optional<RemoteFile>();
     return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", S3PathOf(upload)));

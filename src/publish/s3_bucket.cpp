@@ -159,6 +159,11 @@ Result<HttpAnswer> S3Bucket::Send(Request request) {
   return exchange_.Send(request);
 }
 
+Result<HashedAnswer> S3Bucket::Hash(const std::string& path, std::uint64_t limit_bytes) {
+  return HashAnswer(env(), limit_bytes,
+                    [&](ByteSink& sink) { return Send({.url = FileUrl(path), .answer_sink = &sink}); });
+}
+
 Result<HttpAnswer> S3Bucket::SendIf(Request request, const S3Condition& condition) {
   if (knows_conditions_ && (condition.nothing || !condition.etag.empty())) {
     Request conditional = request;

@@ -65,6 +65,8 @@ class S3Bucket {
   /// object that somebody else is changing: kAlreadyExists.
   [[nodiscard]] Error ErrorOf(const HttpAnswer& answer, const std::string& doing) const;
 
+  /// HashAnswer of a file.
+  Result<HashedAnswer> Hash(const std::string& path, std::uint64_t limit_bytes);
   /// nullopt: nothing is there. Errors: those of Send and ErrorOf.
   Result<std::optional<S3Object>> Read(const std::string& path);
   /// Writes a small file, with its digest in x-amz-meta-sha256. Errors: kAlreadyExists: the condition did not

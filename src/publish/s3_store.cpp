@@ -94,11 +94,7 @@ class S3Store final : public Store {
   /// What goes with an artifact, itself last: without it nobody would look for the rest.
   static std::vector<std::string> FilesOf(const Change& change) {
     std::vector<std::string> paths;
-    for (const std::string& name : UsualNamesBeside(change.artifact)) {
-      ArtifactId beside = change.artifact;
-      beside.file_name = name;
-      paths.push_back(S3PathOf(beside));
-    }
+    for (const ArtifactId& beside : UsualIdsBeside(change.artifact)) paths.push_back(S3PathOf(beside));
     const std::string path = S3PathOf(change.artifact);
     if (change.artifact.format == ArtifactFormat::kWheel) paths.push_back(path + ".metadata");
     paths.push_back(path);
@@ -107,9 +103,7 @@ class S3Store final : public Store {
 
   /// The digest of a file that another client has put there.
   Result<std::string> ReadBack(const std::string& path) {
-    PTPKG_TRY(const HashedAnswer there, HashAnswer(bucket_->env(), UINT64_MAX, [&](ByteSink& sink) {
-                return bucket_->Send({.url = bucket_->FileUrl(path), .answer_sink = &sink});
-              }));
+    PTPKG_TRY(const HashedAnswer there, bucket_->Hash(path, UINT64_MAX));
     if (there.answer.status == 200) return there.sha256.Hex();
     return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", path));
   }

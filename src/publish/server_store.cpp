@@ -18,16 +18,11 @@ class ServerStore final : public Store {
         exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
 
   [[nodiscard]] std::string Title() const override { return TitleOf(place_); }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override {
-    return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
-  }
+  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
-    if (change.artifact.subdir.empty()) {
-      return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' is no conda package: a channel has no such file", name));
-    }
+    PTPKG_CHECK(RequireInChannel(change.artifact));
     if (change.action == Action::kRemove) return Ok();
     if (change.action == Action::kYank || change.action == Action::kUnyank) {
       return Error(ErrorCode::kRefused,

@@ -18,6 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::IsSubsetOf;
 using ::testing::Not;
 
+constexpr std::string_view kUnpacked = "unpacked";  // a folder that becomes a wheel
+
 /// Recipes "lib" and "toy" in `folder`, which together reach every stage that builds.
 class Project {
  public:
@@ -60,7 +62,7 @@ class Project {
   }
   [[nodiscard]] RepackRequest Repacked(const std::string& file) const {
     RepackRequest request;
-    request.input = root_ / "dist" / file;
+    request.input = file == kUnpacked ? root_ / file : root_ / "dist" / file;
     request.output = root_ / "repacked";
     return request;
   }
@@ -93,6 +95,9 @@ class KeysTest : public ::testing::Test {
 
   /// Plans with a node of every stage; what the later ones start from is built.
   std::vector<graph::Plan> AllPlans() {
+    project_.Put("unpacked/toy-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n");
+    project_.Put("unpacked/toy-1.0.dist-info/WHEEL",
+                 "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
     std::vector<graph::Plan> plans;
     auto built = PlanBuild(env_, project_.Request({"lib", "toy"}));
     EXPECT_THAT(built, IsOk());
@@ -106,8 +111,8 @@ class KeysTest : public ::testing::Test {
     auto alone = PlanBuild(env_, toy);
     EXPECT_THAT(alone, IsOk());
     if (alone) plans.push_back(alone->plan);
-    for (const char* file : {kWheel, kConda}) {
-      auto repacked = PlanRepack(env_, project_.Repacked(file));
+    for (const std::string_view file : {std::string_view(kWheel), std::string_view(kConda), kUnpacked}) {
+      auto repacked = PlanRepack(env_, project_.Repacked(std::string(file)));
       EXPECT_THAT(repacked, IsOk());
       if (repacked) plans.push_back(*repacked);
     }
@@ -176,7 +181,7 @@ TEST_F(KeysTest, ContentAtAPlaceIsComparedWithTheKey) {
     std::size_t plan;
   };
   const std::vector<graph::Plan> plans = AllPlans();
-  ASSERT_EQ(plans.size(), 5U);
+  ASSERT_EQ(plans.size(), 6U);
   for (const graph::Node& node : plans[1].nodes) ASSERT_THAT(RunIn(plans[1], node.id), IsOk()) << node.id;
   const std::vector<Edit> edits = {
       {"toy/data.txt", "build/toy-1.0-0", 1},
@@ -187,6 +192,7 @@ TEST_F(KeysTest, ContentAtAPlaceIsComparedWithTheKey) {
       {"toy/data.txt", "test/toy-1.0-0", 1},
       {fmt::format("dist/{}", kWheel), "repack-conda/toy-1.0-py3-none-any.whl", 2},
       {fmt::format("dist/{}", kConda), "repack-wheel/toy-1.0-0.conda", 3},
+      {"unpacked/toy-1.0.dist-info/METADATA", "repack-tree/unpacked", 4},
   };
   for (const Edit& edit : edits) {
     SCOPED_TRACE(edit.id + " with another " + edit.file);

@@ -27,16 +27,17 @@ const std::vector<Row> kRows = {
     {"$schema", "$schema: x\n", ""},  // for editors
     {"schema_version", "schema_version: 2\n", "refused"},
     {"context", "context: {t: b}\nabout: {summary: \"${{ t }}\"}\n", "conda"},
-    {"package.name", "package: {name: other, version: \"1\"}\n", "build conda"},
+    {"package.name", "package: {name: other, version: \"1\"}\n", "build conda wheel"},
     {"package.version", "package: {name: toy, version: \"2\"}\n", "build conda wheel"},
-    {"source.url", "source: {url: https://h/x, sha256: &}\n", "build"},
-    {"source.sha256", "source: {url: https://h/x, sha256: &}\n", "build",
+    {"source.url", "source: {url: https://h/x, sha256: &}\n", "build wheel"},
+    {"source.sha256", "source: {url: https://h/x, sha256: &}\n", "build wheel",
      "source: {url: https://h/x, sha256: %}\n"},
-    {"source.file_name", "source: {path: f, file_name: b}\n", "build", "source: {path: f}\n"},
-    {"source.target_directory", "source: {path: f, target_directory: b}\n", "build", "source: {path: f}\n"},
-    {"source.patches", "source: {path: f, patches: [p]}\n", "build", "source: {path: f}\n"},
-    {"source.path", "source: {path: f}\n", "build conda"},
-    {"source.git", "source: {git: https://h/x, rev: @}\n", "build"},
+    {"source.file_name", "source: {path: f, file_name: b}\n", "build wheel", "source: {path: f}\n"},
+    {"source.target_directory", "source: {path: f, target_directory: b}\n", "build wheel",
+     "source: {path: f}\n"},
+    {"source.patches", "source: {path: f, patches: [p]}\n", "build wheel", "source: {path: f}\n"},
+    {"source.path", "source: {path: f}\n", "build conda wheel"},
+    {"source.git", "source: {git: https://h/x, rev: @}\n", "build wheel"},
     // What of a repository is taken counts as its commit: source_places_test.cpp.
     {"source.tag", "source: {git: https://h/x, expected_commit: @, tag: a}\n", "",
      "source: {git: https://h/x, expected_commit: @, tag: b}\n"},
@@ -46,9 +47,9 @@ const std::vector<Row> kRows = {
      "source: {git: https://h/x, expected_commit: @, rev: b}\n"},
     {"source.depth", "source: {git: https://h/x, rev: @, depth: 2}\n", "",
      "source: {git: https://h/x, rev: @}\n"},
-    {"source.lfs", "source: {git: https://h/x, rev: @, lfs: true}\n", "build",
+    {"source.lfs", "source: {git: https://h/x, rev: @, lfs: true}\n", "build wheel",
      "source: {git: https://h/x, rev: @}\n"},
-    {"source.submodules", "source: {git: https://h/x, rev: @, submodules: false}\n", "build",
+    {"source.submodules", "source: {git: https://h/x, rev: @, submodules: false}\n", "build wheel",
      "source: {git: https://h/x, rev: @}\n"},
     {"source.expected_commit", "source: {git: https://h/x, rev: @, expected_commit: @}\n", "",
      "source: {git: https://h/x, rev: @}\n"},
@@ -184,12 +185,12 @@ const std::vector<Row> kRows = {
     {"outputs.inherit",
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}},"
      " {package: {name: toy}, inherit: one}]\n",
-     "build outputs staging", kOne},
+     "build outputs staging wheel", kOne},
     {"outputs.inherit.from",
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"
      " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: two}}]\n",
-     "conda staging", kHeir},
+     "conda staging wheel", kHeir},
     {"outputs.inherit.run_exports",
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: one}, build: {script: f}, requirements: {host: "
      "[dep]}},"
@@ -200,7 +201,7 @@ const std::vector<Row> kRows = {
      "recipe: {version: \"1\"}\noutputs: [{staging: {name: six}, build: {script: f}, requirements: {host: "
      "[dep]}},"
      " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: six}}]\n",
-     "staging", kHeir},
+     "staging wheel", kHeir},
     {"extra.ptpkg.outputs",
      "recipe: {name: r, version: \"1\"}\noutputs: [{package: {name: toy}}]\n"
      "extra: {ptpkg: {outputs: {toy: {formats: wheel}}}}\n",

@@ -19,7 +19,7 @@ TEST(PlanRepack, APythonThatIsNoneIsFoundBeforeTheWheelIsRead) {
   RepackRequest request;
   request.input = env.dir().path() / "nowhere-1.0-py3-none-any.whl";
   request.output = env.dir().path() / "dist";
-  request.python = "3.x";
+  request.pythons = {"3.11", "3.x"};
   EXPECT_THAT(PlanRepack(env, request), FailsWith(ErrorCode::kUsage, HasSubstr("--python: '3.x'")));
 }
 
@@ -28,9 +28,56 @@ TEST(PlanRepack, PatchReleasesOfPythonShareTheirResult) {
   RepackRequest request;
   request.input = env.dir().WriteFile("toy-1.0-py3-none-any.whl", "not read as a wheel yet");
   request.output = env.dir().path() / "dist";
-  request.python = "3.11.7";
+  request.pythons = {"3.11.7", "3.11.2"};
   ASSERT_OK_AND_ASSIGN(const graph::Plan plan, PlanRepack(env, request));
   EXPECT_EQ(plan.nodes.front().inputs.at("python"), "3.11");
+  EXPECT_NE(plan.nodes.at(1).stage, "repack-conda");
+}
+
+TEST(PlanRepack, SeveralPythonsAreANodeEach) {
+  test::TestEnv env;
+  RepackRequest request;
+  request.input = env.dir().WriteFile("toy-1.0-cp39-abi3-linux_x86_64.whl", "not read as a wheel yet");
+  request.output = env.dir().path() / "dist";
+  ASSERT_OK_AND_ASSIGN(const graph::Plan all, PlanRepack(env, request));
+  EXPECT_EQ(all.nodes.front().inputs.at("python"), "");
+  request.pythons = {"3.11", "3.12"};
+  ASSERT_OK_AND_ASSIGN(const graph::Plan plan, PlanRepack(env, request));
+  ASSERT_OK(graph::CheckPlan(plan));
+  EXPECT_EQ(plan.nodes.at(0).inputs.at("python"), "3.11");
+  EXPECT_EQ(plan.nodes.at(1).inputs.at("python"), "3.12");
+  request.build_string = "one";
+  EXPECT_THAT(PlanRepack(env, request), FailsWith(ErrorCode::kUsage, HasSubstr("one build string")));
+  request.build_string = "";
+  request.input = env.dir().WriteFile("toy-1.0-py3-none-any.whl", "not read as a wheel yet");
+  EXPECT_THAT(PlanRepack(env, request),
+              FailsWith(ErrorCode::kUsage, HasSubstr("one package for all Pythons")));
+}
+
+TEST(PlanRepack, FoldersAreKnownByTheirDistribution) {
+  test::TestEnv env;
+  const AbsPath prefix = env.dir().path() / "prefix";
+  ASSERT_OK(env->fs.MakeDirs(prefix / "lib/python3.11/site-packages/toy-1.0.dist-info"));
+  EXPECT_THAT(IsWheelTree(env, prefix), test::IsOkAndHolds(false));
+  ASSERT_OK(WriteFile(env->fs, prefix / "lib/python3.11/site-packages/toy-1.0.dist-info/METADATA", "x"));
+  EXPECT_THAT(IsWheelTree(env, prefix), test::IsOkAndHolds(true));
+  ASSERT_OK(WriteFile(env->fs, prefix / "recipe.yaml", "x"));
+  EXPECT_THAT(IsWheelTree(env, prefix), test::IsOkAndHolds(false));
+  EXPECT_THAT(IsWheelTree(env, env.dir().path() / "nowhere"), test::IsOkAndHolds(false));
+}
+
+TEST(RunRepack, AFolderThatChangedSinceThePlanIsRefused) {
+  test::TestEnv env;
+  RepackRequest request;
+  request.input = env.dir().path() / "tree";
+  request.output = env.dir().path() / "dist";
+  ASSERT_OK(env->fs.MakeDirs(request.input / "toy-1.0.dist-info"));
+  ASSERT_OK(WriteFile(env->fs, request.input / "toy-1.0.dist-info/METADATA", "as it was"));
+  ASSERT_OK_AND_ASSIGN(const graph::Plan plan, PlanRepack(env, request));
+  ASSERT_OK(WriteFile(env->fs, request.input / "toy-1.0.dist-info/METADATA", "as it is"));
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, RunPlan(env, plan, request.output, {}));
+  ASSERT_TRUE(summary.failure.has_value());
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kRefused);
 }
 
 TEST(PlanRepack, NothingIsRepackedAsAZip) {

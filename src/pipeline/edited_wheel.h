@@ -1,0 +1,48 @@
+#pragma once
+// A wheel written from another one, and judged before it gets its name. Layer: pipeline.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "archive/zip_edit.h"
+#include "support/env.h"
+#include "verify/check.h"
+
+namespace ptpkg::pipeline {
+
+/// Findings about what tags promise.
+inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
+    "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
+    "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
+
+/// What a wheel must not have. Other findings were there before, and stay.
+struct WheelJudgement {
+  std::vector<std::string_view> refused;  ///< Ids of findings; they count where they are errors.
+  std::string hint;                       ///< What to do about them.
+  verify::CheckOptions options = {};
+};
+
+/// What to write; borrowed.
+struct EditedWheel {
+  const AbsPath& from;
+  const AbsPath& to;  ///< May be `from`.
+  const archive::ZipEdits& edits;
+};
+
+/// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
+/// read again first, in a scratch folder beside its place. Post: wheel.to exists whole, or is as it was.
+/// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
+/// archive::WriteEditedZip.
+Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
+                              const std::optional<WheelJudgement>& judgement);
+
+/// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
+Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
+
+/// Removes what vouches for `wheel` beside it: for bytes that go, or are gone. Errors: kIo.
+Result<void> RemoveBeside(Env& env, const AbsPath& wheel);
+
+}  // namespace ptpkg::pipeline

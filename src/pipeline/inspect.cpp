@@ -1,0 +1,82 @@
+#include "pipeline/inspect.h"
+
+#include <algorithm>
+
+#include "inspect/comparison.h"
+#include "inspect/inspection.h"
+#include "publish/output_folder.h"
+#include "spec/device_code.h"
+#include "support/json.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// How deep an artifact lies in an output folder at most: conda/linux-64/.
+constexpr int kDeepest = 2;
+
+std::string TextOf(const Json& time, const std::string& key) {
+  auto text = JsonStringOr(time, key, "", key);
+  return text ? *std::move(text) : std::string();
+}
+
+double SecondsOf(const Json& time) {
+  const auto seconds = time.find("seconds");
+  return seconds != time.end() && seconds->is_number() ? std::max(0.0, seconds->get<double>()) : 0.0;
+}
+
+/// Stages of the artifact's last build, if it lies in the output folder of one. A manifest of others, or a
+/// damaged one, tells nothing.
+Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
+  AbsPath folder = artifact.Parent();
+  for (int up = 0; up < kDeepest; ++up) {
+    folder = folder.Parent();
+    PTPKG_TRY(const bool is_output, Exists(env.fs, folder / "manifest.json"));
+    if (!is_output) continue;
+    const Result<publish::OutputFolder> output = publish::OutputFolder::Open(env, folder);
+    if (!output && output.error().code() == ErrorCode::kIo) return output.error();
+    if (!output) continue;
+    PTPKG_TRY(const RelPath path, artifact.RelativeTo(folder));
+    Json stages = Json::array();
+    for (const Json& time : output->TimesOf(path)) {
+      // The manifest tells how long each stage took, and not when it began.
+      stages.push_back({{"name", TextOf(time, "stage")},
+                        {"subject", TextOf(time, "subject")},
+                        {"ran", time.contains("ran") && time["ran"] == true},
+                        {"reason", TextOf(time, "reason")},
+                        {"begin_s", nullptr},
+                        {"duration_s", SecondsOf(time)}});
+    }
+    return stages;
+  }
+  return Json::array();
+}
+
+}  // namespace
+
+Result<std::vector<InspectOutcome>> Inspect(Env& env, const InspectRequest& request) {
+  if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
+    return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
+  }
+  const inspect::InspectOptions options{.quick = request.quick,
+                                        .check = {.allow_unresolved = request.allow_unresolved,
+                                                  .device_code = request.device_code,
+                                                  .dependencies = request.dependencies}};
+  std::vector<InspectOutcome> outcomes;
+  for (const AbsPath& artifact : request.artifacts) {
+    Task task(env.reporter, {.stage = "inspect", .subject = std::string(artifact.Name())});
+    PTPKG_TRY(inspect::Inspection inspection, inspect::InspectArtifact(env, artifact, options));
+    PTPKG_TRY((*inspection.document)["stages"], StagesOf(env, artifact));
+    task.Done();
+    outcomes.push_back({.report = std::move(inspection.report), .document = std::move(inspection.document)});
+  }
+  return outcomes;
+}
+
+Result<DiffOutcome> Diff(Env& env, const AbsPath& before, const AbsPath& after) {
+  Task task(env.reporter, {.stage = "diff", .subject = std::string(after.Name())});
+  PTPKG_TRY(inspect::Comparison comparison, inspect::CompareArtifacts(env, before, after));
+  task.Done();
+  return DiffOutcome{.identical = comparison.identical, .document = std::move(comparison.document)};
+}
+
+}  // namespace ptpkg::pipeline

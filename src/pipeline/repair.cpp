@@ -1,0 +1,189 @@
+#include "pipeline/repair.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <set>
+
+#include "pipeline/edited_wheel.h"
+#include "repair/repair.h"
+#include "support/text.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// What a repair answers for, besides the tags.
+constexpr std::array<std::string_view, 13> kFindingsOfRepair = {"elf-damaged",
+                                                                "elf-dlopen-renamed",
+                                                                "elf-search-path-absolute",
+                                                                "elf-search-path-empty",
+                                                                "elf-search-path-pad",
+                                                                "elf-search-path-relative",
+                                                                "elf-search-path-stubs",
+                                                                "elf-unreachable-needed",
+                                                                "elf-unresolved-needed",
+                                                                "elf-version-missing",
+                                                                "elf-version-requirement",
+                                                                "wheel-record-digest",
+                                                                "wheel-zip"};
+
+std::string PathWords(const elf::LinkFacts& facts) {
+  const auto& path = facts.Effective();
+  if (!path) return "none";
+  return fmt::format("'{}'{}", path->text, path->tag == elf::PathTag::kRpath ? "" : " (RUNPATH)");
+}
+
+/// What became of one file, for people.
+std::vector<std::string> WordsFor(const repair::ChangedFile& file) {
+  std::vector<std::string> words;
+  if (file.stripped) words.emplace_back("stripped");
+  if (PathWords(file.before) != PathWords(file.after))
+    words.push_back(fmt::format("search path {}, was {}", PathWords(file.after), PathWords(file.before)));
+  for (const repair::DroppedEntry& entry : file.dropped)
+    words.push_back(fmt::format("without '{}', which {}", entry.text, entry.why));
+  if (file.before.soname != file.after.soname)
+    words.push_back(fmt::format("calls itself '{}', was '{}'", file.after.soname.value_or(""),
+                                file.before.soname.value_or("")));
+  if (file.before.needed.size() == file.after.needed.size()) {
+    for (std::size_t i = 0; i < file.after.needed.size(); ++i) {
+      if (file.before.needed[i] != file.after.needed[i])
+        words.push_back(fmt::format("needs '{}', was '{}'", file.after.needed[i], file.before.needed[i]));
+    }
+    return words;
+  }
+  for (const std::string& name : file.before.needed) {
+    const auto& left = file.after.needed;
+    if (std::find(left.begin(), left.end(), name) == left.end())
+      words.push_back(fmt::format("needs '{}' no more", name));
+  }
+  return words;
+}
+
+std::string FloorWords(const verify::DeservedPlatform& deserved) {
+  if (!deserved.set_by) return {};
+  std::vector<std::string> versions;
+  for (const elf::RequiredVersion& version : deserved.set_by->set_by) versions.push_back(version.version);
+  return fmt::format("{}: {}", deserved.set_by->file, Join(versions, ", "));
+}
+
+RepairOutcome Tell(const AbsPath& from, const AbsPath& to, const repair::WheelRepair& repair) {
+  RepairOutcome outcome{.from = from,
+                        .to = to,
+                        .changed = repair.ChangesAnything(),
+                        .platform_before = repair.platform_before,
+                        .platform = repair.name.tag.platform,
+                        .floor = FloorWords(repair.deserved)};
+  for (const repair::Graft& graft : repair.grafts) {
+    const auto owner = repair.owners.find(graft.source);
+    const bool owned = owner != repair.owners.end();
+    outcome.grafted.push_back({.source = graft.source.str(),
+                               .path = graft.path,
+                               .package = owned ? owner->second.name + " " + owner->second.version : "",
+                               .opened_by = graft.opened_by});
+  }
+  for (const repair::LeftOut& left : repair.left_out) outcome.left_out.emplace_back(left.library, left.why);
+  for (const repair::ChangedFile& file : repair.files)
+    outcome.files.push_back({.path = file.path, .changes = WordsFor(file)});
+  return outcome;
+}
+
+class WheelRepairs {
+ public:
+  WheelRepairs(Env& env, const RepairRun& run) : env_(env), run_(run) {}
+
+  Result<void> Read() {
+    PTPKG_TRY(const repair::GraftRules rules, repair::GraftRules::BuiltIn());
+    if (!run_.backend.empty()) {
+      PTPKG_TRY(options_.backend, rules.FindBackend(run_.backend));
+    }
+    if (run_.platform != "auto") options_.platform = run_.platform;
+    if (!run_.rename.empty()) {
+      PTPKG_TRY(options_.rename, repair::ParseRename(run_.rename));
+    }
+    options_.folder = run_.lib_folder;
+    options_.exclude = run_.exclude;
+    options_.opened = run_.opened;
+    options_.search = run_.search;
+    options_.strip = run_.strip;
+    return Ok();
+  }
+
+  Result<RepairOutcome> RepairOne(const AbsPath& wheel) {
+    Task task(env_.reporter, {.stage = "repair", .subject = std::string(wheel.Name())});
+    PTPKG_TRY(const repair::WheelRepair repair, repair::PlanRepair(env_, wheel, options_));
+    const AbsPath to = run_.output.value_or(wheel.Parent()) / repair.name.str();
+    if (!targets_.insert(to.str()).second) {
+      return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
+          .WithHint("repair them one at a time, into different folders");
+    }
+    RepairOutcome outcome = Tell(wheel, to, repair);
+    if (!run_.dry_run) PTPKG_CHECK(Write(outcome, repair));
+    task.Done(outcome.changed ? fmt::format("{} of its files changed", outcome.files.size())
+                              : "nothing to change");
+    return outcome;
+  }
+
+ private:
+  Result<void> Write(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
+    PTPKG_TRY(const bool taken, Exists(env_.fs, outcome.to));
+    if (taken && !outcome.changed) {
+      PTPKG_TRY(const bool same, IsOneFile(env_, outcome.from, outcome.to));
+      if (same) return Ok();
+    }
+    if (taken && !run_.force) return InTheWay(outcome.to);
+    const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+    return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
+                            on_existing, outcome.changed ? Judgement() : std::nullopt);
+  }
+
+  [[nodiscard]] std::optional<WheelJudgement> Judgement() const {
+    if (!run_.check) return std::nullopt;
+    WheelJudgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+                             .hint =
+                                 "mend what it names, leave libraries out with --exclude, or choose "
+                                 "another --platform"};
+    judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
+    std::vector<std::string>& allowed = judgement.options.allow_unresolved;
+    allowed = run_.exclude;
+    if (options_.backend) {
+      const std::vector<std::string>& left = options_.backend->never_graft;
+      allowed.insert(allowed.end(), left.begin(), left.end());
+    }
+    return judgement;
+  }
+
+  static Error InTheWay(const AbsPath& path) {
+    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
+        .WithHint("name another folder with --output, or replace it with --force");
+  }
+
+  Env& env_;
+  const RepairRun& run_;
+  repair::RepairOptions options_;
+  std::set<std::string> targets_;
+};
+
+}  // namespace
+
+Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run) {
+  WheelRepairs repairs(env, run);
+  PTPKG_CHECK(repairs.Read());
+  if (!run.dry_run && run.output) PTPKG_CHECK(env.fs.MakeDirs(*run.output));
+  std::vector<RepairOutcome> outcomes;
+  for (const AbsPath& wheel : run.wheels) {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(RepairOutcome outcome, repairs.RepairOne(wheel),
+              fmt::format("while repairing '{}'", wheel.str()));
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+Result<std::vector<std::string>> BackendNames() {
+  PTPKG_TRY(const repair::GraftRules rules, repair::GraftRules::BuiltIn());
+  return rules.BackendNames();
+}
+
+std::vector<std::string> RenameNames() { return repair::RenameNames(); }
+
+}  // namespace ptpkg::pipeline

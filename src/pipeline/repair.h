@@ -1,0 +1,63 @@
+#pragma once
+// `ptpkg repair`: wheels that run on other machines than the one they were built on. Layer: pipeline.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+struct RepairRun {
+  std::vector<AbsPath> wheels = {};
+  std::string backend = {};       ///< One of BackendNames(); "": a wheel like any other.
+  std::string platform = "auto";  ///< Dot-joined platforms; "auto": the backend's, else the lowest deserved.
+  std::string lib_folder = {};    ///< Of the wheel; "": the backend's, else "<name>.libs".
+  std::string rename = {};        ///< One of RenameNames(); "": the backend's, else "hash".
+  std::vector<std::string> exclude = {};  ///< Globs of libraries, or of paths, that stay outside.
+  std::vector<std::string> opened = {};   ///< Libraries that are opened by name: copied, never renamed.
+  std::vector<AbsPath> search = {};       ///< Folders that are searched before all others.
+  bool strip = false;
+  std::optional<AbsPath> output = {};  ///< Existing folder, or one to be made; nullopt: each wheel's own.
+  bool force = false;    ///< Replace files of the new names, and remove what vouched for them beside them.
+  bool check = true;     ///< Check the result as `ptpkg check` does before it gets its name.
+  bool dry_run = false;  ///< Plan and say; write nothing.
+};
+
+struct GraftedLibrary {
+  std::string source;          ///< On this machine.
+  std::string path;            ///< In the wheel.
+  std::string package;         ///< "libgfortran5 12.2.0-14" of the system; "": of none.
+  std::string opened_by = {};  ///< It keeps its name because this file opens it; "" if none does.
+};
+
+struct RepairedFile {
+  std::string path;
+  std::vector<std::string>
+      changes;  ///< One phrase each: "search path '$ORIGIN/../toy.libs', was '/opt/lib'".
+};
+
+struct RepairOutcome {
+  AbsPath from;
+  AbsPath to;
+  bool changed = true;  ///< False: the wheel was as it should be; `to` is a copy, or the wheel itself.
+  std::string platform_before;
+  std::string platform;
+  std::string floor;  ///< The file that sets the platform, and its versions; "": none does.
+  std::vector<GraftedLibrary> grafted = {};
+  std::vector<std::pair<std::string, std::string>> left_out = {};  ///< Library, why.
+  std::vector<RepairedFile> files = {};
+};
+
+/// One outcome for each wheel, in order; those before one that fails stay. Errors: kUsage (no such backend or
+/// way to name, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about tags, ELF files or
+/// RECORD), those of repair::PlanRepair and archive::WriteEditedZip.
+Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run);
+
+/// What RepairRun::backend and rename take.
+Result<std::vector<std::string>> BackendNames();
+std::vector<std::string> RenameNames();
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,114 @@
+#include "pipeline/wheel_form.h"
+
+#include <fmt/core.h>
+
+#include "support/text.h"
+#include "verify/check.h"
+#include "verify/deserved_platform.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kLinux = "linux";
+
+/// Names of the projects that the metadata requires without an extra.
+std::vector<std::string> RequiredNames(const wheel::CoreMetadata& metadata) {
+  std::vector<std::string> names;
+  for (const std::string& text : metadata.GetAll("Requires-Dist")) {
+    const auto parsed = wheel::ParseRequirement(text);
+    if (parsed) names.push_back(wheel::NormalizeName(parsed->name));
+  }
+  return names;
+}
+
+Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
+                                  const verify::DeservedPlatform& deserved, const std::string& wanted) {
+  const std::string machine(verify::MachineOfTag(deserved.tag));
+  if (deserved.tag.empty() && wanted == kAuto) return std::string("any");
+  if (deserved.tag.empty()) {
+    return Error(
+               ErrorCode::kInvalidInput,
+               fmt::format("'{}' holds no ELF file, so nothing says which machine it is for", run.subject()))
+        .WithHint("leave --platform out, or name the tag itself");
+  }
+  if (wanted == kLinux) return "linux_" + machine;
+  if (deserved.tag.starts_with(kLinux)) {
+    env.reporter.Warn(
+        fmt::format("'{}' gets the tag '{}', which public indexes refuse: {}; 'ptpkg repair' takes "
+                    "libraries along that are missing",
+                    run.subject(), deserved.tag, Join(deserved.reasons, "; ")));
+  }
+  return deserved.tag;
+}
+
+/// Gives `parts` the platform that `wanted` asks for.
+Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string& wanted, WheelParts& parts) {
+  Task task(env.reporter, {.stage = "platform", .subject = run.subject()});
+  const std::vector<std::string> dependencies = RequiredNames(parts.description.metadata);
+  PTPKG_TRY(const verify::Examination examined, verify::ExamineTree(env, parts.tree.payload.root, {}),
+            "while looking for the platform of the files");
+  wheel::Tag& tag = parts.description.tag;
+  if (wanted == kAuto || wanted == kLinux) {
+    PTPKG_TRY(const verify::DeservedPlatform deserved, verify::DeservedBy(examined.files, dependencies));
+    PTPKG_TRY(tag.platform, LinuxOrBetter(env, run, deserved, wanted));
+  } else {
+    PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted));
+    tag.platform = wanted;
+  }
+  if (tag.platform != "any") parts.description.root_is_purelib = false;  // binaries go to platlib
+  task.Done(tag.platform);
+  return Ok();
+}
+
+}  // namespace
+
+Result<WheelForm> ParseWheelForm(const std::string& compression, const std::string& platform) {
+  WheelForm form{.compression = {}, .platform = platform};
+  PTPKG_TRY(form.compression, archive::ParseCompression(compression));
+  if (platform.empty() || platform == kAuto || platform == kLinux) return form;
+  const auto tag = wheel::ParseTag("py3-none-" + platform);
+  if (!tag) {
+    return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", platform))
+        .WithHint("it is auto, linux, or a tag such as manylinux_2_28_x86_64");
+  }
+  form.platform = wheel::SortTag(*tag).platform;
+  return form;
+}
+
+void SetDeflater(graph::Node& node) { node.inputs["deflater"] = archive::Deflater(); }
+
+void SetWheelForm(const WheelForm& form, graph::Node& node) {
+  node.inputs["compression"] = archive::CompressionName(form.compression);
+  node.inputs["platform"] = form.platform;
+  SetDeflater(node);
+}
+
+Result<void> CompareDeflater(const graph::NodeRun& run) {
+  PTPKG_TRY(const std::string planned, run.Text("deflater"));
+  if (planned == archive::Deflater()) return Ok();
+  return Error(ErrorCode::kRefused, fmt::format("the plan packs '{}' with {}, this program has {}",
+                                                run.subject(), planned, archive::Deflater()))
+      .WithHint("make the plan again with this program");
+}
+
+Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts parts) {
+  PTPKG_CHECK(CompareDeflater(run));
+  PTPKG_TRY(const std::string compression, run.Text("compression"));
+  PTPKG_TRY(const std::string platform, run.Text("platform"));
+  PTPKG_TRY(const WheelForm form, ParseWheelForm(compression, platform));
+  if (!form.platform.empty()) PTPKG_CHECK(SetPlatform(env, run, form.platform, parts));
+  return wheel::WriteWheel(env,
+                           {.metadata = parts.description.metadata,
+                            .tag = parts.description.tag,
+                            .root_is_purelib = parts.description.root_is_purelib,
+                            .entry_points = parts.entry_points,
+                            .tree = parts.tree.payload,
+                            .dist_info = parts.tree.dist_info,
+                            .build = parts.build},
+                           run.folder(), {.deflate_level = archive::DeflateLevel(form.compression)});
+}
+
+}  // namespace ptpkg::pipeline
