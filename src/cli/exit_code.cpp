@@ -37,7 +37,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
 std::span<const ExitCodeRow> ExitCodeTable() {
   static constexpr std::array<ExitCodeRow, 12> kTable = {{
       {kDone, "done"},
-      {kCheckFound, "a check found errors; what it looked at was not published"},
+      {kCheckFound, "a check found errors; what it looked at was not published; or two artifacts differ"},
       {kUsageError, "the command line is wrong"},
       {kBadInput, "a recipe, wheel or package is wrong, damaged or not supported"},
       {kMissing, "a source, package or program is missing, or its digest is not the declared one"},

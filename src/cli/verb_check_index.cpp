@@ -7,6 +7,7 @@
 #include "cli/findings.h"
 #include "cli/verbs.h"
 #include "pipeline/check.h"
+#include "pipeline/fix.h"
 #include "support/json.h"
 #include "support/plural.h"
 
@@ -17,6 +18,8 @@ namespace {
 struct CheckFlags {
   std::vector<std::string> paths;
   std::optional<std::string> verify_key;
+  bool fix = false;
+  std::optional<std::string> output;
   pipeline::CheckRequest request;
 };
 
@@ -34,38 +37,83 @@ Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
   return list;
 }
 
+void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
+  Report shown = outcome.report;
+  shown.subject = context.Shown(shown.subject);
+  PrintFindings(context, {shown});
+  context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
+  if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
+  if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
+}
+
+Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
+  PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, "--output", flags.output));
+  PTPKG_TRY(const std::vector<pipeline::FixOutcome> outcomes, pipeline::Fix(context.env(), request, output));
+  bool errors = false;
+  std::vector<pipeline::CheckOutcome> checked;
+  for (const pipeline::FixOutcome& outcome : outcomes) {
+    errors = errors || outcome.checked.report.HasErrors();
+    checked.push_back(outcome.checked);
+  }
+  if (context.json()) {
+    Json list = OutcomesToJson(checked);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const pipeline::FixOutcome& outcome = outcomes[i];
+      list[i]["written"] = outcome.written ? Json(outcome.written->str()) : Json(nullptr);
+      list[i]["fixed"] =
+          FindingsToJson({Report{.subject = outcome.checked.report.subject, .findings = outcome.fixed}});
+    }
+    context.PrintJson(list);
+    return errors ? kCheckFound : kDone;
+  }
+  for (const pipeline::FixOutcome& outcome : outcomes) {
+    for (const Finding& finding : outcome.fixed)
+      context.Print(fmt::format("fixed: {} [{}] {}", finding.file, finding.id, finding.message));
+    PrintChecked(context, outcome.checked);
+    context.env().reporter.Note(outcome.written
+                                    ? fmt::format("'{}' written", context.Shown(outcome.written->str()))
+                                    : "nothing that can be mended mechanically");
+  }
+  return errors ? kCheckFound : kDone;
+}
+
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(request.verify_key, ResolveFile(context, "--verify-key", flags.verify_key));
+  if (flags.fix) return RunFix(context, flags, request);
   PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
   if (context.json()) {
     context.PrintJson(OutcomesToJson(outcomes));
   } else {
-    for (const pipeline::CheckOutcome& outcome : outcomes) {
-      Report shown = outcome.report;
-      shown.subject = context.Shown(shown.subject);
-      PrintFindings(context, {shown});
-      context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
-      if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
-      if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
-    }
+    for (const pipeline::CheckOutcome& outcome : outcomes) PrintChecked(context, outcome);
   }
   const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
                                   [](const auto& outcome) { return outcome.report.HasErrors(); });
   return errors ? kCheckFound : kDone;
 }
 
-Result<ExitCode> RunIndex(Context& context, const std::string& text) {
-  PTPKG_TRY(const AbsPath folder, context.Path(text));
-  PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder));
+struct IndexFlags {
+  std::string folder;
+  bool roots = false;
+};
+
+Json TextsOf(const std::vector<AbsPath>& paths) {
+  Json texts = Json::array();
+  for (const AbsPath& path : paths) texts.push_back(path.str());
+  return texts;
+}
+
+Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
+  PTPKG_TRY(const AbsPath folder, context.Path(flags.folder));
+  PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder, flags.roots));
   const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {
-    Json written = Json::array();
-    for (const AbsPath& path : outcome.written) written.push_back(path.str());
-    Json left_out = Json::array();
-    for (const AbsPath& path : outcome.left_out) left_out.push_back(path.str());
-    context.PrintJson({{"packages", outcome.packages}, {"written", written}, {"left_out", left_out}});
+    context.PrintJson({{"packages", outcome.packages},
+                       {"written", TextsOf(outcome.written)},
+                       {"left_out", TextsOf(outcome.left_out)},
+                       {"roots", outcome.roots},
+                       {"rootless", TextsOf(outcome.rootless)}});
     return code;
   }
   for (const AbsPath& path : outcome.written) context.Print(path.str());
@@ -92,6 +140,12 @@ Verb CheckVerb() {
             .help = "Where the artifacts go; decides severities (default: by file name)",
             .target = &request.profile,
             .choices = pipeline::ProfileNames()},
+           {.names = "--target",
+            .value = "LIST",
+            .help =
+                "Whose rules the wheels have to keep to, separated by commas; what one of them refuses is "
+                "an error, anything else about a wheel is none. Of: pypi, channel, uv, pip, installer",
+            .target = &request.targets},
            {.names = "--allow-unresolved",
             .value = "GLOB",
             .help = "Library names that the environment provides; may be repeated",
@@ -115,13 +169,27 @@ Verb CheckVerb() {
             .value = "FILE",
             .help = "Public key in PEM: the statement and the signature beside each artifact must be made "
                     "with its private key, and about this very file",
-            .target = &flags->verify_key}},
+            .target = &flags->verify_key},
+           {.names = "--fix",
+            .help = "Mend what is mechanical in wheels, and check the result: search paths, RECORD, tags of "
+                    "WHEEL",
+            .target = &flags->fix},
+           {.names = "-o,--output",
+            .value = "DIR",
+            .help = "Where mended wheels go (default: in place of the old ones)",
+            .target = &flags->output,
+            .needs = "--fix"}},
       .notes =
           "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
           "artifact or not a public key, 4 no such file. Warnings do not change it.\n"
-          "docs/findings/<id>.md explains a finding.",
+          "docs/findings/<id>.md explains a finding.\n"
+          "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
+          "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"
+          "and build of the file name, by which installers choose; RECORD becomes true of\n"
+          "the files.",
       .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
                    "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
+                   "ptpkg check --target pypi,uv dist/wheels/*.whl",
                    "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda",
                    "ptpkg check dist --verify-key ptpkg-public.pem"},
       .run = [flags](Context& context) { return RunCheck(context, *flags); }};
@@ -129,13 +197,18 @@ Verb CheckVerb() {
 
 Verb IndexVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
-  auto folder = std::make_shared<std::string>();
+  auto flags = std::make_shared<IndexFlags>();
   return {
       .name = "index",
       .summary = "Write the index of a conda channel or of a folder of wheels",
-      .options = {{.names = "DIR", .help = "folder with conda subdirs, or with wheels", .target = &*folder}},
-      .examples = {"ptpkg index dist/conda"},
-      .run = [folder](Context& context) { return RunIndex(context, *folder); }};
+      .options =
+          {{.names = "DIR", .help = "folder with conda subdirs, or with wheels", .target = &flags->folder},
+           {.names = "--roots",
+            .help = "Also an index for each backend, DIR/cu130/: of wheels whose local version names it "
+                    "(+cu130) or that lie in that folder. Later runs keep it up to date without the flag",
+            .target = &flags->roots}},
+      .examples = {"ptpkg index dist/conda", "ptpkg index --roots dist/wheels"},
+      .run = [flags](Context& context) { return RunIndex(context, *flags); }};
 }
 
 }  // namespace ptpkg::cli
