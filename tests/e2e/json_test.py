@@ -101,8 +101,14 @@ class JsonOutput(harness.Case):
         package = next(item["path"] for item in conda["artifacts"] if item["path"].endswith(".conda"))
         self.valid(self.ptpkg_json("wheel", package, "--output", output), "wheel")
         self.valid(self.ptpkg_json("check", self.wheel(), package), "check")
+        self.valid(self.ptpkg_json("inspect", self.wheel(), package), "inspect")
+        self.valid(self.ptpkg_json("inspect", self.wheel(), package, "--quick"), "inspect")
+        self.valid(json.loads(self.ptpkg("diff", "--json", self.wheel(), package, exit_code=1).stdout), "diff")
+        self.valid(self.ptpkg_json("diff", package, package), "diff")
         self.valid(self.ptpkg_json("retag", self.wheel(), "--build", "1", "--dry-run"), "retag")
         self.valid(self.ptpkg_json("retag", self.wheel(), "--build", "1"), "retag")
+        self.valid(self.ptpkg_json("repair", self.wheel(), "--dry-run"), "repair")
+        self.valid(self.ptpkg_json("check", self.wheel(), "--fix"), "check")
 
     def test_relink_and_check_of_a_library_with_findings(self):
         source = self.scratch / "a.c"

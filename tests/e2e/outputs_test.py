@@ -17,11 +17,11 @@ PYTHONS = ("3.10", "3.11")
 DOT = "import toyops; assert toyops.dot([1, 2], [3, 4]) == 11"
 
 
-def interpreters() -> dict[str, str]:
-    """Interpreters of this machine with headers and venv, by version."""
+def interpreters(wanted: tuple[str, ...] = PYTHONS) -> dict[str, str]:
+    """Those of the `wanted` interpreters that this machine has with headers and venv, by version."""
     found = {}
     versions = pathlib.Path.home() / ".pyenv/versions"
-    candidates = [path for path in map(shutil.which, ("python3", *(f"python{name}" for name in PYTHONS))) if path]
+    candidates = [path for path in map(shutil.which, ("python3", *(f"python{name}" for name in wanted))) if path]
     candidates += ["/usr/bin/python3", *map(str, sorted(versions.glob("3.*/bin/python3")))]
     code = ("import ensurepip, os, sysconfig; os.stat(sysconfig.get_path('include') + '/Python.h');"
             "print(sysconfig.get_python_version())")
@@ -30,7 +30,7 @@ def interpreters() -> dict[str, str]:
             continue
         done = subprocess.run([python, "-c", code], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               check=False)
-        if done.returncode == 0 and done.stdout.strip() in PYTHONS:
+        if done.returncode == 0 and done.stdout.strip() in wanted:
             found.setdefault(done.stdout.strip(), python)
     return found
 
@@ -119,6 +119,27 @@ class Outputs(harness.Case):
             subprocess.run([uv, "pip", "install", "--quiet", "--no-index", "--no-cache", "--find-links",
                             output / "wheels", "--python", environment / "bin/python", "toyops"], check=True)
             self.run_clean(environment / "bin/python", "-c", DOT)
+
+    def test_wheels_of_several_pythons_share_the_native_build(self):
+        more = interpreters((*PYTHONS, "3.12", "3.13"))
+        variants = self.scratch / "pythons.yaml"
+        variants.write_text(f"python: {json.dumps(sorted(more))}\n")
+        output = self.scratch / "dist"
+        arguments = ("wheel", TOYOPS, "--env", "system", "--variants", variants, "--output", output, "--compression", "fast",
+                     "--platform", "linux")
+        summary = self.ptpkg_json(*arguments, PTPKG_PYTHON=":".join(more.values()))
+        texts = [path.read_text() for path in (output / "logs").glob("*.build.log")]
+        self.assertEqual(sum("compiling native/dot.cpp" in text for text in texts), 1)
+        tags = [f"cp{version.replace('.', '')}" for version in more]
+        self.assertEqual(sorted(pathlib.Path(item["path"]).name for item in summary["artifacts"]),
+                         sorted(f"toyops-0.3.0-{tag}-{tag}-linux_x86_64.whl" for tag in tags))
+        for version, python in more.items():
+            place = self.scratch / f"target{version}"
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", place, "--find-links",
+                            output / "wheels", "toyops"], check=True)
+            self.run_clean(python, "-c", DOT, cwd=place)
+        again = self.ptpkg_json(*arguments, PTPKG_PYTHON=":".join(more.values()))
+        self.assertEqual([stage for stage, ran in self.stage_states(again).items() if ran], [])
 
     def test_another_script_of_one_output_compiles_nothing_else(self):
         recipe = self.scratch / "toyops"

@@ -179,7 +179,7 @@ class Zip(harness.Case):
         path.write_text(json.dumps(plan))
         zips = [node for node in plan["nodes"] if node["stage"] == "zip"]
         self.assertEqual(len(zips), 1)
-        self.assertEqual(sorted(zips[0]["inputs"]), ["output", "source_date_epoch"])
+        self.assertEqual(sorted(zips[0]["inputs"]), ["deflater", "output", "source_date_epoch"])
         for node in plan["nodes"]:
             self.ptpkg("run-node", path, node["id"])
         self.assertIn("zip/libtoytorch-1.4.0+cpu.zip", harness.artifacts(output))

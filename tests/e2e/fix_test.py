@@ -1,0 +1,131 @@
+"""`ptpkg check --fix`: what is mechanical is mended, all else is listed, and the result runs."""
+
+import pathlib
+import shutil
+import zipfile
+
+import harness
+import wheel_maker
+from wheel_maker import SUFFIX, TAG
+
+
+class Fix(wheel_maker.WheelCase):
+    def sick(self, name: str, *paths: str) -> None:
+        """toy/<name>, whose search path has these entries, and toy/lib with what it needs."""
+        inside = self.library("libown.so.1", "int value(void) { return 9; }")
+        (self.tree / "toy/lib").mkdir(exist_ok=True)
+        shutil.copy(inside, self.tree / "toy/lib")
+        self.module(name, inside, options=[f"-Wl,-rpath,{':'.join(paths)}"])
+
+    def changed(self, wheel: pathlib.Path, edits: dict[str, bytes | None], extra: dict[str, bytes] | None = None, name: str = "") -> pathlib.Path:
+        """The wheel with members replaced (None: left out) and added, RECORD as it was."""
+        target = self.scratch / "sick" / (name or wheel.name)
+        target.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+            for info in old.infolist():
+                if info.filename.endswith("/"):
+                    continue
+                content = edits.get(info.filename, old.read(info))
+                if content is not None:
+                    new.writestr(zipfile.ZipInfo(info.filename, info.date_time), content)
+            for path, content in (extra or {}).items():
+                new.writestr(path, content)
+        return target
+
+    def fix(self, wheel: pathlib.Path, *arguments, **options) -> dict:
+        outcome, = self.ptpkg_json("check", wheel, "--profile", "pytorch-index", "--fix", "--output", self.scratch / "mended",
+                                   *arguments, **options)
+        return outcome
+
+    def fixed(self, outcome: dict) -> set[str]:
+        return {finding["id"] for finding in outcome["fixed"]}
+
+    def test_search_paths(self):
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib", "", "relative", "$ORIGIN/none", "/usr/local/cuda/lib64/stubs")
+        outcome = self.fix(self.wheel())
+        self.assertLessEqual({"elf-search-path-absolute", "elf-search-path-empty", "elf-search-path-relative", "elf-search-path-stubs",
+                              "elf-search-path-dead"}, self.fixed(outcome))
+        self.assertEqual([finding for finding in outcome["findings"] if finding["id"].startswith("elf-")], [])
+        self.assertTrue(outcome["ok"])
+        self.assertIn("[$ORIGIN/lib]", self.dynamic(outcome["written"], f"toy/one{SUFFIX}"))
+        self.assertEqual(self.get(self.installed(outcome["written"]), "toy.one"), "9")
+        self.sound(outcome["written"])
+
+    def test_what_a_dependency_may_fill_stays(self):
+        self.library("libcudart.so.12", "int value(void) { return 1; }")
+        self.module("one", self.outside / "libcudart.so.12", options=["-Wl,-rpath,$ORIGIN/../nvidia/cuda_runtime/lib"])
+        wheel = self.wheel(requires="Requires-Dist: nvidia-cuda-runtime-cu12\n")
+        outcome = self.fix(wheel)
+        self.assertIsNone(outcome["written"])
+        self.assertEqual(outcome["fixed"], [])
+
+    def test_record_becomes_true(self):
+        self.sick("one", "$ORIGIN/lib")
+        (self.tree / "toy/gone.py").write_text("x = 1\n")
+        wheel = self.wheel()
+        sick = self.changed(wheel, {"toy/__init__.py": b"changed = True\n", "toy/gone.py": None}, {"toy/new.py": b"y = 2\n"})
+        outcome = self.fix(sick)
+        self.assertEqual(self.fixed(outcome), {"wheel-record-digest", "wheel-record-missing", "wheel-record-unlisted"})
+        self.sound(outcome["written"])
+        for record in (b"not,a,record,at,all\n", None):
+            with self.subTest(record=record):
+                shutil.rmtree(self.scratch / "mended")
+                broken = self.changed(wheel, {"toy-1.0.dist-info/RECORD": record})
+                outcome = self.fix(broken)
+                self.assertTrue(outcome["ok"])
+                self.sound(outcome["written"])
+
+    def test_wheel_says_what_the_file_name_says(self):
+        self.sick("one", "$ORIGIN/lib")
+        wheel = self.wheel()
+        named = f"toy-1.0-3-{TAG}-{TAG}-manylinux_2_36_x86_64.whl"
+        sick = self.changed(wheel, {}, name=named)
+        outcome = self.fix(sick)
+        self.assertLessEqual({"wheel-tag-mismatch", "wheel-build-mismatch"}, self.fixed(outcome))
+        self.assertEqual(pathlib.Path(outcome["written"]).name, named)
+        with zipfile.ZipFile(outcome["written"]) as archive:
+            text = archive.read("toy-1.0.dist-info/WHEEL").decode()
+        self.assertIn(f"Tag: {TAG}-{TAG}-manylinux_2_36_x86_64\n", text)
+        self.assertIn("Build: 3\n", text)
+        self.sound(outcome["written"])
+
+    def test_in_place(self):
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
+        wheel = self.wheel()
+        vouched = wheel.with_name(wheel.name + ".sig")
+        vouched.write_text("x")
+        done = self.ptpkg("check", wheel, "--profile", "pytorch-index", "--fix")
+        self.assertIn("fixed: toy/one", done.stdout)
+        self.assertFalse(vouched.exists())
+        self.assertIn("[$ORIGIN/lib]", self.dynamic(wheel, f"toy/one{SUFFIX}"))
+        digest = harness.sha256(wheel)
+        again = self.ptpkg("check", wheel, "--profile", "pytorch-index", "--fix")
+        self.assertIn("nothing that can be mended", again.stderr)
+        self.assertEqual(harness.sha256(wheel), digest)
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_what_it_cannot_mend_is_listed(self):
+        self.module("one", self.library("libnowhere.so.1", "int value(void) { return 1; }"))
+        outcome = self.fix(self.wheel(), exit_code=1)
+        self.assertIn("elf-unresolved-needed", {finding["id"] for finding in outcome["findings"]})
+        self.assertEqual(self.fixed(outcome), {"elf-search-path-absolute"})
+
+    def test_what_it_refuses(self):
+        folder = self.ptpkg("check", self.tree, "--fix", exit_code=2)
+        self.assertIn("--fix is for wheels", folder.stderr)
+        lost = self.ptpkg("check", self.tree, "--output", "x", exit_code=2)
+        self.assertIn("--fix", lost.stderr)
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
+        wheel = self.wheel()
+        self.fix(wheel)
+        taken = self.ptpkg("check", wheel, "--fix", "--output", self.scratch / "mended", exit_code=7)
+        self.assertIn("already exists", taken.stderr)
+        junk = self.scratch / wheel.name
+        junk.write_bytes(b"no zip")
+        done = self.ptpkg("check", junk, "--fix", exit_code=1)
+        self.assertIn("is not mended", done.stderr)
+        self.assertEqual(junk.read_bytes(), b"no zip")
+
+
+if __name__ == "__main__":
+    harness.main()

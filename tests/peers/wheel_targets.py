@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""`ptpkg check --target` says of right and wrong wheels what uv, pip and installer do with them.
+
+usage: wheel_targets.py --ptpkg PROGRAM [--record]
+
+The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, with a word for pypi, uv, pip and installer:
+  ok        the consumer takes it, and ptpkg finds no error
+  no        the consumer refuses it, and ptpkg finds an error
+  strict    the consumer takes it, and ptpkg finds an error: readers part, or it is told on purpose
+  lax       the consumer refuses it, and ptpkg does not see why
+PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
+half of them is compared. --record prints the table as it is now, with that half for pypi.
+
+Exit: 0 as in the table, 1 not, 77 a peer is missing (its name is printed).
+"""
+import argparse
+import concurrent.futures
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from wheel_cases import CASES
+
+SKIPPED = 77
+TARGETS = ("pypi", "uv", "pip", "installer")
+WORDS = {(True, True): "ok", (False, False): "no", (True, False): "strict", (False, True): "lax"}
+TABLE = Path(__file__).with_name("wheel_verdicts.txt")
+
+
+def takes(command, environment):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          env=environment, check=False)
+    return done.returncode == 0
+
+
+def consumers(folder, wheel, python, environment):
+    """Who takes the wheel."""
+    uv = Path(sys.prefix) / "bin/uv"
+    return {
+        "uv": takes([uv, "pip", "install", "--python", python, "--no-index", "--no-deps", "--no-cache", "--target",
+                     folder / "uv", wheel], environment),
+        "pip": takes([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile",
+                      "--no-cache-dir", "--root-user-action=ignore", "--target", folder / "pip", wheel], environment),
+        "installer": takes([sys.executable, "-m", "installer", "--validate-record", "all", "--no-compile-bytecode",
+                            "--destdir", folder / "installer", "--prefix", "/p", wheel], environment)}
+
+
+def checked(program, target, wheels, environment):
+    """Case → ptpkg finds no error. That the cases differ from each other, as wheels of one version, does not count."""
+    done = subprocess.run([program, "check", "--json", "--target", target, *wheels], stdout=subprocess.PIPE, text=True,
+                          env=environment, check=False)
+    return {wheels[item["subject"]]: not any(finding["severity"] == "error" and "-matrix-" not in finding["id"]
+                                             for finding in item["findings"]) for item in json.loads(done.stdout)}
+
+
+def measured(program, scratch):
+    """Case → target → (the consumer takes it or None, ptpkg finds no error)."""
+    environment = {**os.environ, "UV_CACHE_DIR": str(scratch / "uv-cache"), "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+                   "PTPKG_CACHE_DIR": str(scratch / "cache")}
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", scratch / "venv"], check=True)
+    wheels = {}
+    for number, (name, (data, file)) in enumerate(CASES.items()):
+        folder = scratch / str(number)
+        folder.mkdir()
+        (folder / file).write_bytes(data)
+        wheels[str(folder / file)] = name
+
+    def ask(path):
+        return wheels[path], consumers(Path(path).parent, path, scratch / "venv/bin/python", environment)
+
+    ours = {target: checked(program, target, wheels, environment) for target in TARGETS}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        theirs = dict(pool.map(ask, wheels))
+    return {name: {target: (theirs[name].get(target), ours[target][name]) for target in TARGETS} for name in CASES}
+
+
+def words_of(answers, listed):
+    """The line's words; pypi's own half is the listed one's, or what ptpkg says."""
+    words = []
+    for target, (taken, clean) in answers.items():
+        if taken is None:
+            word = listed.get(target)
+            taken = clean if word is None else word in ("ok", "strict")
+        words.append(WORDS[taken, clean])
+    return words
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptpkg", metavar="PROGRAM", required=True)
+    parser.add_argument("--record", action="store_true", help="print the table")
+    arguments = parser.parse_args()
+    missing = [name for name in ("pip", "installer") if importlib.util.find_spec(name) is None]
+    if not (Path(sys.prefix) / "bin/uv").exists():
+        missing.append("uv")
+    if missing:
+        print(f"skipped: {', '.join(missing)} is not installed")
+        return SKIPPED
+    table = {}
+    if TABLE.exists():
+        for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+            name, *words = line.split()
+            table[name] = dict(zip(TARGETS, words))
+    with tempfile.TemporaryDirectory(prefix="wheel-targets-") as scratch:
+        answers = measured(str(Path(arguments.ptpkg).resolve()), Path(scratch))
+    now = {name: words_of(answers[name], table.get(name, {})) for name in CASES}
+    if arguments.record:
+        print(f"{'# case':32} {' '.join(TARGETS)}")
+        for name, words in now.items():
+            print(f"{name:32} {' '.join(words)}")
+        return 0
+    wrong = [f"{name}: {' '.join(words)}, and the table has {' '.join(table.get(name, {}).values()) or 'none'}"
+             for name, words in now.items() if words != list(table.get(name, {}).values())]
+    wrong += [f"{name}: is in the table and is no case" for name in table if name not in CASES]
+    print("\n".join(wrong) or f"{len(now)} wheels: as in the table")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
