@@ -15,11 +15,14 @@ std::vector<std::string> Seeds() {
 
 namespace {
 
-/// The lines that the points came from, in their order.
+/// The lines that the points came from, in their order; each group has its name once, as it must.
 std::string Written(const std::vector<wheel::EntryPoint>& points) {
   std::string text;
+  std::string group;
   for (const wheel::EntryPoint& point : points) {
-    text += fmt::format("[{}]\n{} = {}", point.group, point.name, point.module);
+    if (point.group != group) text += fmt::format("[{}]\n", point.group);
+    group = point.group;
+    text += fmt::format("{} = {}", point.name, point.module);
     if (!point.object.empty()) text += ":" + point.object;
     if (!point.extras.empty()) text += " [" + Join(point.extras, ",") + "]";
     text += "\n";

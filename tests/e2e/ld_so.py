@@ -31,6 +31,13 @@ def levels() -> list[str]:
     return ["none"] + [":".join(known[:count]) for count in range(1, len(known) + 1)]
 
 
+def can_play(root: pathlib.Path) -> bool:
+    """Whether this machine has every processor level for which the tree has files. ptpkg answers for levels that this
+    processor lacks (x86-64-v4 needs AVX-512), and there ld.so cannot be asked."""
+    known = set(levels()[-1].split(":"))
+    return all(folder.name in known for place in root.rglob("glibc-hwcaps") for folder in place.iterdir())
+
+
 @dataclasses.dataclass
 class Request:
     needed_by: pathlib.Path  # as ld.so opened it

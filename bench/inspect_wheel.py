@@ -2,7 +2,7 @@
 """Times `ptpkg inspect --quick` of torch's wheel against `ptpkg check` of the same file.
 
     cmake --preset release && ninja -C build/release ptpkg
-    python3 bench/inspect.py
+    python3 bench/inspect_wheel.py
 
 The bar: looking at the directory and the metadata costs at most a twentieth of reading everything. Times are medians over
 rounds in which each runs once, on a warm cache; also shown, without a bar: the whole inspection. Before that, both list the
@@ -55,7 +55,7 @@ def main() -> int:
     met = ratio >= BAR
     print(f"  {'ok  ' if met else 'MISS'} check costs {ratio:.0f} times as much as inspect --quick, at least {BAR}")
     print("\n".join(["", HEAD, readme_row("inspect --quick of torch's wheel", "ptpkg check", costs["quick"], costs["check"],
-                                          "bench/inspect.py")]))
+                                          "bench/inspect_wheel.py")]))
     return 0 if met else 1
 
 
