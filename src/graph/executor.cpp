@@ -33,6 +33,7 @@ class Executor {
         keys_(KeysOf(plan)),
         outcomes_(plan.nodes.size()),
         wanted_(plan.nodes.size()),
+        begin_(env.clock.Now()),
         jobs_(std::max(1, env.jobs)),
         free_jobs_(jobs_) {
     for (std::size_t i = 0; i < plan.nodes.size(); ++i) index_.emplace(plan.nodes[i].id, i);
@@ -307,8 +308,10 @@ class Executor {
     const auto start = env_.clock.Now();
     Result<NodeResult> result = MakeResultOrError(i, jobs);
     const std::chrono::duration<double> elapsed = env_.clock.Now() - start;
+    const std::chrono::duration<double> waited = start - begin_;
     const std::lock_guard guard(mutex_);
     NodeOutcome& outcome = outcomes_[i];
+    outcome.begin_seconds = waited.count();
     outcome.seconds = elapsed.count();
     if (result) {
       outcome.state = NodeState::kRan;
@@ -382,6 +385,7 @@ class Executor {
   std::vector<NodeOutcome> outcomes_;
   std::vector<bool> wanted_;
   std::vector<bool> never_;
+  const std::chrono::steady_clock::time_point begin_;
 
   std::mutex mutex_;  // of outcomes_ while threads run, and of all below
   std::condition_variable changed_;

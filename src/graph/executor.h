@@ -23,7 +23,8 @@ enum class NodeState : std::uint8_t {
 // NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
 struct NodeOutcome {
   NodeState state = NodeState::kNotReached;
-  std::string reason = {};  ///< Why it ran or would run; why not.
+  std::string reason = {};   ///< Why it ran or would run; why not.
+  double begin_seconds = 0;  ///< After the begin of Execute; of kRan and kFailed.
   double seconds = 0;
   NodeResult result = {};           ///< Of kFound and kRan.
   std::optional<Error> error = {};  ///< Of kFailed.

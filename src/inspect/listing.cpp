@@ -92,19 +92,9 @@ std::uint64_t Listing::UnpackedBytes() const {
   return sum;
 }
 
-Result<ArtifactFormat> FormatOfName(const AbsPath& artifact) {
-  for (const ArtifactFormat format :
-       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel, ArtifactFormat::kZip}) {
-    if (artifact.Name().ends_with(ArtifactExtension(format))) return format;
-  }
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
-      .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
-}
-
 Result<Listing> ReadListing(Env& env, const AbsPath& artifact) {
   Listing listing;
-  PTPKG_TRY(listing.format, FormatOfName(artifact));
+  PTPKG_TRY(listing.format, RequireFormat(artifact));
   PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
   listing.size_bytes = stat.size_bytes;
   if (listing.format == ArtifactFormat::kConda || listing.format == ArtifactFormat::kTarBz2) {

@@ -31,13 +31,10 @@ struct Listing {
   [[nodiscard]] std::uint64_t UnpackedBytes() const;
 };
 
-/// By the file's extension. Errors: kInvalidInput for a name that is no artifact's, with a hint.
-Result<ArtifactFormat> FormatOfName(const AbsPath& artifact);
-
 /// Of a wheel or zip the central directory; of a conda package info/ and the files that its paths.json names,
 /// with the sizes that it gives. A .tar.bz2 has no directory: it is decompressed up to the end of info/, in
 /// one packed by hand to its end. Metadata of a wheel that cannot be read is a warning, and its name and
-/// version are those of the file name. Errors: kInvalidInput (FormatOfName), kCorrupt, kNotFound, kIo.
+/// version are those of the file name. Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
 Result<Listing> ReadListing(Env& env, const AbsPath& artifact);
 
 }  // namespace ptpkg::inspect

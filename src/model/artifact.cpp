@@ -2,7 +2,16 @@
 
 #include "model/artifact.h"
 
+#include <array>
+#include <fmt/core.h>
+
 namespace ptpkg {
+namespace {
+
+constexpr std::array<ArtifactFormat, 4> kFormats = {ArtifactFormat::kConda, ArtifactFormat::kTarBz2,
+                                                    ArtifactFormat::kWheel, ArtifactFormat::kZip};
+
+}  // namespace
 
 std::string_view ArtifactExtension(ArtifactFormat format) {
   switch (format) {
@@ -23,11 +32,24 @@ std::string_view ArtifactFormatName(ArtifactFormat format) {
 }
 
 std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name) {
-  for (const ArtifactFormat format :
-       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel, ArtifactFormat::kZip}) {
+  for (const ArtifactFormat format : kFormats) {
     if (ArtifactFormatName(format) == name) return format;
   }
   return std::nullopt;
+}
+
+std::optional<ArtifactFormat> FormatOfFileName(std::string_view file_name) {
+  for (const ArtifactFormat format : kFormats) {
+    if (file_name.ends_with(ArtifactExtension(format))) return format;
+  }
+  return std::nullopt;
+}
+
+Result<ArtifactFormat> RequireFormat(const AbsPath& artifact) {
+  if (const auto format = FormatOfFileName(artifact.Name())) return *format;
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
+      .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
 }
 
 }  // namespace ptpkg

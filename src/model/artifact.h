@@ -18,6 +18,10 @@ std::string_view ArtifactExtension(ArtifactFormat format);
 /// "conda", "tar.bz2", "wheel", "zip": as recipes, flags and the manifest name it.
 std::string_view ArtifactFormatName(ArtifactFormat format);
 std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name);
+/// By the end of the file's name; nullopt for any other file.
+std::optional<ArtifactFormat> FormatOfFileName(std::string_view file_name);
+/// The same, or kInvalidInput with the ends that there are.
+Result<ArtifactFormat> RequireFormat(const AbsPath& artifact);
 
 struct Artifact {
   ArtifactFormat format = ArtifactFormat::kConda;

@@ -9,6 +9,7 @@ Json StageTimeToJson(const StageTime& time) {
                {"subject", time.subject},
                {"ran", time.ran},
                {"reason", time.reason},
+               {"begin_seconds", time.begin_seconds},
                {"seconds", time.seconds}};
   if (!time.counts.empty()) json["counts"] = time.counts;
   return json;

@@ -13,7 +13,8 @@ struct StageTime {
   std::string stage;
   std::string subject;
   bool ran = false;
-  std::string reason = {};  ///< Why it ran, or why not.
+  std::string reason = {};   ///< Why it ran, or why not.
+  double begin_seconds = 0;  ///< After the run's begin; 0 if it did not run.
   double seconds = 0;
   std::map<std::string, std::uint64_t> counts =
       {};  ///< What it counted: {"ccache_hits": 88, "ccache_misses": 2}.

@@ -19,9 +19,11 @@ std::string TextOf(const Json& time, const std::string& key) {
   return text ? *std::move(text) : std::string();
 }
 
-double SecondsOf(const Json& time) {
-  const auto seconds = time.find("seconds");
-  return seconds != time.end() && seconds->is_number() ? std::max(0.0, seconds->get<double>()) : 0.0;
+/// null if the manifest does not tell, as those of older versions do not tell "begin_seconds".
+Json SecondsOf(const Json& time, const char* key) {
+  const auto seconds = time.find(key);
+  if (seconds == time.end() || !seconds->is_number()) return nullptr;
+  return std::max(0.0, seconds->get<double>());
 }
 
 /// Stages of the artifact's last build, if it lies in the output folder of one. A manifest of others, or a
@@ -38,13 +40,13 @@ Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
     PTPKG_TRY(const RelPath path, artifact.RelativeTo(folder));
     Json stages = Json::array();
     for (const Json& time : output->TimesOf(path)) {
-      // The manifest tells how long each stage took, and not when it began.
+      const Json duration = SecondsOf(time, "seconds");
       stages.push_back({{"name", TextOf(time, "stage")},
                         {"subject", TextOf(time, "subject")},
                         {"ran", time.contains("ran") && time["ran"] == true},
                         {"reason", TextOf(time, "reason")},
-                        {"begin_s", nullptr},
-                        {"duration_s", SecondsOf(time)}});
+                        {"begin_s", SecondsOf(time, "begin_seconds")},
+                        {"duration_s", duration.is_null() ? Json(0.0) : duration}});
     }
     return stages;
   }

@@ -61,6 +61,7 @@ StageTime TimeOf(const graph::Node& node, const NodeOutcome& outcome) {
           .subject = node.subject,
           .ran = ran,
           .reason = ReasonOf(outcome),
+          .begin_seconds = outcome.begin_seconds,
           .seconds = outcome.seconds,
           .counts = outcome.result.counts};
 }

@@ -11,14 +11,6 @@
 namespace ptpkg::publish {
 namespace {
 
-std::optional<ArtifactFormat> FormatOf(std::string_view name) {
-  for (const ArtifactFormat format :
-       {ArtifactFormat::kConda, ArtifactFormat::kTarBz2, ArtifactFormat::kWheel}) {
-    if (name.ends_with(ArtifactExtension(format))) return format;
-  }
-  return std::nullopt;
-}
-
 Result<CondaFacts> ReadFacts(Env& env, const AbsPath& file) {
   PTPKG_TRY(conda::PackageInfo info, conda::ReadPackageInfo(env, file));
   const std::string where = fmt::format("info/index.json of '{}'", file.Name());
@@ -67,8 +59,8 @@ Error ChangedWhilePublished(const Upload& upload) {
 }
 
 Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
-  const std::optional<ArtifactFormat> format = FormatOf(file.Name());
-  if (!format) {
+  const std::optional<ArtifactFormat> format = FormatOfFileName(file.Name());
+  if (!format || *format == ArtifactFormat::kZip) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is neither a conda package nor a wheel", file.str()))
         .WithHint("channels take .conda and .tar.bz2, indexes take .whl");

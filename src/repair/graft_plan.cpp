@@ -224,6 +224,7 @@ class GraftPlanner {
       return true;
     };
     if (verify::MatchesAny(options_.exclude, name)) return leave("--exclude");
+    if (verify::MatchesAny(options_.left_by_wheel, name)) return leave("the wheel leaves it to the machine");
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
       return leave("never copied");
     if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it");

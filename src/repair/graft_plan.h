@@ -19,9 +19,10 @@ namespace ptpkg::repair {
 struct GraftOptions {
   std::string folder = {};  ///< Of the wheel, for the copies.
   Rename rename = Rename::kHash;
-  std::vector<std::string> exclude = {};       ///< Globs of names, and of paths on this machine.
-  std::vector<std::string> never_rename = {};  ///< Globs, besides those of the rules.
-  std::vector<std::string> never_graft = {};   ///< Globs, besides those of the rules.
+  std::vector<std::string> exclude = {};        ///< Globs of names, and of paths on this machine.
+  std::vector<std::string> left_by_wheel = {};  ///< Globs of names: what its recipe allows to be unresolved.
+  std::vector<std::string> never_rename = {};   ///< Globs, besides those of the rules.
+  std::vector<std::string> never_graft = {};    ///< Globs, besides those of the rules.
   /// Names of libraries that are opened at run time: copied although no file needs them, and not renamed.
   std::vector<std::string> opened = {};
   /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
@@ -49,7 +50,8 @@ struct NeedChange {
 /// A library that stays outside.
 struct LeftOut {
   std::string library;
-  std::string why;  ///< "--exclude", "a dependency brings it", "never copied".
+  std::string
+      why;  ///< "--exclude", "the wheel leaves it to the machine", "a dependency brings it", "never copied".
   auto operator<=>(const LeftOut&) const = default;
 };
 

@@ -96,7 +96,7 @@ class Repairer {
       options.musl = options.musl || file.uses_musl;
     std::vector<Finding> ignored;  // the check of the result reports them
     PTPKG_TRY(const PackageNote note, verify::ReadNotes(env_, tree, {}, ignored));
-    options.exclude.insert(options.exclude.end(), note.allow_unresolved.begin(), note.allow_unresolved.end());
+    options.left_by_wheel = note.allow_unresolved;
     return options;
   }
 

@@ -123,17 +123,9 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
 }  // namespace
 
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
-  const std::string_view name = artifact.Name();
-  const bool is_wheel = name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
-  const bool is_conda = name.ends_with(ArtifactExtension(ArtifactFormat::kConda)) ||
-                        name.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2));
-  const bool is_zip = name.ends_with(ArtifactExtension(ArtifactFormat::kZip));
-  if (!is_wheel && !is_conda && !is_zip) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
-        .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
-  }
-  PTPKG_TRY(const Profile profile, ProfileBeside(options.targets, options.profile, name));
+  PTPKG_TRY(const ArtifactFormat format, RequireFormat(artifact));
+  const bool is_conda = format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+  PTPKG_TRY(const Profile profile, ProfileBeside(options.targets, options.profile, artifact.Name()));
   Examination examination;
   PTPKG_CHECK(is_conda ? ExamineConda(env, artifact, options, examination)
                        : ExamineZip(env, artifact, options, profile, examination));

@@ -53,12 +53,10 @@ Result<Profile> ParseProfile(std::string_view name) {
 }
 
 Profile DefaultProfile(std::string_view file_name) {
-  if (file_name.ends_with(ArtifactExtension(ArtifactFormat::kConda)) ||
-      file_name.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2))) {
-    return Profile::kConda;
-  }
-  if (file_name.ends_with(ArtifactExtension(ArtifactFormat::kZip))) return Profile::kZip;
-  if (!file_name.ends_with(ArtifactExtension(ArtifactFormat::kWheel))) return Profile::kTree;
+  const auto format = FormatOfFileName(file_name);
+  if (!format) return Profile::kTree;
+  if (*format == ArtifactFormat::kZip) return Profile::kZip;
+  if (*format != ArtifactFormat::kWheel) return Profile::kConda;
   const std::vector<std::string> parts = Split(file_name, '-');
   const bool local = parts.size() > 1 && parts[1].find('+') != std::string::npos;
   return local ? Profile::kPytorchIndex : Profile::kWheel;

@@ -75,6 +75,8 @@ class Inspect(harness.Case):
     def test_stages_of_the_build_that_made_it(self):
         self.assertEqual([stage["name"] for stage in self.inspect(self.conda, "--quick")["stages"]],
                          [stage["name"] for stage in self.inspect(self.wheel)["stages"]])
+        begins = {stage["name"]: stage["begin_s"] for stage in self.inspect(self.wheel)["stages"]}
+        self.assertTrue(0 <= begins["build"] < begins["wheel"] < begins["publish"], begins)
         names = {stage["name"] for stage in self.inspect(self.wheel)["stages"]}
         self.assertLessEqual({"build", "wheel", "conda", "publish"}, names)
         elsewhere = shutil.copy(self.wheel, self.scratch)

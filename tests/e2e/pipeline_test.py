@@ -38,6 +38,9 @@ class Pipeline(harness.Case):
             self.assertEqual(item["size"], (output / item["path"]).stat().st_size)
             self.assertIn("staged tree", item["inputs"])
         self.assertTrue(all(stage["seconds"] >= 0 for stage in manifest["stages"]))
+        ends = {stage["stage"]: stage["begin_seconds"] + stage["seconds"] for stage in manifest["stages"] if "toymagma" in stage["subject"]}
+        begins = {stage["stage"]: stage["begin_seconds"] for stage in manifest["stages"] if "toytorch" in stage["subject"]}
+        self.assertGreater(begins["build"], ends["build"], "toytorch is built against toymagma's tree")
 
         repodata = json.loads((output / "conda/linux-64/repodata.json").read_text())
         indexed = {**repodata["packages"], **repodata["packages.conda"]}
