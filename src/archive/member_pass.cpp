@@ -222,7 +222,7 @@ Result<std::unique_ptr<File>> ZipMembers::OpenMember(std::size_t index, std::uin
 
 /// What a tar's member holds while it is under way.
 struct StreamPass::State {
-  State(Env& env_in, std::string archive, std::uint64_t packed_bytes, const PassOptions& options_in,
+  State(Env& env_in, const std::string& archive, std::uint64_t packed_bytes, const PassOptions& options_in,
         VisitMember visit_in)
       : env(env_in),
         options(options_in),

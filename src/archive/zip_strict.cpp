@@ -193,7 +193,7 @@ class StrictReader {
         Member(local.name, fmt::format("has a ZIP64 field of {} bytes", data.size()), kPypiAndUv);
         return;
     }
-    const std::size_t wanted = 8U * ((large_size ? 1U : 0U) + (large_stored ? 1U : 0U));
+    const std::size_t wanted = std::size_t{large_size ? 8U : 0U} + (large_stored ? 8U : 0U);
     if (data.size() == wanted) return;
     const bool other_size = !large_size && zip::Get64(data, 0) != local.size_bytes32;
     const bool other_stored =

@@ -56,7 +56,7 @@ void AddField(const Json& change, std::vector<std::string>& lines) {
 }
 
 std::string PartText(const Json& part) {
-  const std::string name = TextIn(part, "part");
+  std::string name = TextIn(part, "part");
   if (part["old_bytes"].is_null()) {
     if (part["old"].is_null()) return name;
     return fmt::format("{}: {} -> {}", name, ListText(part["old"]), ListText(part["new"]));

@@ -44,16 +44,23 @@ std::string InRenamedData(const std::string& path, const std::string& old_stem, 
   return path.starts_with(old_folder) ? stem + ".data/" + path.substr(old_folder.size()) : path;
 }
 
-/// The files beside .dist-info, where they lie; with a layout, links to them in `root`, and renamed .data.
+/// Of the new wheel.
+struct NewPlace {
+  std::string stem;      ///< "toy-1.0", of its .dist-info and .data.
+  bool to_edit = false;  ///< Its files change: links to the old ones.
+  AbsPath root;          ///< For links.
+};
+
+/// The files beside .dist-info, where they lie; with a layout, links to them, and renamed .data.
 Result<WheelTree> UnpackedPayload(Env& env, const StagedTree& tree, const Distribution& distribution,
-                                  const std::string& stem, bool to_edit, const AbsPath& root) {
+                                  const NewPlace& place) {
   const std::string folder = distribution.dist_info + "/";
   const std::string old_stem =
       distribution.dist_info.substr(0, distribution.dist_info.size() - kDistInfo.size());
   WheelTree out;
   out.payload.root = tree.root;
-  TreeBuilder builder(env, root);
-  const bool link = to_edit || old_stem != stem;
+  TreeBuilder builder(env, place.root);
+  const bool link = place.to_edit || old_stem != place.stem;
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
     if (path.starts_with(folder)) {
@@ -62,7 +69,7 @@ Result<WheelTree> UnpackedPayload(Env& env, const StagedTree& tree, const Distri
       PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / entry.path));
       out.dist_info.emplace(name, std::move(text));
     } else if (link) {
-      PTPKG_CHECK(builder.Link(tree, entry, RelPath::Literal(InRenamedData(path, old_stem, stem))));
+      PTPKG_CHECK(builder.Link(tree, entry, RelPath::Literal(InRenamedData(path, old_stem, place.stem))));
     } else {
       out.payload.entries.push_back(entry);
     }
@@ -145,7 +152,8 @@ Result<TreeAsWheel> ConvertTreeToWheel(Env& env, const StagedTree& tree, const T
     PTPKG_TRY(result.tree, MakeWheelTree(env, tree, distribution,
                                          {.stem = name.Stem(), .prefix_placeholder = tree.root.str()}, root));
   } else {
-    PTPKG_TRY(result.tree, UnpackedPayload(env, tree, distribution, name.Stem(), result.relink, root));
+    PTPKG_TRY(result.tree, UnpackedPayload(env, tree, distribution,
+                                           {.stem = name.Stem(), .to_edit = result.relink, .root = root}));
   }
   return result;
 }

@@ -25,6 +25,31 @@ std::string InstalledFolder(const std::string& folder) {
   return file ? RelPath::Literal(*file).ParentText() : folder;
 }
 
+/// A way from the file to each of the folders that no entry leads to yet. Errors: as SearchPaths::For.
+Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
+                        std::vector<std::string>& entries) {
+  if (folders.empty()) return Ok();
+  const auto installed = InstalledPath(file.str());
+  if (!installed) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format(
+                     "'{}' needs libraries of the wheel, but has no fixed way to them once it is installed",
+                     file.str()))
+        .WithHint("link it statically, or install it below the package and start it from an entry point");
+  }
+  const std::string from = RelPath::Literal(*installed).ParentText();
+  for (const std::string& folder : folders) {
+    const std::string to = InstalledFolder(folder);
+    const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+      const auto below = elf::AfterOrigin(entry);
+      return below && ResolveInTree(from, *below) == to;
+    });
+    const std::string way = RelativeFrom(from, to);
+    if (!leads_there) entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
+  }
+  return Ok();
+}
+
 }  // namespace
 
 std::optional<std::string> InstalledPath(const std::string& member) {
@@ -79,6 +104,24 @@ std::string SearchPaths::WhyDropped(const verify::PathEntry& entry, bool others)
   return "";
 }
 
+std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
+                                           std::vector<DroppedEntry>& dropped) const {
+  std::vector<std::string> entries;
+  const bool others = MayNeedOthers(member);
+  for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
+    const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
+    std::string why = by_token ? "" : WhyDropped(entry, others);
+    if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())
+      why = "is there twice";
+    if (why.empty()) {
+      entries.push_back(entry.text);
+    } else {
+      dropped.push_back({entry.text, std::move(why)});
+    }
+  }
+  return entries;
+}
+
 Result<NewSearchPath> SearchPaths::For(const verify::ElfMember& member,
                                        const std::set<std::string>& folders) const {
   NewSearchPath wanted;
@@ -89,39 +132,9 @@ Result<NewSearchPath> SearchPaths::For(const verify::ElfMember& member,
     tag = rule->tag;
   } else {
     if (const auto& current = member.facts.Effective()) tag = current->tag;
-    const bool others = MayNeedOthers(member);
-    for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
-      const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
-      std::string why = by_token ? "" : WhyDropped(entry, others);
-      if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())
-        why = "is there twice";
-      if (why.empty()) {
-        entries.push_back(entry.text);
-      } else {
-        wanted.dropped.push_back({entry.text, std::move(why)});
-      }
-    }
+    entries = Keep(member, wanted.dropped);
   }
-  if (!folders.empty()) {
-    const auto installed = InstalledPath(member.path.str());
-    if (!installed) {
-      return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' needs libraries of the wheel, but has no fixed way to them once it is "
-                               "installed",
-                               member.path.str()))
-          .WithHint("link it statically, or install it below the package and start it from an entry point");
-    }
-    const std::string from = RelPath::Literal(*installed).ParentText();
-    for (const std::string& folder : folders) {
-      const std::string to = InstalledFolder(folder);
-      const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
-        const auto below = elf::AfterOrigin(entry);
-        return below && ResolveInTree(from, *below) == to;
-      });
-      const std::string way = RelativeFrom(from, to);
-      if (!leads_there) entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
-    }
-  }
+  PTPKG_CHECK(AddFolders(member.path, folders, entries));
   if (!entries.empty()) wanted.path = elf::SearchPath{.tag = tag, .text = elf::JoinSearchPath(entries)};
   return wanted;
 }

@@ -45,6 +45,9 @@ class SearchPaths {
 
  private:
   [[nodiscard]] bool MayNeedOthers(const verify::ElfMember& member) const;
+  /// The entries that stay, in their order; those that go are added to `dropped`.
+  [[nodiscard]] std::vector<std::string> Keep(const verify::ElfMember& member,
+                                              std::vector<DroppedEntry>& dropped) const;
   [[nodiscard]] std::string WhyDropped(const verify::PathEntry& entry, bool others) const;
 
   const verify::ElfTree& tree_;

@@ -184,7 +184,8 @@ class Retagger {
         continue;
       }
       auto changed = fresh.extract(row.path);
-      rows.push_back(changed ? std::move(changed.mapped()) : row);
+      rows.push_back(row);
+      if (changed) rows.back() = std::move(changed.mapped());
       rows.back().path = After(row.path);
     }
     for (auto& [path, row] : fresh) {
