@@ -13,9 +13,13 @@ function(ptpkg_embed_text target file symbol header)
 "#pragma once
 // Generated from ${file}.
 #include <string_view>
+// C++ promises 65,536 characters; gcc and clang take any number.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
 namespace ptpkg::${stage} {
 inline constexpr std::string_view ${symbol} = R\"__PTPKG__(@text@)__PTPKG__\";
 }  // namespace ptpkg::${stage}
+#pragma GCC diagnostic pop
 ")
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 endfunction()

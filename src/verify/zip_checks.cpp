@@ -39,7 +39,7 @@ Result<PlainZip> CheckPlainZip(Env& env, const AbsPath& zip, const ZipReading& r
   PlainZip plain;
   ZipReading here = reading;
   here.top_folder = [&](const std::vector<archive::ArchiveMember>& members) -> std::string {
-    const std::string top = TopFolder(members);
+    std::string top = TopFolder(members);
     if (top.empty()) return top;
     plain.note = (IsOfPrefix(top) ? top + "/" : std::string()) + std::string(kPackageNoteName);
     return IsOfPrefix(top) ? std::string() : top;
