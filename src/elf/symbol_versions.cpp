@@ -64,6 +64,32 @@ Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& im
   return names;
 }
 
+Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& image,
+                                                      const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  if (!image.dynamic || names.empty()) return found;
+  const auto table = image.dynamic->Find(kDtSymtab);
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  if (!table || !count || *count == 0) return found;
+  const std::uint64_t record = image.codec.SymbolSize();
+  PTPKG_TRY(const std::uint64_t symbols_at, image.OffsetOf(*table, *count * record, "the symbol table"));
+  for (std::uint64_t first = 0; first < *count; first += kSymbolsPerPiece) {
+    const std::uint64_t size = std::min(kSymbolsPerPiece, *count - first);
+    PTPKG_TRY(const auto symbols,
+              ReadExact(file, symbols_at + first * record, size * record, "the symbol table"));
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const Bytes symbol = Bytes(symbols).subspan(i * record, record);
+      const std::uint32_t name_at = image.codec.U32(symbol, 0);
+      if (SectionOfSymbol(image.codec, symbol) != kUndefinedSection || name_at == 0) continue;
+      PTPKG_TRY(std::string name, ReadDynamicString(file, image, name_at, "the name of a symbol"));
+      if (std::binary_search(names.begin(), names.end(), name)) found.push_back(std::move(name));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 Result<std::vector<BoundSymbol>> FindBoundSymbols(File& file, const Image& image,
                                                   std::span<const std::uint16_t> indexes, std::size_t limit) {
   std::vector<BoundSymbol> found;

@@ -33,6 +33,11 @@ struct BoundSymbol {
   bool operator==(const BoundSymbol&) const = default;
 };
 
+/// Those of `names` (sorted) that the file uses and does not define, sorted. Cost: one pass over .dynsym in
+/// pieces of 48 KiB, and the name of each undefined symbol. Errors: kCorrupt, kIo.
+Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& image,
+                                                      const std::vector<std::string>& names);
+
 /// For each of `indexes`, the first `limit` undefined symbols bound to it, in the order of the symbol table.
 /// Cost: one pass over .dynsym and .gnu.version in pieces of 64 KiB, ended as soon as all are found.
 /// Errors: kCorrupt, kIo.

@@ -53,6 +53,7 @@ std::string FloorLine(const verify::Examination& examination) {
   if (because.empty()) {
     for (const elf::RequiredVersion& version : file.set_by) because.push_back(version.version);
   }
+  because.insert(because.end(), file.set_by_names.begin(), file.set_by_names.end());
   const std::string tag = file.PolicyTag();
   return fmt::format("needs {}{} ({}: {})",
                      file.glibc ? fmt::format("glibc {}", file.glibc->str()) : "any glibc",

@@ -63,6 +63,9 @@ std::string FloorWords(const verify::DeservedPlatform& deserved) {
   if (!deserved.set_by) return {};
   std::vector<std::string> versions;
   for (const elf::RequiredVersion& version : deserved.set_by->set_by) versions.push_back(version.version);
+  const std::vector<std::string>& names = deserved.set_by->set_by_names;
+  versions.insert(versions.end(), names.begin(), names.end());
+  if (versions.empty()) return {};
   return fmt::format("{}: {}", deserved.set_by->file, Join(versions, ", "));
 }
 

@@ -26,6 +26,7 @@ class Repairer {
   Result<WheelRepair> Run() {
     PTPKG_TRY(info_, wheel::ReadWheelInfo(env_, wheel_));
     PTPKG_TRY(policies_, verify::PlatformPolicies::BuiltIn());
+    PTPKG_TRY(libraries_, verify::PolicyLibraries::BuiltIn());
     PTPKG_CHECK(env_.fs.MakeDirs(env_.cache_dir));
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, env_.cache_dir, "repair"));
     root_ = scratch.path();
@@ -33,10 +34,10 @@ class Repairer {
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
     PTPKG_CHECK(Plan(tree));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
-    std::vector<verify::FileNeeds> needs = verify::MeasureNeeds(tree, policies_);
+    std::vector<verify::FileNeeds> needs = verify::MeasureNeeds(tree, policies_, libraries_);
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
-      needs = verify::MeasureNeeds(tree, policies_);
+      needs = verify::MeasureNeeds(tree, policies_, libraries_);
     }
     PTPKG_TRY(verify::DeservedPlatform deserved, verify::DeservedBySymbols(needs));
     WheelRepair repair{.name = {},
@@ -59,9 +60,8 @@ class Repairer {
     PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, std::move(dependencies)));
     PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
     PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
-    PTPKG_TRY(const verify::PolicyLibraries policies, verify::PolicyLibraries::BuiltIn());
     const GraftContext context{
-        .env = env_, .tree = tree, .loads = loads, .host = host, .rules = rules, .policies = policies};
+        .env = env_, .tree = tree, .loads = loads, .host = host, .rules = rules, .policies = libraries_};
     PTPKG_TRY(plan_, PlanGrafts(context, options));
     return PlanEdits(tree, loads);
   }
@@ -92,7 +92,7 @@ class Repairer {
       const auto policy = policies_.PolicyOfTag(one);
       if (policy && (!options.policy || *policy < *options.policy)) options.policy = policy;
     }
-    for (const verify::FileNeeds& file : verify::MeasureNeeds(tree, policies_))
+    for (const verify::FileNeeds& file : verify::MeasureNeeds(tree, policies_, libraries_))
       options.musl = options.musl || file.uses_musl;
     std::vector<Finding> ignored;  // the check of the result reports them
     PTPKG_TRY(const PackageNote note, verify::ReadNotes(env_, tree, {}, ignored));
@@ -105,7 +105,7 @@ class Repairer {
     if (options_.platform) return *options_.platform;
     if (!options_.backend) return std::string();
     PTPKG_TRY(const verify::DeservedPlatform deserved,
-              verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_)));
+              verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_, libraries_)));
     return deserved.machine.empty() ? std::string() : options_.backend->platform + "_" + deserved.machine;
   }
 
@@ -246,6 +246,7 @@ class Repairer {
   const RepairOptions& options_;
   wheel::WheelInfo info_;
   verify::PlatformPolicies policies_;
+  verify::PolicyLibraries libraries_;
   AbsPath root_ = AbsPath::Literal("/nonexistent");
   GraftPlan plan_;
   std::vector<FileEdit> edits_;

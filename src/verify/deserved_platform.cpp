@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <set>
 
 #include "support/text.h"
 #include "verify/elf_tables.h"
@@ -13,14 +12,6 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr std::string_view kMuslPolicy = "musllinux_1_2";
-
-/// "'memcpy@GLIBC_2.14'", or the versions alone where no symbol was looked up.
-std::string SymbolsOf(const FileNeeds& file) {
-  if (!file.symbols.empty()) return fmt::format("'{}'", Join(file.symbols, "', '"));
-  std::set<std::string> versions;
-  for (const elf::RequiredVersion& version : file.set_by) versions.insert(version.version);
-  return fmt::format("'{}'", Join(std::vector<std::string>(versions.begin(), versions.end()), "', '"));
-}
 
 /// What the files say together.
 struct Common {
@@ -70,18 +61,25 @@ Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
   return reasons;
 }
 
+std::string UsesInternal(const FileNeeds& file) {
+  return fmt::format("uses '{}', which no policy admits", Join(file.internal_symbols, "', '"));
+}
+
 /// Whether `file` runs where `platform`, one plain tag, says; else why not.
 std::string Against(const FileNeeds& file, const std::string& platform, const PlatformPolicies& policies) {
   if (file.machine.empty()) return {};
   if (const std::string_view machine = MachineOfTag(platform); machine != file.machine)
     return fmt::format("is for {}", file.machine);
-  if (platform.starts_with("musllinux_")) return file.uses_glibc ? "needs glibc" : "";
+  if (platform.starts_with("musllinux_")) {
+    if (file.uses_glibc) return "needs glibc";
+    return file.internal_symbols.empty() ? "" : UsesInternal(file);
+  }
   const auto promised = policies.PolicyOfTag(platform);
   if (!promised) return {};
   if (file.uses_musl) return "needs musl";
-  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", SymbolsOf(file));
+  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", file.Because());
   if (!file.policy || *file.policy <= *promised) return {};
-  return fmt::format("needs '{}', because of {}", file.PolicyTag(), SymbolsOf(file));
+  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.Because());
 }
 
 }  // namespace
@@ -92,14 +90,18 @@ Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) 
   DeservedPlatform deserved{
       .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
   if (common.musl) {
-    deserved.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
+    for (const FileNeeds& file : files) {
+      if (file.internal_symbols.empty()) continue;
+      deserved.reasons.push_back(fmt::format("'{}' {}", file.file, UsesInternal(file)));
+    }
+    if (deserved.reasons.empty()) deserved.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
     return deserved;
   }
   for (const FileNeeds& file : files) {
     if (file.machine.empty()) continue;
     if (!file.fits_policy) {
       deserved.reasons.push_back(
-          fmt::format("'{}' requires {}, which no policy admits", file.file, SymbolsOf(file)));
+          fmt::format("'{}' requires {}, which no policy admits", file.file, file.Because()));
     } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
       deserved.set_by = file;
     }
@@ -110,9 +112,9 @@ Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) 
     return deserved;
   }
   deserved.tag = deserved.set_by->PolicyTag();
-  if (!deserved.set_by->set_by.empty())
+  if (!deserved.set_by->set_by.empty() || !deserved.set_by->set_by_names.empty())
     deserved.reasons.push_back(
-        fmt::format("'{}' needs {}", deserved.set_by->file, SymbolsOf(*deserved.set_by)));
+        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->Because()));
   return deserved;
 }
 

@@ -7,6 +7,7 @@
 #include "elf/edit.h"
 #include "elf/string_scan.h"
 #include "support/parallel.h"
+#include "verify/policy_libraries.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -70,6 +71,28 @@ Result<std::vector<elf::BoundSymbol>> ReadBoundSymbols(File& file, const elf::Im
   return symbols;
 }
 
+/// Parsed once: it is asked for each ELF file.
+const Result<PolicyLibraries>& PoliciesOfLibraries() {
+  static const Result<PolicyLibraries> kLibraries = PolicyLibraries::BuiltIn();
+  return kLibraries;
+}
+
+/// What ElfMember::internal_symbols holds.
+Result<std::map<std::string, std::vector<std::string>>> ReadInternalSymbols(
+    File& file, const elf::Image& image, const std::vector<std::string>& needed) {
+  std::map<std::string, std::vector<std::string>> used;
+  const Result<PolicyLibraries>& libraries = PoliciesOfLibraries();
+  if (!libraries) return libraries.error();
+  for (const std::string& library : needed) {
+    const std::vector<std::string> internal = libraries->InternalSymbols(library);
+    if (internal.empty()) continue;
+    auto symbols = elf::FindUndefinedSymbols(file, image, internal);
+    if (!symbols && symbols.error().code() != ErrorCode::kCorrupt) return symbols.error();
+    if (symbols && !symbols->empty()) used[library] = *std::move(symbols);
+  }
+  return used;
+}
+
 Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& image,
                              const DlopenTable& opened) {
   ElfMember member{.path = path,
@@ -87,6 +110,7 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
   PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(file, image));
   PTPKG_TRY(member.mentions, ReadMentions(file, image, opened));
   PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
+  PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
   return member;
 }
 

@@ -36,6 +36,9 @@ struct ElfMember {
   /// Of each of required_versions, the first kNamedSymbols that are bound to it, in the order of the symbol
   /// table; none where that is damaged.
   std::vector<elf::BoundSymbol> bound_symbols = {};
+  /// Of libraries in `needed`, the symbols that the file uses and that are none of their interface
+  /// (PolicyLibraries::InternalSymbols), sorted; none where the symbol table is damaged.
+  std::map<std::string, std::vector<std::string>> internal_symbols = {};
 };
 
 inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.

@@ -41,6 +41,7 @@ Json FileNeedsToJson(const FileNeeds& file) {
           {"policy", NullIfEmpty(file.PolicyTag())},
           {"set_by", set_by},
           {"symbols", file.symbols},
+          {"set_by_names", file.set_by_names},
           {"needed", file.needed},
           {"isa", stated ? Json(elf::IsaLevelName(file.isa)) : Json(nullptr)}};
 }

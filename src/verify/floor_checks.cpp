@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 #include <tuple>
 
 #include "support/text.h"
@@ -10,7 +11,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// Takes in one required version: keeps in set_by those that are highest so far.
+/// Takes in what a file requires: keeps in set_by and set_by_names what is highest so far.
 class Floor {
  public:
   Floor(FileNeeds& needs, const PlatformPolicies& policies) : needs_(needs), policies_(policies) {
@@ -22,20 +23,31 @@ class Floor {
       needs_.glibc = glibc;
     }
     const auto verdict = policies_.Judge(needs_.machine, required.version);
-    if (!verdict.judged) return;
-    if (!verdict.policy) {
-      if (needs_.fits_policy) needs_.set_by.clear();
-      needs_.fits_policy = false;
-      needs_.policy = std::nullopt;
-      needs_.set_by.push_back(required);
-    } else if (needs_.fits_policy && *verdict.policy >= *needs_.policy) {
-      if (*verdict.policy > *needs_.policy) needs_.set_by.clear();
-      needs_.policy = verdict.policy;
-      needs_.set_by.push_back(required);
-    }
+    if (verdict.judged && Sets(verdict.policy)) needs_.set_by.push_back(required);
+  }
+
+  /// `policy`: the lowest that admits `what`; nullopt: none does.
+  void AddNamed(const std::optional<GlibcVersion>& policy, const std::string& what) {
+    const auto lowest = policies_.Lowest(needs_.machine);
+    if (!lowest || (policy && *policy <= *lowest)) return;
+    if (Sets(policy)) needs_.set_by_names.push_back(what);
   }
 
  private:
+  /// Raises the file's policy; whether what asks for `policy` is among what sets it.
+  bool Sets(const std::optional<GlibcVersion>& policy) {
+    const bool counts = !policy || (needs_.fits_policy && *policy >= *needs_.policy);
+    if (!counts) return false;
+    const bool higher = policy ? *policy > *needs_.policy : needs_.fits_policy;
+    if (higher) {
+      needs_.set_by.clear();
+      needs_.set_by_names.clear();
+    }
+    needs_.fits_policy = policy.has_value();
+    needs_.policy = policy;
+    return true;
+  }
+
   FileNeeds& needs_;
   const PlatformPolicies& policies_;
 };
@@ -45,7 +57,27 @@ bool Needs(const ElfMember& member, std::string_view glob) {
                      [&](const std::string& name) { return GlobMatch(glob, name); });
 }
 
-FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPolicies& policies) {
+/// Libraries of the system, and what is used of them beyond their interface.
+void AddLibraries(const ElfTree& tree, const ElfMember& member, const PolicyLibraries& libraries,
+                  FileNeeds& needs, Floor& floor) {
+  for (const std::string& name : member.facts.needed) {
+    if (tree.by_name.contains(name)) continue;
+    if (const auto policy = libraries.OldestManylinux(name)) floor.AddNamed(policy, name);
+  }
+  for (const auto& [library, symbols] : member.internal_symbols) {
+    if (tree.by_name.contains(library)) continue;
+    for (const std::string& symbol : symbols) {
+      const auto verdict = libraries.JudgeSymbol(library, symbol, needs.uses_musl);
+      if (!verdict.forbidden) continue;
+      const std::string what = fmt::format("{} of {}", symbol, library);
+      floor.AddNamed(verdict.until, what);
+      if (!verdict.until) needs.internal_symbols.push_back(what);
+    }
+  }
+}
+
+FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPolicies& policies,
+                  const PolicyLibraries& libraries) {
   FileNeeds needs{.file = member.path.str(),
                   .machine = std::string(MachineName(member.machine, member.order)),
                   .glibc = {},
@@ -63,6 +95,7 @@ FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPo
     floor.Add(required);
     needs.uses_glibc = needs.uses_glibc || required.version.starts_with("GLIBC_");
   }
+  AddLibraries(tree, member, libraries, needs, floor);
   return needs;
 }
 
@@ -101,9 +134,16 @@ std::string Because(const std::vector<std::string>& symbols,
 void CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
+  if (context.promise.musl && !needs.internal_symbols.empty()) {
+    findings.Add("elf-glibc-floor", Severity::kError,
+                 fmt::format("uses '{}', which no musllinux policy admits",
+                             Join(needs.internal_symbols, "', '")),
+                 "link with a library of your own, or copy it into the wheel under a name of its own");
+    return;
+  }
   if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;
   needs.symbols = NameSymbols(member, needs.set_by);
-  const std::string because = Because(needs.symbols, needs.set_by);
+  const std::string because = needs.Because();
   findings.Add("elf-glibc-floor", Severity::kError,
                needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} promises less",
                                                needs.PolicyTag(), because, context.promise.words)
@@ -188,9 +228,21 @@ std::string FileNeeds::PolicyTag() const {
   return fmt::format("manylinux_{}_{}_{}", policy->major, policy->minor, machine);
 }
 
-std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies) {
+std::string FileNeeds::Because() const {
+  std::vector<std::string> names = symbols;
+  if (names.empty()) {
+    std::set<std::string> versions;
+    for (const elf::RequiredVersion& required : set_by) versions.insert(required.version);
+    names.assign(versions.begin(), versions.end());
+  }
+  names.insert(names.end(), set_by_names.begin(), set_by_names.end());
+  return fmt::format("'{}'", Join(names, "', '"));
+}
+
+std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies,
+                                    const PolicyLibraries& libraries) {
   std::vector<FileNeeds> needs;
-  for (const ElfMember& member : tree.members) needs.push_back(Measure(tree, member, policies));
+  for (const ElfMember& member : tree.members) needs.push_back(Measure(tree, member, policies, libraries));
   return needs;
 }
 
@@ -200,7 +252,7 @@ std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs) {
     return std::tuple(!file.fits_policy, file.policy, file.glibc);
   };
   for (std::size_t i = 0; i < needs.size(); ++i) {
-    if (!needs[i].glibc && needs[i].set_by.empty()) continue;
+    if (!needs[i].glibc && needs[i].set_by.empty() && needs[i].set_by_names.empty()) continue;
     if (!highest || rank(needs[*highest]) < rank(needs[i])) highest = i;
   }
   return highest;

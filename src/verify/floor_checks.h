@@ -12,12 +12,15 @@
 #include "verify/file_needs.h"
 #include "verify/platform_policies.h"
 #include "verify/platform_promise.h"
+#include "verify/policy_libraries.h"
 
 namespace ptpkg::verify {
 
 /// One entry per member, in its order; symbols are not read yet. Versions of a library that the tree brings
-/// itself do not count: they travel with the file.
-std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies);
+/// itself do not count: they travel with the file. Other libraries raise the policy to the oldest that lists
+/// them; those that no policy lists do not count here.
+std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies,
+                                    const PolicyLibraries& libraries);
 
 /// Index of the file that sets the floor of the tree: the highest policy, then the highest C library, then
 /// the first. nullopt if no file requires a version of the system.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/yaml.h"
 #include "verify/platform_policies.h"
 
 namespace ptpkg::verify {
@@ -22,10 +23,27 @@ class PolicyLibraries {
   /// Whether every system that `policy` is for has `library`. nullopt: the newest policy.
   [[nodiscard]] bool IsOfManylinux(std::string_view library, const std::optional<GlibcVersion>& policy) const;
   [[nodiscard]] bool IsOfMusllinux(std::string_view library) const;
+  /// The oldest policy that lists `library`; nullopt: none does.
+  [[nodiscard]] std::optional<GlibcVersion> OldestManylinux(std::string_view library) const;
+
+  /// Symbols of `library` that are none of its interface and that some policy forbids, sorted.
+  [[nodiscard]] std::vector<std::string> InternalSymbols(const std::string& library) const;
+  /// Whether policies forbid `symbol` of `library`, and until which one.
+  struct Forbidden {
+    bool forbidden = false;                  ///< False: by none.
+    std::optional<GlibcVersion> until = {};  ///< The oldest policy that admits it; nullopt: none does.
+  };
+  [[nodiscard]] Forbidden JudgeSymbol(const std::string& library, const std::string& symbol, bool musl) const;
 
  private:
+  /// Library → symbol → the oldest policy that admits it.
+  using Symbols = std::map<std::string, std::map<std::string, std::optional<GlibcVersion>>>;
+  static Result<Symbols> ParseSymbols(const YamlNode* table);
+
   std::map<GlibcVersion, std::vector<std::string>> manylinux_;  // globs, by the oldest policy
   std::vector<std::string> musllinux_;
+  Symbols internal_manylinux_;
+  Symbols internal_musllinux_;
 };
 
 }  // namespace ptpkg::verify

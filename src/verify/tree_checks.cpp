@@ -25,6 +25,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
                            Examination& examination) {
   std::vector<Finding>& findings = examination.report.findings;
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  PTPKG_TRY(const PolicyLibraries libraries, PolicyLibraries::BuiltIn());
   PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
   ElfTree own;
   if (subject.tree == nullptr) {
@@ -60,7 +61,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
     if (file.problem.empty()) examination.device_code.push_back(file);
   }
 
-  examination.files = MeasureNeeds(tree, policies);
+  examination.files = MeasureNeeds(tree, policies, libraries);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     for (const std::string& name : tree.members[i].facts.needed) {
       examination.files[i].needed[name] = loads.Of(i, name).found;

@@ -63,7 +63,7 @@ def inspection(extra_files=(), headers=40, libraries=(), subject="/out/toy-1.0-c
                      "summary": "A toy", "entry_points": ["console_scripts: toy = toy:main"], "generator": "ptpkg"},
         "files": files, "elf": elves,
         "device_code": [device(cuda, 18_000_000, [*SM, "compute_100"], extra=["compute_100"]), device("toy/lib/libtoy_jit.so", 200_000, SM[:2], missing=SM[2:])],
-        "floor": {"file": cuda, "machine": "x86_64", "glibc": "2.28", "policy": "manylinux_2_28_x86_64", "set_by": [], "symbols": [], "isa": None, "needed": {}},
+        "floor": {"file": cuda, "machine": "x86_64", "glibc": "2.28", "policy": "manylinux_2_28_x86_64", "set_by": [], "symbols": [], "set_by_names": [], "isa": None, "needed": {}},
         "findings": [finding("error", "elf-unresolved-needed", cpu, "needs 'libgone.so.1', which nobody has"),
                      finding("warning", "elf-search-path-escapes", cuda, "climbs above the root"),
                      *[finding("info", "elf-search-path-dead", one["file"], "the entry leads to no folder") for one in elves]],

@@ -166,6 +166,7 @@ TEST(BadElf, NoByteThatChangesIsMoreThanAFinding) {
   Tree tree;
   ASSERT_OK_AND_ASSIGN(const DlopenTable opened, DlopenTable::BuiltIn());
   ASSERT_OK_AND_ASSIGN(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  ASSERT_OK_AND_ASSIGN(const auto libraries, PolicyLibraries::BuiltIn());
   const PlatformPromise promise = PromiseOfTags(policies, {"manylinux_2_17_x86_64"});
   for (std::size_t at = 4; at < whole.size(); ++at) {
     // Padding between the segments says nothing; one byte in seven of it is enough.
@@ -177,7 +178,7 @@ TEST(BadElf, NoByteThatChangesIsMoreThanAFinding) {
       std::vector<Finding> findings;
       ASSERT_OK_AND_ASSIGN(const ElfTree read,
                            ReadElfTree(tree.env(), AbsPath::Literal(test::kRoot), opened, findings));
-      std::vector<FileNeeds> needs = MeasureNeeds(read, policies);
+      std::vector<FileNeeds> needs = MeasureNeeds(read, policies, libraries);
       ASSERT_OK(CheckFloors({.env = tree.env(), .tree = read, .policies = policies, .promise = promise},
                             needs, findings))
           << at;

@@ -57,6 +57,29 @@ TEST(DeservedBy, WhatNoPolicyAdmitsIsLinux) {
   EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("no policy admits")));
 }
 
+TEST(DeservedBy, WhatHasNoVersionIsNamed) {
+  FileNeeds expat = Library("a.so", 5);
+  expat.policy = GlibcVersion{2, 12};
+  expat.symbols.clear();
+  expat.set_by.clear();
+  expat.set_by_names = {"libexpat.so.1"};
+  ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({expat}, {}));
+  EXPECT_EQ(deserved.tag, "manylinux_2_12_x86_64");
+  EXPECT_THAT(deserved.reasons, ElementsAre("'a.so' needs 'libexpat.so.1'"));
+  EXPECT_THAT(CheckDeserved({expat}, "manylinux_2_5_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("because of 'libexpat.so.1'")));
+  FileNeeds musl;
+  musl.file = "m.so";
+  musl.machine = "x86_64";
+  musl.uses_musl = true;
+  musl.internal_symbols = {"zcalloc of libz.so.1"};
+  ASSERT_OK_AND_ASSIGN(const auto none, DeservedBySymbols({musl}));
+  EXPECT_EQ(none.tag, "linux_x86_64");
+  EXPECT_THAT(none.reasons, ElementsAre("'m.so' uses 'zcalloc of libz.so.1', which no policy admits"));
+  EXPECT_THAT(CheckDeserved({musl}, "musllinux_1_2_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("'m.so' uses 'zcalloc of libz.so.1'")));
+}
+
 TEST(DeservedBy, MuslHasItsOwnTagAndNoGlibcBesideIt) {
   FileNeeds musl;
   musl.file = "m.so";

@@ -80,6 +80,43 @@ TEST(Floors, LibrariesOfTheTreeTravelWithTheFile) {
               ElementsAre(Is("elf-version-missing", Severity::kWarning, "pkg/a.so", "GLIBCXX_3.4.33")));
 }
 
+TEST(Floors, LibrariesOfLaterPoliciesCount) {
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_12_x86_64"}, Library({"libexpat.so.1"})), IsEmpty());
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_5_x86_64"}, Library({"libexpat.so.1"})),
+              ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
+                             "needs 'manylinux_2_12_x86_64', because of 'libexpat.so.1'")));
+  Tree own;
+  own.AddWheel({"cp311-cp311-manylinux_2_5_x86_64"});
+  own.Add("pkg/a.so", Library({"libexpat.so.1"}, "$ORIGIN"));
+  own.Add("pkg/libexpat.so.1", Library({}));
+  EXPECT_THAT(own.Check(), IsEmpty());
+}
+
+TEST(Floors, SymbolsThatAreNoInterfaceFitNoPolicy) {
+  SyntheticElf elf = Library({"libz.so.1"});
+  elf.symbols = {"inflate", "zcfree", "zcalloc"};
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_41_x86_64"}, elf),
+              ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
+                             "requires 'zcalloc of libz.so.1', 'zcfree of libz.so.1', which no manylinux")));
+  EXPECT_THAT(InWheel({"cp311-cp311-linux_x86_64"}, elf), IsEmpty());
+  elf.symbols = {"uncompress2"};
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_34_x86_64"}, elf), IsEmpty());
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_31_x86_64"}, elf),
+              ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
+                             "needs 'manylinux_2_34_x86_64', because of 'uncompress2 of libz.so.1'")));
+  elf.needed = {"libz.so.1", "libc.musl-x86_64.so.1"};
+  EXPECT_THAT(InWheel({"cp311-cp311-musllinux_1_2_x86_64"}, elf),
+              ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
+                             "uses 'uncompress2 of libz.so.1', which no musllinux policy admits")));
+  Tree own;
+  own.AddWheel({"cp311-cp311-manylinux_2_5_x86_64"});
+  elf = Library({"libz.so.1"}, "$ORIGIN");
+  elf.symbols = {"zcalloc"};
+  own.Add("pkg/a.so", elf);
+  own.Add("pkg/libz.so.1", Library({}));
+  EXPECT_THAT(own.Check(), IsEmpty());
+}
+
 TEST(Floors, CondaPackages) {
   const SyntheticElf elf = Requiring("libc.so.6", "GLIBC_2.28", {"fcntl64"});
   EXPECT_THAT(InConda(R"("__glibc >=2.28,<3.0.a0")", elf), IsEmpty());
@@ -213,6 +250,7 @@ TEST(Floors, MetadataThatCannotBeReadPromisesNothing) {
 TEST(Floors, EveryReadThatFailsIsAnError) {
   ASSERT_OK_AND_ASSIGN(const DlopenTable opened, DlopenTable::BuiltIn());
   ASSERT_OK_AND_ASSIGN(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  ASSERT_OK_AND_ASSIGN(const auto libraries, PolicyLibraries::BuiltIn());
   const AbsPath root = AbsPath::Literal(test::kRoot);
   const int tried = ptpkg::test::RunFaultLoop(
       {.scope = ptpkg::test::FaultScope::kReading,
@@ -229,7 +267,7 @@ TEST(Floors, EveryReadThatFailsIsAnError) {
          std::vector<Finding> findings;
          PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
          PTPKG_TRY(const PlatformPromise promise, PromiseOfTree(env, tree, policies));
-         std::vector<FileNeeds> needs = MeasureNeeds(tree, policies);
+         std::vector<FileNeeds> needs = MeasureNeeds(tree, policies, libraries);
          PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promise}, needs,
                                  findings));
          EXPECT_EQ(findings.size(), 2U);
