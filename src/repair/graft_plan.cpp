@@ -6,6 +6,7 @@
 
 #include "elf/search_path.h"
 #include "elf/string_scan.h"
+#include "repair/search_paths.h"
 #include "support/text.h"
 #include "verify/elf_tables.h"
 
@@ -231,10 +232,12 @@ class GraftPlanner {
     return false;
   }
 
-  /// Where the wheel has a library of that name, for the same processor.
+  /// Where the wheel has a library of that name, for the same processor. One that an installer puts outside
+  /// of site-packages (*.data/data) is none: no search path leads there.
   std::optional<std::string> PlaceInWheel(const std::string& name, const elf::Host& host) const {
     for (const verify::ElfMember& member : tree_.members) {
-      if (member.path.Name() == name && verify::HostOf(member) == host) return member.path.str();
+      if (member.path.Name() == name && verify::HostOf(member) == host && InstalledPath(member.path.str()))
+        return member.path.str();
     }
     return std::nullopt;
   }

@@ -19,10 +19,11 @@ bool HasPart(std::string_view path, std::string_view part) {
   return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
-/// Where files of the wheel's folder are, once installed.
-std::string InstalledFolder(const std::string& folder) {
+/// Where files of the wheel's folder are, once installed; nullopt: in no fixed place.
+std::optional<std::string> InstalledFolder(const std::string& folder) {
   const auto file = InstalledPath(folder.empty() ? "x" : folder + "/x");
-  return file ? RelPath::Literal(*file).ParentText() : folder;
+  if (!file) return std::nullopt;
+  return RelPath::Literal(*file).ParentText();
 }
 
 /// A way from the file to each of the folders that no entry leads to yet. Errors: as SearchPaths::For.
@@ -39,12 +40,19 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
   }
   const std::string from = RelPath::Literal(*installed).ParentText();
   for (const std::string& folder : folders) {
-    const std::string to = InstalledFolder(folder);
+    const auto to = InstalledFolder(folder);
+    if (!to) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("'{}' needs a library in '{}', to which nothing has a fixed way once it is "
+                               "installed",
+                               file.str(), folder))
+          .WithHint("put the library into the package itself");
+    }
     const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
       const auto below = elf::AfterOrigin(entry);
-      return below && ResolveInTree(from, *below) == to;
+      return below && ResolveInTree(from, *below) == *to;
     });
-    const std::string way = RelativeFrom(from, to);
+    const std::string way = RelativeFrom(from, *to);
     if (!leads_there) entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
   }
   return Ok();

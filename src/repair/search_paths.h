@@ -36,7 +36,7 @@ class SearchPaths {
   /// misses a library or opens one by name. Absolute, relative and empty entries go, folders of stubs, pads
   /// and repetitions too. The tag stays; a file without a path gets DT_RPATH, which no LD_LIBRARY_PATH comes
   /// before. Errors: kUnsupported for a file in a place that has no fixed way to the folders (*.data/scripts
-  /// and the like).
+  /// and the like), and for such a folder.
   [[nodiscard]] Result<NewSearchPath> For(const verify::ElfMember& member,
                                           const std::set<std::string>& folders) const;
 

@@ -231,6 +231,16 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("[$ORIGIN/../lib]", self.dynamic(result["to"], f"toy/sub/one{SUFFIX}"))
         self.assertEqual(self.get(self.installed(result["to"]), "toy.sub.one"), "9")
 
+    def test_a_library_among_data_files_is_no_place(self):
+        inside = self.library("libown.so.1", "int value(void) { return 9; }")
+        self.module("one", inside)
+        (self.tree / "toy-1.0.data/data/lib").mkdir(parents=True)
+        shutil.copy(inside, self.tree / "toy-1.0.data/data/lib")
+        result = self.repair(self.wheel())
+        graft, = result["grafted"]
+        self.assertTrue(graft["path"].startswith("toy.libs/libown-"), graft)
+        self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "9")
+
     def test_programs_among_scripts_are_refused(self):
         self.library("libchain.so.1", "int value(void) { return 2; }")
         scripts = self.tree / "toy-1.0.data/scripts"

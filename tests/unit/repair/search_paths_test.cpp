@@ -52,6 +52,14 @@ TEST_F(SearchPathsTest, WhatLeadsSomewhereStays) {
   EXPECT_THAT(dropped_, IsEmpty());
 }
 
+TEST_F(SearchPathsTest, FoldersThatAreInstalledElsewhereAreRefused) {
+  tree_.Add("pkg/a.so", Library({"libb.so"}));
+  EXPECT_EQ(For("pkg/a.so", {"toy-1.data/data/lib"}), "error");
+  EXPECT_THAT(Result<void>(*error_),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("'toy-1.data/data/lib', to which nothing")));
+  EXPECT_EQ(For("pkg/a.so", {"toy-1.data/platlib/lib"}), "RPATH $ORIGIN/../lib");
+}
+
 TEST_F(SearchPathsTest, WhatHelpsNobodyGoes) {
   tree_.Add("pkg/a.so",
             Library({"libb.so"}, "/opt/x:$ORIGIN/lib::rel:$ORIGIN/none:$ORIGIN/lib:$ORIGIN/../pkg/stubs"));
