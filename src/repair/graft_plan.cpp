@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::string_view kLibraryEnding = ".so";
 
+/// Variants of libraries for better processors.
+constexpr std::string_view kProcessorFolders = "glibc-hwcaps/";
+
 /// What $LIB stands for in glibc as distributions build it: Fedora, Debian, others.
 constexpr std::array<std::string_view, 4> kLibFolders = {"lib64", "lib/x86_64-linux-gnu",
                                                          "lib/aarch64-linux-gnu", "lib"};
@@ -114,7 +117,8 @@ class GraftPlanner {
         changes_[member.path.str()].dropped.push_back(name);
         continue;
       }
-      if (const auto place = PlaceInWheel(name, verify::HostOf(member))) {
+      PTPKG_TRY(const auto place, PlaceInWheel(name, verify::HostOf(member), member.path.ParentText()));
+      if (place) {
         changes_[member.path.str()].folders.insert(RelPath::Literal(*place).ParentText());
         continue;
       }
@@ -132,7 +136,8 @@ class GraftPlanner {
         dropped_of_graft_[index].push_back(name);
         continue;
       }
-      if (const auto place = PlaceInWheel(name, found_[index].file.host)) {
+      PTPKG_TRY(const auto place, PlaceInWheel(name, found_[index].file.host, options_.folder));
+      if (place) {
         folders_of_graft_[index].insert(RelPath::Literal(*place).ParentText());
         continue;
       }
@@ -233,13 +238,31 @@ class GraftPlanner {
   }
 
   /// Where the wheel has a library of that name, for the same processor. One that an installer puts outside
-  /// of site-packages (*.data/data) is none: no search path leads there.
-  std::optional<std::string> PlaceInWheel(const std::string& name, const elf::Host& host) const {
+  /// of site-packages (*.data/data) is none: no search path leads there. Of several the one in `folder`, that
+  /// of who asks, counts. Errors: kInvalidInput for different ones elsewhere.
+  Result<std::optional<std::string>> PlaceInWheel(const std::string& name, const elf::Host& host,
+                                                  const std::string& folder) const {
+    std::optional<std::string> first;
+    std::optional<Sha256> digest;
     for (const verify::ElfMember& member : tree_.members) {
-      if (member.path.Name() == name && verify::HostOf(member) == host && InstalledPath(member.path.str()))
-        return member.path.str();
+      const std::string& path = member.path.str();
+      if (member.path.Name() != name || verify::HostOf(member) != host || !InstalledPath(path)) continue;
+      // ld.so gets to these through the folder above, on processors that can take them.
+      if (path.find(kProcessorFolders) != std::string::npos) continue;
+      if (member.path.ParentText() == folder) return std::optional(path);
+      PTPKG_TRY(const Digests digests, HashFile(env_.fs, tree_.root / member.path));
+      if (!first) {
+        first = path;
+        digest = digests.sha256;
+      } else if (*digest != digests.sha256) {
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("the wheel has two libraries '{}', '{}' and '{}', and no search path says "
+                                 "which one is meant in '{}'",
+                                 name, *first, path, folder))
+            .WithHint("give the file that needs it a search path, or leave one of the two out of the wheel");
+      }
     }
-    return std::nullopt;
+    return first;
   }
 
   Error MissingError() const {

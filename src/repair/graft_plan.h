@@ -75,8 +75,9 @@ struct GraftContext {
 /// that the wheel has, but to which no search path leads, is made known instead of copied. A copy whose name
 /// occurs among the constants of another file is not renamed: that file opens it by name. Writes nothing.
 /// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
-/// kInvalidInput for two libraries of one name, or one that the wheel has already; kCorrupt (a library of
-/// this machine), kIo, kCancelled.
+/// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
+/// different libraries of the wheel have, none of them in the folder of who asks; kCorrupt (a library of this
+/// machine), kIo, kCancelled.
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 
 /// "libx-1a2b3c4d.so.1.2" for "libx.so.1.2", as auditwheel has it; a name that says so already stays.

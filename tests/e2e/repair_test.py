@@ -231,6 +231,20 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("[$ORIGIN/../lib]", self.dynamic(result["to"], f"toy/sub/one{SUFFIX}"))
         self.assertEqual(self.get(self.installed(result["to"]), "toy.sub.one"), "9")
 
+    def test_of_two_libraries_of_the_wheel_the_one_beside_counts(self):
+        for folder, value in (("a", 1), ("b", 2)):
+            (self.tree / "toy" / folder).mkdir(parents=True)
+            inside = self.library("libown.so.1", f"int value(void) {{ return {value}; }}", folder=folder)
+            shutil.copy(inside, self.tree / "toy" / folder)
+        (self.tree / "toy/b/__init__.py").write_text("")
+        self.module("one", inside, where="toy/b", options=[])
+        result = self.repair(self.wheel())
+        self.assertIn("[$ORIGIN]", self.dynamic(result["to"], f"toy/b/one{SUFFIX}"))
+        self.assertEqual(self.get(self.installed(result["to"]), "toy.b.one"), "2")
+        self.module("two", inside, where="toy", options=[])
+        refused = self.ptpkg("repair", self.wheel(), "--output", self.scratch / "refused", exit_code=3)
+        self.assertIn("'toy/a/libown.so.1' and 'toy/b/libown.so.1'", refused.stderr)
+
     def test_a_library_among_data_files_is_no_place(self):
         inside = self.library("libown.so.1", "int value(void) { return 9; }")
         self.module("one", inside)
