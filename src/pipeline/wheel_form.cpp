@@ -14,16 +14,6 @@ namespace {
 constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kLinux = "linux";
 
-/// Names of the projects that the metadata requires without an extra.
-std::vector<std::string> RequiredNames(const wheel::CoreMetadata& metadata) {
-  std::vector<std::string> names;
-  for (const std::string& text : metadata.GetAll("Requires-Dist")) {
-    const auto parsed = wheel::ParseRequirement(text);
-    if (parsed) names.push_back(wheel::NormalizeName(parsed->name));
-  }
-  return names;
-}
-
 Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
                                   const verify::DeservedPlatform& deserved, const std::string& wanted) {
   const std::string machine(verify::MachineOfTag(deserved.tag));
@@ -47,7 +37,7 @@ Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
 /// Gives `parts` the platform that `wanted` asks for.
 Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string& wanted, WheelParts& parts) {
   Task task(env.reporter, {.stage = "platform", .subject = run.subject()});
-  const std::vector<std::string> dependencies = RequiredNames(parts.description.metadata);
+  const std::vector<std::string> dependencies = wheel::RequiredProjects(parts.description.metadata);
   PTPKG_TRY(const verify::Examination examined, verify::ExamineTree(env, parts.tree.payload.root, {}),
             "while looking for the platform of the files");
   wheel::Tag& tag = parts.description.tag;

@@ -231,10 +231,7 @@ Result<void> ReadRequirements(Env& env, const AbsPath& path, std::vector<std::st
   if (!text) return Ok();
   const auto metadata = wheel::ParseCoreMetadata(*text, path.str());
   if (!metadata) return Ok();  // the wheel's own checks report it
-  for (const std::string& value : metadata->GetAll("Requires-Dist")) {
-    const auto requirement = wheel::ParseRequirement(value);
-    if (requirement) names.push_back(wheel::NormalizeName(requirement->name));
-  }
+  for (std::string& name : wheel::RequiredProjects(*metadata)) names.push_back(std::move(name));
   return Ok();
 }
 

@@ -15,8 +15,8 @@
 
 namespace ptpkg::verify {
 
-/// Names of distributions that the tree declares it depends on (conda index.json, wheel METADATA),
-/// normalised; empty when it declares none or is neither. Errors: kIo.
+/// Names of distributions that the tree declares it depends on (conda index.json, wheel METADATA), those of
+/// extras left out, normalised; empty when it declares none or is neither. Errors: kIo.
 Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& tree);
 
 /// Each NEEDED is found as ld.so finds it, in every process that loads the file; or it is allowed by the

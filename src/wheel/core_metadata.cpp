@@ -71,6 +71,15 @@ std::string FormatCoreMetadata(const CoreMetadata& metadata) {
   return FormatHeaderBlock({metadata.fields, metadata.description});
 }
 
+std::vector<std::string> RequiredProjects(const CoreMetadata& metadata) {
+  std::vector<std::string> names;
+  for (const std::string& text : metadata.GetAll("Requires-Dist")) {
+    const auto requirement = ParseRequirement(text);
+    if (requirement && !requirement->IsOfAnExtra()) names.push_back(NormalizeName(requirement->name));
+  }
+  return names;
+}
+
 std::string NormalizeName(std::string_view name) {
   std::string out;
   for (const char c : ToLower(name)) {

@@ -32,6 +32,10 @@ Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string&
 /// (LF, one space after the colon).
 std::string FormatCoreMetadata(const CoreMetadata& metadata);
 
+/// Names (PEP 503) of the projects that installing it brings: Requires-Dist without those of extras, which
+/// only a user asks for. What is no requirement is passed over.
+std::vector<std::string> RequiredProjects(const CoreMetadata& metadata);
+
 /// PEP 503: runs of "-_." become '-', lower case.
 std::string NormalizeName(std::string_view name);
 

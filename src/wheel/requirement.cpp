@@ -136,6 +136,27 @@ std::string Requirement::str() const {
   return out;
 }
 
+bool Requirement::IsOfAnExtra() const {
+  char quote = '\0';
+  std::string word;
+  for (const char c : marker + " ") {
+    if (quote != '\0' || c == '"' || c == '\'') {
+      if (quote == '\0') {
+        quote = c;
+      } else if (c == quote) {
+        quote = '\0';
+      }
+      word.clear();
+    } else if (IsNameChar(c)) {
+      word += c;
+    } else {
+      if (word == "extra") return true;
+      word.clear();
+    }
+  }
+  return false;
+}
+
 Result<Requirement> ParseRequirement(std::string_view text) { return RequirementParser(text).Parse(); }
 
 }  // namespace ptpkg::wheel

@@ -22,6 +22,9 @@ struct Requirement {
   /// "name[extra]>=1,<2 ; marker" with one space at each side of ';' and '@'.
   [[nodiscard]] std::string str() const;
   bool operator==(const Requirement&) const = default;
+
+  /// Whether an extra alone asks for it: its marker looks at `extra`.
+  [[nodiscard]] bool IsOfAnExtra() const;
 };
 
 /// Specifiers may stand in parentheses, as older metadata writes them. The marker is checked for its

@@ -62,11 +62,6 @@ std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const
   return FormatHeaderBlock(block);
 }
 
-/// Whether an extra alone asks for it.
-bool IsOfAnExtra(const Requirement& requirement) {
-  return requirement.marker.find("extra") != std::string::npos;
-}
-
 /// The first requirement on a project makes room for the new ones; new projects come last.
 Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // by project, as they were given
@@ -85,7 +80,7 @@ Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::
   for (const auto& [field, value] : metadata.fields) {
     const auto requirement = ParseRequirement(value);
     auto replaced = wanted.end();
-    if (ToLower(field) == "requires-dist" && requirement && !IsOfAnExtra(*requirement)) {
+    if (ToLower(field) == "requires-dist" && requirement && !requirement->IsOfAnExtra()) {
       replaced = std::find_if(wanted.begin(), wanted.end(),
                               [&](const auto& one) { return one.first == NormalizeName(requirement->name); });
     }

@@ -98,6 +98,15 @@ TEST(HeaderBlock, AValueCannotSmuggleInAFieldOrEndTheHeaders) {
   }
 }
 
+TEST(RequiredProjects, ThoseOfExtrasAndWhatIsNoneAreLeftOut) {
+  CoreMetadata metadata;
+  metadata.Add("Requires-Dist", "NVIDIA_cublas>=12 ; platform_system == 'Linux'");
+  metadata.Add("Requires-Dist", "triton ; extra == 'gpu'");
+  metadata.Add("Requires-Dist", "-broken");
+  metadata.Add("Requires-Dist", "torch");
+  EXPECT_THAT(RequiredProjects(metadata), testing::ElementsAre("nvidia-cublas", "torch"));
+}
+
 TEST(NormalizeName, FoldsRunsOfSeparators) {
   EXPECT_EQ(NormalizeName("Foo.-_Bar"), "foo-bar");
   EXPECT_EQ(NormalizeName("typing_extensions"), "typing-extensions");

@@ -67,6 +67,20 @@ struct Bad {
   const char* why;
 };
 
+TEST(Requirement, OfAnExtraWhereItsMarkerLooksAtOne) {
+  const auto of_an_extra = [](const std::string& text) {
+    const auto requirement = ParseRequirement(text);
+    EXPECT_THAT(requirement, IsOk()) << text;
+    return requirement && requirement->IsOfAnExtra();
+  };
+  EXPECT_TRUE(of_an_extra("a ; extra == 'gpu'"));
+  EXPECT_TRUE(of_an_extra("a ; (python_version > '3.9') and extra=='gpu'"));
+  EXPECT_TRUE(of_an_extra("a ; 'gpu' == extra"));
+  EXPECT_FALSE(of_an_extra("a[extra]"));
+  EXPECT_FALSE(of_an_extra("extra ; python_version > '3.9'"));
+  EXPECT_FALSE(of_an_extra("a ; platform_release == 'an extra one'"));
+}
+
 TEST(ParseRequirement, SaysWhatIsWrong) {
   const std::vector<Bad> cases = {{"", "begin with a name"},
                                   {"-a", "begin with a name"},
