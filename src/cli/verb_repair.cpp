@@ -145,8 +145,8 @@ Verb RepairVerb() {
       {.names = "ARTIFACT", .help = ".whl files", .target = &flags->wheels},
       {.names = "--platform",
        .value = "TAG",
-       .help = "Platform tag that the result has to deserve: manylinux_2_28_x86_64 (default: auto, the "
-               "backend's or the lowest that it deserves)",
+       .help = "Platform tag that the result has to deserve, or linux: manylinux_2_28_x86_64 (default: auto, "
+               "the backend's or the lowest that it deserves)",
        .target = &run.platform}};
   for (Option& option : LibraryOptions(*flags)) options.push_back(std::move(option));
   const std::vector<Option> rest = {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "pipeline/edited_wheel.h"
+#include "pipeline/wheel_form.h"
 #include "repair/repair.h"
 #include "support/text.h"
 
@@ -99,7 +100,8 @@ class WheelRepairs {
     if (!run_.backend.empty()) {
       PTPKG_TRY(options_.backend, rules.FindBackend(run_.backend));
     }
-    if (run_.platform != "auto") options_.platform = run_.platform;
+    PTPKG_TRY(const std::string platform, ParsePlatform(run_.platform));
+    if (!platform.empty() && platform != "auto") options_.platform = platform;
     if (!run_.rename.empty()) {
       PTPKG_TRY(options_.rename, repair::ParseRename(run_.rename));
     }

@@ -13,7 +13,8 @@ namespace ptpkg::pipeline {
 struct RepairRun {
   std::vector<AbsPath> wheels = {};
   std::string backend = {};       ///< One of BackendNames(); "": a wheel like any other.
-  std::string platform = "auto";  ///< Dot-joined platforms; "auto": the backend's, else the lowest deserved.
+  /// Dot-joined platforms; "linux": linux_<machine>; "auto": the backend's, else the lowest deserved.
+  std::string platform = "auto";
   std::string lib_folder = {};    ///< Of the wheel; "": the backend's, else "<name>.libs".
   std::string rename = {};        ///< One of RenameNames(); "": the backend's, else "hash".
   std::vector<std::string> exclude = {};  ///< Globs of libraries, or of paths, that stay outside.
@@ -52,7 +53,7 @@ struct RepairOutcome {
 };
 
 /// One outcome for each wheel, in order; those before one that fails stay. Errors: kUsage (no such backend or
-/// way to name, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about tags, ELF files or
+/// way to name, no platform tag, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about tags, ELF files or
 /// RECORD), those of repair::PlanRepair and archive::WriteEditedZip.
 Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run);
 

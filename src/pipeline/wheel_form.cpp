@@ -55,16 +55,20 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
 
 }  // namespace
 
-Result<WheelForm> ParseWheelForm(const std::string& compression, const std::string& platform) {
-  WheelForm form{.compression = {}, .platform = platform};
-  PTPKG_TRY(form.compression, archive::ParseCompression(compression));
-  if (platform.empty() || platform == kAuto || platform == kLinux) return form;
+Result<std::string> ParsePlatform(const std::string& platform) {
+  if (platform.empty() || platform == kAuto || platform == kLinux) return platform;
   const auto tag = wheel::ParseTag("py3-none-" + platform);
   if (!tag) {
     return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", platform))
         .WithHint("it is auto, linux, or a tag such as manylinux_2_28_x86_64");
   }
-  form.platform = wheel::SortTag(*tag).platform;
+  return wheel::SortTag(*tag).platform;
+}
+
+Result<WheelForm> ParseWheelForm(const std::string& compression, const std::string& platform) {
+  WheelForm form;
+  PTPKG_TRY(form.compression, archive::ParseCompression(compression));
+  PTPKG_TRY(form.platform, ParsePlatform(platform));
   return form;
 }
 

@@ -18,6 +18,9 @@ struct WheelForm {
   std::string platform = {};
 };
 
+/// --platform: "", "auto", "linux", or the tags in their normal order. Errors: kUsage for no platform tag.
+Result<std::string> ParsePlatform(const std::string& platform);
+
 /// The two of --compression and --platform. Errors: kUsage.
 Result<WheelForm> ParseWheelForm(const std::string& compression, const std::string& platform);
 

@@ -74,8 +74,8 @@ class Repairer {
     if (options.folder.empty())
       options.folder = options_.backend ? options_.backend->folder : info_.file_name.name + ".libs";
     const auto folder = RelPath::Parse(options.folder);
-    const bool special = options.folder.find(".dist-info") != std::string::npos ||
-                         options.folder.find(".data") != std::string::npos;
+    const std::string top = options.folder.substr(0, options.folder.find('/'));
+    const bool special = top.ends_with(".dist-info") || top.ends_with(".data");
     if (!folder || special) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is no folder of a wheel for libraries", options.folder))
@@ -192,7 +192,7 @@ class Repairer {
     wheel::RetagRequest request;
     const std::string now = info_.file_name.tag.platform;
     if (options_.platform) {
-      request.platform = *options_.platform;
+      PTPKG_TRY(request.platform, PlatformAsked(repair.deserved.machine));
     } else if (!repair.deserved.machine.empty() && options_.backend) {
       request.platform = options_.backend->platform + "_" + repair.deserved.machine;
     } else if (!repair.deserved.machine.empty() && IsLinux(now)) {
@@ -205,6 +205,26 @@ class Repairer {
     repair.name = std::move(retagging.name);
     repair.edits = std::move(retagging.edits);
     return Ok();
+  }
+
+  /// options_.platform for files of `machine`; "": there are none.
+  [[nodiscard]] Result<std::string> PlatformAsked(const std::string& machine) const {
+    const std::string& asked = *options_.platform;
+    if (asked == info_.file_name.tag.platform) return asked;
+    if (machine.empty()) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(), asked))
+          .WithHint("leave --platform out; 'ptpkg retag --platform' sets a tag without asking the files");
+    }
+    if (asked == "linux") return "linux_" + machine;
+    for (const std::string& platform : Split(asked, '.')) {
+      if (verify::MachineOfTag(platform) == machine) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("the files of '{}' are for Linux on {}, so it cannot be '{}'", wheel_.Name(),
+                               machine, platform))
+          .WithHint("give a tag for that machine, or leave --platform out");
+    }
+    return asked;
   }
 
   static bool IsLinux(const std::string& platforms) {

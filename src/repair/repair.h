@@ -19,7 +19,8 @@ namespace ptpkg::repair {
 
 struct RepairOptions {
   std::optional<Backend> backend = {};
-  /// Dot-joined platforms; nullopt: the backend's, else the lowest that the files deserve.
+  /// Dot-joined platforms; "linux": linux_<machine>; nullopt: the backend's, else the lowest that the files
+  /// deserve.
   std::optional<std::string> platform = {};
   std::string folder = {};                ///< For the copies; "": the backend's, else "<name>.libs".
   std::optional<Rename> rename = {};      ///< nullopt: the backend's, else kHash.
@@ -58,7 +59,8 @@ struct WheelRepair {
 /// changed, and only if the wheel has ELF files. Equal wheels, options and libraries of the machine give
 /// equal edits. Writes below env.cache_dir only. Memory: that of the archive and ELF readers, whatever the
 /// size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
-/// verify::DeservedBySymbols; kInvalidInput for a backend that decides no file, and for a folder that is none
+/// verify::DeservedBySymbols; kInvalidInput for a platform that is asked for a wheel without ELF files, or for
+/// another machine than theirs, for a backend that decides no file, and for a folder that is none
 /// of a wheel; kNotFound without the program 'strip'; kCommandFailed, kIo, kCancelled.
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 

@@ -133,7 +133,15 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
   constexpr std::size_t kNamed = 10;
   std::size_t unfit = 0;
   std::string lines;
+  const bool no_machine =
+      std::all_of(files.begin(), files.end(), [](const FileNeeds& file) { return file.machine.empty(); });
   for (const std::string& plain : Split(platform, '.')) {
+    if (no_machine && !MachineOfTag(plain).empty()) {
+      return Error(ErrorCode::kCheckFailed,
+                   fmt::format("no file is for a machine of Linux, so none deserves the platform tag '{}'",
+                               plain))
+          .WithHint("leave --platform out, or give auto: the wheel is for any machine");
+    }
     for (const FileNeeds& file : files) {
       const std::string reason = Against(file, plain, policies);
       if (reason.empty() || ++unfit > kNamed) continue;

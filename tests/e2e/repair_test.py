@@ -322,11 +322,25 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("folder of a wheel", self.ptpkg("repair", wheel, "--lib-folder", "../x", exit_code=3).stderr)
         self.assertIn("no.whl", self.ptpkg("repair", "no.whl", exit_code=3).stderr)
         self.assertIn("--graft", self.ptpkg("repair", wheel, "--graft", "libnowhere.so.9", exit_code=4).stderr)
+        self.assertIn("'toy.data/lib' is no folder", self.ptpkg("repair", wheel, "--lib-folder", "toy.data/lib", exit_code=3).stderr)
+        self.assertEqual(self.repair(wheel, "--lib-folder", "toy.database/lib", "--dry-run")["grafted"][0]["path"][:17], "toy.database/lib/")
         self.assertIn("nosuch", self.ptpkg("repair", wheel, "--search", "nosuch", exit_code=4).stderr)
         first = self.repair(wheel)
         again = self.ptpkg("repair", wheel, "--output", self.output, exit_code=7)
         self.assertIn("--force", again.stderr)
         self.assertTrue(pathlib.Path(first["to"]).exists())
+
+    def test_platforms_that_are_asked_for(self):
+        self.module("one", call="1")
+        wheel = self.wheel(platform="manylinux_2_36_x86_64")
+        self.assertEqual(self.repair(wheel, "--platform", "linux")["platform"], "linux_x86_64")
+        self.assertIn("--platform 'many linux' is no platform tag", self.ptpkg("repair", wheel, "--platform", "many linux", exit_code=2).stderr)
+        self.assertIn("cannot be 'win_amd64'", self.ptpkg("repair", wheel, "--platform", "win_amd64", exit_code=3).stderr)
+        shutil.rmtree(self.tree / "toy")
+        (self.tree / "toy").mkdir()
+        (self.tree / "toy/__init__.py").write_text("")
+        refused = self.ptpkg("repair", self.wheel(), "--platform", "manylinux_2_28_x86_64", exit_code=3)
+        self.assertIn("holds no ELF file", refused.stderr)
 
     def test_dry_run_writes_nothing(self):
         self.library("libchain.so.1", "int value(void) { return 2; }")
