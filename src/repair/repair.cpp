@@ -18,6 +18,8 @@
 namespace ptpkg::repair {
 namespace {
 
+constexpr std::string_view kSbomWriter = "ptpkg-repair";
+
 class Repairer {
  public:
   Repairer(Env& env, const AbsPath& wheel, const RepairOptions& options)
@@ -231,6 +233,15 @@ class Repairer {
     return platforms == "any" || platforms.find("linux") != std::string::npos;
   }
 
+  /// What an earlier repair copied into the wheel is in it still.
+  [[nodiscard]] Result<std::vector<wheel::SbomComponent>> ComponentsOfEarlierRepair() const {
+    const std::string name = info_.dist_info_dir + "/" + wheel::SbomName(kSbomWriter);
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    if (zip.Find(name) == nullptr) return std::vector<wheel::SbomComponent>();
+    PTPKG_TRY(const std::string text, zip.ReadText(name));
+    return wheel::ParseSbomComponents(text, name);
+  }
+
   /// The bill of materials of the copies.
   Result<void> DescribeGrafts(WheelRepair& repair, wheel::NewContent& content) {
     std::vector<AbsPath> sources;
@@ -245,6 +256,7 @@ class Repairer {
                                                .version = info_.metadata.Get("Version"),
                                                .qualifiers = {}})};
     sbom.tool = {{"ptpkg", PTPKG_VERSION}};
+    PTPKG_TRY(sbom.components, ComponentsOfEarlierRepair());
     for (const Graft& graft : repair.grafts) {
       wheel::SbomComponent component{.name = std::string(graft.source.Name())};
       if (const auto owner = repair.owners.find(graft.source); owner != repair.owners.end()) {
@@ -257,7 +269,7 @@ class Repairer {
                               {"ptpkg:library", std::string(graft.source.Name())}};
       sbom.components.push_back(std::move(component));
     }
-    PTPKG_TRY(content.documents[wheel::SbomName("ptpkg-repair")], wheel::FormatSbom(sbom));
+    PTPKG_TRY(content.documents[wheel::SbomName(kSbomWriter)], wheel::FormatSbom(sbom));
     return Ok();
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fmt/core.h>
 #include <set>
 
@@ -32,6 +33,20 @@ std::string PercentEncoded(std::string_view text, std::string_view kept) {
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
+  }
+  return out;
+}
+
+/// The inverse of PercentEncoded.
+std::string PercentDecoded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned value = 0;
+    const char* const digits = text.data() + at + 1;
+    const bool code = text[at] == '%' && at + 2 < text.size() &&
+                      std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+    out += code ? static_cast<char>(value) : text[at];
+    if (code) at += 2;
   }
   return out;
 }
@@ -137,6 +152,47 @@ Result<Json> ComponentsJson(std::vector<SbomComponent> components, References& r
   return list;
 }
 
+/// Member `key` if it is a list, else an empty one.
+Json ListIn(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_array() ? *found : Json::array();
+}
+
+std::string TextIn(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Json ObjectIn(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_object() ? *found : Json::object();
+}
+
+/// What ComponentJson has written.
+SbomComponent ComponentFrom(const Json& json) {
+  SbomComponent component{.type = TextIn(json, "type"),
+                          .name = TextIn(json, "name"),
+                          .version = TextIn(json, "version"),
+                          .description = TextIn(json, "description"),
+                          .purl = TextIn(json, "purl")};
+  for (const Json& hash : ListIn(json, "hashes"))
+    component.hashes.push_back({TextIn(hash, "alg"), TextIn(hash, "content")});
+  for (const Json& license : ListIn(json, "licenses"))
+    component.license = TextIn(ObjectIn(license, "license"), "name");
+  for (const Json& reference : ListIn(json, "externalReferences")) {
+    const std::string type = TextIn(reference, "type");
+    if (type == "distribution") component.download = TextIn(reference, "url");
+    if (type == "vcs") component.repository = TextIn(reference, "url");
+  }
+  const Json pedigree = ObjectIn(json, "pedigree");
+  for (const Json& commit : ListIn(pedigree, "commits")) component.commit = TextIn(commit, "uid");
+  for (const Json& patch : ListIn(pedigree, "patches"))
+    component.patches.push_back(PercentDecoded(TextIn(ObjectIn(patch, "diff"), "url")));
+  for (const Json& property : ListIn(json, "properties"))
+    component.properties[TextIn(property, "name")] = TextIn(property, "value");
+  return component;
+}
+
 /// A UUID of version 8 (RFC 9562: its bits are the maker's own) from the first half of the digest.
 std::string UuidOf(const Sha256& digest) {
   std::string hex = digest.Hex().substr(0, 32);
@@ -163,6 +219,20 @@ std::string PackageUrl(const PackageUrlParts& parts) {
 }
 
 std::string SbomName(std::string_view writer) { return fmt::format("sboms/{}.cdx.json", writer); }
+
+Result<std::vector<SbomComponent>> ParseSbomComponents(std::string_view text, const std::string& name) {
+  PTPKG_TRY(const Json document, ParseJson(text, name));
+  const auto list = document.is_object() ? document.find("components") : document.end();
+  if (list == document.end() || !list->is_array())
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no list of components", name));
+  std::vector<SbomComponent> components;
+  for (const Json& json : *list) {
+    components.push_back(ComponentFrom(json));
+    if (components.back().name.empty())
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has a component without a name", name));
+  }
+  return components;
+}
 
 Result<std::string> FormatSbom(const Sbom& sbom) {
   PTPKG_CHECK(CheckComponent(sbom.subject));

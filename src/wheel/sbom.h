@@ -63,6 +63,11 @@ std::string PackageUrl(const PackageUrlParts& parts);
 /// without a name, with a type or hash that CycloneDX does not have, or with a text that is not UTF-8.
 Result<std::string> FormatSbom(const Sbom& sbom);
 
+/// The components of a document that FormatSbom has written. Of one that was written otherwise: what
+/// SbomComponent has room for. Errors: kInvalidInput with the place in `name` (not JSON, no list of
+/// components, a component without a name).
+Result<std::vector<SbomComponent>> ParseSbomComponents(std::string_view text, const std::string& name);
+
 /// The name below .dist-info of the document that `writer` ("ptpkg", "ptpkg-repair") makes:
 /// "sboms/<writer>.cdx.json".
 std::string SbomName(std::string_view writer);

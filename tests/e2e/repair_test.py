@@ -292,6 +292,18 @@ class Repair(wheel_maker.WheelCase):
         self.assertTrue(all("SHA-256" in str(one.get("hashes")) for one in sbom["components"]))
         self.sound(result["to"])
 
+    def test_a_second_repair_keeps_what_the_first_listed(self):
+        self.module("one", self.library("libfirst.so.1", "int value(void) { return 2; }"))
+        self.module("two", self.library("libsecond.so.1", "int value(void) { return 3; }"))
+        first = self.repair(self.wheel(), "--exclude", "libsecond.so.1")
+        result, = self.ptpkg_json("repair", first["to"], "--output", self.scratch / "both", "--search", self.outside)
+        with zipfile.ZipFile(result["to"]) as archive:
+            sbom = json.loads(archive.read("toy-1.0.dist-info/sboms/ptpkg-repair.cdx.json"))
+            files = {name for name in archive.namelist() if name.startswith("toy.libs/")}
+        listed = {one["value"] for component in sbom["components"] for one in component["properties"] if one["name"] == "ptpkg:file"}
+        self.assertEqual(len(files), 2)
+        self.assertEqual(listed, files)
+
     def test_backends(self):
         self.library("libgomp.so.1", "int value(void) { return 8; }")
         (self.tree / "torch/lib").mkdir(parents=True)

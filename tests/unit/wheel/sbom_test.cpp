@@ -81,6 +81,30 @@ TEST(Sbom, RefusesWhatCycloneDxDoesNotHave) {
   EXPECT_THAT(FormatSbom(sbom), FailsWith(ErrorCode::kInvalidInput, HasSubstr("UTF-8")));
 }
 
+TEST(Sbom, ComponentsAreReadAsTheyWereWritten) {
+  Sbom sbom = Sample();
+  sbom.components.push_back({.name = "magma",
+                             .version = "2.9",
+                             .description = "of an index",
+                             .purl = "pkg:generic/magma@2.9",
+                             .license = "BSD-3-Clause",
+                             .download = "https://example.org/magma.tar.gz",
+                             .repository = "https://example.org/magma.git",
+                             .commit = std::string(40, 'a'),
+                             .patches = {"fix 1.patch", "sub/100%.patch"}});
+  std::sort(sbom.components.begin(), sbom.components.end());
+  EXPECT_EQ(Must(ParseSbomComponents(Must(FormatSbom(sbom)), "sbom")), sbom.components);
+}
+
+TEST(Sbom, ComponentsOfWhatIsNoDocument) {
+  EXPECT_THAT(ParseSbomComponents("{", "x.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x.json")));
+  for (const char* const text : {"[]", "{}", R"({"components": {}})"})
+    EXPECT_THAT(ParseSbomComponents(text, "x.json"),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("'x.json' has no list of components")));
+  EXPECT_THAT(ParseSbomComponents(R"({"components": [{"name": 1}, 2]})", "x.json"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("a component without a name")));
+}
+
 TEST(PackageUrl, EncodesItsParts) {
   EXPECT_EQ(PackageUrl({.type = "deb",
                         .name_space = "debian",
