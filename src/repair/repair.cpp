@@ -201,6 +201,7 @@ class Repairer {
       request.platform = verify::PlatformAfter(policies_, now, repair.deserved);
     }
     if (request.platform == now) request.platform.reset();
+    if (!repair.deserved.machine.empty() && info_.root_is_purelib) request.root_is_purelib = false;
     repair.name = info_.file_name;
     if (request.ChangesNothing() && content.files.empty()) return Ok();
     PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env_, wheel_, request, content));

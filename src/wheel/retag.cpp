@@ -41,6 +41,7 @@ std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const
   if (request.ChangesTags()) {
     for (const Tag& tag : ExpandTag(name.tag)) values["Tag"].push_back(tag.str());
   }
+  if (request.root_is_purelib) values["Root-Is-Purelib"] = {*request.root_is_purelib ? "true" : "false"};
   if (request.build) values["Build"] = {};
   if (request.build && !name.build.empty()) values["Build"].push_back(name.build);
   std::vector<std::pair<std::string, std::string>> fields;
@@ -247,7 +248,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
   PTPKG_TRY(const FileName name, NameAfter(info.file_name, request));
   // What does not change is not written anew: another form of the same fields would be a change too.
   std::map<std::string, std::string> texts;
-  if (request.ChangesTags() || request.build) {
+  if (request.ChangesTags() || request.build || request.root_is_purelib) {
     const std::string path = info.dist_info_dir + "/WHEEL";
     PTPKG_TRY(const std::string text, zip.ReadText(path, DocumentLimit("WHEEL")), frame);
     PTPKG_TRY(HeaderBlock block, ParseHeaderBlock(text, path), frame);

@@ -342,6 +342,13 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("--force", again.stderr)
         self.assertTrue(pathlib.Path(first["to"]).exists())
 
+    def test_a_wheel_with_binaries_is_not_pure(self):
+        self.module("one", call="1")
+        result = self.repair(self.wheel(pure="true"))
+        with zipfile.ZipFile(result["to"]) as archive:
+            self.assertIn("\nRoot-Is-Purelib: false\n", archive.read("toy-1.0.dist-info/WHEEL").decode())
+        self.sound(result["to"])
+
     def test_platforms_that_are_asked_for(self):
         self.module("one", call="1")
         wheel = self.wheel(platform="manylinux_2_36_x86_64")

@@ -58,11 +58,11 @@ class WheelCase(harness.Case):
         place.mkdir(parents=True, exist_ok=True)
         self.gcc("-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", "-o", place / f"{name}{SUFFIX}", source, *paths, *needs)
 
-    def wheel(self, requires: str = "", platform: str = "linux_x86_64") -> pathlib.Path:
+    def wheel(self, requires: str = "", platform: str = "linux_x86_64", pure: str = "false") -> pathlib.Path:
         info = self.tree / "toy-1.0.dist-info"
         info.mkdir(exist_ok=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n{requires}")
-        (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {TAG}-{TAG}-{platform}\n")
+        (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: {pure}\nTag: {TAG}-{TAG}-{platform}\n")
         (self.scratch / "in").mkdir(exist_ok=True)
         subprocess.run([harness.peer_program("wheel"), "pack", self.tree, "--dest-dir", self.scratch / "in"], check=True, stdout=subprocess.DEVNULL)
         return self.scratch / f"in/toy-1.0-{TAG}-{TAG}-{platform}.whl"

@@ -77,6 +77,14 @@ TEST_F(RetagTest, TagsChangeInNameAndWheelFile) {
                                        "toy-1.0.dist-info/RECORD"));
 }
 
+TEST_F(RetagTest, APureWheelBecomesOneOfAMachine) {
+  const AbsPath wheel = Wheel(Toy());
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(wheel, {.root_is_purelib = false}));
+  EXPECT_EQ(to.Name(), kToyName);
+  ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(to, "toy-1.0.dist-info/WHEEL"));
+  EXPECT_EQ(text, "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n");
+}
+
 TEST_F(RetagTest, ABuildComesAndGoes) {
   const AbsPath wheel = Wheel(Toy());
   ASSERT_OK_AND_ASSIGN(const AbsPath built, Retag(wheel, {.build = "2cu"}));
