@@ -74,6 +74,14 @@ TEST_F(SearchPathsTest, WhatHelpsNobodyGoes) {
                                     DroppedEntry{"$ORIGIN/../pkg/stubs", "has stubs for linking"}));
 }
 
+TEST_F(SearchPathsTest, TokensHelpOnlyBelowTheFile) {
+  tree_.Add("pkg/a.so", Library({}, "/usr/$LIB:$ORIGIN/$LIB:$PLATFORM/x:/opt/$PLATFORM"));
+  EXPECT_EQ(For("pkg/a.so"), "RUNPATH $ORIGIN/$LIB");
+  EXPECT_THAT(dropped_, ElementsAre(DroppedEntry{"/usr/$LIB", "is a path of one machine"},
+                                    DroppedEntry{"$PLATFORM/x", "depends on the working folder"},
+                                    DroppedEntry{"/opt/$PLATFORM", "is a path of one machine"}));
+}
+
 TEST_F(SearchPathsTest, WhatAnotherDistributionMayFillStays) {
   tree_.Add("pkg/a.so", Library({"libcudart.so.12"}, "$ORIGIN/../nvidia/cuda_runtime/lib"));
   EXPECT_EQ(For("pkg/a.so"), "RUNPATH $ORIGIN/../nvidia/cuda_runtime/lib");
