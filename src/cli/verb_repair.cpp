@@ -1,5 +1,6 @@
 // ptpkg repair. Layer: cli.
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
@@ -84,8 +85,14 @@ Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
     return kDone;
   }
   for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one);
-  context.env().reporter.Note(
-      fmt::format("{} {}", Plural(outcomes.size(), "wheel"), run.dry_run ? "would be written" : "written"));
+  const auto stay = static_cast<std::size_t>(std::count_if(
+      outcomes.begin(), outcomes.end(), [](const pipeline::RepairOutcome& one) { return one.stays; }));
+  const std::size_t written = outcomes.size() - stay;
+  if (written != 0) {
+    context.env().reporter.Note(
+        fmt::format("{} {}", Plural(written, "wheel"), run.dry_run ? "would be written" : "written"));
+  }
+  if (stay != 0) context.env().reporter.Note(fmt::format("{} unchanged", Plural(stay, "wheel")));
   return kDone;
 }
 

@@ -122,7 +122,13 @@ class WheelRepairs {
           .WithHint("repair them one at a time, into different folders");
     }
     RepairOutcome outcome = Tell(wheel, to, repair);
-    if (!run_.dry_run) PTPKG_CHECK(Write(outcome, repair));
+    PTPKG_TRY(const bool taken, Exists(env_.fs, to));
+    if (taken && !outcome.changed) {
+      PTPKG_TRY(outcome.stays, IsOneFile(env_, outcome.from, outcome.to));
+    }
+    // What a dry run finds, the run would find.
+    if (taken && !outcome.stays && !run_.force) return InTheWay(outcome.to);
+    if (!run_.dry_run && !outcome.stays) PTPKG_CHECK(Write(outcome, repair));
     task.Done(outcome.changed ? fmt::format("{} of its files changed", outcome.files.size())
                               : "nothing to change");
     return outcome;
@@ -130,12 +136,6 @@ class WheelRepairs {
 
  private:
   Result<void> Write(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    PTPKG_TRY(const bool taken, Exists(env_.fs, outcome.to));
-    if (taken && !outcome.changed) {
-      PTPKG_TRY(const bool same, IsOneFile(env_, outcome.from, outcome.to));
-      if (same) return Ok();
-    }
-    if (taken && !run_.force) return InTheWay(outcome.to);
     const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
     return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
                             on_existing, outcome.changed ? Judgement() : std::nullopt);

@@ -44,6 +44,7 @@ struct RepairOutcome {
   AbsPath from;
   AbsPath to;
   bool changed = true;  ///< False: the wheel was as it should be; `to` is a copy, or the wheel itself.
+  bool stays = false;   ///< `to` is the wheel itself, and nothing is written.
   std::string platform_before;
   std::string platform;
   std::string floor;  ///< The file that sets the platform, and its versions; "": none does.

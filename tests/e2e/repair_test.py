@@ -367,6 +367,13 @@ class Repair(wheel_maker.WheelCase):
         result = self.repair(self.wheel(), "--dry-run")
         self.assertTrue(result["changed"])
         self.assertFalse(self.output.exists())
+        self.output.mkdir()
+        taken = self.output / pathlib.Path(result["to"]).name
+        taken.write_bytes(b"another")
+        refused = self.ptpkg("repair", self.wheel(), "--output", self.output, "--dry-run", exit_code=7)
+        self.assertIn("--force", refused.stderr)
+        self.repair(self.wheel(), "--dry-run", "--force")
+        self.assertEqual(taken.read_bytes(), b"another")
 
     def test_auditwheel_makes_the_same(self):
         self.library("libdeep.so.2", "int deep(void) { return 40; }")
