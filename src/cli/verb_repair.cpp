@@ -65,7 +65,7 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one) {
     reporter.Note(fmt::format("  tag {}, was {}{}", one.platform, one.platform_before,
                               one.floor.empty() ? "" : fmt::format(" ({})", one.floor)));
   }
-  if (!one.changed) reporter.Note("  needs no repair");
+  if (!one.changed) reporter.Note(one.stays ? "  needs no repair" : "  needs no repair: copied byte for byte");
   context.Print(one.to.str());
 }
 

@@ -8,6 +8,7 @@
 #include "pipeline/edited_wheel.h"
 #include "pipeline/wheel_form.h"
 #include "repair/repair.h"
+#include "support/scratch.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
@@ -116,7 +117,8 @@ class WheelRepairs {
   Result<RepairOutcome> RepairOne(const AbsPath& wheel) {
     Task task(env_.reporter, {.stage = "repair", .subject = std::string(wheel.Name())});
     PTPKG_TRY(const repair::WheelRepair repair, repair::PlanRepair(env_, wheel, options_));
-    const AbsPath to = run_.output.value_or(wheel.Parent()) / repair.name.str();
+    const std::string name = repair.ChangesAnything() ? repair.name.str() : std::string(wheel.Name());
+    const AbsPath to = run_.output.value_or(wheel.Parent()) / name;
     if (!targets_.insert(to.str()).second) {
       return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
           .WithHint("repair them one at a time, into different folders");
@@ -136,9 +138,20 @@ class WheelRepairs {
 
  private:
   Result<void> Write(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
+    if (!outcome.changed) return CopyWheel(outcome.from, outcome.to);
     const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
     return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
-                            on_existing, outcome.changed ? Judgement() : std::nullopt);
+                            on_existing, Judgement());
+  }
+
+  /// Byte for byte: what vouches for the wheel, a signature or a digest, vouches for the copy.
+  Result<void> CopyWheel(const AbsPath& from, const AbsPath& to) {
+    PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, to.Parent(), "edited"));
+    const AbsPath fresh = scratch.path() / to.Name();
+    PTPKG_CHECK(env_.fs.CopyFile(from, fresh));
+    if (!run_.force) return env_.fs.RenameNoReplace(fresh, to);
+    PTPKG_CHECK(env_.fs.Rename(fresh, to));
+    return RemoveBeside(env_, to);
   }
 
   [[nodiscard]] std::optional<WheelJudgement> Judgement() const {

@@ -43,7 +43,7 @@ struct RepairedFile {
 struct RepairOutcome {
   AbsPath from;
   AbsPath to;
-  bool changed = true;  ///< False: the wheel was as it should be; `to` is a copy, or the wheel itself.
+  bool changed = true;  ///< False: the wheel was as it should be; `to` is a copy, byte for byte, or the wheel itself.
   bool stays = false;   ///< `to` is the wheel itself, and nothing is written.
   std::string platform_before;
   std::string platform;

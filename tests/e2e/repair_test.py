@@ -185,6 +185,23 @@ class Repair(wheel_maker.WheelCase):
         copied, = self.ptpkg_json("repair", first["to"], "--output", self.scratch / "copy")
         self.assertEqual(harness.sha256(pathlib.Path(copied["to"])), harness.sha256(pathlib.Path(first["to"])))
 
+    def test_a_wheel_of_others_that_needs_nothing_is_copied_byte_for_byte(self):
+        self.module("one", call="1")
+        made = self.repair(self.wheel())
+        foreign = self.scratch / "foreign" / pathlib.Path(made["to"]).name
+        foreign.parent.mkdir()
+        with zipfile.ZipFile(made["to"]) as archive, zipfile.ZipFile(foreign, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as other:
+            for member in archive.namelist():
+                other.writestr(zipfile.ZipInfo(member, (2021, 2, 3, 4, 5, 6)), archive.read(member), zipfile.ZIP_DEFLATED)
+        before = harness.sha256(foreign)
+        copied = self.ptpkg("repair", foreign, "--output", self.scratch / "copy")
+        self.assertIn("copied byte for byte", copied.stderr)
+        self.assertEqual(harness.sha256(self.scratch / "copy" / foreign.name), before)
+        stays = self.ptpkg("repair", foreign)
+        self.assertIn("1 wheel unchanged", stays.stderr)
+        self.assertNotIn("written", stays.stderr)
+        self.assertEqual(harness.sha256(foreign), before)
+
     def test_equal_inputs_equal_bytes(self):
         self.library("libdeep.so.2", "int deep(void) { return 40; }")
         self.library("libchain.so.1", "int deep(void); int value(void) { return deep() + 2; }", "libdeep.so.2")
