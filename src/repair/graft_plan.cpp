@@ -92,6 +92,7 @@ class GraftPlanner {
     std::vector<std::string> inherited;  // folders of DT_RPATH of what asks for it
     std::string asker;                   // the first file that asks for it
     bool opened = false;                 // asked for by its name at run time
+    std::string asked_for = {};          // the name in GraftOptions::opened
   };
   /// One NEEDED that becomes a graft.
   struct Use {
@@ -165,12 +166,32 @@ class GraftPlanner {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the wheel has no library that could open '{}'", name));
     }
+    if (context_.rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name)) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
+          .WithHint("leave --graft out: the driver, PyTorch or a package of the backend brings the library");
+    }
     Asker asker = AskerOf(tree_.members.front(), name);
     asker.path = "--graft";
     PTPKG_TRY(const auto target, FindLibrary(asker));
     if (!target) return Ok();
     found_[*target].opened = true;
+    found_[*target].asked_for = name;
     return Ok();
+  }
+
+  /// A copy that was asked for, and that no file needs or opens, would lie in the wheel for nobody.
+  Result<void> CheckAskedFor(std::size_t index) {
+    Found& found = found_[index];
+    if (found.asked_for.empty() || !found.graft.opened_by.empty()) return Ok();
+    const bool needed =
+        std::any_of(uses_.begin(), uses_.end(), [&](const Use& use) { return use.target == index; });
+    const auto text = options_.opened_by_text.find(found.asked_for);
+    if (text != options_.opened_by_text.end()) found.graft.opened_by = text->second;
+    if (needed || text != options_.opened_by_text.end()) return Ok();
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("--graft '{}': no file of the wheel has that name in it, so none opens the copy",
+                             found.asked_for))
+        .WithHint("give the name by which it is opened, or leave --graft out");
   }
 
   Asker AskerOf(const verify::ElfMember& member, const std::string& name) const {
@@ -282,6 +303,7 @@ class GraftPlanner {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       Graft& graft = found_[i].graft;
       NoteOpeners(i, mentions);
+      PTPKG_CHECK(CheckAskedFor(i));
       graft.name = NameOf(found_[i]);
       graft.path = options_.folder + "/" + graft.name;
       const auto [other, fresh] = by_name.emplace(graft.name, i);

@@ -25,6 +25,8 @@ struct GraftOptions {
   std::vector<std::string> never_graft = {};    ///< Globs, besides those of the rules.
   /// Names of libraries that are opened at run time: copied although no file needs them, and not renamed.
   std::vector<std::string> opened = {};
+  std::map<std::string, std::string> opened_by_text = {};  ///< Of these → a file of the wheel, no ELF file, that
+                                                           ///< has the name in it.
   /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
   std::optional<verify::GlibcVersion> policy = {};
   bool musl = false;                           ///< The wheel is for systems of musl.
@@ -76,7 +78,8 @@ struct GraftContext {
 /// occurs among the constants of another file is not renamed: that file opens it by name. Writes nothing.
 /// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
 /// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
-/// different libraries of the wheel have, none of them in the folder of who asks; kCorrupt (a library of this
+/// different libraries of the wheel have, none of them in the folder of who asks, and for a name of `opened`
+/// that is never copied, or that no file has; kCorrupt (a library of this
 /// machine), kIo, kCancelled.
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 

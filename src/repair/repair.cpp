@@ -89,6 +89,7 @@ class Repairer {
       options.rename = options_.backend->rename;
     }
     options.rename = options_.rename.value_or(options.rename);
+    PTPKG_TRY(options.opened_by_text, PythonFilesThatName(options.opened));
     PTPKG_TRY(const std::string platform, PlatformWanted(tree));
     for (const std::string& one : Split(platform, '.')) {
       const auto policy = policies_.PolicyOfTag(one);
@@ -100,6 +101,23 @@ class Repairer {
     PTPKG_TRY(const PackageNote note, verify::ReadNotes(env_, tree, {}, ignored));
     options.left_by_wheel = note.allow_unresolved;
     return options;
+  }
+
+  /// Which Python file of the wheel has which of `names` in it: ctypes opens libraries by name too.
+  [[nodiscard]] Result<std::map<std::string, std::string>> PythonFilesThatName(
+      const std::vector<std::string>& names) const {
+    std::map<std::string, std::string> files;
+    if (names.empty()) return files;
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    for (const archive::ZipReader::Member& member : zip.members()) {
+      if (!member.name.ends_with(".py")) continue;
+      PTPKG_CHECK(env_.cancel.Check());
+      PTPKG_TRY(const std::string text, zip.ReadText(member.name));
+      for (const std::string& name : names) {
+        if (text.find(name) != std::string::npos) files.emplace(name, member.name);
+      }
+    }
+    return files;
   }
 
   /// "" where the files decide.

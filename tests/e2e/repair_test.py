@@ -107,6 +107,13 @@ class Repair(wheel_maker.WheelCase):
         result = self.repair(wheel, "--graft", "libplugin.so.3", "--search", self.outside)
         self.assertEqual([one["path"] for one in result["grafted"]], ["toy.libs/libplugin.so.3"])
         self.assertEqual(self.get(self.installed(result["to"]), "toy.two"), "33")
+        self.library("libother.so.3", "int other(void) { return 34; }")
+        refused = self.ptpkg("repair", wheel, "--graft", "libother.so.3", "--search", self.outside, exit_code=3)
+        self.assertIn("--graft 'libother.so.3': no file of the wheel has that name", refused.stderr)
+        self.assertIn("'libcuda.so.1' is never copied", self.ptpkg("repair", wheel, "--graft", "libcuda.so.1", exit_code=3).stderr)
+        (self.tree / "toy/opener.py").write_text("import ctypes\nOTHER = ctypes.CDLL('libother.so.3')\n")
+        named = self.repair(self.wheel(), "--graft", "libother.so.3", "--search", self.outside, "--dry-run", "--force")
+        self.assertEqual({one["opened_by"] for one in named["grafted"]}, {"toy/opener.py"})
 
     def test_the_folder_given_first_wins_and_the_environment_helps(self):
         self.library("libhere.so.1", "int value(void) { return 1; }", folder="a")
