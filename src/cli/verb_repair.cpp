@@ -65,7 +65,8 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one) {
     reporter.Note(fmt::format("  tag {}, was {}{}", one.platform, one.platform_before,
                               one.floor.empty() ? "" : fmt::format(" ({})", one.floor)));
   }
-  if (!one.changed) reporter.Note(one.stays ? "  needs no repair" : "  needs no repair: copied byte for byte");
+  if (!one.changed)
+    reporter.Note(one.stays ? "  needs no repair" : "  needs no repair: copied byte for byte");
   context.Print(one.to.str());
 }
 

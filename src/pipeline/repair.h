@@ -12,11 +12,11 @@ namespace ptpkg::pipeline {
 
 struct RepairRun {
   std::vector<AbsPath> wheels = {};
-  std::string backend = {};       ///< One of BackendNames(); "": a wheel like any other.
+  std::string backend = {};  ///< One of BackendNames(); "": a wheel like any other.
   /// Dot-joined platforms; "linux": linux_<machine>; "auto": the backend's, else the lowest deserved.
   std::string platform = "auto";
-  std::string lib_folder = {};    ///< Of the wheel; "": the backend's, else "<name>.libs".
-  std::string rename = {};        ///< One of RenameNames(); "": the backend's, else "hash".
+  std::string lib_folder = {};            ///< Of the wheel; "": the backend's, else "<name>.libs".
+  std::string rename = {};                ///< One of RenameNames(); "": the backend's, else "hash".
   std::vector<std::string> exclude = {};  ///< Globs of libraries, or of paths, that stay outside.
   std::vector<std::string> opened = {};   ///< Libraries that are opened by name: copied, never renamed.
   std::vector<AbsPath> search = {};       ///< Folders that are searched before all others.
@@ -43,8 +43,9 @@ struct RepairedFile {
 struct RepairOutcome {
   AbsPath from;
   AbsPath to;
-  bool changed = true;  ///< False: the wheel was as it should be; `to` is a copy, byte for byte, or the wheel itself.
-  bool stays = false;   ///< `to` is the wheel itself, and nothing is written.
+  bool changed =
+      true;  ///< False: the wheel was as it should be; `to` is a copy, byte for byte, or the wheel itself.
+  bool stays = false;  ///< `to` is the wheel itself, and nothing is written.
   std::string platform_before;
   std::string platform;
   std::string floor;  ///< The file that sets the platform, and its versions; "": none does.
@@ -54,8 +55,8 @@ struct RepairOutcome {
 };
 
 /// One outcome for each wheel, in order; those before one that fails stay. Errors: kUsage (no such backend or
-/// way to name, no platform tag, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about tags, ELF files or
-/// RECORD), those of repair::PlanRepair and archive::WriteEditedZip.
+/// way to name, no platform tag, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about
+/// tags, ELF files or RECORD), those of repair::PlanRepair and archive::WriteEditedZip.
 Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run);
 
 /// What RepairRun::backend and rename take.

@@ -167,7 +167,8 @@ class GraftPlanner {
                    fmt::format("the wheel has no library that could open '{}'", name));
     }
     if (context_.rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
           .WithHint("leave --graft out: the driver, PyTorch or a package of the backend brings the library");
     }
     Asker asker = AskerOf(tree_.members.front(), name);

@@ -25,8 +25,8 @@ struct GraftOptions {
   std::vector<std::string> never_graft = {};    ///< Globs, besides those of the rules.
   /// Names of libraries that are opened at run time: copied although no file needs them, and not renamed.
   std::vector<std::string> opened = {};
-  std::map<std::string, std::string> opened_by_text = {};  ///< Of these → a file of the wheel, no ELF file, that
-                                                           ///< has the name in it.
+  std::map<std::string, std::string> opened_by_text = {};  ///< Of these → a file of the wheel, no ELF file,
+                                                           ///< that has the name in it.
   /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
   std::optional<verify::GlibcVersion> policy = {};
   bool musl = false;                           ///< The wheel is for systems of musl.

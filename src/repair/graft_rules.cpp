@@ -39,6 +39,13 @@ Result<Backend> ParseBackend(const std::string& name, const YamlNode& node) {
   PTPKG_TRY(backend.rename, ParseRename(rename));
   PTPKG_TRY(backend.never_rename, GlobsOf(node, "never_rename"));
   PTPKG_TRY(backend.never_graft, GlobsOf(node, "never_graft"));
+  if (const YamlNode* folders = node.Find("data_folders"); folders != nullptr) {
+    for (const YamlEntry& entry : folders->entries) {
+      const auto folder = RelPath::Parse(entry.value.scalar);
+      if (!folder) return Error(folder.error()).At(entry.value.span);
+      backend.data_folders[entry.key] = folder->str();
+    }
+  }
   return backend;
 }
 

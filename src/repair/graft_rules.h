@@ -2,6 +2,7 @@
 // Which libraries are copied into a wheel, and under which names, as data. Layer: repair.
 // Source: data/graft_rules.yaml, which names its own.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct Backend {
   Rename rename = Rename::kHash;
   std::vector<std::string> never_rename = {};  ///< Globs.
   std::vector<std::string> never_graft = {};   ///< Globs.
+  /// Glob of libraries → folder of the wheel from which they read their kernels.
+  std::map<std::string, std::string> data_folders = {};
 };
 
 class GraftRules {

@@ -65,7 +65,33 @@ class Repairer {
     const GraftContext context{
         .env = env_, .tree = tree, .loads = loads, .host = host, .rules = rules, .policies = libraries_};
     PTPKG_TRY(plan_, PlanGrafts(context, options));
+    PTPKG_CHECK(CheckDataFolders());
     return PlanEdits(tree, loads);
+  }
+
+  /// A copied library that reads kernels from files beside it finds none unless the wheel has them.
+  [[nodiscard]] Result<void> CheckDataFolders() const {
+    if (!options_.backend || options_.backend->data_folders.empty() || plan_.grafts.empty()) return Ok();
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    for (const Graft& graft : plan_.grafts) {
+      for (const auto& [glob, folder] : options_.backend->data_folders) {
+        const bool reads = std::any_of(graft.asked.begin(), graft.asked.end(),
+                                       [&](const std::string& name) { return GlobMatch(glob, name); });
+        const bool has = std::any_of(zip.members().begin(), zip.members().end(), [&](const auto& member) {
+          return member.name.starts_with(folder + "/") && !member.name.ends_with('/');
+        });
+        if (!reads || has) continue;
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format(
+                         "'{}' would be copied, but reads its kernels from '{}', which '{}' does not have",
+                         graft.source.str(), folder, wheel_.Name()))
+            .WithHint(
+                fmt::format("put the files of your gfx architectures there before the wheel is packed, or "
+                            "leave the library out: --exclude '{}'",
+                            glob));
+      }
+    }
+    return Ok();
   }
 
   Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, std::vector<std::string> dependencies) {
@@ -234,7 +260,8 @@ class Repairer {
     if (asked == info_.file_name.tag.platform) return asked;
     if (machine.empty()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(), asked))
+                   fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(),
+                               asked))
           .WithHint("leave --platform out; 'ptpkg retag --platform' sets a tag without asking the files");
     }
     if (asked == "linux") return "linux_" + machine;

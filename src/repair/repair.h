@@ -56,12 +56,13 @@ struct WheelRepair {
 
 /// Unpacks the ELF files of `wheel`, nothing else, plans and carries out the changes on these. The copies are
 /// listed in .dist-info/sboms with the packages of the system that they belong to. A Linux platform alone is
-/// changed, and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). Equal wheels, options and libraries of the machine give
-/// equal edits. Writes below env.cache_dir only. Memory: that of the archive and ELF readers, whatever the
-/// size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
-/// verify::DeservedBySymbols; kInvalidInput for a platform that is asked for a wheel without ELF files, or for
-/// another machine than theirs, for a backend that decides no file, and for a folder that is none
-/// of a wheel; kNotFound without the program 'strip'; kCommandFailed, kIo, kCancelled.
+/// changed, and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). Equal wheels,
+/// options and libraries of the machine give equal edits. Writes below env.cache_dir only. Memory: that of
+/// the archive and ELF readers, whatever the size of the wheel. Errors: those of wheel::PlanRetag,
+/// PlanGrafts, SearchPaths::For and verify::DeservedBySymbols; kInvalidInput for a platform that is asked for
+/// a wheel without ELF files, or for another machine than theirs, for a backend that decides no file, for a
+/// copy whose kernels the wheel lacks (Backend::data_folders), and for a folder that is none of a wheel;
+/// kNotFound without the program 'strip'; kCommandFailed, kIo, kCancelled.
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

@@ -118,7 +118,8 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
   const bool others = MayNeedOthers(member);
   for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
     const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
-    // Which folder such an entry means below the file depends on the machine; from the root it is none of ours.
+    // Which folder such an entry means below the file depends on the machine; from the root it is none of
+    // ours.
     const bool some_folder = by_token && elf::AfterOrigin(entry.text).has_value();
     std::string why = some_folder ? "" : WhyDropped(entry, others);
     if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())

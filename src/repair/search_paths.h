@@ -33,10 +33,10 @@ class SearchPaths {
   /// The path of `member` after a cleaning, and with a way to each of `folders` (tree paths). Kept are
   /// entries that lead to a folder of the tree, and those that another distribution may fill: entries that
   /// climb out of the wheel's own files stay as long as the file, or anything that its DT_RPATH serves, still
-  /// misses a library or opens one by name; so do entries with $LIB or $PLATFORM below $ORIGIN. Absolute, relative and empty entries go, folders of stubs, pads
-  /// and repetitions too. The tag stays; a file without a path gets DT_RPATH, which no LD_LIBRARY_PATH comes
-  /// before. Errors: kUnsupported for a file in a place that has no fixed way to the folders (*.data/scripts
-  /// and the like), and for such a folder.
+  /// misses a library or opens one by name; so do entries with $LIB or $PLATFORM below $ORIGIN. Absolute,
+  /// relative and empty entries go, folders of stubs, pads and repetitions too. The tag stays; a file without
+  /// a path gets DT_RPATH, which no LD_LIBRARY_PATH comes before. Errors: kUnsupported for a file in a place
+  /// that has no fixed way to the folders (*.data/scripts and the like), and for such a folder.
   [[nodiscard]] Result<NewSearchPath> For(const verify::ElfMember& member,
                                           const std::set<std::string>& folders) const;
 

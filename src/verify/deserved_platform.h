@@ -36,8 +36,8 @@ Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
                                     const std::vector<std::string>& dependencies);
 
 /// Holds `platform`, a tag or a dot-joined set, against machine, C library and symbol versions of the files.
-/// Errors: kCheckFailed naming each file that needs more, with its symbols; the same for a tag of Linux when no
-/// file says what machine it is for.
+/// Errors: kCheckFailed naming each file that needs more, with its symbols; the same for a tag of Linux when
+/// no file says what machine it is for.
 Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform);
 
 /// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`; else its tag. A wheel

@@ -135,10 +135,10 @@ void CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileN
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
   if (context.promise.musl && !needs.internal_symbols.empty()) {
-    findings.Add("elf-glibc-floor", Severity::kError,
-                 fmt::format("uses '{}', which no musllinux policy admits",
-                             Join(needs.internal_symbols, "', '")),
-                 "link with a library of your own, or copy it into the wheel under a name of its own");
+    findings.Add(
+        "elf-glibc-floor", Severity::kError,
+        fmt::format("uses '{}', which no musllinux policy admits", Join(needs.internal_symbols, "', '")),
+        "link with a library of your own, or copy it into the wheel under a name of its own");
     return;
   }
   if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;

@@ -350,6 +350,20 @@ class Repair(wheel_maker.WheelCase):
         self.assertEqual(default["platform"], "manylinux_2_28_x86_64")
         self.assertIn("(RUNPATH)", self.dynamic(default["to"], f"torch/_C{SUFFIX}"))
 
+    def test_bundled_rocm_needs_the_kernels_of_its_libraries(self):
+        self.library("librocblas.so.5", "int value(void) { return 5; }")
+        (self.tree / "torch/lib").mkdir(parents=True)
+        self.module("_C", self.outside / "librocblas.so.5", where="torch")
+        (self.tree / "torch/__init__.py").write_text("")
+        arguments = ["--backend", "pytorch-rocm-bundled", "--platform", "manylinux_2_36_x86_64"]
+        refused = self.ptpkg("repair", self.wheel(), *arguments, exit_code=3)
+        self.assertIn("reads its kernels from 'torch/lib/rocblas/library'", refused.stderr)
+        kernels = self.tree / "torch/lib/rocblas/library"
+        kernels.mkdir(parents=True)
+        (kernels / "TensileLibrary_gfx942.dat").write_text("kernels")
+        result = self.repair(self.wheel(), *arguments)
+        self.assertEqual([one["path"] for one in result["grafted"]], ["torch/lib/librocblas.so"])
+
     def test_what_it_refuses(self):
         self.library("libchain.so.1", "int value(void) { return 2; }")
         self.module("one", self.outside / "libchain.so.1")

@@ -41,6 +41,8 @@ TEST(GraftRules, EveryBackendOfPyTorchIsThere) {
     for (const elf::PathRule& rule : backend.layout) EXPECT_EQ(rule.tag, tag) << name;
   }
   EXPECT_EQ(Must(rules.FindBackend("pytorch-rocm-bundled")).rename, Rename::kBare);
+  EXPECT_EQ(Must(rules.FindBackend("pytorch-rocm-bundled")).data_folders.at("librocblas.so*"),
+            "torch/lib/rocblas/library");
   EXPECT_THAT(rules.FindBackend("pytorch-cuda"), FailsWith(ErrorCode::kUsage, HasSubstr("pytorch-cuda")));
   EXPECT_THAT(rules.FindBackend("pytorch-cuda14"), HasHint(HasSubstr("did you mean")));
 }

@@ -113,7 +113,8 @@ TEST(CheckDeserved, NamesTheSymbolsThatForbidATag) {
 TEST(CheckDeserved, ATagOfLinuxNeedsAFileForIt) {
   EXPECT_THAT(CheckDeserved({}, "manylinux_2_28_x86_64"),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("no file is for a machine of Linux")));
-  EXPECT_THAT(CheckDeserved({}, "linux_x86_64"), FailsWith(ErrorCode::kCheckFailed, HasSubstr("linux_x86_64")));
+  EXPECT_THAT(CheckDeserved({}, "linux_x86_64"),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("linux_x86_64")));
   EXPECT_THAT(CheckDeserved({}, "any"), IsOk());
   EXPECT_THAT(CheckDeserved({}, "macosx_11_0_arm64"), IsOk());
 }
