@@ -150,6 +150,11 @@ class Page {
     }
     Add(SizeTable(fmt::format("sections of {}", Plural(document_["elf"].size(), "ELF file")),
                   Largest(kinds, whole, options_.rows)));
+    for (const Json& elf : document_["elf"]) {
+      for (const Json& why : elf["damage"]) {
+        Add(fmt::format("damaged: {}: {}", Text(elf, "file"), why.get<std::string>()));
+      }
+    }
   }
 
   void AddDeviceCode() {

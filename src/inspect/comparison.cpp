@@ -160,11 +160,20 @@ Json FolderSizes(const Side& before, const Side& after) {
   return list;
 }
 
+/// Whether the file's sections count: if one side cannot read them, those of the other would seem to be more.
+bool CountsSections(const Files& others, const std::string& path, const SideFile& file) {
+  const auto readable = [](const SideFile& one) {
+    return !one.elf || one.elf->facts.damage.sections.empty();
+  };
+  const auto other = others.find(path);
+  return file.elf && readable(file) && (other == others.end() || readable(other->second));
+}
+
 Json SectionSizes(const Files& before, const Files& after) {
   std::array<Amounts, elf::kSectionKinds> kinds = {};
   for (std::size_t side = 0; side < 2; ++side) {
     for (const auto& [path, file] : side == 0 ? before : after) {
-      if (!file.elf) continue;
+      if (!CountsSections(side == 0 ? after : before, path, file)) continue;
       for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
         kinds.at(kind).bytes.at(side) += file.elf->kinds.at(kind).size_bytes;
       }

@@ -12,19 +12,31 @@ namespace {
 Result<ElfFacts> ReadFacts(File& file, const elf::Image& image) {
   ElfFacts facts{.size_bytes = image.file_size,
                  .machine = std::string(verify::MachineName(image.header.machine, image.codec.order()))};
-  PTPKG_TRY(facts.build_id, elf::ReadBuildId(file, image));
-  PTPKG_TRY(facts.links, elf::ReadLinkFacts(file, image));
-  PTPKG_TRY(facts.sections, elf::ReadNamedSections(file, image));
+  PTPKG_TRY(auto build_id, UnlessDamaged(elf::ReadBuildId(file, image), facts.damage.notes));
+  if (build_id) facts.build_id = *std::move(build_id);
+  PTPKG_TRY(auto links, UnlessDamaged(elf::ReadLinkFacts(file, image), facts.damage.links));
+  if (links) facts.links = *std::move(links);
+  PTPKG_TRY(auto sections, UnlessDamaged(elf::ReadNamedSections(file, image), facts.damage.sections));
+  if (sections) facts.sections = *std::move(sections);
   facts.stripped = elf::IsStripped(facts.sections);
   return facts;
 }
 
 }  // namespace
 
+std::vector<std::string> ElfDamage::Texts() const {
+  std::vector<std::string> texts;
+  for (const std::string* text : {&notes, &links, &sections}) {
+    if (!text->empty()) texts.push_back(*text);
+  }
+  return texts;
+}
+
 Result<std::optional<ElfFacts>> ReadElfFacts(File& file) {
   PTPKG_TRY(const auto image, UnlessDamaged(elf::ReadImage(file)));
   if (!image || !*image) return std::optional<ElfFacts>();
-  return UnlessDamaged(ReadFacts(file, **image));
+  PTPKG_TRY(ElfFacts facts, ReadFacts(file, **image));
+  return std::optional(std::move(facts));
 }
 
 std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection>& sections) {

@@ -11,17 +11,29 @@
 
 namespace ptpkg::inspect {
 
+/// Why parts of a file cannot be read; "": it can.
+struct ElfDamage {
+  std::string notes = {};
+  std::string links = {};
+  std::string sections = {};
+
+  /// The reasons, in this order.
+  [[nodiscard]] std::vector<std::string> Texts() const;
+};
+
+/// What cannot be read is empty, and `damage` has the reason.
 struct ElfFacts {
   std::uint64_t size_bytes = 0;
   std::string machine = {};  ///< "x86_64"; "" for machines without a name in wheels' tags.
   std::optional<std::string> build_id = {};
   elf::LinkFacts links = {};
   std::vector<elf::NamedSection> sections = {};  ///< All, in file order.
-  bool stripped = false;
+  bool stripped = false;                         ///< False also for a file whose sections cannot be read.
+  ElfDamage damage = {};
 };
 
-/// nullopt: no ELF file, or a damaged one, which the checks report. Errors: kIo. Cost: a few pages and the
-/// name tables.
+/// nullopt: no ELF file, or one whose headers or dynamic section are damaged, which the checks report
+/// (elf-damaged). Errors: kIo. Cost: a few pages and the name tables.
 Result<std::optional<ElfFacts>> ReadElfFacts(File& file);
 
 /// The sections as they are shown: beyond 1000 the rest is summed up by kind, without names.

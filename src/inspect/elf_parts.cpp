@@ -1,6 +1,7 @@
 #include "inspect/elf_parts.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <set>
 
 #include "inspect/dynamic_symbols.h"
@@ -88,26 +89,25 @@ Result<void> HashSection(File& file, const elf::NamedSection& section, HashingSi
   return Ok();
 }
 
-Result<ElfContent> ReadSections(File& file, ElfFacts facts) {
-  ElfContent content{.facts = std::move(facts)};
-  PathCollector paths;
-  for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
-    HashingSink hash(nullptr);
-    for (const elf::NamedSection& section : content.facts.sections) {
-      if (static_cast<std::size_t>(section.kind) != kind) continue;
-      content.kinds.at(kind).size_bytes += section.size_bytes;
-      if (CountsByMeaning(section)) continue;
-      const bool strings =
-          section.kind == elf::SectionKind::kReadOnlyData || section.kind == elf::SectionKind::kDebug;
-      PTPKG_CHECK(HashSection(file, section, hash, strings ? &paths : nullptr));
-    }
-    if (kind == static_cast<std::size_t>(elf::SectionKind::kSymbols)) {
-      PTPKG_CHECK(HashDynamicSymbols(file, hash));
-    }
-    content.kinds.at(kind).digest = hash.Finish().sha256;
+Result<Sha256> HashKind(File& file, const ElfFacts& facts, elf::SectionKind kind, PathCollector& paths) {
+  HashingSink hash(nullptr);
+  for (const elf::NamedSection& section : facts.sections) {
+    if (section.kind != kind || CountsByMeaning(section)) continue;
+    const bool strings = kind == elf::SectionKind::kReadOnlyData || kind == elf::SectionKind::kDebug;
+    PTPKG_CHECK(HashSection(file, section, hash, strings ? &paths : nullptr));
   }
-  content.paths = paths.Paths();
-  return content;
+  if (kind == elf::SectionKind::kSymbols) PTPKG_CHECK(HashDynamicSymbols(file, hash));
+  return hash.Finish().sha256;
+}
+
+/// Sections that overlap would be read again and again.
+void RefuseOverlaps(ElfFacts& facts) {
+  std::uint64_t sum = 0;
+  for (const elf::NamedSection& section : facts.sections) sum += section.size_bytes;
+  if (sum <= facts.size_bytes) return;
+  facts.damage.sections =
+      fmt::format("the sections overlap: they have {} bytes, the file {}", sum, facts.size_bytes);
+  facts.sections.clear();
 }
 
 std::vector<std::string> EntriesOf(const std::optional<elf::SearchPath>& path) {
@@ -134,12 +134,21 @@ void AddTexts(std::string_view part, std::vector<std::string> before, std::vecto
   parts.push_back({.part = std::string(part), .old_texts = std::move(before), .new_texts = std::move(after)});
 }
 
+void CompareLinks(const elf::LinkFacts& before, const elf::LinkFacts& after, std::vector<ElfPart>& parts) {
+  AddTexts("search path", EntriesOf(before.Effective()), EntriesOf(after.Effective()), parts);
+  AddTexts("needed", before.needed, after.needed, parts);
+  AddTexts("soname", OneOrNone(before.soname), OneOrNone(after.soname), parts);
+  AddTexts("interpreter", OneOrNone(before.interpreter), OneOrNone(after.interpreter), parts);
+}
+
 void CompareHeaders(const ElfFacts& before, const ElfFacts& after, std::vector<ElfPart>& parts) {
-  AddTexts("search path", EntriesOf(before.links.Effective()), EntriesOf(after.links.Effective()), parts);
-  AddTexts("needed", before.links.needed, after.links.needed, parts);
-  AddTexts("soname", OneOrNone(before.links.soname), OneOrNone(after.links.soname), parts);
-  AddTexts("interpreter", OneOrNone(before.links.interpreter), OneOrNone(after.links.interpreter), parts);
-  AddTexts("build id", OneOrNone(before.build_id), OneOrNone(after.build_id), parts);
+  const auto both = [&](std::string ElfDamage::*part) {
+    return (before.damage.*part).empty() && (after.damage.*part).empty();
+  };
+  if (both(&ElfDamage::links)) CompareLinks(before.links, after.links, parts);
+  if (both(&ElfDamage::notes)) {
+    AddTexts("build id", OneOrNone(before.build_id), OneOrNone(after.build_id), parts);
+  }
 }
 
 }  // namespace
@@ -147,11 +156,20 @@ void CompareHeaders(const ElfFacts& before, const ElfFacts& after, std::vector<E
 Result<std::optional<ElfContent>> ReadElfContent(File& file) {
   PTPKG_TRY(std::optional<ElfFacts> facts, ReadElfFacts(file));
   if (!facts) return std::optional<ElfContent>();
-  std::uint64_t sum = 0;
-  for (const elf::NamedSection& section : facts->sections) sum += section.size_bytes;
-  // Sections that overlap would be read again and again.
-  if (sum > facts->size_bytes) return std::optional<ElfContent>();
-  return UnlessDamaged(ReadSections(file, *std::move(facts)));
+  RefuseOverlaps(*facts);
+  ElfContent content{.facts = *std::move(facts)};
+  if (!content.facts.damage.sections.empty()) return std::optional(std::move(content));
+  for (const elf::NamedSection& section : content.facts.sections) {
+    content.kinds.at(static_cast<std::size_t>(section.kind)).size_bytes += section.size_bytes;
+  }
+  PathCollector paths;
+  for (std::size_t i = 0; i < elf::kSectionKinds; ++i) {
+    const auto kind = static_cast<elf::SectionKind>(i);
+    PTPKG_TRY(content.kinds.at(i).digest,
+              UnlessDamaged(HashKind(file, content.facts, kind, paths), content.facts.damage.sections));
+  }
+  content.paths = paths.Paths();
+  return std::optional(std::move(content));
 }
 
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after) {
@@ -159,13 +177,20 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
     const KindContent& old_content = before.kinds.at(kind);
     const KindContent& new_content = after.kinds.at(kind);
-    if (old_content.digest == new_content.digest) continue;
+    if (!old_content.digest || !new_content.digest || *old_content.digest == *new_content.digest) continue;
     parts.push_back({.part = std::string(elf::SectionKindName(static_cast<elf::SectionKind>(kind))),
                      .old_bytes = old_content.size_bytes,
                      .new_bytes = new_content.size_bytes});
   }
   CompareHeaders(before.facts, after.facts, parts);
-  AddTexts("embedded paths", OnlyIn(before.paths, after.paths), OnlyIn(after.paths, before.paths), parts);
+  if (before.facts.damage.sections.empty() && after.facts.damage.sections.empty()) {
+    AddTexts("embedded paths", OnlyIn(before.paths, after.paths), OnlyIn(after.paths, before.paths), parts);
+  }
+  const std::vector<std::string> old_damage = before.facts.damage.Texts();
+  const std::vector<std::string> new_damage = after.facts.damage.Texts();
+  if (!old_damage.empty() || !new_damage.empty()) {
+    parts.push_back({.part = "unreadable", .old_texts = old_damage, .new_texts = new_damage});
+  }
   if (parts.empty()) parts.push_back({.part = "headers"});
   return parts;
 }

@@ -15,7 +15,8 @@ namespace ptpkg::inspect {
 /// All sections of one kind.
 struct KindContent {
   std::uint64_t size_bytes = 0;
-  Sha256 digest;  ///< Over names and contents, without their addresses.
+  /// Over names and contents, without their addresses; nullopt where they cannot be read.
+  std::optional<Sha256> digest = {};
 };
 
 struct ElfContent {
@@ -26,7 +27,8 @@ struct ElfContent {
   std::vector<std::string> paths = {};
 };
 
-/// nullopt: as ReadElfFacts, and for sections that overlap. Reads the file once. Errors: kIo.
+/// nullopt: as ReadElfFacts. Sections that overlap are not read: facts.damage says so. Reads the file once.
+/// Errors: kIo.
 Result<std::optional<ElfContent>> ReadElfContent(File& file);
 
 /// One part that differs.
@@ -38,7 +40,8 @@ struct ElfPart {
   std::optional<std::vector<std::string>> new_texts = {};
 };
 
-/// Of two files with different contents; never empty: where no part differs, "headers" is what is left.
+/// Of two files with different contents; never empty: where no part differs, "headers" is what is left. What
+/// cannot be read of one of them is not compared: the part "unreadable" then has the reasons.
 /// Tables of names and dynamic symbols, and the dynamic section, count by what they say alone.
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
 

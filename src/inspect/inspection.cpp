@@ -146,7 +146,8 @@ Json ElfToJson(const std::string& path, const ElfFacts& facts, const verify::Fil
           {"search_path", links == nullptr ? Json(nullptr) : SearchPathToJson(*links)},
           {"needed", links == nullptr ? Json::array() : NeededToJson(*links)},
           {"floor", floor},
-          {"isa", isa}};
+          {"isa", isa},
+          {"damage", facts.damage.Texts()}};
 }
 
 Json ElfFilesToJson(const FactsByPath& facts, const verify::Examination& examination) {

@@ -2,6 +2,7 @@
 // Files that are damaged are shown without what cannot be read of them. Layer: inspect.
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "support/result.h"
@@ -15,6 +16,15 @@ Result<std::optional<Value>> UnlessDamaged(Result<Value> value) {
   const ErrorCode code = value.error().code();
   if (code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported) return std::optional<Value>();
   return std::move(value).error();
+}
+
+/// The same; `why` becomes the reason why there is nothing, and is left as it is otherwise.
+template <class Value>
+Result<std::optional<Value>> UnlessDamaged(Result<Value> value, std::string& why) {
+  std::string reason = value ? std::string() : value.error().message();
+  Result<std::optional<Value>> known = UnlessDamaged(std::move(value));
+  if (known && !*known) why = std::move(reason);
+  return known;
 }
 
 }  // namespace ptpkg::inspect

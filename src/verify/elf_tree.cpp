@@ -93,27 +93,6 @@ Result<std::map<std::string, std::vector<std::string>>> ReadInternalSymbols(
   return used;
 }
 
-Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& image,
-                             const DlopenTable& opened) {
-  ElfMember member{.path = path,
-                   .machine = image.header.machine,
-                   .elf_class = image.codec.elf_class(),
-                   .order = image.codec.order(),
-                   .position_independent = image.header.type == elf::kTypeDyn,
-                   .facts = {}};
-  PTPKG_TRY(member.facts, elf::ReadLinkFacts(file, image));
-  constexpr std::uint64_t kFlagTextrel = 4;  // DF_TEXTREL
-  const bool flagged = (image.dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
-  member.text_relocations = flagged || image.dynamic->Find(elf::kDtTextrel);
-  PTPKG_TRY(member.required_versions, elf::ReadRequiredVersions(file, image));
-  PTPKG_TRY(member.defined_versions, elf::ReadDefinedVersions(file, image));
-  PTPKG_TRY(member.isa, elf::ReadNeededIsaLevel(file, image));
-  PTPKG_TRY(member.mentions, ReadMentions(file, image, opened));
-  PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
-  PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
-  return member;
-}
-
 Finding Misnamed(const RelPath& path) {
   return {"elf-not-elf", Severity::kWarning, path.str(),
           "is named like a shared library but is not an ELF file",
@@ -125,7 +104,40 @@ Finding Damaged(const RelPath& path, const Error& error) {
           fmt::format("the ELF file is damaged: {}", error.message()), "build or fetch the file again"};
 }
 
-/// The same as ReadElfFacts, but damage is an error.
+bool IsDamage(const Error& error) {
+  return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported;
+}
+
+/// What ld.so can do without: damage there is a finding, and the file stays a member without it.
+template <class Value>
+Result<Value> OrFinding(Result<Value> value, const RelPath& path, std::optional<Finding>& finding) {
+  if (value || !IsDamage(value.error())) return value;
+  finding = Damaged(path, value.error());
+  return Value{};
+}
+
+Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& image,
+                             const DlopenTable& opened, std::optional<Finding>& finding) {
+  ElfMember member{.path = path,
+                   .machine = image.header.machine,
+                   .elf_class = image.codec.elf_class(),
+                   .order = image.codec.order(),
+                   .position_independent = image.header.type == elf::kTypeDyn,
+                   .facts = {}};
+  PTPKG_TRY(member.facts, elf::ReadLinkFacts(file, image));
+  constexpr std::uint64_t kFlagTextrel = 4;  // DF_TEXTREL
+  const bool flagged = (image.dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
+  member.text_relocations = flagged || image.dynamic->Find(elf::kDtTextrel);
+  PTPKG_TRY(member.required_versions, elf::ReadRequiredVersions(file, image));
+  PTPKG_TRY(member.defined_versions, OrFinding(elf::ReadDefinedVersions(file, image), path, finding));
+  PTPKG_TRY(member.isa, OrFinding(elf::ReadNeededIsaLevel(file, image), path, finding));
+  PTPKG_TRY(member.mentions, OrFinding(ReadMentions(file, image, opened), path, finding));
+  PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
+  PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
+  return member;
+}
+
+/// The same as ReadElfFacts, but damage that hides how the file is loaded is an error.
 Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTable& opened) {
   ElfFacts facts;
   PTPKG_TRY(const auto image, elf::ReadImage(file));
@@ -138,7 +150,7 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
   PTPKG_CHECK(elf::CheckFinished(file));
   PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
   if (image->dynamic) {
-    PTPKG_TRY(facts.member, ReadMember(file, path, *image, opened));
+    PTPKG_TRY(facts.member, ReadMember(file, path, *image, opened, facts.finding));
   }
   return facts;
 }
@@ -164,8 +176,7 @@ std::vector<RelPath> FilesOf(const TreeMap& map) {
 Result<ElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened) {
   auto facts = ReadSoundFacts(file, path, opened);
   if (facts) return facts;
-  const ErrorCode code = facts.error().code();
-  if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return facts;
+  if (!IsDamage(facts.error())) return facts;
   return ElfFacts{.finding = Damaged(path, facts.error())};
 }
 

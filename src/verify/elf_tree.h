@@ -84,7 +84,7 @@ std::vector<RelPath> FilesOf(const TreeMap& map);
 
 /// What is read of one file.
 struct ElfFacts {
-  std::optional<ElfMember> member = {};
+  std::optional<ElfMember> member = {};  ///< Also beside elf-damaged, for damage that ld.so does not see.
   std::optional<FileDeviceCode> device_code = {};
   std::optional<Finding> finding = {};  ///< elf-damaged, elf-not-elf
 };

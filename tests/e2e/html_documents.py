@@ -20,7 +20,7 @@ def elf(path, size, needed, floor="2.28"):
             "soname": path.rsplit("/", 1)[-1], "interpreter": None, "stripped": False,
             "sections": [{"name": name, "size_bytes": size * share // 100, "kind": kind} for name, kind, share in sections],
             "search_path": {"tag": "RUNPATH", "entries": [{"text": "$ORIGIN", "kind": "in tree"}, {"text": "$ORIGIN/../../nvidia/lib", "kind": "outside"}]},
-            "needed": needed, "isa": None,
+            "needed": needed, "isa": None, "damage": [],
             "floor": {"glibc": floor, "policy": "manylinux_2_28_x86_64", "set_by": [{"library": "libm.so.6", "version": f"GLIBC_{floor}"}],
                       "symbols": [f"exp@GLIBC_{floor}"]}}
 

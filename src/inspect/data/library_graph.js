@@ -152,7 +152,7 @@ function fileDetails(node, edges, choose) {
   return [element("h3", {}, elf.file), element("div", { class: "columns two" },
     factList([["Search path", searchPathList(elf.search_path)], ["SONAME", elf.soname], ["Build id", elf.build_id && element("code", {}, elf.build_id)],
       ["Interpreter", elf.interpreter], ["Machine", elf.machine], ["Size", elf.size_bytes === undefined ? null : formatBytes(elf.size_bytes)],
-      ["Symbol table", elf.stripped ? "stripped" : "not stripped"], ["Needed by", neededBy]]),
+      ["Symbol table", elf.stripped ? "stripped" : "not stripped"], ["Needed by", neededBy], ["Damaged", elf.damage]]),
     needs.length ? element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "What it needs" },
       simpleTable(`Needs ${needs.length}`, [{ text: "Name" }, { text: "State" }, { text: "Found by" }], needs)) : element("p", { class: "muted" }, "Needs nothing."))];
 }

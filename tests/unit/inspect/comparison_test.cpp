@@ -91,6 +91,18 @@ TEST_F(ComparisonTest, SaysWhatOfAnElfFileChanged) {
   EXPECT_FALSE(document["sizes"]["sections"].empty());
 }
 
+TEST_F(ComparisonTest, SectionsThatOneSideCannotReadAreNoDifferenceOfSizes) {
+  elf::test::SyntheticElf elf;
+  const std::string sound = elf.Build();
+  std::string damaged = sound;
+  elf::test::PokeWord(damaged, elf.codec(), elf.places.section_headers + elf.codec().SectionSize() + 32,
+                      1ULL << 40U);
+  const Json document = Compare(Zip("a.zip", {{"x.so", sound}}), Zip("b.zip", {{"x.so", damaged}}));
+  EXPECT_EQ(document["files"][0]["kind"], "elf");
+  EXPECT_EQ(document["files"][0]["elf"][0]["part"], "unreadable");
+  EXPECT_EQ(document["sizes"]["sections"], Json::array());
+}
+
 TEST_F(ComparisonTest, MetadataFieldByField) {
   Members members = wheel::MinimalMembers();
   const AbsPath before = Zip("toy-1.0-py3-none-any.whl", members);

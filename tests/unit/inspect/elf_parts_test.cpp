@@ -14,7 +14,6 @@ namespace {
 
 using elf::test::SyntheticElf;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 ElfContent ContentOf(const std::string& bytes) {
   MemoryFile file(AsBytes(bytes));
@@ -83,10 +82,62 @@ TEST(ElfParts, SectionsThatOverlapAreNotReadAgainAndAgain) {
     elf::test::PokeWord(bytes, codec, header + 24, 0);             // offset
     elf::test::PokeWord(bytes, codec, header + 32, bytes.size());  // size
   }
-  MemoryFile hostile(AsBytes(bytes));
-  const auto content = ReadElfContent(hostile);
-  ASSERT_OK(content);
-  EXPECT_FALSE(content->has_value());
+  const ElfContent content = ContentOf(bytes);
+  EXPECT_THAT(content.facts.damage.Texts(), ElementsAre(testing::HasSubstr("the sections overlap")));
+  EXPECT_EQ(content.kinds.front().digest, std::nullopt);
+  EXPECT_THAT(content.facts.links.needed, ElementsAre("libdeep.so.1", "libc.so.6"));
+}
+
+/// The image with a table of dynamic symbols, its second section, of one tebibyte.
+std::string WithHugeSection(SyntheticElf elf) {
+  std::string bytes = elf.Build();
+  const elf::Codec codec = elf.codec();
+  elf::test::PokeWord(bytes, codec, elf.places.section_headers + 2 * codec.SectionSize() + 32, 1ULL << 40U);
+  return bytes;
+}
+
+/// The image with a note that is said to be longer than its segment.
+std::string WithBadNote(SyntheticElf elf) {
+  elf.spare_segments = 1;
+  std::string bytes = elf.Build();
+  const elf::Codec codec = elf.codec();
+  MemoryFile file(AsBytes(bytes));
+  const auto image = elf::ReadImage(file);
+  EXPECT_OK(image);
+  const std::uint64_t header =
+      elf.places.program_headers + ((*image)->segments.size() - 1) * codec.SegmentSize();
+  const std::uint64_t note = bytes.size();
+  bytes += std::string(16, '\x7f');
+  elf::test::PokeU32(bytes, codec, header, elf::kSegmentNote);
+  elf::test::PokeWord(bytes, codec, header + 8, note);  // offset
+  elf::test::PokeWord(bytes, codec, header + 32, 16);   // size in the file
+  return bytes;
+}
+
+TEST(ElfParts, OneDamagedDetailHidesNothingElse) {
+  SyntheticElf sound;
+  sound.runpath = "$ORIGIN";
+  const ElfContent huge = ContentOf(WithHugeSection(sound));
+  EXPECT_THAT(huge.facts.damage.sections, testing::HasSubstr("1099511627776 bytes"));
+  EXPECT_THAT(huge.facts.links.needed, ElementsAre("libdeep.so.1", "libc.so.6"));
+  EXPECT_EQ(huge.facts.links.runpath->text, "$ORIGIN");
+  const ElfContent noted = ContentOf(WithBadNote(sound));
+  EXPECT_THAT(noted.facts.damage.notes, testing::HasSubstr("runs past the end"));
+  EXPECT_FALSE(noted.facts.sections.empty());
+  EXPECT_THAT(noted.facts.links.needed, ElementsAre("libdeep.so.1", "libc.so.6"));
+}
+
+TEST(ElfParts, WhatIsDamagedIsNotCompared) {
+  SyntheticElf sound;
+  sound.runpath = "$ORIGIN";
+  SyntheticElf moved = sound;
+  moved.runpath = "$ORIGIN/lib";
+  const auto parts = CompareElfContents(ContentOf(sound.Build()), ContentOf(WithHugeSection(moved)));
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].part, "search path");
+  EXPECT_EQ(parts[1].part, "unreadable");
+  EXPECT_EQ(parts[1].old_texts, std::vector<std::string>());
+  EXPECT_THAT(*parts[1].new_texts, ElementsAre(testing::HasSubstr("leaves the file")));
 }
 
 }  // namespace

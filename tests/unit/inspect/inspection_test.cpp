@@ -73,6 +73,24 @@ TEST_F(InspectionTest, TheGraphNamesTheRuleOfEachLibrary) {
   EXPECT_THAT(missing["problem"].get<std::string>(), testing::HasSubstr("libnowhere.so"));
 }
 
+TEST_F(InspectionTest, ADamagedSectionHeaderHidesNothingElse) {
+  SyntheticElf elf;
+  elf.needed = {"libc.so.6"};
+  elf.runpath = "$ORIGIN";
+  elf.version = "";
+  std::string bytes = elf.Build();
+  elf::test::PokeWord(bytes, elf.codec(), elf.places.section_headers + elf.codec().SectionSize() + 32,
+                      1ULL << 40U);
+  const Json document = Inspect(Wheel({{"toy/_C.so", bytes}}));
+  ASSERT_EQ(document["elf"].size(), 1U);
+  const Json& file = document["elf"][0];
+  EXPECT_EQ(file["search_path"]["entries"][0]["text"], "$ORIGIN");
+  EXPECT_EQ(file["needed"][0]["name"], "libc.so.6");
+  EXPECT_EQ(file["sections"], Json::array());
+  ASSERT_EQ(file["damage"].size(), 1U);
+  EXPECT_THAT(file["damage"][0].get<std::string>(), testing::HasSubstr("1099511627776 bytes"));
+}
+
 TEST_F(InspectionTest, RpathOfTheLoadingFileIsNamed) {
   const AbsPath artifact = Wheel({{"toy/_C.so", LibraryBytes({"liba.so"}, {}, "$ORIGIN/lib")},
                                   {"toy/lib/liba.so", LibraryBytes({"libb.so"}, {})},

@@ -194,5 +194,21 @@ TEST(BadElf, OneDamagedFileDoesNotHideTheOthers) {
                                         Is("elf-unresolved-needed", Severity::kError, "b.so", "libnowhere")));
 }
 
+TEST(BadElf, ABadNoteDoesNotHideWhatTheFileNeeds) {
+  SyntheticElf elf = Library({"libnowhere.so.1"});
+  elf.spare_segments = 1;
+  std::string bytes = elf.Build();
+  const elf::Codec codec = elf.codec();
+  const std::uint64_t count = codec.U16(AsBytes(bytes), 56);  // e_phnum
+  const std::uint64_t header = elf.places.program_headers + (count - 1) * codec.SegmentSize();
+  PokeU32(bytes, codec, header, elf::kSegmentNote);
+  PokeWord(bytes, codec, header + 8, bytes.size());
+  PokeWord(bytes, codec, header + 32, 16);
+  bytes += std::string(16, '\x7f');
+  EXPECT_THAT(Findings(bytes),
+              ElementsAre(Is("elf-damaged", Severity::kError, "libx.so", "note"),
+                          Is("elf-unresolved-needed", Severity::kError, "libx.so", "libnowhere")));
+}
+
 }  // namespace
 }  // namespace ptpkg::verify
