@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <set>
 
 #include "archive/extract.h"
 #include "conda/package_info.h"
 #include "conda/paths_json.h"
+#include "wheel/wheel.h"
 
 namespace ptpkg::inspect {
 namespace {
@@ -41,26 +43,75 @@ bool IsAtFault(const Error& error) {
   return std::find(kCodes.begin(), kCodes.end(), error.code()) != kCodes.end();
 }
 
-Result<void> ReadWheelMetadata(Env& env, const AbsPath& wheel, const archive::ZipReader& zip,
-                               Listing& listing) {
-  const Result<wheel::WheelInfo> info = wheel::ReadWheelInfo(env, wheel);
-  if (!info) {
-    if (!IsAtFault(info.error())) return info.error();
-    env.reporter.Warn(
-        fmt::format("the metadata of '{}' cannot be read: {}", wheel.str(), info.error().message()));
-    const auto name = wheel::FileName::Parse(wheel.Name());
-    if (name) {
-      listing.metadata.name = name->name;
-      listing.metadata.version = name->version;
-      listing.metadata.build = name->build;
-    }
-    return Ok();
+/// Reads what a wheel says of itself, each document for itself: RECORD, which the checks judge, says nothing.
+class WheelDocumentReader {
+ public:
+  WheelDocumentReader(Env& env, const AbsPath& wheel, const archive::ZipReader& zip)
+      : env_(env), wheel_(wheel), zip_(zip) {}
+
+  Result<WheelDocuments> Read() {
+    WheelDocuments documents;
+    auto file_name = wheel::FileName::Parse(wheel_.Name());
+    if (file_name) documents.file_name = *std::move(file_name);
+    const std::optional<std::string> folder = FindFolder(documents.file_name);
+    if (!folder) return documents;
+    PTPKG_TRY(documents.metadata, Document(*folder + "/METADATA", wheel::ParseCoreMetadata));
+    PTPKG_TRY(documents.wheel_file, Document(*folder + "/WHEEL", wheel::ParseWheelFile));
+    const std::string points = *folder + "/entry_points.txt";
+    if (zip_.Find(points) == nullptr) return documents;
+    PTPKG_TRY(auto text, Known(zip_.ReadText(points, wheel::DocumentLimit(points))));
+    if (text) documents.entry_points = *std::move(text);
+    return documents;
   }
-  const std::string place = info->dist_info_dir + "/WHEEL";
-  PTPKG_TRY(const std::string text, zip.ReadText(place, wheel::DocumentLimit(place)));
-  listing.metadata = MetadataOfWheel(*info, text);
-  return Ok();
-}
+
+ private:
+  /// The .dist-info folder of the file's name, or else the only one.
+  std::optional<std::string> FindFolder(const std::optional<wheel::FileName>& file_name) {
+    constexpr std::string_view kEnd = ".dist-info";
+    std::set<std::string> folders;
+    for (const archive::ZipReader::Member& member : zip_.members()) {
+      const std::string top = member.name.substr(0, member.name.find('/'));
+      if (top.size() < member.name.size() && top.ends_with(kEnd)) folders.insert(top);
+    }
+    for (const std::string& folder : folders) {
+      const auto named =
+          wheel::FileName::Parse(folder.substr(0, folder.size() - kEnd.size()) + "-py3-none-any.whl");
+      if (named && file_name && named->Stem() == file_name->Stem()) return folder;
+    }
+    if (folders.size() == 1) return *folders.begin();
+    Warn(fmt::format("it has {} .dist-info folders", folders.size()));
+    return std::nullopt;
+  }
+
+  void Warn(std::string_view why) {
+    env_.reporter.Warn(fmt::format("the metadata of '{}' cannot be read: {}", wheel_.str(), why));
+  }
+
+  /// Nothing, and a warning, where the document is at fault.
+  template <class Value>
+  Result<std::optional<Value>> Known(Result<Value> value) {
+    if (value) return std::optional<Value>(*std::move(value));
+    if (!IsAtFault(value.error())) return std::move(value).error();
+    Warn(value.error().message());
+    return std::optional<Value>();
+  }
+
+  template <class Value>
+  Result<std::optional<Value>> Document(const std::string& path,
+                                        Result<Value> (&parse)(std::string_view, const std::string&)) {
+    if (zip_.Find(path) == nullptr) {
+      Warn(fmt::format("it has no {}", path));
+      return std::optional<Value>();
+    }
+    PTPKG_TRY(const auto text, Known(zip_.ReadText(path, wheel::DocumentLimit(path))));
+    if (!text) return std::optional<Value>();
+    return Known(parse(*text, path));
+  }
+
+  Env& env_;
+  const AbsPath& wheel_;
+  const archive::ZipReader& zip_;
+};
 
 Result<void> ListConda(Env& env, const AbsPath& package, Listing& listing) {
   PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package));
@@ -103,7 +154,9 @@ Result<Listing> ReadListing(Env& env, const AbsPath& artifact) {
   }
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, artifact));
   ListZip(zip, listing);
-  if (listing.format == ArtifactFormat::kWheel) PTPKG_CHECK(ReadWheelMetadata(env, artifact, zip, listing));
+  if (listing.format != ArtifactFormat::kWheel) return listing;
+  PTPKG_TRY(const WheelDocuments documents, WheelDocumentReader(env, artifact, zip).Read());
+  listing.metadata = MetadataOfWheel(documents);
   return listing;
 }
 

@@ -33,8 +33,9 @@ struct Listing {
 
 /// Of a wheel or zip the central directory; of a conda package info/ and the files that its paths.json names,
 /// with the sizes that it gives. A .tar.bz2 has no directory: it is decompressed up to the end of info/, in
-/// one packed by hand to its end. Metadata of a wheel that cannot be read is a warning, and its name and
-/// version are those of the file name. Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
+/// one packed by hand to its end. METADATA, WHEEL and entry_points.txt of a wheel are read each for itself;
+/// what cannot be read is a warning, and without METADATA name and version are those of the file name.
+/// Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
 Result<Listing> ReadListing(Env& env, const AbsPath& artifact);
 
 }  // namespace ptpkg::inspect

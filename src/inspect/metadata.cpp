@@ -5,7 +5,6 @@
 #include "support/json.h"
 #include "support/text.h"
 #include "wheel/entry_points.h"
-#include "wheel/wheel_file.h"
 
 namespace ptpkg::inspect {
 namespace {
@@ -51,22 +50,29 @@ Json NullIfNothing(const std::string& text) { return text.empty() ? Json(nullptr
 
 }  // namespace
 
-ArtifactMetadata MetadataOfWheel(const wheel::WheelInfo& info, const std::string& wheel_text) {
-  const wheel::CoreMetadata& core = info.metadata;
+ArtifactMetadata MetadataOfWheel(const WheelDocuments& documents) {
+  const wheel::CoreMetadata core = documents.metadata.value_or(wheel::CoreMetadata());
   ArtifactMetadata metadata{.name = core.Get("Name"),
                             .version = core.Get("Version"),
-                            .build = info.file_name.build,
                             .requires_python = core.Get("Requires-Python"),
                             .requires_list = core.GetAll("Requires-Dist"),
                             .extras = core.GetAll("Provides-Extra"),
                             .license = core.Get("License-Expression"),
                             .license_files = core.GetAll("License-File"),
                             .summary = core.Get("Summary"),
-                            .entry_points = EntryPointTexts(info.entry_points)};
+                            .entry_points = EntryPointTexts(documents.entry_points)};
   if (metadata.license.empty()) metadata.license = FirstLine(core.Get("License"));
-  for (const wheel::Tag& tag : info.tags) metadata.tags.push_back(tag.str());
-  const auto wheel_file = wheel::ParseWheelFile(wheel_text, "WHEEL");
-  if (wheel_file) metadata.generator = wheel_file->generator;
+  if (documents.file_name) {
+    metadata.build = documents.file_name->build;
+    if (!documents.metadata) {
+      metadata.name = documents.file_name->name;
+      metadata.version = documents.file_name->version;
+    }
+  }
+  if (documents.wheel_file) {
+    for (const wheel::Tag& tag : documents.wheel_file->tags) metadata.tags.push_back(tag.str());
+    metadata.generator = documents.wheel_file->generator;
+  }
   return metadata;
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 // What an artifact says of itself, in the same words for all formats. Layer: inspect.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conda/package_info.h"
 #include "support/json_fwd.h"
-#include "wheel/wheel.h"
+#include "wheel/core_metadata.h"
+#include "wheel/file_name.h"
+#include "wheel/wheel_file.h"
 
 namespace ptpkg::inspect {
 
@@ -28,8 +31,16 @@ struct ArtifactMetadata {
   std::string generator = {};                  ///< What wrote the artifact.
 };
 
-/// `wheel_text`: its WHEEL file.
-ArtifactMetadata MetadataOfWheel(const wheel::WheelInfo& info, const std::string& wheel_text);
+/// What can be read of a wheel: each part for itself.
+struct WheelDocuments {
+  std::optional<wheel::FileName> file_name = {};
+  std::optional<wheel::CoreMetadata> metadata = {};
+  std::optional<wheel::WheelFile> wheel_file = {};
+  std::string entry_points = {};  ///< Text of entry_points.txt.
+};
+
+/// Name and version are those of METADATA, without it those of the file name.
+ArtifactMetadata MetadataOfWheel(const WheelDocuments& documents);
 /// Fields of other types than CEP 34 says are left out.
 ArtifactMetadata MetadataOfConda(const conda::PackageInfo& info);
 

@@ -58,6 +58,28 @@ TEST_F(ListingTest, OfAWheelWithoutMetadataTakesTheFileName) {
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("cannot be read")));
 }
 
+TEST_F(ListingTest, AFaultInRecordHidesNoMetadata) {
+  auto members = wheel::MinimalMembers();
+  members.back().second += "toy-1.0.dist-info/,,\n";  // a row for a folder
+  const auto listing = ReadListing(env_, Wheel(members));
+  ASSERT_OK(listing);
+  EXPECT_EQ(listing->metadata.version, "1.0");
+  EXPECT_THAT(listing->metadata.tags, ElementsAre("py3-none-any"));
+  EXPECT_THAT(env_.reporter.warnings(), IsEmpty());
+}
+
+TEST_F(ListingTest, AFaultInMetadataHidesNoTags) {
+  auto members = wheel::MinimalMembers();
+  for (auto& [name, text] : members) {
+    if (name.ends_with("/METADATA")) text = "no field\n";
+  }
+  const auto listing = ReadListing(env_, Wheel(members));
+  ASSERT_OK(listing);
+  EXPECT_EQ(listing->metadata.name, "toy");
+  EXPECT_THAT(listing->metadata.tags, ElementsAre("py3-none-any"));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("METADATA")));
+}
+
 TEST_F(ListingTest, OfAPackageTakesPathsJson) {
   const std::vector<test::RawMember> payload = {{.name = "lib/a.txt", .content = "12345"},
                                                 {.name = "lib/link", .type = '2', .link_target = "a.txt"}};
