@@ -43,16 +43,24 @@ Result<SideFile> ReadSideFile(const archive::PassedMember& passed) {
   return file;
 }
 
-/// Hard links of a tar come without content: they are what their target is.
+/// Hard links of a tar come without content: they are what the end of their chain is.
 void FillHardLinks(std::map<std::string, SideFile>& files) {
+  const auto is_hard_link = [](const SideFile& file) { return !file.is_link && !file.target.empty(); };
   for (auto& [path, file] : files) {
-    if (file.is_link || file.target.empty()) continue;
-    const auto target = files.find(file.target);
-    if (target == files.end()) continue;
-    const std::size_t index = file.index;
-    file = target->second;
-    file.index = index;
-    file.target.clear();
+    std::vector<SideFile*> chain;
+    SideFile* end = &file;
+    while (end != nullptr && is_hard_link(*end)) {
+      const auto target = files.find(end->target);
+      chain.push_back(end);
+      // Targets come before their links, so no honest chain is longer than the list.
+      end = target == files.end() || chain.size() > files.size() ? nullptr : &target->second;
+    }
+    if (end == nullptr) continue;
+    for (SideFile* link : chain) {
+      const std::size_t index = link->index;
+      *link = *end;
+      link->index = index;
+    }
   }
 }
 

@@ -136,6 +136,22 @@ TEST_F(ComparisonTest, PackagesOfBothFormatsCompare) {
   EXPECT_EQ(document["files"][1]["new_target"], "hard");
 }
 
+TEST_F(ComparisonTest, ChainsOfHardLinksAreWhatTheirEndIs) {
+  const auto package = [&](const std::string& name, const std::vector<test::RawMember>& payload) {
+    std::vector<test::RawMember> members = test::DemoInfo(payload);
+    members.insert(members.end(), payload.begin(), payload.end());
+    const AbsPath path = env_.dir() / name;
+    EXPECT_OK(WriteFile(env_->fs, path, test::MakeTarBz2(members)));
+    return path;
+  };
+  const test::RawMember end = {.name = "lib/z", .content = "12345"};
+  const test::RawMember middle = {.name = "lib/m", .type = '1', .link_target = "lib/z"};
+  const Json document = Compare(
+      package("demo-1.0-0.tar.bz2", {end, middle, {.name = "lib/a", .type = '1', .link_target = "lib/m"}}),
+      package("demo-1.0-1.tar.bz2", {end, middle, {.name = "lib/a", .content = "12345"}}));
+  EXPECT_THAT(Changes(document), testing::IsEmpty());
+}
+
 TEST_F(ComparisonTest, DamagedContentIsAnError) {
   const AbsPath whole = Zip("a.zip", {{"x", "12345"}});
   auto bytes = ReadFile(env_->fs, whole);
