@@ -3,6 +3,7 @@
 #include <map>
 
 #include "elf/notes.h"
+#include "inspect/dynamic_entries.h"
 #include "inspect/unless_damaged.h"
 #include "verify/platform_policies.h"
 
@@ -16,6 +17,8 @@ Result<ElfFacts> ReadFacts(File& file, const elf::Image& image) {
   if (build_id) facts.build_id = *std::move(build_id);
   PTPKG_TRY(auto links, UnlessDamaged(elf::ReadLinkFacts(file, image), facts.damage.links));
   if (links) facts.links = *std::move(links);
+  PTPKG_TRY(auto dynamic, UnlessDamaged(DynamicEntryTexts(file, image), facts.damage.links));
+  if (dynamic) facts.dynamic = *std::move(dynamic);
   PTPKG_TRY(auto sections, UnlessDamaged(elf::ReadNamedSections(file, image), facts.damage.sections));
   if (sections) facts.sections = *std::move(sections);
   facts.stripped = elf::IsStripped(facts.sections);

@@ -27,6 +27,7 @@ struct ElfFacts {
   std::string machine = {};  ///< "x86_64"; "" for machines without a name in wheels' tags.
   std::optional<std::string> build_id = {};
   elf::LinkFacts links = {};
+  std::vector<std::string> dynamic = {};         ///< DynamicEntryTexts
   std::vector<elf::NamedSection> sections = {};  ///< All, in file order.
   bool stripped = false;                         ///< False also for a file whose sections cannot be read.
   ElfDamage damage = {};

@@ -145,7 +145,10 @@ void CompareHeaders(const ElfFacts& before, const ElfFacts& after, std::vector<E
   const auto both = [&](std::string ElfDamage::*part) {
     return (before.damage.*part).empty() && (after.damage.*part).empty();
   };
-  if (both(&ElfDamage::links)) CompareLinks(before.links, after.links, parts);
+  if (both(&ElfDamage::links)) {
+    CompareLinks(before.links, after.links, parts);
+    AddTexts("dynamic", OnlyIn(before.dynamic, after.dynamic), OnlyIn(after.dynamic, before.dynamic), parts);
+  }
   if (both(&ElfDamage::notes)) {
     AddTexts("build id", OneOrNone(before.build_id), OneOrNone(after.build_id), parts);
   }

@@ -42,7 +42,8 @@ struct ElfPart {
 
 /// Of two files with different contents; never empty: where no part differs, "headers" is what is left. What
 /// cannot be read of one of them is not compared: the part "unreadable" then has the reasons.
-/// Tables of names and dynamic symbols, and the dynamic section, count by what they say alone.
+/// Tables of names and dynamic symbols count by what they say alone, and so does the dynamic section, of
+/// which the part "dynamic" has all that is not told by name and is no address.
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
 
 }  // namespace ptpkg::inspect

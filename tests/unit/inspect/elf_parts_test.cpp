@@ -52,6 +52,48 @@ TEST(ElfParts, WhatIsInNoPartIsHeaders) {
   EXPECT_EQ(parts.front().part, "headers");
 }
 
+TEST(ElfParts, FlagsOfTheDynamicSectionAreAPart) {
+  SyntheticElf elf;
+  const std::string before = elf.Build();
+  std::string after = before;
+  const elf::Codec codec = elf.codec();
+  MemoryFile file(AsBytes(before));
+  const auto image = elf::ReadImage(file);
+  ASSERT_OK(image);
+  const std::uint64_t spare =
+      elf.places.dynamic + (*image)->dynamic->entries.size() * codec.DynamicEntrySize();
+  elf::test::PokeWord(after, codec, spare, elf::kDtFlags1);
+  elf::test::PokeWord(after, codec, spare + codec.WordSize(), 8);  // DF_1_NODELETE
+  const auto parts = CompareElfContents(ContentOf(before), ContentOf(after));
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts.front().part, "dynamic");
+  EXPECT_THAT(*parts.front().old_texts, testing::IsEmpty());
+  EXPECT_THAT(*parts.front().new_texts, ElementsAre("FLAGS_1 0x8"));
+  std::string filter = before;
+  elf::test::PokeWord(filter, codec, spare, elf::kDtFilter);
+  elf::test::PokeWord(filter, codec, spare + codec.WordSize(), (*image)->dynamic->entries.front().value);
+  EXPECT_THAT(*CompareElfContents(ContentOf(before), ContentOf(filter)).front().new_texts,
+              ElementsAre("FILTER libdeep.so.1"));
+}
+
+TEST(ElfParts, AddressesAreNoPart) {
+  SyntheticElf elf;
+  const std::string before = elf.Build();
+  std::string after = before;
+  MemoryFile file(AsBytes(before));
+  const auto image = elf::ReadImage(file);
+  ASSERT_OK(image);
+  const auto& entries = (*image)->dynamic->entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].tag != elf::kDtHash) continue;
+    elf::test::PokeWord(after, elf.codec(),
+                        elf.places.dynamic + i * elf.codec().DynamicEntrySize() + elf.codec().WordSize(),
+                        entries[i].value + 4);
+  }
+  ASSERT_NE(before, after);
+  EXPECT_THAT(Parts(before, after), ElementsAre("headers"));
+}
+
 TEST(ElfParts, NoElfFileHasNone) {
   MemoryFile text(AsBytes("#!/bin/sh\n"));
   const auto content = ReadElfContent(text);

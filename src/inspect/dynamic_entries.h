@@ -1,0 +1,18 @@
+#pragma once
+// The dynamic section of an ELF file as what it says, wherever the linker put things. Layer: inspect. Source:
+// System V gABI chapter 5 "Dynamic Section"; elf/elf.h of glibc for the other tags.
+
+#include <string>
+#include <vector>
+
+#include "elf/image.h"
+
+namespace ptpkg::inspect {
+
+/// Each entry as text, sorted: "FLAGS_1 0x8", "FILTER libx.so". Of tags whose value is an address the tag
+/// alone: "INIT". Left out: what elf::LinkFacts has (NEEDED, SONAME, the search path that ld.so obeys) and
+/// STRSZ, which changes with any name. None for a file without a dynamic section. Errors: kCorrupt for names
+/// outside of the string table; kIo.
+Result<std::vector<std::string>> DynamicEntryTexts(File& file, const elf::Image& image);
+
+}  // namespace ptpkg::inspect
