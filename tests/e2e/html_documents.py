@@ -109,6 +109,14 @@ def comparison():
     }
 
 
+def hub_library(count):
+    """One library that `count` others need, behind them in the list; the last of these lacks another one."""
+    hub = "toy/needed/libhub.so"
+    lacking = [need("libabsent.so.1", "missing")]
+    return [*[elf(f"toy/many/lib{index:03}.so", 50_000, [need("libhub.so", path=hub), *(lacking if index == count - 1 else [])]) for index in range(count)],
+            elf(hub, 50_000, [])]
+
+
 def many_libraries(count, fan=1):
     """A row of libraries, each of which needs two before it, `fan` apart."""
     path = "toy/many/lib{:03}.so".format

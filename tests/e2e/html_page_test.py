@@ -270,6 +270,16 @@ class Works(Pages):
         page.click("#libraries .controls > label:last-child input")
         self.assertEqual(page.value(count_of(".graph .node")), 300 + 5 + 2)
 
+    def test_a_library_of_many_is_drawn_with_some_of_them(self):
+        page = self.show([documents.inspection(libraries=documents.hub_library(200))])
+        page.scroll("#libraries")
+        page.wait(count_of(".graph .node"))
+        page.value("(() => { const one = document.querySelector('#libraries select'); one.value = 'toy/needed/libhub.so'; one.dispatchEvent(new Event('change')); })()")
+        self.assertEqual(page.value(text_of(".graph [aria-pressed='true'] title")), "toy/needed/libhub.so")
+        self.assertEqual(page.value(count_of(".graph .node")), 80)
+        self.assertEqual(page.value(text_of(".graph .node.problem title")), "toy/many/lib199.so")
+        self.assertIn("121 more are left out", page.value(text_of("#libraries p[role=status]")))
+
     def test_no_graph_has_too_many_boxes(self):
         page = self.show([documents.inspection(libraries=documents.many_libraries(900, fan=40))])
         page.scroll("#libraries")

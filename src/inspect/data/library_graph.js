@@ -194,20 +194,26 @@ function libraryView(elves) {
 
   function mostNeighbours(keys) {
     if (keys.length <= MOST_DRAWN) return keys;
-    const degrees = new Map(keys.map((key) => [key, key === chosen || graph.nodes.get(key).problem ? Infinity : 0]));
+    const degrees = new Map(keys.map((key) => [key, key === chosen ? Infinity : graph.nodes.get(key).problem ? 1e9 : 0]));
     for (const { from, to } of graph.edges) for (const key of [from, to]) if (degrees.has(key)) degrees.set(key, degrees.get(key) + 1);
     return keys.sort((left, right) => degrees.get(right) - degrees.get(left)).slice(0, MOST_DRAWN);
   }
 
+  // Which are drawn, the chosen one always, and how many are left out.
   function chosenNodes() {
-    const keys = [...graph.nodes.values()].filter((node) => node.elf || visible.has(node.state)).map((node) => node.key);
-    if (!around) return mostNeighbours(keys);
+    const all = [...graph.nodes.values()].filter((node) => node.elf || visible.has(node.state) || node.key === chosen).map((node) => node.key);
+    if (!around) {
+      const keys = mostNeighbours(all);
+      return { keys, left: all.length - keys.length };
+    }
     const near = new Set([chosen]);
     for (const { from, to } of graph.edges) {
       if (from === chosen) near.add(to);
       if (to === chosen) near.add(from);
     }
-    return keys.filter((key) => near.has(key)).slice(0, MOST_NODES);
+    const rank = (key) => (key === chosen ? 0 : graph.nodes.get(key).problem ? 1 : 2);
+    const keys = all.filter((key) => near.has(key)).sort((left, right) => rank(left) - rank(right));
+    return { keys: keys.slice(0, MOST_NODES), left: Math.max(0, keys.length - MOST_NODES) };
   }
 
   function nodeOf(key, item, x, width) {
@@ -228,7 +234,7 @@ function libraryView(elves) {
   }
 
   function draw() {
-    const keys = chosenNodes();
+    const { keys, left: leftOut } = chosenNodes();
     const inside = new Set(keys);
     const edges = graph.edges.filter((edge) => inside.has(edge.from) && inside.has(edge.to));
     const laid = layOutGraph(keys, edges);
@@ -249,7 +255,8 @@ function libraryView(elves) {
       box.scrollLeft = first.x + width / 2 - box.clientWidth / 2;
     }
     told.textContent = `${plural(files.length, "ELF file")} in the artifact, ${plural(graph.edges.filter((edge) => edge.state === "missing").length, "missing library", "missing libraries")}` +
-      `${around ? "; drawn: the chosen file and its neighbours" : keys.length === MOST_DRAWN ? `; drawn: the ${MOST_DRAWN} with the most neighbours` : ""}`;
+      `${around ? "; drawn: the chosen file and its neighbours" : leftOut ? `; drawn: the ${MOST_DRAWN} with the most neighbours` : ""}` +
+      `${leftOut ? `; ${formatCount(leftOut)} more are left out` : ""}`;
   }
 
   const select = element("select", { onchange: (event) => choose(event.target.value) },
