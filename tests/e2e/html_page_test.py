@@ -302,6 +302,12 @@ class Works(Pages):
         page.type("#device-code input[type=search]", "JIT")
         self.assertEqual(page.value(count_of("#device-code tbody tr")), 1)
 
+    def test_ptx_that_is_wanted_and_missing_is_no_ptx(self):
+        document = documents.inspection()
+        self.assertNotIn("No PTX", self.show([document]).value(text_of("#device-code")))
+        document["device_code"] = [documents.device("toy/lib/libtoy_cuda.so", 18_000_000, documents.SM, missing=["compute_100"])]
+        self.assertIn("No PTX", self.show([document]).value(text_of("#device-code")))
+
     def test_findings(self):
         page = self.show([documents.inspection()])
         shown = "[...document.querySelectorAll('.findings li .state')].map((one) => one.textContent)"

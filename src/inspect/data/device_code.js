@@ -62,7 +62,7 @@ function deviceView(entries) {
   draw();
   const problems = all.filter((row) => row.wanted && row.wanted.missing.length).length;
   return [problems ? element("p", {}, element("span", { class: "state error" }, plural(problems, "file")), " without all that is wanted.") : null,
-    names.some((name) => name.startsWith("compute_")) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
+    all.some((row) => [...row.cells.keys()].some((name) => name.startsWith("compute_"))) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
     chipRow("Architectures", names.map((name) => [name, name]), (chosen) => { architectures = chosen; draw(); }),
     element("div", { class: "controls" }, searchBox("Search files with GPU code", (value) => { text = value; draw(); }), count), place];
 }
