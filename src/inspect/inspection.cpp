@@ -37,31 +37,31 @@ FileClass ClassOf(const TreeEntry& entry, const FactsByPath& facts) {
   return by_name == FileClass::kElf ? FileClass::kData : by_name;
 }
 
-/// What is in front of the entries' paths in the archive: a plain zip's folder that holds everything.
+/// What is in front of the entries' paths in the archive: a plain zip's folder that holds everything. Both
+/// lists are sorted, and such a folder keeps the order.
 std::string FolderOfEntries(const Listing& listing, const std::vector<TreeEntry>& entries) {
+  if (listing.format != ArtifactFormat::kZip || entries.empty() || listing.files.empty()) return {};
   const std::string& first = entries.front().path.str();
-  for (const ListedFile& file : listing.files) {
-    if (file.path == first) return {};
-    if (file.path.ends_with("/" + first)) return file.path.substr(0, file.path.size() - first.size());
-  }
-  return {};
+  const std::string& listed = listing.files.front().path;
+  return listed.ends_with("/" + first) ? listed.substr(0, listed.size() - first.size()) : std::string();
 }
 
 /// The listing with what the content tells: modes, targets of links, ELF files by their first bytes.
+/// `folder`: FolderOfEntries.
 std::vector<ListedFile> FilesOf(const Listing& listing, const std::vector<TreeEntry>& entries,
-                                const FactsByPath& facts) {
+                                const std::string& folder, const FactsByPath& facts) {
   if (entries.empty()) return listing.files;
   std::map<std::string, const ListedFile*> listed;
   for (const ListedFile& file : listing.files) listed.emplace(file.path, &file);
-  const std::string folder = FolderOfEntries(listing, entries);
   std::vector<ListedFile> files;
   for (const TreeEntry& entry : entries) {
-    ListedFile file{.path = entry.path.str(),
-                    .size_bytes = entry.size_bytes,
+    const bool link = entry.kind == FileKind::kSymlink;
+    ListedFile file{.path = folder + entry.path.str(),
+                    .size_bytes = link ? 0 : entry.size_bytes,
                     .mode = entry.mode,
                     .file_class = ClassOf(entry, facts),
                     .target = entry.link_target};
-    const auto found = listed.find(folder + file.path);
+    const auto found = listed.find(file.path);
     if (found != listed.end()) file.stored_bytes = found->second->stored_bytes;
     files.push_back(std::move(file));
   }
@@ -197,6 +197,31 @@ Json DeviceCodeList(const verify::Examination& examination) {
   return list;
 }
 
+/// Puts `folder` in front of the paths of files that the examination gives below it: all are those of the
+/// archive then.
+void PutBelow(const std::string& folder, Json& document) {
+  if (folder.empty()) return;
+  const auto put = [&](Json& path) { path = folder + path.get<std::string>(); };
+  std::set<std::string> files;
+  for (const Json& elf : document["elf"]) files.insert(elf["file"].get<std::string>());
+  for (Json& elf : document["elf"]) {
+    put(elf["file"]);
+    for (Json& need : elf["needed"]) {
+      for (Json& file : need["files"]) {
+        put(file["path"]);
+        // "RPATH $ORIGIN/lib of bin/tool"
+        constexpr std::string_view kOf = " of ";
+        std::string rule = file["rule"].get<std::string>();
+        const std::size_t of = rule.rfind(kOf);
+        if (of == std::string::npos || !files.contains(rule.substr(of + kOf.size()))) continue;
+        file["rule"] = rule.insert(of + kOf.size(), folder);
+      }
+    }
+  }
+  for (Json& code : document["device_code"]) put(code["file"]);
+  if (!document["floor"].is_null()) put(document["floor"]["file"]);
+}
+
 Json CommonPart(const AbsPath& artifact, const Listing& listing, const std::vector<ListedFile>& files) {
   Json list = Json::array();
   std::uint64_t unpacked_bytes = 0;
@@ -237,12 +262,14 @@ Result<Inspection> InspectArtifact(Env& env, const AbsPath& artifact, const Insp
     return Ok();
   };
   PTPKG_TRY(verify::Examination examination, verify::ExamineArtifact(env, artifact, check));
-  Json document = CommonPart(artifact, listing, FilesOf(listing, examination.entries, facts));
+  const std::string folder = FolderOfEntries(listing, examination.entries);
+  Json document = CommonPart(artifact, listing, FilesOf(listing, examination.entries, folder, facts));
   document["quick"] = false;
   document["elf"] = ElfFilesToJson(facts, examination);
   document["device_code"] = DeviceCodeList(examination);
   document["floor"] =
       examination.highest ? verify::FileNeedsToJson(examination.files[*examination.highest]) : Json(nullptr);
+  PutBelow(folder, document);
   inspection.report = std::move(examination.report);
   inspection.document = JsonBox(std::move(document));
   return inspection;

@@ -30,7 +30,10 @@ void ListZip(const archive::ZipReader& zip, Listing& listing) {
                     .stored_bytes = member.stored_bytes,
                     .file_class = ClassOfName(member.name)};
     if (member.mode != 0) file.mode = member.mode & kPermissions;
-    if ((member.mode & kTypeMask) == kTypeLink) file.file_class = FileClass::kSymlink;
+    if ((member.mode & kTypeMask) == kTypeLink) {
+      file.file_class = FileClass::kSymlink;
+      file.size_bytes = 0;  // its content is the target
+    }
     listing.files.push_back(std::move(file));
   }
   SortByPath(listing.files);

@@ -15,7 +15,7 @@ namespace ptpkg::inspect {
 /// One file or symlink.
 struct ListedFile {
   std::string path;
-  std::uint64_t size_bytes = 0;
+  std::uint64_t size_bytes = 0;                    ///< 0 of a symlink.
   std::optional<std::uint64_t> stored_bytes = {};  ///< nullopt where members are compressed together.
   std::optional<std::uint32_t> mode = {};          ///< Permission bits; nullopt where the directory has none.
   FileClass file_class = FileClass::kData;         ///< By its name.

@@ -8,6 +8,7 @@
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "unit/archive/builders.h"
 #include "unit/elf/device_containers.h"
 #include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
@@ -100,6 +101,24 @@ TEST_F(InspectionTest, RpathOfTheLoadingFileIsNamed) {
 }
 
 TEST_F(InspectionTest, QuickReadsNoPayload) {
+  const AbsPath artifact = Wheel({{"toy/data.txt", "12345"}});
+  auto bytes = ReadFile(env_->fs, artifact);
+  ASSERT_OK(bytes);
+  ASSERT_NE(bytes->find("12345"), std::string::npos);
+  bytes->replace(bytes->find("12345"), 5, "12x45");
+  ASSERT_OK(WriteFile(env_->fs, artifact, *bytes));
+  const auto quick = InspectArtifact(env_, artifact, {.quick = true});
+  ASSERT_OK(quick);
+  EXPECT_THAT(quick->report.findings, testing::IsEmpty());
+  EXPECT_EQ((*quick->document)["metadata"]["name"], "toy");
+  const auto full = InspectArtifact(env_, artifact, {});
+  ASSERT_OK(full);
+  EXPECT_THAT(full->report.findings, testing::Contains(testing::AllOf(
+                                         testing::Field(&Finding::id, "artifact-unreadable"),
+                                         testing::Field(&Finding::message, testing::HasSubstr("data.txt")))));
+}
+
+TEST_F(InspectionTest, QuickSaysTheSameAsFarAsItGoes) {
   const AbsPath artifact = Wheel({{"toy/_C.so", LibraryBytes({"liba.so"}, {})}});
   const Json document = Inspect(artifact, {.quick = true});
   EXPECT_EQ(document["quick"], true);
@@ -121,6 +140,33 @@ TEST_F(InspectionTest, GpuCodeIsComparedWithWhatIsWanted) {
   EXPECT_EQ(document["device_code"][0]["wanted"]["missing"], (Json{"sm_100", "compute_100"}));
   EXPECT_EQ(document["device_code"][0]["wanted"]["extra"], (Json{"sm_90a"}));
   EXPECT_TRUE(Inspect(artifact)["device_code"][0]["wanted"].is_null());
+}
+
+TEST_F(InspectionTest, PathsOfAZipWithOneFolderAreThoseOfTheArchive) {
+  const std::string module = LibraryBytes({"liba.so"}, {}, "$ORIGIN/lib");
+  const std::vector<archive::test::ZipMemberText> members = {
+      {.name = "toy/_C.so", .content = module},
+      {.name = "toy/data.txt", .content = "12345"},
+      {.name = "toy/lib/liba.so", .content = LibraryBytes({"libb.so"}, {})},
+      {.name = "toy/lib/libb.so", .content = LibraryBytes({}, {})},
+      {.name = "toy/link", .content = "data.txt", .unix_mode = 0120777}};
+  const AbsPath artifact = env_.dir() / "toy.zip";
+  ASSERT_OK(WriteFile(env_->fs, artifact, archive::test::ToText(archive::test::ZipText{.members = members})));
+  const Json quick = Inspect(artifact, {.quick = true});
+  const Json full = Inspect(artifact);
+  ASSERT_EQ(quick["files"].size(), members.size());
+  ASSERT_EQ(full["files"].size(), members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    EXPECT_EQ(quick["files"][i]["path"], members[i].name);
+    for (const char* key : {"path", "size_bytes", "stored_bytes", "kind"}) {
+      EXPECT_EQ(quick["files"][i][key], full["files"][i][key]) << key;
+    }
+  }
+  EXPECT_EQ(full["files"][4]["size_bytes"], 0);
+  EXPECT_EQ(quick["unpacked_bytes"], full["unpacked_bytes"]);
+  EXPECT_EQ(full["elf"][0]["file"], "toy/_C.so");
+  EXPECT_EQ(full["elf"][1]["needed"][0]["files"][0],
+            (Json{{"path", "toy/lib/libb.so"}, {"rule", "RPATH $ORIGIN/lib of toy/_C.so"}}));
 }
 
 TEST_F(InspectionTest, FilesAreOfTheKindThatTheirContentIs) {
