@@ -286,19 +286,20 @@ Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPa
   Json metadata = MetadataChanges(old_side.listing.metadata, new_side.listing.metadata);
   Json packing = PackingChanges(old_side, new_side);
   if (!identical && changes.empty() && metadata.empty() && packing.empty()) packing.push_back("other");
-  return Comparison{
-      .identical = identical,
-      .document = JsonBox(Json{{"old", SideToJson(old_side)},
-                               {"new", SideToJson(new_side)},
-                               {"identical", identical},
-                               {"packing", packing},
-                               {"metadata", metadata},
-                               {"files", changes},
-                               {"unchanged_files", files.unchanged},
-                               {"sizes",
-                                {{"folders", FolderSizes(old_side, new_side)},
-                                 {"sections", SectionSizes(old_side.files, new_side.files)},
-                                 {"device_code", DeviceCodeSizes(old_side.files, new_side.files)}}}})};
+  const Json sections = identical ? Json() : SectionSizes(old_side.files, new_side.files);
+  const Json device_code = identical ? Json() : DeviceCodeSizes(old_side.files, new_side.files);
+  return Comparison{.identical = identical,
+                    .document = JsonBox(Json{{"old", SideToJson(old_side)},
+                                             {"new", SideToJson(new_side)},
+                                             {"identical", identical},
+                                             {"packing", packing},
+                                             {"metadata", metadata},
+                                             {"files", changes},
+                                             {"unchanged_files", files.unchanged},
+                                             {"sizes",
+                                              {{"folders", FolderSizes(old_side, new_side)},
+                                               {"sections", sections},
+                                               {"device_code", device_code}}}})};
 }
 
 }  // namespace ptpkg::inspect

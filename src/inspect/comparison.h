@@ -11,7 +11,8 @@ struct Comparison {
   JsonBox document;
 };
 
-/// Reads the content of every file of both, unless the two are equal byte by byte; `before` and `after` may
+/// Reads the content of every file of both, unless the two are equal byte by byte: "sections" and
+/// "device_code" of its sizes are null then. `before` and `after` may
 /// have different formats. Memory: that of archive::PassOptions, and some 200 bytes a file. Errors: those of
 /// ReadListing, archive::ZipMembers and conda's reader.
 Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPath& after);

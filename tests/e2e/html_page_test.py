@@ -390,7 +390,7 @@ class Works(Pages):
 
     def test_equal_artifacts(self):
         document = {**documents.comparison(), "identical": True, "files": [], "metadata": [], "packing": []}
-        document["sizes"] = {"folders": document["sizes"]["folders"][:1], "sections": [], "device_code": []}
+        document["sizes"] = {"folders": document["sizes"]["folders"][:1], "sections": None, "device_code": None}
         page = self.show(document)
         self.assertEqual(page.value(text_of("h1")), "Equal, byte by byte")
         self.assertIn("All files are equal", page.value(text_of("#files")))

@@ -33,7 +33,8 @@ function changeMap(diff) {
 }
 
 function sizeChanges(diff) {
-  const { folders, sections, device_code: device } = diff.sizes;
+  const { folders } = diff.sizes;
+  const [sections, device] = [diff.sizes.sections || [], diff.sizes.device_code || []];
   const sides = (row, name) => ({ ...row, name, old: row.old_bytes, new: row.new_bytes });
   const byChange = (left, right) => Math.abs(right.new - right.old) - Math.abs(left.new - left.old);
   const named = folders.map((row) => sides(row, row.name === "." ? "the whole" : row.name));

@@ -47,6 +47,9 @@ TEST_F(ComparisonTest, EqualBytesAreIdentical) {
   EXPECT_EQ(document["unchanged_files"], 1);
   EXPECT_TRUE(document["files"].empty());
   EXPECT_TRUE(document["packing"].empty());
+  EXPECT_EQ(document["sizes"]["folders"][0], (Json{{"name", "."}, {"old_bytes", 1}, {"new_bytes", 1}}));
+  EXPECT_EQ(document["sizes"]["sections"], nullptr);
+  EXPECT_EQ(document["sizes"]["device_code"], nullptr);
 }
 
 TEST_F(ComparisonTest, TellsEveryKindOfChange) {
