@@ -70,7 +70,7 @@ std::string PartText(const Json& part) {
 void AddFile(const Json& file, std::vector<std::string>& lines) {
   const std::string change = TextIn(file, "change");
   std::string line = fmt::format("  {:<8} {}", change, TextIn(file, "path"));
-  if (change == "renamed") line += " (was " + TextIn(file, "old_path") + ")";
+  if (!file["old_path"].is_null()) line += " (was " + TextIn(file, "old_path") + ")";
   if (change == "mode")
     line += fmt::format(" ({} -> {})", TextIn(file, "old_mode"), TextIn(file, "new_mode"));
   if (change == "added") line += fmt::format(" ({})", HumanBytes(BytesIn(file, "new_size_bytes")));

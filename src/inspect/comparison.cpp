@@ -6,6 +6,7 @@
 
 #include "inspect/side.h"
 #include "support/json.h"
+#include "support/text.h"
 
 namespace ptpkg::inspect {
 namespace {
@@ -61,19 +62,42 @@ Json PairToJson(const std::string& path, std::string_view change, const FilePair
   return item;
 }
 
-/// Files that one side alone has; those of equal content, but empty ones, are renamed.
+/// How many bytes the two paths have in common at their ends.
+std::size_t CommonTail(std::string_view left, std::string_view right) {
+  const auto ends = std::mismatch(left.rbegin(), left.rend(), right.rbegin(), right.rend());
+  return static_cast<std::size_t>(ends.first - left.rbegin());
+}
+
+/// The path without the versions of folders NAME-VERSION.dist-info and NAME-VERSION.data; nullopt where none
+/// is in it.
+std::optional<std::string> WithoutVersions(const std::string& path) {
+  std::vector<std::string> parts = Split(path, '/');
+  bool any = false;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    for (const std::string_view end : {".dist-info", ".data"}) {
+      const std::size_t dash = parts[i].find('-');
+      if (!parts[i].ends_with(end) || dash == std::string::npos || dash + end.size() >= parts[i].size())
+        continue;
+      parts[i] = parts[i].substr(0, dash) + std::string(end);
+      any = true;
+      break;
+    }
+  }
+  return any ? std::optional(Join(parts, "/")) : std::nullopt;
+}
+
+/// Files that one side alone has. Those of equal content, but empty ones, are renamed. Those that differ and
+/// have the same name but for the version of their folder are changed.
 class Unpaired {
  public:
   void Removed(const std::string& path, const SideFile& file) { removed_.emplace(path, &file); }
   void Added(const std::string& path, const SideFile& file) { added_.emplace(path, &file); }
 
   void Append(std::map<std::string, Json>& changes) {
+    PairByName(changes);
+    PairByContent(changes);
     for (const auto& [path, file] : added_) {
-      const auto twin = TakeTwin(*file);
-      Json item = PairToJson(path, twin ? "renamed" : "added",
-                             {.before = twin ? twin->second : nullptr, .after = file});
-      if (twin) item["old_path"] = twin->first;
-      changes.emplace(path, std::move(item));
+      changes.emplace(path, PairToJson(path, "added", {.after = file}));
     }
     for (const auto& [path, file] : removed_) {
       changes.emplace(path, PairToJson(path, "removed", {.before = file}));
@@ -81,25 +105,89 @@ class Unpaired {
   }
 
  private:
-  std::optional<std::pair<std::string, const SideFile*>> TakeTwin(const SideFile& file) {
-    if (file.is_link || file.size_bytes == 0) return std::nullopt;
-    if (!indexed_) {
-      for (const auto& [path, one] : removed_) by_digest_.emplace(one->sha256, path);
-      indexed_ = true;
-    }
-    const auto found = by_digest_.find(file.sha256);
-    if (found == by_digest_.end()) return std::nullopt;
-    const auto twin = removed_.find(found->second);
-    std::pair<std::string, const SideFile*> taken = *twin;
-    by_digest_.erase(found);
-    removed_.erase(twin);
-    return taken;
+  using Paths = std::map<std::string, const SideFile*>;
+
+  void Pair(Paths::iterator before, Paths::iterator after, std::map<std::string, Json>& changes) {
+    const bool same = SameContent(*before->second, *after->second);
+    Json item = PairToJson(after->first, same ? "renamed" : "changed",
+                           {.before = before->second, .after = after->second});
+    item["old_path"] = before->first;
+    if (!same) item["elf"] = PartsToJson(*before->second, *after->second);
+    changes.emplace(after->first, std::move(item));
+    removed_.erase(before);
+    added_.erase(after);
   }
 
-  std::map<std::string, const SideFile*> removed_;
-  std::map<std::string, const SideFile*> added_;
-  std::multimap<Sha256, std::string> by_digest_;
-  bool indexed_ = false;
+  /// By what a path is without versions, if that is one path on each side.
+  static std::map<std::string, std::vector<std::string>> ByName(const Paths& paths) {
+    std::map<std::string, std::vector<std::string>> names;
+    for (const auto& [path, file] : paths) {
+      if (const auto name = WithoutVersions(path)) names[*name].push_back(path);
+    }
+    return names;
+  }
+
+  void PairByName(std::map<std::string, Json>& changes) {
+    const auto old_names = ByName(removed_);
+    for (const auto& [name, paths] : ByName(added_)) {
+      const auto old_paths = old_names.find(name);
+      if (paths.size() != 1 || old_paths == old_names.end() || old_paths->second.size() != 1) continue;
+      Pair(removed_.find(old_paths->second.front()), added_.find(paths.front()), changes);
+    }
+  }
+
+  /// Of several with the content those whose paths have the longest common end.
+  void PairByContent(std::map<std::string, Json>& changes) {
+    std::map<Sha256, std::array<std::vector<std::string>, 2>> equal;
+    for (std::size_t side = 0; side < 2; ++side) {
+      for (const auto& [path, file] : side == 0 ? removed_ : added_) {
+        if (!file->is_link && file->size_bytes != 0) equal[file->sha256].at(side).push_back(path);
+      }
+    }
+    for (const auto& [digest, paths] : equal) {
+      for (const auto& [old_path, new_path] : Twins(paths[0], paths[1])) {
+        Pair(removed_.find(old_path), added_.find(new_path), changes);
+      }
+    }
+  }
+
+  static std::vector<std::pair<std::string, std::string>> Twins(const std::vector<std::string>& before,
+                                                                const std::vector<std::string>& after) {
+    // A hundred thousand equal files would have ten thousand million pairs: those are taken in their order.
+    constexpr std::size_t kMostPairs = 1U << 20U;
+    std::vector<std::pair<std::string, std::string>> twins;
+    if (after.empty() || before.size() > kMostPairs / after.size()) {
+      for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+        twins.emplace_back(before[i], after[i]);
+      }
+      return twins;
+    }
+    struct Candidate {
+      std::size_t tail = 0;
+      std::size_t before = 0;
+      std::size_t after = 0;
+    };
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      for (std::size_t k = 0; k < after.size(); ++k) {
+        candidates.push_back({.tail = CommonTail(before[i], after[k]), .before = i, .after = k});
+      }
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& left, const Candidate& right) { return left.tail > right.tail; });
+    std::vector<bool> before_taken(before.size());
+    std::vector<bool> after_taken(after.size());
+    for (const Candidate& one : candidates) {
+      if (before_taken[one.before] || after_taken[one.after]) continue;
+      before_taken[one.before] = true;
+      after_taken[one.after] = true;
+      twins.emplace_back(before[one.before], after[one.after]);
+    }
+    return twins;
+  }
+
+  Paths removed_;
+  Paths added_;
 };
 
 struct FileChanges {

@@ -121,12 +121,17 @@ class Inspect(harness.Case):
                 changed.add(detail["source1"])
             elif "/" in detail["source1"] and "/" in detail["source2"]:
                 renamed.add(detail["source2"])
-        names = {file["path"] for file in ours["files"] if file["change"] == "changed"}
+        names = {file["path"] for file in ours["files"] if file["change"] == "changed" and not file["old_path"]}
         self.assertTrue(names)
         # Of the archives themselves it shows what zipinfo and zipnote print.
         self.assertEqual({name for name in changed if not name.startswith(("zipinfo", "zipnote"))}, names)
         # diffoscope pairs files that are alike; both are in neither list of ours as equal.
-        self.assertLessEqual(renamed, {file["path"] for file in ours["files"] if file["change"] in ("added", "renamed")})
+        self.assertLessEqual(renamed, {file["path"] for file in ours["files"] if file["change"] == "added" or file["old_path"]})
+        # The versions differ, and so do the names of .dist-info.
+        metadata, = (file for file in ours["files"] if file["path"].endswith("/METADATA"))
+        self.assertEqual(metadata["change"], "changed")
+        self.assertIn("+cpu.dist-info/METADATA", metadata["old_path"])
+        self.assertIn(f"{metadata['path']} (was {metadata['old_path']})", self.ptpkg("diff", self.wheel, self.other, exit_code=1).stdout)
 
     def test_what_of_a_library_changed(self):
         patched = self.scratch / self.wheel.name

@@ -66,6 +66,32 @@ TEST_F(ComparisonTest, TellsEveryKindOfChange) {
   EXPECT_EQ(document["sizes"]["folders"][0], (Json{{"name", "."}, {"old_bytes", 7}, {"new_bytes", 8}}));
 }
 
+TEST_F(ComparisonTest, OfEqualFilesThoseWithTheLongestCommonEndAreTheSame) {
+  const Json document = Compare(Zip("a.zip", {{"old/one/x.h", "same"}, {"old/two/y.h", "same"}}),
+                                Zip("b.zip", {{"new/alone.h", "same"}, {"new/one/x.h", "same"}}));
+  EXPECT_THAT(Changes(document), testing::ElementsAre("renamed new/alone.h", "renamed new/one/x.h"));
+  EXPECT_EQ(document["files"][0]["old_path"], "old/two/y.h");
+  EXPECT_EQ(document["files"][1]["old_path"], "old/one/x.h");
+}
+
+TEST_F(ComparisonTest, FoldersOfTwoVersionsAreTheSame) {
+  const Json document = Compare(Zip("a.zip", {{"toy-1.0.dist-info/METADATA", "Version: 1.0"},
+                                              {"toy-1.0.dist-info/WHEEL", "equal"},
+                                              {"toy-1.0.data/scripts/run", "one"},
+                                              {"notes.data/x", "one"}}),
+                                Zip("b.zip", {{"toy-1.1+cpu.dist-info/METADATA", "Version: 1.1"},
+                                              {"toy-1.1+cpu.dist-info/WHEEL", "equal"},
+                                              {"toy-1.1+cpu.data/scripts/run", "two"},
+                                              {"other-2.dist-info/METADATA", "Version: 2"}}));
+  EXPECT_THAT(
+      Changes(document),
+      testing::ElementsAre("removed notes.data/x", "added other-2.dist-info/METADATA",
+                           "changed toy-1.1+cpu.data/scripts/run", "changed toy-1.1+cpu.dist-info/METADATA",
+                           "renamed toy-1.1+cpu.dist-info/WHEEL"));
+  EXPECT_EQ(document["files"][3]["old_path"], "toy-1.0.dist-info/METADATA");
+  EXPECT_EQ(document["files"][3]["old_size_bytes"], 12);
+}
+
 TEST_F(ComparisonTest, EmptyFilesAreNotRenamed) {
   const Json document = Compare(Zip("a.zip", {{"a", ""}}), Zip("b.zip", {{"b", ""}}));
   EXPECT_THAT(Changes(document), testing::ElementsAre("removed a", "added b"));
