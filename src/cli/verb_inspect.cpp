@@ -48,7 +48,24 @@ void PrintInspection(Context& context, const InspectFlags& flags, const Json& do
   PrintFindings(context, {report});
 }
 
+/// Errors: kUsage for a flag that has no meaning beside --quick.
+Result<void> CheckQuick(const InspectFlags& flags) {
+  const pipeline::InspectRequest& request = flags.request;
+  if (!request.quick) return Ok();
+  for (const auto& [name, given] :
+       {std::pair("--graph", flags.graph), std::pair("--device-code", !request.device_code.empty()),
+        std::pair("--allow-unresolved", !request.allow_unresolved.empty()),
+        std::pair("--dependency", !request.dependencies.empty())}) {
+    if (!given) continue;
+    return Error(ErrorCode::kUsage,
+                 fmt::format("{} has no meaning with --quick, which reads no ELF files and GPU code", name))
+        .WithHint(fmt::format("leave out --quick or {}", name));
+  }
+  return Ok();
+}
+
 Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
+  PTPKG_CHECK(CheckQuick(flags));
   pipeline::InspectRequest request = flags.request;
   PTPKG_TRY(request.artifacts, ResolvePaths(context, flags.artifacts));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));

@@ -11,9 +11,9 @@
 namespace ptpkg::pipeline {
 
 struct InspectRequest {
-  std::vector<AbsPath> artifacts = {};        ///< .conda, .tar.bz2, .whl and .zip files.
-  bool quick = false;                         ///< Directories and metadata alone; the rest then says nothing.
-  std::vector<std::string> device_code = {};  ///< As of CheckRequest.
+  std::vector<AbsPath> artifacts = {};  ///< .conda, .tar.bz2, .whl and .zip files.
+  bool quick = false;                   ///< Directories and metadata alone; the rest then has no effect.
+  std::vector<std::string> device_code = {};       ///< As of CheckRequest.
   std::vector<std::string> allow_unresolved = {};  ///< The same.
   std::vector<std::string> dependencies = {};      ///< The same.
 };

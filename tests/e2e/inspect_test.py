@@ -156,6 +156,9 @@ class Inspect(harness.Case):
         self.ptpkg("inspect", damaged, exit_code=3)
         self.ptpkg("diff", self.wheel, damaged, exit_code=3)
         self.ptpkg("diff", self.wheel, self.scratch / "none.whl", exit_code=4)
+        for flag in (("--graph",), ("--device-code", "9.0"), ("--allow-unresolved", "libx*"), ("--dependency", "numpy")):
+            done = self.ptpkg("inspect", self.wheel, "--quick", *flag, exit_code=2)
+            self.assertIn(f"{flag[0]} has no meaning with --quick", done.stderr)
         self.assertIn("native", self.ptpkg("inspect", self.wheel, "--device-code", "native", exit_code=2).stderr)
 
 
