@@ -80,14 +80,8 @@ class ZipEditor {
     });
     PTPKG_CHECK(WritePart(writer, task, /*last=*/false));
     PTPKG_CHECK(WritePart(writer, task, /*last=*/true));
-    std::size_t last_count = 0;
-    if (edits_.added_last) {
-      PTPKG_TRY(const std::vector<Entry> last, edits_.added_last(made_));
-      PTPKG_CHECK(Add(writer, Pointers(last), task));
-      last_count = last.size();
-    }
     PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
-    task.Done(Plural(directory_.records.size() + edits_.added.size() + last_count, "file"));
+    task.Done(Plural(directory_.records.size() + edits_.added.size(), "file"));
     return Ok();
   }
 
@@ -103,22 +97,13 @@ class ZipEditor {
       PTPKG_CHECK(edits == edits_.spliced.end() ? Keep(writer, record)
                                                 : Splice(writer, record, edits->second, task));
     }
-    std::vector<const Entry*> added = Pointers(edits_.added);
-    std::erase_if(added, [&](const Entry* entry) { return !belongs(entry->name.str()); });
-    return Add(writer, added, task);
-  }
-
-  static std::vector<const Entry*> Pointers(const std::vector<Entry>& entries) {
-    std::vector<const Entry*> pointers;
-    for (const Entry& entry : entries) pointers.push_back(&entry);
-    return pointers;
-  }
-
-  Result<void> Add(ZipWriter& writer, const std::vector<const Entry*>& entries, Task& task) {
-    if (entries.empty()) return Ok();
-    PTPKG_TRY(const std::vector<PackedMember> packed,
-              WriteZipMembers(env_, writer, entries, edits_.deflate, task));
-    made_.insert(made_.end(), packed.begin(), packed.end());
+    std::vector<const Entry*> added;
+    for (const Entry& entry : edits_.added) {
+      if (belongs(entry.name.str())) added.push_back(&entry);
+    }
+    if (added.empty()) return Ok();
+    PTPKG_TRY([[maybe_unused]] const std::vector<PackedMember> packed,
+              WriteZipMembers(env_, writer, added, edits_.deflate, task));
     return Ok();
   }
 
@@ -138,7 +123,8 @@ class ZipEditor {
     return mode == 0 ? 0644U : mode;
   }
 
-  Result<void> Splice(ZipWriter& writer, const CentralRecord& record, const ContentEdits& edits, Task& task) {
+  Result<void> Splice(ZipWriter& writer, const CentralRecord& record, const MemberSplice& splice,
+                      Task& task) {
     PTPKG_CHECK(env_.cancel.Check());
     PTPKG_TRY(const LocalRecord local, zip::ReadLocal(*file_, record.offset, zip_.str()));
     PTPKG_TRY(const RelPath path, NewName(record));
@@ -147,21 +133,29 @@ class ZipEditor {
               writer.Begin({.name = path,
                             .mode = ModeOf(record),
                             .method = method,
-                            .zip64 = record.size_bytes + edits.appended.size() >= kSplicedZip64From}));
+                            .zip64 = record.size_bytes + splice.edits.appended.size() >= kSplicedZip64From}));
     const DeflateRange range{
         .offset = local.data_offset, .stored_bytes = record.stored_bytes, .size_bytes = record.size_bytes};
     const std::string frame = fmt::format("while editing '{}' of '{}'", record.name, zip_.str());
     PTPKG_TRY(const SplicedStream spliced,
-              method == ZipMethod::kDeflate ? SpliceDeflate(*file_, range, edits, edits_.deflate.level, *sink)
-                                            : SpliceStored(*file_, range, edits, *sink),
+              method == ZipMethod::kDeflate
+                  ? SpliceDeflate(*file_, range, splice.edits, edits_.deflate.level, *sink)
+                  : SpliceStored(*file_, range, splice.edits, *sink),
               frame);
     if (spliced.old_crc32 != record.crc32) {
       return Error(ErrorCode::kCorrupt,
                    fmt::format("'{}': member '{}' has another CRC than the zip says: it is damaged",
                                zip_.str(), record.name));
     }
+    if (spliced.sha256 != splice.sha256) {
+      return Error(ErrorCode::kCorrupt,
+                   fmt::format(
+                       "'{}': member '{}' becomes a file with sha256 {}, not the {} that its edits were "
+                       "made for",
+                       zip_.str(), record.name, spliced.sha256.Hex(), splice.sha256.Hex()))
+          .WithHint("if another program changes the file meanwhile, run it again");
+    }
     PTPKG_CHECK(writer.End(spliced.crc32, spliced.size_bytes));
-    made_.push_back({.name = path.str(), .sha256 = spliced.sha256, .size_bytes = spliced.size_bytes});
     task.Advance(record.stored_bytes);
     return Ok();
   }
@@ -188,7 +182,6 @@ class ZipEditor {
   std::unique_ptr<File> file_;
   zip::Directory directory_;  // what is kept, by offset
   std::uint64_t total_bytes_ = 0;
-  std::vector<PackedMember> made_;  // spliced and added
 };
 
 }  // namespace

@@ -216,7 +216,7 @@ class Retagger {
 
   Result<void> Replace(const NewFile& file) {
     if (file.splice) {
-      out_.edits.spliced[file.path.str()] = *file.splice;
+      out_.edits.spliced[file.path.str()] = {.edits = *file.splice, .sha256 = file.sha256};
       return Ok();
     }
     PTPKG_TRY(RelPath name, RelPath::Parse(After(file.path.str())));

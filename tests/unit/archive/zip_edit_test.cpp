@@ -132,7 +132,7 @@ TEST_F(ZipEditTest, ADataDescriptorGoes) {
   EXPECT_THAT(Members(), ElementsAre("a=" + std::string(5000, 'a')));
 }
 
-TEST_F(ZipEditTest, SplicesMembersAndTellsTheirDigests) {
+TEST_F(ZipEditTest, SplicesMembers) {
   EntrySet entries;
   std::string text = WordyText(3'000'000);
   ASSERT_OK(entries.AddText(RelPath::Literal("a"), text, 0755));
@@ -140,39 +140,53 @@ TEST_F(ZipEditTest, SplicesMembersAndTellsTheirDigests) {
   ASSERT_OK(entries.AddText(RelPath::Literal("c"), "kept"));
   const AbsPath zip = env_.dir() / "old.zip";
   ASSERT_OK(WriteZipArchive(env_, entries, zip));
-  std::vector<PackedMember> told;
-  ASSERT_OK(
-      Edit(zip, {.renamed = {{"b", "x/b"}},
-                 .spliced = {{"a", {.replaced = {{1'000'000, "new"}}, .appended = "end"}},
-                             {"b", {.replaced = {{0, "S"}}}}},
-                 .added = {Text("d", "6")},
-                 .added_last = [&](const std::vector<PackedMember>& made) -> Result<std::vector<Entry>> {
-                   told = made;
-                   return std::vector<Entry>{Text("RECORD", "7")};
-                 }}));
   text.replace(1'000'000, 3, "new");
   text += "end";
-  EXPECT_THAT(Members(), ElementsAre("a=" + text, "x/b=Stored", "c=kept", "d=6", "RECORD=7"));
-  ASSERT_EQ(told.size(), 3U);
-  EXPECT_EQ(told[0].name, "a");
-  EXPECT_EQ(told[0].sha256, HashText(text));
-  EXPECT_EQ(told[0].size_bytes, text.size());
-  EXPECT_EQ(told[1].name, "x/b");
-  EXPECT_EQ(told[1].sha256, HashText("Stored"));
-  EXPECT_EQ(told[2].name, "d");
+  ASSERT_OK(Edit(zip, {.renamed = {{"b", "x/b"}},
+                       .spliced = {{"a",
+                                    {.edits = {.replaced = {{1'000'000, "new"}}, .appended = "end"},
+                                     .sha256 = HashText(text)}},
+                                   {"b", {.edits = {.replaced = {{0, "S"}}}, .sha256 = HashText("Stored")}}},
+                       .added = {Text("d", "6")}}));
+  EXPECT_THAT(Members(), ElementsAre("a=" + text, "x/b=Stored", "c=kept", "d=6"));
   ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(env_->fs, target_));
   EXPECT_EQ(reader.Find("a")->mode, 0100755U);
 }
 
+TEST_F(ZipEditTest, ASplicedMemberMustHaveTheDigestThatIsTold) {
+  const ContentEdits edits{.replaced = {{0, "2"}}};
+  const AbsPath zip = Write({.members = {{.name = "a", .content = "1"}}});
+  ASSERT_OK(Edit(zip, {.spliced = {{"a", {.edits = edits, .sha256 = HashText("2")}}}}));
+  EXPECT_THAT(Members(), ElementsAre("a=2"));
+  ASSERT_OK(env_->fs.Remove(target_));
+  EXPECT_THAT(
+      Edit(zip, {.spliced = {{"a", {.edits = edits, .sha256 = HashText("3")}}}}),
+      FailsWith(ErrorCode::kCorrupt, HasSubstr("member 'a' becomes a file with sha256 " +
+                                               HashText("2").Hex() + ", not the " + HashText("3").Hex())));
+  EXPECT_THAT(env_->fs.ListDir(env_.dir().path()), IsOkAndHolds(ElementsAre("old.zip")));
+}
+
+TEST_F(ZipEditTest, WhatIsAddedComesLastAndTheLastFolderBehindIt) {
+  const AbsPath zip = Write({.members = {{.name = "i/b", .content = "1"},
+                                         {.name = "a", .content = "2"},
+                                         {.name = "i/a", .content = "3"},
+                                         {.name = "c", .content = "4"}}});
+  ASSERT_OK(Edit(zip, {.dropped = {"c"},
+                       .spliced = {{"a", {.edits = {.replaced = {{0, "5"}}}, .sha256 = HashText("5")}}},
+                       .added = {Text("i/z", "6"), Text("x", "7"), Text("c", "8"), Text("i/c", "9")},
+                       .last_folder = "i/"}));
+  EXPECT_THAT(Members(), ElementsAre("a=5", "x=7", "c=8", "i/b=1", "i/a=3", "i/z=6", "i/c=9"));
+}
+
 TEST_F(ZipEditTest, RefusesToSpliceWhatIsNotThereOrDamaged) {
   const AbsPath zip = Write({.members = {{.name = "a", .content = "1", .crc = 5}}});
-  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.replaced = {{0, "2"}}}}}}),
+  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{0, "2"}}}}}}}),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("member 'a' has another CRC")));
   EXPECT_THAT(Edit(zip, {.spliced = {{"b", {}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("not there")));
   EXPECT_THAT(Edit(zip, {.dropped = {"a"}, .spliced = {{"a", {}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("or dropped")));
-  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.replaced = {{1, "2"}}}}}}),
+  EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{1, "2"}}}}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("an edit of 1 bytes at 1")));
 }
 
