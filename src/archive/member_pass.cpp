@@ -1,5 +1,6 @@
 #include "archive/member_pass.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <fmt/core.h>
 #include <set>
@@ -65,40 +66,38 @@ class MemberList final : public MemberTaker {
 /// Which member is next, so that those under way together fit into the memory. Any thread.
 class MemorySchedule {
  public:
-  /// `costs`: bytes of each member; those above `memory_bytes` are taken when nothing else is under way.
-  MemorySchedule(const std::vector<std::uint64_t>& costs, std::uint64_t memory_bytes) : free_(memory_bytes) {
-    for (std::size_t i = 0; i < costs.size(); ++i) waiting_.emplace(costs[i], i);
+  struct Item {
+    std::uint64_t size_bytes = 0;
+    std::uint64_t cost = 0;  ///< Bytes of memory, 0 for one that passes through a file.
+  };
+
+  /// REQUIRES: no cost is above `memory_bytes`.
+  MemorySchedule(const std::vector<Item>& items, std::uint64_t memory_bytes)
+      : items_(items), free_(memory_bytes) {
+    for (std::size_t i = 0; i < items.size(); ++i) waiting_.emplace(items[i].size_bytes, SIZE_MAX - i);
   }
 
-  /// The largest member that fits now; waits while none does. nullopt: nothing is left.
+  /// The largest member that fits now, of several the first; waits while none does, for one that is under way
+  /// holds memory then. nullopt: nothing is left.
   std::optional<std::size_t> Next() {
     std::unique_lock lock(mutex_);
-    while (true) {
-      while (!waiting_.empty() && waiting_.begin()->second >= failed_at_) waiting_.erase(waiting_.begin());
-      if (waiting_.empty()) return std::nullopt;
-      auto place = waiting_.upper_bound({free_, SIZE_MAX});
-      if (place != waiting_.begin() || running_ == 0) {
-        if (place != waiting_.begin()) --place;
-        const auto [cost, index] = *place;
-        waiting_.erase(place);
-        if (index >= failed_at_) continue;
-        free_ -= std::min(free_, cost);
-        ++running_;
+    while (!waiting_.empty()) {
+      const auto place = std::find_if(waiting_.rbegin(), waiting_.rend(), [&](const auto& member) {
+        return items_[IndexOf(member)].cost <= free_;
+      });
+      if (place != waiting_.rend()) {
+        const std::size_t index = IndexOf(*place);
+        waiting_.erase(*place);
+        free_ -= items_[index].cost;
         return index;
       }
       wake_.wait(lock);
     }
+    return std::nullopt;
   }
   void Free(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     free_ += bytes;
-    wake_.notify_all();
-  }
-  /// The member is done with; `bytes`: what it still held.
-  void Leave(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    free_ += bytes;
-    --running_;
     wake_.notify_all();
   }
   /// No member from `index` on begins any more; the error of the lowest one counts.
@@ -107,6 +106,7 @@ class MemorySchedule {
     if (index >= failed_at_) return;
     failed_at_ = index;
     failure_ = std::move(error);
+    std::erase_if(waiting_, [&](const auto& member) { return IndexOf(member) >= failed_at_; });
     wake_.notify_all();
   }
   Result<void> Outcome() {
@@ -115,11 +115,15 @@ class MemorySchedule {
   }
 
  private:
+  using Waiting =
+      std::pair<std::uint64_t, std::size_t>;  // size, and the index from behind: the first is last
+  static std::size_t IndexOf(const Waiting& member) { return SIZE_MAX - member.second; }
+
+  const std::vector<Item>& items_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::set<std::pair<std::uint64_t, std::size_t>> waiting_;  // by cost
+  std::set<Waiting> waiting_;
   std::uint64_t free_;
-  std::size_t running_ = 0;
   std::size_t failed_at_ = SIZE_MAX;
   std::optional<Error> failure_;
 };
@@ -177,12 +181,13 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
   MemberNames counter(state.env.cancel, {.limits = options.limits}, state.zip->name(),
                       state.zip->directory().file_bytes);
   counter.Tell(task);
-  std::vector<std::uint64_t> costs(state.members.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = state.CostOf(i, options.memory_bytes);
-  MemorySchedule schedule(costs, options.memory_bytes);
+  std::vector<MemorySchedule::Item> items(state.members.size());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    items[i] = {.size_bytes = state.members[i].size_bytes, .cost = state.CostOf(i, options.memory_bytes)};
+  MemorySchedule schedule(items, options.memory_bytes);
   const auto work = [&](std::size_t index) -> Result<void> {
-    std::uint64_t held = costs[index];
-    const auto leave = [&](MemorySchedule* place) { place->Leave(held); };
+    std::uint64_t held = items[index].cost;
+    const auto leave = [&](MemorySchedule* place) { place->Free(held); };
     const std::unique_ptr<MemorySchedule, decltype(leave)> guard(&schedule, leave);
     const auto on_inflated = [&] {
       const std::uint64_t stored = held == 0 ? 0 : state.members[index].stored_bytes;

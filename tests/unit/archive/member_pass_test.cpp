@@ -2,8 +2,11 @@
 
 #include "archive/member_pass.h"
 
+#include <atomic>
+#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "archive/deflate_chunk.h"
 #include "support/fault_fs.h"
@@ -84,6 +87,54 @@ TEST(MemberPass, GivesEveryMemberWhateverTheJobsAndTheMemory) {
       EXPECT_EQ(env.reporter.tasks()[0].done_bytes, 305'004U);
     }
   }
+}
+
+TEST(MemberPass, LargeOnesComeFirstHoweverTheyAreStored) {
+  const std::string zip = ToText({.members = {Deflated("small", WordyText(100)),
+                                              Deflated("large", WordyText(200'000)),
+                                              {.name = "stored", .content = RandomText(50'000)},
+                                              Deflated("middle", WordyText(10'000)),
+                                              Deflated("larger", WordyText(300'000)),
+                                              Deflated("same", WordyText(10'000))}});
+  // Through scratch files all, the two large ones, none.
+  for (const std::uint64_t memory : {std::uint64_t{0}, std::uint64_t{100'000}, kPassMemoryBytes}) {
+    MemFs fs;
+    fs.AddFile("/x.zip", zip);
+    TestEnv env({.fs = &fs, .jobs = 1});
+    ASSERT_OK_AND_ASSIGN(const ZipMembers members, ZipMembers::Open(env, kZip));
+    std::vector<std::string> seen;
+    ASSERT_OK(members.Visit({.memory_bytes = memory}, [&](const PassedMember& passed) -> Result<void> {
+      seen.push_back(passed.member.path.str());
+      return Ok();
+    }));
+    EXPECT_THAT(seen, ElementsAre("larger", "large", "stored", "middle", "same", "small")) << memory;
+  }
+}
+
+TEST(MemberPass, TogetherTheyStayWithinTheMemory) {
+  ZipText zip;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    zip.members.push_back(Deflated("m" + std::to_string(i), WordyText(20'000 + i * 1000, i)));
+  MemFs fs;
+  fs.AddFile("/x.zip", ToText(zip));
+  TestEnv env({.fs = &fs, .jobs = 8});
+  ASSERT_OK_AND_ASSIGN(const ZipMembers members, ZipMembers::Open(env, kZip));
+  constexpr std::uint64_t kMemory = 100'000;
+  std::atomic<std::uint64_t> held = 0;
+  std::atomic<std::uint64_t> most = 0;
+  std::atomic<int> visits = 0;
+  ASSERT_OK(members.Visit({.memory_bytes = kMemory}, [&](const PassedMember& passed) -> Result<void> {
+    const std::uint64_t now = held += passed.member.size_bytes;
+    for (std::uint64_t before = most; now > before && !most.compare_exchange_weak(before, now);) {
+    }
+    ++visits;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    held -= passed.member.size_bytes;
+    return Ok();
+  }));
+  EXPECT_EQ(visits, 40);
+  EXPECT_LE(most, kMemory);
+  EXPECT_GE(most, 59'000U) << "the largest";
 }
 
 TEST(MemberPass, TellsModesSizesAndCrc) {
