@@ -19,7 +19,9 @@ import sys
 
 from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, median, readme_row, real_wheel, version_of
 
-TORCH, BAR, SPLICED_BAR, MEMORY_BAR_MB = "2.15.0", 10, 25, 300
+TORCH, BAR, MEMORY_BAR_MB = "2.15.0", 25, 300
+# The bar of a repair that compresses whole libraries anew. It is printed for comparison alone: every run is held to BAR.
+UNSPLICED_BAR = 10
 BACKEND = "pytorch-cuda13"
 NVIDIA = ["cudnn", "nvshmem", "nccl", "cusparselt", "cu13"]
 LIST = ":".join(f"$ORIGIN/../../nvidia/{name}/lib" for name in NVIDIA)
@@ -80,9 +82,9 @@ def main() -> int:
         cost = median(costs)
         print(f"{name}: {cost.wall_s:.2f} s, CPU {cost.cpu_s:.2f} s, peak memory {cost.peak_bytes / MB:.0f} MB")
     memory = max(median(ours).peak_bytes, median(checked).peak_bytes) / MB
-    print(f"{ratio:.1f} times as fast (bars {BAR}, {SPLICED_BAR}), {with_check:.1f} with the check of the result; "
+    print(f"{ratio:.1f} times as fast (bar {BAR}; before streams were spliced: {UNSPLICED_BAR}, which decides nothing), {with_check:.1f} with the check of the result; "
           f"peak memory {memory:.0f} MB (bar {MEMORY_BAR_MB})")
-    return 0 if ratio >= SPLICED_BAR and memory <= MEMORY_BAR_MB else 1
+    return 0 if ratio >= BAR and memory <= MEMORY_BAR_MB else 1
 
 
 if __name__ == "__main__":
