@@ -30,7 +30,7 @@ using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
 constexpr int kCondaVersion = 3;
-constexpr int kWheelVersion = 4;
+constexpr int kWheelVersion = 5;
 constexpr int kZipVersion = 2;
 
 /// What the build stage left: the tree that is packed, and the licence files beside it. `for_conda`: without

@@ -25,7 +25,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kRepackVersion = 3;
+constexpr int kRepackVersion = 4;
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;

@@ -1,10 +1,13 @@
 #include "pipeline/wheel_form.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "support/text.h"
 #include "verify/check.h"
 #include "verify/deserved_platform.h"
+#include "verify/file_kind.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -14,10 +17,37 @@ namespace {
 constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kLinux = "linux";
 
+/// The first file of machine code for whatever system, by its name or its first bytes; "" when none is there.
+Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
+  constexpr std::array<std::string_view, 4> kEndings = {".dll", ".dylib", ".pyd", ".so"};
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    if (std::any_of(kEndings.begin(), kEndings.end(), [&](auto ending) { return path.ends_with(ending); }))
+      return path;
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(tree.root / entry.path));
+    if (stat.kind != FileKind::kRegular) continue;
+    PTPKG_TRY(const bool code, verify::HoldsMachineCode(env.fs, tree.root / entry.path));
+    if (code) return path;
+  }
+  return std::string();
+}
+
+/// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
+/// one all the same, of Windows say. Then WHEEL alone knows it.
+Result<std::string> AnyOrAsItWas(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
+  const wheel::Tag& tag = parts.description.tag;
+  PTPKG_TRY(const std::string binary, FirstBinary(env, parts.tree.payload));
+  if (binary.empty() && tag.abi == "none") return std::string("any");
+  env.reporter.Note(
+      fmt::format("'{}' keeps the platform '{}' of WHEEL: {}", run.subject(), tag.platform,
+                  binary.empty() ? fmt::format("it is for the ABI '{}', and no file says a platform", tag.abi)
+                                 : fmt::format("'{}' is no ELF file that could be measured", binary)));
+  return tag.platform;
+}
+
 Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
                                   const verify::DeservedPlatform& deserved, const std::string& wanted) {
   const std::string machine(verify::MachineOfTag(deserved.tag));
-  if (deserved.tag.empty() && wanted == kAuto) return std::string("any");
   if (deserved.tag.empty()) {
     return Error(
                ErrorCode::kInvalidInput,
@@ -43,7 +73,9 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
   wheel::Tag& tag = parts.description.tag;
   if (wanted == kAuto || wanted == kLinux) {
     PTPKG_TRY(const verify::DeservedPlatform deserved, verify::DeservedBy(examined.files, dependencies));
-    PTPKG_TRY(tag.platform, LinuxOrBetter(env, run, deserved, wanted));
+    PTPKG_TRY(tag.platform, deserved.tag.empty() && wanted == kAuto
+                                ? AnyOrAsItWas(env, run, parts)
+                                : LinuxOrBetter(env, run, deserved, wanted));
   } else {
     PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted));
     tag.platform = wanted;

@@ -13,7 +13,8 @@ namespace ptpkg::pipeline {
 
 struct WheelForm {
   archive::Compression compression = archive::Compression::kDefault;
-  /// "": what WHEEL says. "auto": the lowest manylinux or musllinux tag that the files deserve, else linux.
+  /// "": what WHEEL says. "auto": the lowest manylinux or musllinux tag that the files deserve, else linux;
+  /// without ELF files "any", or what WHEEL says of an ABI, or of files for other systems.
   /// "linux": linux_<machine>. Else a platform tag, or a dot-joined set, which the files have to deserve.
   std::string platform = {};
 };

@@ -156,6 +156,24 @@ class WheelTree(harness.Case):
         done = self.ptpkg("wheel", tree, "--output", self.scratch / "no", "--platform", "manylinux_2_39_aarch64", exit_code=1)
         self.assertIn("is for x86_64", done.stderr)
 
+    def test_what_is_no_elf_file_is_not_pure_for_that(self):
+        pe = b"MZ" + bytes(58) + (64).to_bytes(4, "little") + b"PE\0\0\x64\x86"
+        binaries = {"win_amd64": ("toy/fast.pyd", pe), "win_arm64": ("toy/tool", pe), "macosx_11_0_arm64": ("toy/fast.so", b"\xcf\xfa\xed\xfe rest"),
+                    "macosx_11_0_universal2": ("toy/tool", b"\xca\xfe\xba\xbe\0\0\0\2 rest"), "macosx_12_0_x86_64": ("toy/lib.a", b"!<arch>\nrest")}
+        for platform, (name, content) in binaries.items():
+            with self.subTest(platform=platform):
+                tree = self.unpacked(platform, WHEEL=INFO["WHEEL"].replace("linux_x86_64", platform))
+                (tree / name).write_bytes(content)
+                done = self.ptpkg("wheel", tree, "--output", self.scratch / f"out-{platform}", "--platform", "auto")
+                self.assertIn(f"-py3-none-{platform}.whl", done.stdout)
+                self.assertIn(f"'{name}' is no ELF file", done.stderr)
+        tree = self.unpacked("abi", WHEEL=INFO["WHEEL"].replace("py3-none", "cp311-cp311"))
+        self.assertIn("-cp311-cp311-linux_x86_64.whl", self.make(tree, "--platform", "auto", output="abi-out").name)
+        (tree / "toy/A.class").write_bytes(b"\xca\xfe\xba\xbe\0\0\0\x41")  # of Java, for any machine
+        (tree / "toy/mz.txt").write_bytes(b"MZ is no signature" * 10)
+        (tree / "toy_pack-1.0.dist-info/WHEEL").write_text(INFO["WHEEL"])
+        self.assertIn("-py3-none-any.whl", self.make(tree, "--platform", "auto", output="pure").name)
+
     def test_a_library_from_outside_keeps_the_wheel_at_linux(self):
         tree = self.unpacked()
         subprocess.run([harness.tool("gcc"), "-shared", "-fPIC", "-x", "c", "-", "-o", self.scratch / "libelsewhere.so", "-Wl,-soname,libelsewhere.so.1"],
