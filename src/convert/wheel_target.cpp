@@ -52,7 +52,29 @@ Error NoSubdir(std::string_view platform) {
       .WithHint("wheels for linux with glibc and pure Python wheels can be converted");
 }
 
-/// The plain tags of `info` that CPython 3 under Linux takes.
+/// Free-threaded CPython: "cp313t".
+bool IsFreeThreaded(const wheel::Tag& tag) { return tag.abi == tag.python + "t"; }
+
+/// Whether conda's Pythons have the ABI: none, abi3, "cp313", "cp37m" and "cp313t". Debug builds ("cp313d")
+/// they have not, and the stable ABI of the free-threaded ones ("abi3t") no package to depend on.
+bool IsKnownAbi(const wheel::Tag& tag) {
+  constexpr std::string_view kCPython = "cp3";
+  if (tag.abi == "none" || tag.abi == "abi3" || IsFreeThreaded(tag)) return true;
+  if (!tag.abi.starts_with(kCPython)) return false;
+  std::string_view rest = std::string_view(tag.abi).substr(kCPython.size());
+  while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') rest.remove_prefix(1);
+  return rest.empty() || rest == "m";
+}
+
+Error NoAbi(const wheel::Tag& tag) {
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("the tag '{}' is for the ABI '{}', which no conda package of Python has",
+                           tag.str(), tag.abi))
+      .WithHint("wheels for cp3XY, cp3XYt, abi3 and none can be converted");
+}
+
+/// The plain tags of `info` that CPython 3 under Linux takes. Either all or none are for free-threaded ones:
+/// one package cannot lie in the folders of both.
 Result<std::vector<wheel::Tag>> UsableTags(const wheel::WheelInfo& info) {
   std::vector<wheel::Tag> usable;
   std::optional<Error> error;
@@ -64,12 +86,15 @@ Result<std::vector<wheel::Tag>> UsableTags(const wheel::WheelInfo& info) {
         }
       } else if (tag.platform != "any" && !IsLinux(tag.platform)) {
         if (!error) error = NoSubdir(tag.platform);
+      } else if (!IsKnownAbi(tag)) {
+        if (!error) error = NoAbi(tag);
       } else {
         usable.push_back(std::move(tag));
       }
     }
   }
   if (usable.empty()) return error.value_or(Error(ErrorCode::kInvalidInput, "the wheel has no tags"));
+  if (!std::all_of(usable.begin(), usable.end(), IsFreeThreaded)) std::erase_if(usable, IsFreeThreaded);
   return usable;
 }
 
@@ -208,6 +233,22 @@ Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& c
   return markers;
 }
 
+/// Of one Python: its files go where this one looks for them.
+Result<void> MakeForOne(bool free_threaded, std::string_view machine, WheelTarget& target) {
+  // The first Python that there is with another ABI, and another folder, than the usual one.
+  constexpr int kFirstFreeThreaded = 13;
+  const std::string_view suffix = free_threaded ? "t" : "";
+  const std::string digits = spec::VersionDigits(target.python, 2);
+  target.site_packages = fmt::format("lib/python{}{}/site-packages", target.python, suffix);
+  target.build_prefix = free_threaded ? fmt::format("cp{}t", digits) : "py" + digits;
+  PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
+  target.depends.push_back("python " + pin);
+  if (MinorOf(target.python) >= kFirstFreeThreaded)
+    target.depends.push_back(fmt::format("python_abi {}.* *_cp{}{}", target.python, digits, suffix));
+  target.markers = {MarkersFor(target.python + ".0", machine)};
+  return Ok();
+}
+
 /// For every Python that `python`, conda's conditions, admits: the installer puts the files where its Python
 /// looks for them.
 Result<void> MakeNoarch(const std::set<std::string>& python, const std::vector<std::string_view>& machines,
@@ -278,12 +319,10 @@ Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& py
     const bool stable =
         std::any_of(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.abi == "abi3"; });
     target.build_prefix = stable ? "abi3" : "py";
+    // conda-forge's package that needs python-gil, which no free-threaded Python satisfies.
+    if (stable) target.depends.emplace_back("_python_abi3_support 1.*");
   } else {
-    target.site_packages = fmt::format("lib/python{}/site-packages", target.python);
-    target.build_prefix = "py" + spec::VersionDigits(target.python, 2);
-    PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
-    target.depends.push_back("python " + pin);
-    target.markers = {MarkersFor(target.python + ".0", machine->tag)};
+    PTPKG_CHECK(MakeForOne(IsFreeThreaded(tags.front()), machine->tag, target));
   }
   if (const std::string glibc = LowestGlibc(tags); !glibc.empty()) {
     target.depends.push_back(fmt::format("__glibc >={},<3.0.a0", glibc));

@@ -1,6 +1,7 @@
 #pragma once
 // Where a wheel can be installed, read from its tags, in conda's terms. Layer: convert.
-// Sources: PEP 425, PEP 600; CEP 20 (abi3), CEP 26 (subdirs), CEP 30 (virtual packages).
+// Sources: PEP 425, PEP 600, PEP 703 (free-threaded); conda-forge's python_abi; CEP 20 (abi3), CEP 26
+// (subdirs), CEP 30 (virtual packages).
 
 #include <string>
 #include <vector>
@@ -11,12 +12,14 @@
 namespace ptpkg::convert {
 
 struct WheelTarget {
-  bool noarch = false;               ///< As of a noarch python package; `subdir` may still name a machine.
-  std::string python;                ///< "3.11"; of several, the first.
-  std::string site_packages;         ///< "lib/python3.11/site-packages"; noarch: "site-packages"
-  std::string subdir;                ///< "linux-64", "linux-aarch64", "noarch"
-  std::string build_prefix;          ///< "py311", "py", "abi3"
-  std::vector<std::string> depends;  ///< python, and __glibc for a manylinux tag
+  bool noarch = false;  ///< As of a noarch python package; `subdir` may still name a machine.
+  std::string python;   ///< "3.11"; of several, the first.
+  std::string
+      site_packages;   ///< "lib/python3.11/site-packages", "lib/python3.13t/…"; noarch: "site-packages"
+  std::string subdir;  ///< "linux-64", "linux-aarch64", "noarch"
+  std::string build_prefix;  ///< "py311", "cp313t", "py", "abi3"
+  /// python; what keeps free-threaded Pythons from the others' packages; __glibc for a manylinux tag
+  std::vector<std::string> depends;
   /// Where it can be installed: one, or for noarch one for each Python that it admits.
   std::vector<wheel::MarkerEnvironment> markers;
 };
@@ -27,8 +30,9 @@ Result<std::string> PythonOption(std::string_view python);
 /// `python`: as PythonOption takes it, for tags that fit several versions: abi3, py3-none with binaries. "":
 /// every Python that the tags and Requires-Python admit. Then a wheel with binaries is a noarch python
 /// package in the subdir of its machine (CEP 20), whose files the installer links to the site-packages of its
-/// Python. Of a wheel with several tags, those of CPython 3 under Linux with glibc count. Errors: those of
-/// PythonOption; kUnsupported when there are none, with the first tag; kInvalidInput when `python` does not
+/// Python. Of a wheel with several tags, those of CPython 3 under Linux with glibc count, and free-threaded
+/// ones only where there are no others. Errors: those of PythonOption; kUnsupported when there are none, with
+/// the first tag or its ABI (cp313d, abi3t); kInvalidInput when `python` does not
 /// satisfy the tags, or when no patch release of it satisfies Requires-Python; also for a malformed
 /// Requires-Python, and one that leaves no Python.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);

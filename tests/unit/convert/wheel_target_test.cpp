@@ -60,7 +60,8 @@ TEST(TargetOf, StableAbiIsForEveryPythonFromItsOwn) {
   EXPECT_EQ(target->site_packages, "site-packages");
   EXPECT_EQ(target->build_prefix, "abi3");
   EXPECT_EQ(target->python, "3.9");
-  EXPECT_THAT(target->depends, ElementsAre("python !=3.9.1,>=3.8,>=3.9", "__glibc >=2.17,<3.0.a0"));
+  EXPECT_THAT(target->depends, ElementsAre("python !=3.9.1,>=3.8,>=3.9", "_python_abi3_support 1.*",
+                                           "__glibc >=2.17,<3.0.a0"));
   for (const wheel::MarkerEnvironment& markers : target->markers)
     EXPECT_EQ(markers.find("platform_machine")->second, "aarch64");
 }
@@ -74,6 +75,43 @@ TEST(TargetOf, BinariesWithoutPythonAreForEveryPython) {
   EXPECT_THAT(target->depends, ElementsAre("python >=3.10", "__glibc >=2.28,<3.0.a0"));
   EXPECT_THAT(TargetOf(Wheel({"py3-none-manylinux_2_28_x86_64"}, "<3.5"), ""),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("no Python satisfies")));
+}
+
+TEST(TargetOf, FreeThreadedPythonsHavePackagesOfTheirOwn) {
+  const auto free = TargetOf(Wheel({"cp313-cp313t-manylinux_2_28_x86_64"}), "");
+  const auto usual = TargetOf(Wheel({"cp313-cp313-manylinux_2_28_x86_64"}), "");
+  const auto both = TargetOf(Wheel({"cp313-cp313.cp313t-manylinux_2_28_x86_64"}), "");
+  ASSERT_THAT(free, test::IsOk());
+  ASSERT_THAT(usual, test::IsOk());
+  ASSERT_THAT(both, test::IsOk());
+  EXPECT_EQ(free->python, "3.13");
+  EXPECT_EQ(free->build_prefix, "cp313t");
+  EXPECT_EQ(free->site_packages, "lib/python3.13t/site-packages");
+  EXPECT_THAT(free->depends,
+              ElementsAre("python >=3.13,<3.14.0a0", "python_abi 3.13.* *_cp313t", "__glibc >=2.28,<3.0.a0"));
+  EXPECT_EQ(usual->build_prefix, "py313");
+  EXPECT_EQ(usual->site_packages, "lib/python3.13/site-packages");
+  EXPECT_THAT(usual->depends,
+              ElementsAre("python >=3.13,<3.14.0a0", "python_abi 3.13.* *_cp313", "__glibc >=2.28,<3.0.a0"));
+  EXPECT_EQ(both->depends, usual->depends);
+  EXPECT_EQ(both->site_packages, usual->site_packages);
+}
+
+TEST(TargetOf, StableAbiOfOnePythonIsNotForFreeThreadedOnes) {
+  const auto target = TargetOf(Wheel({"cp39-abi3-manylinux2014_x86_64"}), "3.14");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_THAT(target->depends, Contains("python_abi 3.14.* *_cp314"));
+}
+
+TEST(TargetOf, RefusesAnAbiThatNoPackageOfPythonHas) {
+  for (const char* tag : {"cp313-cp313d-manylinux_2_28_x86_64", "cp313-cp313td-manylinux_2_28_x86_64",
+                          "cp315-abi3t-manylinux_2_28_x86_64", "cp313-cp314t-manylinux_2_28_x86_64"}) {
+    EXPECT_THAT(TargetOf(Wheel({tag}), ""), FailsWith(ErrorCode::kUnsupported, HasSubstr(tag))) << tag;
+  }
+  const auto stable = TargetOf(Wheel({"cp315-abi3.abi3t-manylinux_2_28_x86_64"}), "");
+  ASSERT_THAT(stable, test::IsOk());
+  EXPECT_EQ(stable->build_prefix, "abi3");
+  EXPECT_THAT(TargetOf(Wheel({"cp37-cp37m-manylinux1_x86_64"}), ""), test::IsOk());
 }
 
 TEST(TargetOf, APatchReleaseMeansItsMinorVersion) {
