@@ -46,34 +46,45 @@ void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
   if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
 }
 
+/// As OutcomesToJson, with what was done.
+Json FixedToJson(const std::vector<pipeline::FixOutcome>& outcomes) {
+  std::vector<pipeline::CheckOutcome> checked;
+  for (const pipeline::FixOutcome& outcome : outcomes) checked.push_back(outcome.checked);
+  Json list = OutcomesToJson(checked);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const pipeline::FixOutcome& outcome = outcomes[i];
+    list[i]["written"] = outcome.written ? Json(outcome.written->str()) : Json(nullptr);
+    list[i]["fixed"] =
+        FindingsToJson({Report{.subject = outcome.checked.report.subject, .findings = outcome.fixed}});
+  }
+  return list;
+}
+
+void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
+  for (const Finding& finding : outcome.fixed)
+    context.Print(fmt::format("fixed: {} [{}] {}", finding.file, finding.id, finding.message));
+  PrintChecked(context, outcome.checked);
+  context.env().reporter.Note(outcome.written
+                                  ? fmt::format("'{}' written", context.Shown(outcome.written->str()))
+                                  : "nothing that can be mended mechanically");
+}
+
 Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
   PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, "--output", flags.output));
-  PTPKG_TRY(const std::vector<pipeline::FixOutcome> outcomes, pipeline::Fix(context.env(), request, output));
-  bool errors = false;
-  std::vector<pipeline::CheckOutcome> checked;
-  for (const pipeline::FixOutcome& outcome : outcomes) {
-    errors = errors || outcome.checked.report.HasErrors();
-    checked.push_back(outcome.checked);
+  PTPKG_TRY(const pipeline::FixSummary summary, pipeline::Fix(context.env(), request, output));
+  const std::vector<pipeline::FixOutcome>& outcomes = summary.outcomes;
+  if (!context.json()) {
+    for (const pipeline::FixOutcome& outcome : outcomes) PrintFixed(context, outcome);
   }
-  if (context.json()) {
-    Json list = OutcomesToJson(checked);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      const pipeline::FixOutcome& outcome = outcomes[i];
-      list[i]["written"] = outcome.written ? Json(outcome.written->str()) : Json(nullptr);
-      list[i]["fixed"] =
-          FindingsToJson({Report{.subject = outcome.checked.report.subject, .findings = outcome.fixed}});
-    }
-    context.PrintJson(list);
-    return errors ? kCheckFound : kDone;
+  if (summary.failure) {  // the wheels before it are replaced already
+    Json details = Json::object();
+    details["outcomes"] = FixedToJson(outcomes);
+    context.SetErrorDetails(details);
+    return Error(*summary.failure);
   }
-  for (const pipeline::FixOutcome& outcome : outcomes) {
-    for (const Finding& finding : outcome.fixed)
-      context.Print(fmt::format("fixed: {} [{}] {}", finding.file, finding.id, finding.message));
-    PrintChecked(context, outcome.checked);
-    context.env().reporter.Note(outcome.written
-                                    ? fmt::format("'{}' written", context.Shown(outcome.written->str()))
-                                    : "nothing that can be mended mechanically");
-  }
+  if (context.json()) context.PrintJson(FixedToJson(outcomes));
+  const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
+                                  [](const auto& outcome) { return outcome.checked.report.HasErrors(); });
   return errors ? kCheckFound : kDone;
 }
 

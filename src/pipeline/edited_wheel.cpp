@@ -16,7 +16,7 @@ Result<void> JudgeWheel(Env& env, const AbsPath& wheel, const WheelJudgement& ju
   for (const Finding& finding : report.findings) {
     const auto& ids = judgement.refused;
     if (std::find(ids.begin(), ids.end(), finding.id) == ids.end()) continue;
-    if (finding.severity == Severity::kError)
+    if (finding.severity == Severity::kError && !judgement.had.contains(KeyOf(finding)))
       reasons.push_back(fmt::format("\n    {} [{}] {}", finding.file, finding.id, finding.message));
   }
   if (reasons.empty()) {
@@ -29,7 +29,8 @@ Result<void> JudgeWheel(Env& env, const AbsPath& wheel, const WheelJudgement& ju
   if (reasons.size() > kShown) lines += fmt::format("\n    and {} more", reasons.size() - kShown);
   return Error(ErrorCode::kCheckFailed,
                fmt::format("'{}' would not keep what it promises:{}", wheel.Name(), lines))
-      .WithHint(judgement.hint + "; --no-check writes the wheel all the same");
+      .WithHint(judgement.hint +
+                (judgement.can_be_skipped ? "; --no-check writes the wheel all the same" : ""));
 }
 
 /// Under its name in a scratch folder beside its place: the check reads the tags in the name.
@@ -44,6 +45,8 @@ Result<void> WriteJudged(Env& env, const EditedWheel& wheel, OnExisting on_exist
 }
 
 }  // namespace
+
+FindingKey KeyOf(const Finding& finding) { return {finding.id, finding.file, finding.message}; }
 
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
                               const std::optional<WheelJudgement>& judgement) {
@@ -68,6 +71,14 @@ Result<void> RemoveBeside(Env& env, const AbsPath& wheel) {
   for (const publish::ArtifactId& beside : publish::IdsBeside(id, names))
     PTPKG_CHECK(env.fs.Remove(wheel.Parent() / beside.file_name));
   return Ok();
+}
+
+Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to) {
+  PTPKG_TRY(const bool replaced, IsOneFile(env, from, to));
+  if (replaced) return Ok();
+  // The wheel last: what is left of a removal that fails can be removed again.
+  PTPKG_CHECK(RemoveBeside(env, from));
+  return env.fs.Remove(from);
 }
 
 }  // namespace ptpkg::pipeline

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "archive/zip_edit.h"
@@ -18,11 +20,17 @@ inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
     "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
     "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
 
+/// By which a finding is known again in another report: id, file, message.
+using FindingKey = std::tuple<std::string, std::string, std::string>;
+FindingKey KeyOf(const Finding& finding);
+
 /// What a wheel must not have. Other findings were there before, and stay.
 struct WheelJudgement {
   std::vector<std::string_view> refused;  ///< Ids of findings; they count where they are errors.
   std::string hint;                       ///< What to do about them.
   verify::CheckOptions options = {};
+  std::set<FindingKey> had = {};  ///< Of those ids, what the old wheel had: it may stay.
+  bool can_be_skipped = true;     ///< The verb has --no-check, which the hint then names.
 };
 
 /// What to write; borrowed.
@@ -44,5 +52,8 @@ Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
 
 /// Removes what vouches for `wheel` beside it: for bytes that go, or are gone. Errors: kIo.
 Result<void> RemoveBeside(Env& env, const AbsPath& wheel);
+
+/// Removes `from`, and what vouches for it, when `to`, another file, took its place. Errors: kNotFound, kIo.
+Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to);
 
 }  // namespace ptpkg::pipeline

@@ -4,7 +4,6 @@
 #include <array>
 #include <fmt/core.h>
 #include <set>
-#include <tuple>
 
 #include "pipeline/edited_wheel.h"
 #include "repair/fix.h"
@@ -20,6 +19,10 @@ constexpr std::array<std::string_view, 10> kFindingsOfFix = {
     "wheel-record-missing",  "wheel-record-unlisted",
     "wheel-tag-mismatch",    "wheel-zip"};
 
+/// Of a plan: the wheel stays as it is, and the next one is looked at.
+constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
+                                                 ErrorCode::kUnsupported};
+
 Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPath& wheel) {
   CheckRequest one = request;
   one.paths = {wheel};
@@ -27,50 +30,87 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
   return std::move(outcomes.front());
 }
 
-auto Key(const Finding& finding) { return std::tie(finding.id, finding.file, finding.message); }
+/// What the mended wheel must not have: errors that are not among `had`.
+WheelJudgement JudgementBeside(const std::vector<Finding>& had) {
+  WheelJudgement judgement{.refused = {},
+                           .hint = "leave --fix out, and mend it by hand",
+                           .options = {},
+                           .had = {},
+                           .can_be_skipped = false};
+  for (const std::string_view id : kFindingsOfFix) {
+    // Of a kind of which not all are listed, nobody can tell which are new.
+    const bool all_listed = std::none_of(
+        had.begin(), had.end(), [&](const Finding& finding) { return finding.id == id && finding.more > 0; });
+    if (all_listed) judgement.refused.push_back(id);
+  }
+  for (const Finding& finding : had) judgement.had.insert(KeyOf(finding));
+  return judgement;
+}
 
-Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& wheel,
+/// The file to replace: what a link leads to, so that the link stays one.
+Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const FileStat stat, env.fs.Lstat(wheel));
+  if (stat.kind != FileKind::kSymlink) return wheel;
+  PTPKG_TRY(AbsPath file, env.fs.RealPath(wheel.str()));
+  if (file.Name().ends_with(".whl")) return file;
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' is a link to '{}', which does not have the name of a wheel", wheel.str(),
+                           file.str()))
+      .WithHint("name a folder for the mended wheel with --output");
+}
+
+/// Where the mended wheel goes. Errors: kAlreadyExists, kRefused.
+Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, const AbsPath& to) {
+  if (to == wheel) return to;
+  if (given != wheel && to.Parent() == wheel.Parent()) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' is a link to '{}', which would get the name '{}': it would lead nowhere",
+                             given.str(), wheel.str(), to.Name()))
+        .WithHint("name the file itself, or a folder with --output");
+  }
+  PTPKG_TRY(const bool taken, Exists(env.fs, to));
+  if (!taken) return to;
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()))
+      .WithHint("name another folder with --output");
+}
+
+Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& given,
                           const std::optional<AbsPath>& output) {
+  const bool in_place = !output || *output == given.Parent();
+  PTPKG_TRY(const AbsPath wheel, in_place ? FileToReplace(env, given) : Result<AbsPath>(given));
   PTPKG_TRY(CheckOutcome before, CheckOne(env, request, wheel));
   Result<repair::WheelFix> fix = repair::PlanFix(env, wheel);
   if (!fix) {
     const ErrorCode code = fix.error().code();
-    if (code != ErrorCode::kInvalidInput && code != ErrorCode::kCorrupt) return std::move(fix).error();
+    if (std::find(kNotMended.begin(), kNotMended.end(), code) == kNotMended.end())
+      return std::move(fix).error();
     env.reporter.Warn(fmt::format("'{}' is not mended: {}", wheel.str(), fix.error().message()));
     return FixOutcome{.checked = std::move(before)};
   }
-  const AbsPath to = output.value_or(wheel.Parent()) / fix->name.str();
-  if (!fix->ChangesAnything() && to.Name() == wheel.Name()) return FixOutcome{.checked = std::move(before)};
+  const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
+  if (!fix->ChangesAnything() && wanted.Name() == wheel.Name())
+    return FixOutcome{.checked = std::move(before)};
 
-  PTPKG_TRY(const bool taken, Exists(env.fs, to));
-  if (taken && to != wheel) {
-    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()))
-        .WithHint("name another folder with --output");
-  }
-  WheelJudgement judgement{.refused = {}, .hint = "leave --fix out, and mend it by hand"};
-  for (const std::string_view id : kFindingsOfFix) {
-    const std::vector<Finding>& had = before.report.findings;
-    if (std::none_of(had.begin(), had.end(), [&](const Finding& finding) { return finding.id == id; }))
-      judgement.refused.push_back(id);
-  }
+  PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
+  WheelJudgement judgement = JudgementBeside(before.report.findings);
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
   const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;
   PTPKG_CHECK(WriteEditedWheel(env, {.from = wheel, .to = to, .edits = fix->edits}, on_existing, judgement));
+  if (in_place) PTPKG_CHECK(RemoveReplaced(env, wheel, to));
   PTPKG_TRY(CheckOutcome after, CheckOne(env, request, to));
   FixOutcome outcome{.checked = std::move(after), .fixed = {}, .written = to};
-  std::set<std::tuple<std::string, std::string, std::string>> left;
-  for (const Finding& finding : outcome.checked.report.findings) left.insert(Key(finding));
+  std::set<FindingKey> left;
+  for (const Finding& finding : outcome.checked.report.findings) left.insert(KeyOf(finding));
   for (Finding& finding : before.report.findings) {
-    if (!left.contains(Key(finding))) outcome.fixed.push_back(std::move(finding));
+    if (!left.contains(KeyOf(finding))) outcome.fixed.push_back(std::move(finding));
   }
   return outcome;
 }
 
 }  // namespace
 
-Result<std::vector<FixOutcome>> Fix(Env& env, const CheckRequest& request,
-                                    const std::optional<AbsPath>& output) {
+Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optional<AbsPath>& output) {
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind == FileKind::kRegular && path.Name().ends_with(".whl")) continue;
@@ -78,13 +118,18 @@ Result<std::vector<FixOutcome>> Fix(Env& env, const CheckRequest& request,
         .WithHint("make packages and folders anew; 'ptpkg relink' changes search paths in a folder");
   }
   if (output) PTPKG_CHECK(env.fs.MakeDirs(*output));
-  std::vector<FixOutcome> outcomes;
+  FixSummary summary;
   for (const AbsPath& path : request.paths) {
-    PTPKG_TRY(FixOutcome outcome, FixOne(env, request, path, output),
-              fmt::format("while mending '{}'", path.str()));
-    outcomes.push_back(std::move(outcome));
+    const Result<void> cancelled = env.cancel.Check();
+    Result<FixOutcome> outcome =
+        cancelled ? FixOne(env, request, path, output) : Result<FixOutcome>(cancelled.error());
+    if (!outcome) {
+      summary.failure = std::move(outcome).error().WithContext(fmt::format("while mending '{}'", path.str()));
+      break;
+    }
+    summary.outcomes.push_back(*std::move(outcome));
   }
-  return outcomes;
+  return summary;
 }
 
 }  // namespace ptpkg::pipeline

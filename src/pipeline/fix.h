@@ -15,12 +15,20 @@ struct FixOutcome {
   std::optional<AbsPath> written = {};  ///< nullopt: there was nothing to mend.
 };
 
+struct FixSummary {
+  std::vector<FixOutcome> outcomes = {};  ///< In order, up to the wheel that failed.
+  std::optional<Error> failure = {};  ///< Of the first wheel that failed; those after it stay as they are.
+};
+
 /// Checks each wheel of `request`, mends what repair::PlanFix can, writes the result to `output` (an existing
 /// folder, or one to be made) or in place of the wheel, and checks that. In place: what vouched for the wheel
-/// beside it goes. A wheel that cannot be understood is warned of, and stays. Errors: kUsage for a path that
-/// is no wheel; kAlreadyExists for a file in `output`; kCheckFailed when the result would have an error that
-/// the wheel had not; those of Check and archive::WriteEditedZip.
-Result<std::vector<FixOutcome>> Fix(Env& env, const CheckRequest& request,
-                                    const std::optional<AbsPath>& output);
+/// beside it goes; a link stays, and the file that it leads to is mended; a wheel whose name was not in
+/// normal form gets that name, and the one of the old name goes. A wheel that cannot be understood, or has a
+/// file of a kind that ptpkg does not edit, is warned of, and stays. Errors before the first wheel: kUsage
+/// for a path that is no wheel, kIo. Failures: kUsage for a link, to be replaced, to a file that is not
+/// called a wheel; kAlreadyExists for a file in the way; kRefused for a link to a wheel that would get
+/// another name; kCheckFailed when the result would have an error that the wheel had not; kCancelled; those
+/// of Check and archive::WriteEditedZip.
+Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optional<AbsPath>& output);
 
 }  // namespace ptpkg::pipeline

@@ -42,12 +42,7 @@ Result<void> WriteAndTidy(Env& env, const RetagRun& run, const Planned& one) {
                  .hint = "choose tags that the files deserve"};
   PTPKG_CHECK(
       WriteEditedWheel(env, {.from = one.from, .to = one.to, .edits = one.edits}, on_existing, judgement));
-  if (!run.remove) return Ok();
-  PTPKG_TRY(const bool replaced, IsOneFile(env, one.from, one.to));
-  if (replaced) return Ok();
-  // The wheel last: what is left of a removal that fails can be removed again.
-  PTPKG_CHECK(RemoveBeside(env, one.from));
-  return env.fs.Remove(one.from);
+  return run.remove ? RemoveReplaced(env, one.from, one.to) : Ok();
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 """`ptpkg check --fix`: what is mechanical is mended, all else is listed, and the result runs."""
 
+import json
 import pathlib
 import shutil
 import zipfile
 
 import harness
+import json_test
 import wheel_maker
 from wheel_maker import SUFFIX, TAG
 
@@ -103,6 +105,74 @@ class Fix(wheel_maker.WheelCase):
         self.assertIn("nothing that can be mended", again.stderr)
         self.assertEqual(harness.sha256(wheel), digest)
         self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_in_place_under_the_normal_form_of_the_name(self):
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
+        wheel = self.wheel()
+        old = wheel.rename(wheel.with_name(wheel.name.replace("toy-", "Toy-")))
+        old.with_name(old.name + ".sig").write_text("x")
+        outcome, = self.ptpkg_json("check", old, "--profile", "pytorch-index", "--fix")
+        self.assertEqual(outcome["written"], str(wheel))
+        self.assertEqual([path.name for path in wheel.parent.iterdir()], [wheel.name])
+        self.sound(wheel)
+        old = wheel.rename(old)  # with --output nothing of it goes
+        self.fix(old)
+        self.assertEqual(harness.sha256(old), harness.sha256(self.scratch / "mended" / wheel.name))
+
+    def test_through_a_link(self):
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
+        wheel = self.wheel()
+        kept = self.scratch / "kept"
+        kept.mkdir()
+        real = wheel.rename(kept / wheel.name)
+        sick = real.read_bytes()
+        wheel.symlink_to(real)
+        outcome, = self.ptpkg_json("check", wheel, "--profile", "pytorch-index", "--fix")
+        self.assertEqual(outcome["written"], str(real))
+        self.assertTrue(wheel.is_symlink())
+        self.assertNotEqual(real.read_bytes(), sick)
+        self.sound(wheel)
+        for name, code, said in ((wheel.name.replace("toy-", "Toy-"), 7, "would lead nowhere"), ("blob", 2, "does not have the name of a wheel")):
+            with self.subTest(name=name):
+                target = kept / name
+                target.write_bytes(sick)
+                wheel.unlink()
+                wheel.symlink_to(target)
+                done = self.ptpkg("check", wheel, "--profile", "pytorch-index", "--fix", exit_code=code)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(target.read_bytes(), sick)
+        self.assertIsNotNone(self.fix(wheel)["written"])
+
+    def test_what_was_done_before_one_that_fails_is_told(self):
+        self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
+        first = self.wheel()
+        sick = first.read_bytes()
+        strange = self.scratch / "strange" / first.name
+        strange.parent.mkdir()
+        with zipfile.ZipFile(first) as old, zipfile.ZipFile(strange, "w") as new:
+            for info in old.infolist():
+                if not info.is_dir():
+                    new.writestr(zipfile.ZipInfo(info.filename, info.date_time), old.read(info),
+                                 zipfile.ZIP_LZMA if info.filename == "toy/__init__.py" else zipfile.ZIP_DEFLATED)
+        stuck = self.scratch / "stuck" / first.name.replace("toy-", "Toy-")
+        stuck.parent.mkdir()
+        stuck.write_bytes(sick)
+        (stuck.parent / first.name).write_bytes(b"in the way")
+        last = self.scratch / "last" / first.name
+        last.parent.mkdir()
+        last.write_bytes(sick)
+        done = self.ptpkg("check", strange, first, stuck, last, "--profile", "pytorch-index", "--fix", exit_code=7)
+        self.assertIn(f"'{strange}' is not mended", done.stderr)
+        self.assertIn("fixed: toy/one", done.stdout)
+        self.assertIn(f"while mending '{stuck}'", done.stderr)
+        self.assertNotEqual(first.read_bytes(), sick)
+        self.assertEqual(last.read_bytes(), sick)
+        first.write_bytes(sick)
+        done = self.ptpkg("check", first, stuck, last, "--profile", "pytorch-index", "--fix", "--json", exit_code=7)
+        document = json.loads(done.stdout)
+        self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
+        self.assertEqual(document["error"]["code"], "already_exists")
+        self.assertEqual([outcome["written"] for outcome in document["outcomes"]], [str(first)])
 
     def test_what_it_cannot_mend_is_listed(self):
         self.module("one", self.library("libnowhere.so.1", "int value(void) { return 1; }"))
