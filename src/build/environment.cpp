@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "build/torch_version.h"
 #include "support/text.h"
 
 namespace ptpkg::build {
@@ -186,6 +187,7 @@ std::map<std::string, std::string> ScriptEnvironment(const Env& env, const Envir
     if (IsVariableName(key)) out.try_emplace(key, value);
   }
   for (const auto& [key, value] : input.recipe.script.env) out[key] = value;
+  SetTorchVersion(input.recipe, out);
   return out;
 }
 

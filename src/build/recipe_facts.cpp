@@ -8,6 +8,7 @@
 
 #include "build/detected.h"
 #include "build/jobs.h"
+#include "build/torch_version.h"
 #include "spec/device_code.h"
 #include "spec/version.h"
 #include "support/text.h"
@@ -38,12 +39,6 @@ const std::set<std::string, std::less<>> kOfWheels = {"cmake", "ninja", "numpy",
 constexpr double kDiskOfAny = 1;
 constexpr double kDiskOfTorch = 10;
 constexpr double kDiskOfTorchWithCuda = 30;
-
-bool IsTorch(const std::string& package) {
-  static const std::set<std::string, std::less<>> kNames = {"pytorch", "libtorch", "torch", "pytorch-cpu",
-                                                            "pytorch-gpu"};
-  return kNames.contains(package);
-}
 
 /// The number of "sm_90a" and "compute_100f".
 std::optional<std::int64_t> NumberOf(std::string_view name) {
@@ -90,6 +85,18 @@ class RecipeFacts {
     Value::List given;
     for (const auto& [name, value] : recipe_.script.env) given.emplace_back(name);
     facts_["script_variables"] = Value(std::move(given));
+    AddVersionMade();
+  }
+
+  void AddVersionMade() {
+    if (recipe_.staging || !IsTorch(recipe_.name)) return;
+    std::map<std::string, std::string> variables = recipe_.script.env;
+    SetTorchVersion(recipe_, variables);
+    const std::optional<std::string> made = TorchVersionMade(variables);
+    facts_["version_made"] = made ? Value(*made) : Value();
+    facts_["version_made_differs"] = Value(made && !IsVersionOfRecipe(*made, recipe_.version));
+    const auto number = variables.find("PYTORCH_BUILD_NUMBER");
+    facts_["build_number_invalid"] = Value(!made && number != variables.end());
   }
 
   Result<void> AddTools() {
@@ -248,11 +255,13 @@ void AddNoRecipe(Facts& facts) {
                            "unserved_gpus", "empty_submodules"}) {
     facts[list] = Value(Value::List());
   }
-  for (const char* version : {"cmake", "ninja", "gxx", "clangxx", "nvcc", "ccache", "python", "setuptools",
-                              "numpy", "cuda_headers", "cudnn_without_link", "memory_per_job_gib"}) {
+  for (const char* version :
+       {"cmake", "ninja", "gxx", "clangxx", "nvcc", "ccache", "python", "setuptools", "numpy", "cuda_headers",
+        "cudnn_without_link", "memory_per_job_gib", "version_made"}) {
     facts[version] = Value();
   }
-  facts["cuda_headers_differ"] = Value(false);
+  for (const char* flag : {"cuda_headers_differ", "version_made_differs", "build_number_invalid"})
+    facts[flag] = Value(false);
   facts["needed_disk_gib"] = Value(kDiskOfAny);
 }
 

@@ -21,6 +21,9 @@ struct RecipeFactsInput {
 /// - subject: "libtorch-2.6.0"; package, version
 /// - build_requirements: names; host_magma: the versions that the host requirement magma names
 /// - script; script_variables: names of build.script.env
+/// - version_made: of PyTorch, the version that its build gives to itself, as far as the variables say it
+///   (torch_version.h); version_made_differs: it is not the recipe's; build_number_invalid: its number is
+///   none
 /// - cmake, ninja, gxx, clangxx, nvcc, ccache, python, setuptools, numpy: versions of what the build gets, as
 ///   far as it requires them (numpy and setuptools: as far as its Python or the Python index brings them)
 /// - cuda_headers: "13.0", of cuda.h beside nvcc; cuda_headers_differ: they are not of nvcc's version

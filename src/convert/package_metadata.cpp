@@ -110,16 +110,19 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
   PTPKG_TRY(WheelDescription description, DescribeWheelFile(distribution));
   PTPKG_TRY(description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
-  PTPKG_TRY(wheel::Version built, wheel::ParseVersion(description.metadata.Get("Version")));
+  PTPKG_TRY(const wheel::Version said, wheel::ParseVersion(description.metadata.Get("Version")));
+  wheel::Version built = said;
   PTPKG_TRY(const wheel::Version wanted, wheel::ParseVersion(output.version),
             "while comparing the recipe's version with the built distribution");
   // One conda version stands for "1.4.0+cpu" and "1.4.0+cu130": there the build string tells them apart.
   if (wanted.local.empty()) built.local.clear();
   if (built.str() != wanted.str()) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the built distribution calls itself version '{}', the recipe '{}'", built.str(),
+                 fmt::format("the built distribution calls itself version '{}', the recipe '{}'", said.str(),
                              wanted.str()))
-        .WithHint("pass the recipe's version to the build (PKG_VERSION), or correct the recipe");
+        .WithHint(
+            "pass the recipe's version to the build (PKG_VERSION; PyTorch reads PYTORCH_BUILD_VERSION), or "
+            "correct the recipe");
   }
   if (!output.wheel_name.empty()) description.metadata.Set("Name", output.wheel_name);
   for (const std::string& requirement : output.wheel_requires) {

@@ -24,7 +24,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give another staged tree.
-constexpr int kBuildVersion = 3;
+constexpr int kBuildVersion = 4;
 
 class BuildRun {
  public:

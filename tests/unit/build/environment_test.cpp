@@ -139,7 +139,22 @@ TEST_F(EnvironmentTest, VariantKeysDoNotReplaceVariablesButTheRecipeMay) {
   EXPECT_EQ(variables.at("toy_tile"), "64");
 }
 
+TEST_F(EnvironmentTest, PyTorchGetsTheVersionOfTheRecipe) {
+  EXPECT_FALSE(Make().contains("PYTORCH_BUILD_VERSION")) << "not PyTorch";
+  recipe_.name = "pytorch";
+  recipe_.version = "2.13.0+cu130";
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_VERSION"), "2.13.0+cu130");
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_NUMBER"), "1");
+  recipe_.script.env = {{"PYTORCH_BUILD_VERSION", "2.13.0"}, {"PYTORCH_BUILD_NUMBER", "3"}};
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_VERSION"), "2.13.0");
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_NUMBER"), "3");
+  recipe_.script.env["OVERRIDE_PACKAGE_VERSION"] = "2.14.0.dev20260801+cpu";
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_VERSION"), "2.14.0.dev20260801+cpu");
+  EXPECT_EQ(Make().at("PYTORCH_BUILD_NUMBER"), "0");
+}
+
 TEST_F(EnvironmentTest, IsDocumentedWholeAndAllOfItIsKnownInScripts) {
+  recipe_.name = "pytorch";
   Python python;
   python.version = "3.11.2";
   python.is_virtual = true;

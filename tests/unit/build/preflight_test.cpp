@@ -110,6 +110,10 @@ std::vector<Case> Cases() {
        "exclude each other"},
       {"version-without-number", torch("2.13.0", {{"script_variables", Texts({"PYTORCH_BUILD_VERSION"})}}),
        "assertion"},
+      {"build-number", {{"build_number_invalid", Value(true)}}, "no whole number"},
+      {"version-of-the-recipe",
+       torch("2.13.0", {{"version_made", Value("2.13.0.post2")}, {"version_made_differs", Value(true)}}),
+       "make version 2.13.0.post2, and the recipe says 2.13.0"},
       {"variable-of-the-caller",
        {{"package", Value("x")}, {"caller_variables", Texts({"USE_CUDA"})}},
        "'USE_CUDA'"},
@@ -237,6 +241,23 @@ TEST_F(RefusalTest, ErrorsStopABuildAndWarningsAreTold) {
   ASSERT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("the build would fail: ")));
   EXPECT_THAT(refused.error().message(), HasSubstr("[variable-fatal]; PYTORCH_BUILD_VERSION without"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("--no-preflight"));
+}
+
+TEST_F(RefusalTest, AVersionThatTheWheelWouldBeRefusedForIsRefusedBeforeTheBuild) {
+  recipe_.name = "pytorch";
+  recipe_.version = "2.13.0";
+  recipe_.script.env = {{"PYTORCH_BUILD_VERSION", "2.13.0"}, {"PYTORCH_BUILD_NUMBER", "2"}};
+  const auto judge = [&](const std::string& script) {
+    return RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_, .script = script}});
+  };
+  EXPECT_THAT(
+      judge("pip install ."),
+      FailsWith(ErrorCode::kRefused, HasSubstr("make version 2.13.0.post2, and the recipe says 2.13.0 ")));
+  EXPECT_OK(judge("export PYTORCH_BUILD_VERSION=2.13.0 PYTORCH_BUILD_NUMBER=1")) << "the script knows better";
+  recipe_.version = "2.13.0.post2";
+  EXPECT_OK(judge("pip install ."));
+  recipe_.script.env["PYTORCH_BUILD_NUMBER"] = "two";
+  EXPECT_THAT(judge("pip install ."), FailsWith(ErrorCode::kRefused, HasSubstr("no whole number")));
 }
 
 TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {

@@ -97,6 +97,26 @@ TEST_F(DistributionOfTest, TheNameOfTheWheelRenamesAnOnlyOneAndChoosesAmongSever
   EXPECT_EQ(Find()->dist_info, "side-1.0.dist-info");
 }
 
+TEST_F(DistributionOfTest, TheVersionBuiltIsTheRecipesOrBothAreNamed) {
+  Put("toy-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
+  const auto describe = [&](const std::string& built, const std::string& wanted) {
+    Put("toy-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: " + built + "\n");
+    recipe_.version = wanted;
+    return WheelDescriptionOf(recipe::WheelOutputOf(recipe_), *Find());
+  };
+  EXPECT_THAT(describe("2.13.0+cu130", "2.13.0"), test::IsOk());
+  EXPECT_THAT(describe("2.13.0+cpu", "2.13.0+cpu"), test::IsOk());
+  EXPECT_THAT(describe("2.13.0.post2", "2.13.0"),
+              test::FailsWith(ErrorCode::kInvalidInput,
+                              ::testing::HasSubstr("version '2.13.0.post2', the recipe '2.13.0'")));
+  EXPECT_THAT(describe("2.13.0+cpu", "2.13.0+cu130"),
+              test::FailsWith(ErrorCode::kInvalidInput,
+                              ::testing::HasSubstr("version '2.13.0+cpu', the recipe '2.13.0+cu130'")));
+  EXPECT_THAT(describe("2.13.0a0+git1a2b3c4", "2.13.0"),
+              test::FailsWith(ErrorCode::kInvalidInput,
+                              ::testing::HasSubstr("version '2.13.0a0+git1a2b3c4', the recipe")));
+}
+
 TEST_F(DistributionOfTest, EntryPointsOfTheRecipeJoinThoseOfTheDistribution) {
   Put("toy-1.0.dist-info/METADATA", "Name: toy\n");
   recipe_.python_entry_points = {"run = toy.cli:main", "old = toy:new"};
