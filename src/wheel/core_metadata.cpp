@@ -53,7 +53,7 @@ void CoreMetadata::Add(std::string_view field, std::string value) {
 
 Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string& name) {
   PTPKG_TRY(HeaderBlock block, ParseHeaderBlock(text, name));
-  CoreMetadata metadata{std::move(block.fields), std::move(block.body)};
+  CoreMetadata metadata{std::move(block.fields), std::move(block.body), std::move(block.written)};
   for (const std::string_view field : {"Metadata-Version", "Name", "Version"}) {
     const std::vector<std::string> values = metadata.GetAll(field);
     if (values.size() == 1 && !Trim(values.front()).empty()) continue;
@@ -68,7 +68,7 @@ Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string&
 }
 
 std::string FormatCoreMetadata(const CoreMetadata& metadata) {
-  return FormatHeaderBlock({metadata.fields, metadata.description});
+  return FormatHeaderBlock({metadata.fields, metadata.description, metadata.written});
 }
 
 std::vector<std::string> RequiredProjects(const CoreMetadata& metadata) {

@@ -17,7 +17,8 @@ namespace ptpkg::wheel {
 /// without case.
 struct CoreMetadata {
   std::vector<std::pair<std::string, std::string>> fields;
-  std::string description;  ///< The body, byte for byte; or "" when a Description field holds it.
+  std::string description;   ///< The body, byte for byte; or "" when a Description field holds it.
+  std::string written = {};  ///< As of HeaderBlock.
 
   [[nodiscard]] std::string Get(std::string_view field) const;  ///< First value, "" if none.
   [[nodiscard]] std::vector<std::string> GetAll(std::string_view field) const;
@@ -28,8 +29,8 @@ struct CoreMetadata {
 /// Errors: kInvalidInput at `name`:line:1 for a malformed header, and unless Metadata-Version, Name and
 /// Version each occur once and not empty.
 Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string& name);
-/// Parse(Format(x)) == x for every parsed x; the bytes are equal too when the text had the usual form
-/// (LF, one space after the colon).
+/// What was read gives the same bytes, whatever its form; a change leaves all other fields as they were
+/// written (FormatHeaderBlock).
 std::string FormatCoreMetadata(const CoreMetadata& metadata);
 
 /// Names (PEP 503) of the projects that installing it brings: Requires-Dist without those of extras, which

@@ -1,6 +1,10 @@
 #include "wheel/header_block.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "support/text.h"
 
@@ -32,6 +36,13 @@ std::string_view TrimLeadingBlanks(std::string_view text) {
   return text;
 }
 
+/// One field as it was written, its last line break included.
+struct WrittenField {
+  std::string_view name;
+  std::string value;
+  std::string_view text;
+};
+
 /// The next line of `rest` without its break (LF or CRLF); `rest` moves on.
 std::string_view TakeLine(std::string_view& rest) {
   const std::size_t end = rest.find('\n');
@@ -41,52 +52,117 @@ std::string_view TakeLine(std::string_view& rest) {
   return line;
 }
 
-}  // namespace
-
-Result<HeaderBlock> ParseHeaderBlock(std::string_view text, const std::string& name) {
-  HeaderBlock block;
+/// Hands each field, once it is whole, to `take`; returns what begins with the first empty line.
+template <typename Take>
+Result<std::string_view> ReadFields(std::string_view text, const std::string& name, const Take& take) {
+  std::optional<WrittenField> field;
+  const auto finish = [&](const char* end) {
+    if (!field) return;
+    field->text = std::string_view(field->text.data(), static_cast<std::size_t>(end - field->text.data()));
+    take(*std::exchange(field, std::nullopt));
+  };
   std::string_view rest = text;
   for (int line_number = 1; !rest.empty(); ++line_number) {
+    const std::string_view here = rest;
     const std::string_view line = TakeLine(rest);
-    if (line.empty()) break;
+    if (line.empty()) {
+      finish(here.data());
+      return here;
+    }
     // Python's reader takes a lone carriage return for a line break, so it could smuggle a field in.
     if (line.find_first_of(std::string_view("\0\r", 2)) != std::string_view::npos) {
       return LineError("a header holds a NUL byte or a lone carriage return", name, line_number, "");
     }
     if (IsBlank(line.front())) {
-      if (block.fields.empty()) {
+      if (!field) {
         return LineError("continuation line before the first field", name, line_number, line);
       }
-      block.fields.back().second.append("\n").append(line);
+      field->value.append("\n").append(line);
       continue;
     }
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos || !IsFieldName(line.substr(0, colon))) {
       return LineError("expected 'Field: value'", name, line_number, line);
     }
-    block.fields.emplace_back(line.substr(0, colon), TrimLeadingBlanks(line.substr(colon + 1)));
+    finish(here.data());
+    field = WrittenField{.name = line.substr(0, colon),
+                         .value = std::string(TrimLeadingBlanks(line.substr(colon + 1))),
+                         .text = here};
   }
-  block.body = std::string(rest);
+  finish(text.data() + text.size());
+  return std::string_view();
+}
+
+std::string_view BodyOf(std::string_view tail) {
+  TakeLine(tail);
+  return tail;
+}
+
+void AppendField(std::string_view name, std::string_view value, std::string_view line_break,
+                 std::string& out) {
+  out.append(name).append(": ");
+  const std::string lines = ReplaceAll(ReplaceAll(value, "\r\n", "\n"), "\r", "\n");
+  std::string_view rest = lines;
+  out.append(TakeLine(rest));
+  while (!rest.empty()) {
+    const std::string_view line = TakeLine(rest);
+    out.append(line_break);
+    // An empty line would end the headers, an unindented one would begin a field.
+    if (line.empty() || !IsBlank(line.front())) out.append("        ");
+    out.append(line);
+  }
+  out.append(line_break);
+}
+
+/// The last line of a file may have no break, or half of one.
+void EndLine(std::string_view line_break, std::string& out) {
+  if (out.empty() || out.back() == '\n') return;
+  out.append(out.back() == '\r' ? "\n" : line_break);
+}
+
+/// Fields of a written text that were not used yet, by name and value, each in written order.
+using Unused = std::map<std::pair<std::string_view, std::string>, std::deque<std::string_view>>;
+
+}  // namespace
+
+Result<HeaderBlock> ParseHeaderBlock(std::string_view text, const std::string& name) {
+  HeaderBlock block;
+  PTPKG_TRY(const std::string_view tail, ReadFields(text, name, [&](WrittenField field) {
+              block.fields.emplace_back(field.name, std::move(field.value));
+            }));
+  block.body = std::string(BodyOf(tail));
+  block.written = std::string(text);
   return block;
 }
 
 std::string FormatHeaderBlock(const HeaderBlock& block) {
+  Unused unused;
+  const Result<std::string_view> read = ReadFields(block.written, "", [&](WrittenField field) {
+    unused[{field.name, std::move(field.value)}].push_back(field.text);
+  });
+  const std::string_view tail = read ? *read : std::string_view();
+  const std::size_t first_break = block.written.find('\n');
+  const bool crlf =
+      first_break != std::string::npos && first_break > 0 && block.written[first_break - 1] == '\r';
+  const std::string_view line_break = crlf ? "\r\n" : "\n";
   std::string out;
-  for (const auto& [field, value] : block.fields) {
-    out.append(field).append(": ");
-    const std::string lines = ReplaceAll(ReplaceAll(value, "\r\n", "\n"), "\r", "\n");
-    std::string_view rest = lines;
-    out.append(TakeLine(rest));
-    while (!rest.empty()) {
-      const std::string_view line = TakeLine(rest);
-      out += '\n';
-      // An empty line would end the headers, an unindented one would begin a field.
-      if (line.empty() || !IsBlank(line.front())) out.append("        ");
-      out.append(line);
+  for (const auto& [name, value] : block.fields) {
+    EndLine(line_break, out);
+    const auto written = unused.find({name, value});
+    if (written == unused.end() || written->second.empty()) {
+      AppendField(name, value, line_break, out);
+      continue;
     }
-    out += '\n';
+    out.append(written->second.front());
+    written->second.pop_front();
   }
-  if (!block.body.empty()) out.append("\n").append(block.body);
+  if (block.body == BodyOf(tail)) {
+    if (!tail.empty()) EndLine(line_break, out);
+    out.append(tail);
+  } else if (!block.body.empty()) {
+    EndLine(line_break, out);
+    out.append(line_break).append(block.body);
+  }
   return out;
 }
 

@@ -15,15 +15,18 @@ struct HeaderBlock {
   /// In written order. A value of several lines keeps its line breaks ("\n") and the indentation of its
   /// continuation lines.
   std::vector<std::pair<std::string, std::string>> fields;
-  std::string body;  ///< Everything after the first empty line, byte for byte.
+  std::string body;     ///< Everything after the first empty line, byte for byte.
+  std::string written;  ///< The text that it was read from, "" for a new one.
 };
 
 /// Errors: kInvalidInput at `name`:line:1 for a line without a field name, a continuation without a field,
 /// and a NUL or lone carriage return before the body.
 Result<HeaderBlock> ParseHeaderBlock(std::string_view text, const std::string& name);
 
-/// Parse(Format(x)) == x for every parsed x. Line breaks of a value are written so that what follows stays
-/// in the value: a line that does not begin with white space gets eight spaces (setuptools' form).
+/// Fields and body that `written` has are written as they stand there, so what was read and not changed gives
+/// the same bytes. Other fields are "Name: value", with the line break of the first line of `written`, LF
+/// without one. Line breaks of a value are written so that what follows stays in the value: a line that does
+/// not begin with white space gets eight spaces (setuptools' form).
 std::string FormatHeaderBlock(const HeaderBlock& block);
 
 }  // namespace ptpkg::wheel

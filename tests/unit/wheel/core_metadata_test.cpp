@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
+#include "support/text.h"
 #include "wheel/header_block.h"
 
 namespace ptpkg::wheel {
@@ -58,6 +59,58 @@ TEST(CoreMetadata, ReadsCrLf) {
   ASSERT_THAT(metadata, IsOk());
   EXPECT_EQ(metadata->Get("Version"), "1");
   EXPECT_EQ(metadata->description, "body\r\n");
+}
+
+// As a wheel may have them: folded, CRLF, odd spacing, unknown and repeated fields, a body in UTF-8.
+constexpr const char* kOdd =
+    "Metadata-Version: 2.1\r\n"
+    "name:a\r\n"
+    "Version:\t1\r\n"
+    "Summary:   spaced  \r\n"
+    "License:\r\n"
+    "\tfolded\r\n"
+    "       |with a bar\n"
+    "X-Twice: 1\r\n"
+    "X-Twice: 1\r\n"
+    "\r\n"
+    "B\xC3\xB6"
+    "dy\r\n\r\nName: no field\nlast";
+
+TEST(CoreMetadata, WhatWasReadGivesTheSameBytes) {
+  for (const std::string text :
+       {kOdd, "Metadata-Version: 2.1\nName: a\nVersion: 1", "Metadata-Version: 2.1\nName: a\nVersion: 1\n\n",
+        "Metadata-Version: 2.1\r\nName: a\r\nVersion: 1\r",
+        "Metadata-Version: 2.1\nName: a\nVersion: 1\n\r\nbody"}) {
+    ASSERT_OK_AND_ASSIGN(const CoreMetadata metadata, ParseCoreMetadata(text, "METADATA"));
+    EXPECT_EQ(FormatCoreMetadata(metadata), text);
+  }
+}
+
+TEST(CoreMetadata, AChangeLeavesAllOtherBytes) {
+  ASSERT_OK_AND_ASSIGN(CoreMetadata metadata, ParseCoreMetadata(kOdd, "METADATA"));
+  metadata.Set("Version", "2");
+  metadata.Add("Requires-Dist", "b");
+  std::string wanted = ReplaceAll(kOdd, "Version:\t1\r\n", "Version: 2\r\n");
+  wanted = ReplaceAll(wanted, "X-Twice: 1\r\n\r\n", "X-Twice: 1\r\nRequires-Dist: b\r\n\r\n");
+  EXPECT_EQ(FormatCoreMetadata(metadata), wanted);
+  metadata.Set("X-Twice", "1");
+  wanted = ReplaceAll(wanted, "X-Twice: 1\r\nX-Twice: 1\r\n", "X-Twice: 1\r\n");
+  EXPECT_EQ(FormatCoreMetadata(metadata), wanted);
+  metadata.description = "other";
+  EXPECT_THAT(FormatCoreMetadata(metadata), testing::EndsWith("Requires-Dist: b\r\n\r\nother"));
+}
+
+TEST(CoreMetadata, AFieldBehindALastLineWithoutABreakIsALineOfItsOwn) {
+  for (const std::string end : {"", "\r", "\n", "\r\n", "\n\nbody"}) {
+    ASSERT_OK_AND_ASSIGN(CoreMetadata metadata,
+                         ParseCoreMetadata("Metadata-Version: 2.1\nName: a\nVersion: 1" + end, "METADATA"));
+    metadata.Add("Summary", "short");
+    ASSERT_OK_AND_ASSIGN(const CoreMetadata again,
+                         ParseCoreMetadata(FormatCoreMetadata(metadata), "METADATA"));
+    EXPECT_EQ(again.Get("Summary"), "short");
+    EXPECT_EQ(again.Get("Version"), "1");
+    EXPECT_EQ(again.description, metadata.description);
+  }
 }
 
 TEST(CoreMetadata, NeedsItsThreeFieldsOnce) {

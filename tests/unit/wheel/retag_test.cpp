@@ -142,6 +142,55 @@ TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {
   EXPECT_THAT(TextOf(build, "toy-1.0.dist-info/METADATA"), test::IsOkAndHolds(members[1].second));
 }
 
+// One METADATA of each version with the fields that came with it, in forms that nobody writes twice the same
+// way.
+TEST_F(RetagTest, FieldsOfEachMetadataVersionKeepTheirBytes) {
+  const std::string body =
+      "\r\nB\xC3\xB6"
+      "dy: \xE2\x9C\x93\r\n\nVersion: 1.0 is no field here";
+  const std::map<std::string, std::string> fields = {
+      {"2.1",
+       "Description-Content-Type:text/markdown; charset=UTF-8\r\nProvides-Extra: Some_Extra\n"
+       "Requires-Dist: b; extra == 'Some_Extra'\r\n"},
+      {"2.2", "Dynamic: Requires-Dist\nDynamic:  license\r\n"},
+      {"2.3", "Provides-Extra: some-extra\r\nRequires-Dist: b; extra == \"some-extra\"\n"},
+      {"2.4",
+       "License-Expression:MIT OR Apache-2.0\r\nLicense-File: LICENSE\nLicense-File: third_party/x "
+       "y.txt\r\n"},
+      {"2.5", "Import-Name: toy\r\nImport-Name: _toy ; private\nImport-Namespace:\ttoys\r\n"},
+      {"2.6", "Of-Tomorrow: unknown\r\n  and folded\r\n"}};
+  for (const auto& [version, more] : fields) {
+    SCOPED_TRACE(version);
+    const std::string head = "Metadata-Version: " + version + "\r\nname: toy\r\n";
+    const std::string rest = "Summary:  two\r\n\tlines\nX-Unknown: \xC3\xBC\r\n" + more;
+    Members members = Toy();
+    members[1].second = head + "Version:1.0\r\n" + rest + body;
+    if (version == "2.4") {
+      members.emplace_back("toy-1.0.dist-info/licenses/LICENSE", "text");
+      members.emplace_back("toy-1.0.dist-info/licenses/third_party/x y.txt", "text");
+    }
+    const AbsPath wheel = Wheel(members);
+    ASSERT_OK_AND_ASSIGN(const AbsPath local, Retag(wheel, {.local = "cpu"}));
+    ASSERT_OK_AND_ASSIGN(std::string text, TextOf(local, "toy-1.0+cpu.dist-info/METADATA"));
+    EXPECT_EQ(text, head + "Version: 1.0+cpu\r\n" + rest + body);
+    ASSERT_OK_AND_ASSIGN(const AbsPath more_needed, Retag(wheel, {.requirements = {"numpy>=2"}}));
+    ASSERT_OK_AND_ASSIGN(text, TextOf(more_needed, "toy-1.0.dist-info/METADATA"));
+    EXPECT_EQ(text, head + "Version:1.0\r\n" + rest + "Requires-Dist: numpy>=2\r\n" + body);
+  }
+}
+
+TEST_F(RetagTest, ATagLeavesTheOtherBytesOfWheel) {
+  Members members = Toy();
+  members[2].second =
+      "Wheel-Version:1.0\r\ngenerator:  other (1)\r\nRoot-Is-Purelib: TRUE\r\nTag: py3-none-any\r\nX-Own: "
+      "1\n\r\n";
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(Wheel(members), {.python = "py2.py3", .build = "1"}));
+  ASSERT_OK_AND_ASSIGN(const std::string text, TextOf(to, "toy-1.0.dist-info/WHEEL"));
+  EXPECT_EQ(text,
+            "Wheel-Version:1.0\r\ngenerator:  other (1)\r\nRoot-Is-Purelib: TRUE\r\nTag: py2-none-any\r\n"
+            "Tag: py3-none-any\r\nX-Own: 1\nBuild: 1\r\n\r\n");
+}
+
 TEST_F(RetagTest, SignaturesOfTheOldRecordGo) {
   Members members = Toy();
   members.emplace_back("toy-1.0.dist-info/RECORD", RecordOf(members, "toy-1.0.dist-info/RECORD"));
