@@ -90,13 +90,12 @@ class RecipeFacts {
 
   void AddVersionMade() {
     if (recipe_.staging || !IsTorch(recipe_.name)) return;
-    std::map<std::string, std::string> variables = recipe_.script.env;
-    SetTorchVersion(recipe_, variables);
-    const std::optional<std::string> made = TorchVersionMade(variables);
+    std::map<std::string, std::string> script_env = recipe_.script.env;
+    SetTorchVersion(recipe_, script_env);
+    const std::optional<std::string> made = TorchVersionMade(script_env);
     facts_["version_made"] = made ? Value(*made) : Value();
     facts_["version_made_differs"] = Value(made && !IsVersionOfRecipe(*made, recipe_.version));
-    const auto number = variables.find("PYTORCH_BUILD_NUMBER");
-    facts_["build_number_invalid"] = Value(!made && number != variables.end());
+    facts_["build_number_invalid"] = Value(!made && script_env.contains("PYTORCH_BUILD_NUMBER"));
   }
 
   Result<void> AddTools() {
