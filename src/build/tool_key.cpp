@@ -125,6 +125,16 @@ Result<std::string> ToolOrigins(Env& env, const HostPlan& plan) {
   return Join(parts, ", ");
 }
 
+Result<std::map<std::string, std::string>> ToolVersions(Env& env, const HostPlan& plan) {
+  std::map<std::string, std::string> versions;
+  if (plan.host_env == HostEnv::kConda) return versions;
+  for (const Tool& tool : plan.tools.tools) {
+    PTPKG_TRY(versions[std::string(tool.path.Name())], ProgramVersion(env, tool.path));
+  }
+  if (plan.tools.python) versions["python"] = plan.tools.python->version;
+  return versions;
+}
+
 Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
   if (plan.host_env == HostEnv::kConda) return CondaKey(env, plan);
   KeyHasher hasher;

@@ -1,6 +1,9 @@
 #pragma once
 // What of a machine's tools decides a build's result. Layer: build.
 
+#include <map>
+#include <string>
+
 #include "build/tools.h"
 
 namespace ptpkg::build {
@@ -22,5 +25,10 @@ Result<std::string> ProgramKey(Env& env, const AbsPath& program);
 /// Where the tools come from, for people: "cmake 3.25.1 from system, cuda-nvcc 13.0.88 from wheels"; "" where
 /// nothing was chosen. Errors: ToolKey's.
 Result<std::string> ToolOrigins(Env& env, const HostPlan& plan);
+
+/// Name → version of the programs that a build gets from the machine, for its bill of materials: "g++" →
+/// "12.2.0", "python" → "3.11.2"; "" where a program does not say. What conda brings is not named. Errors:
+/// ToolKey's.
+Result<std::map<std::string, std::string>> ToolVersions(Env& env, const HostPlan& plan);
 
 }  // namespace ptpkg::build

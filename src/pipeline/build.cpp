@@ -339,6 +339,7 @@ class BuildPlanner {
         build::CheckTools(env_, recipe,
                           {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
+    PTPKG_TRY(toolchains_[node.id], build::ToolVersions(env_, host));
     return unread_.empty() ? TellTools(recipe, host) : Ok();
   }
 
@@ -370,7 +371,7 @@ class BuildPlanner {
     node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
     SetWheelForm(request_.wheel_form, node);
-    node.inputs["materials"] = MaterialsOfBuild(plan_, built, request_, recipe);
+    node.inputs["materials"] = MaterialsOfBuild(plan_, built, request_, recipe, toolchains_);
     return AddPack(std::move(node), built);
   }
 
@@ -490,6 +491,7 @@ class BuildPlanner {
   std::string unread_;                       // id of the node whose sources are not read
   std::optional<std::string> known_tools_;   // of that node
   std::vector<std::string> tools_;           // for people
+  Toolchains toolchains_;                    // for bills of materials
   std::map<std::string, std::string> zips_;  // name → the variant that makes it
   std::vector<std::string> publications_;
   std::map<std::string, std::vector<std::string>> of_package_;  // the same ids, by the package's name

@@ -115,11 +115,18 @@ std::string FolderDigest(const graph::Node& node, const std::string& path) {
   return "";
 }
 
-void AddMaterials(const graph::Plan& plan, const std::string& id, const BuildRequest& request,
-                  const recipe::Recipe& recipe, Json& materials) {
-  const graph::Node* const node = plan.Find(id);
+/// Where the materials of all nodes of a build are read.
+struct MaterialsFrom {
+  const graph::Plan& plan;
+  const BuildRequest& request;
+  const Toolchains& toolchains;
+};
+
+void AddMaterials(const MaterialsFrom& from, const std::string& id, const recipe::Recipe& recipe,
+                  Json& materials) {
+  const graph::Node* const node = from.plan.Find(id);
   if (node == nullptr) return;
-  AddSources(request, recipe, *node, materials["sources"]);
+  AddSources(from.request, recipe, *node, materials["sources"]);
   for (const recipe::Source& source : recipe.sources) {
     const auto item = DependencyOf(source);
     for (const std::string& patch : source.patches) {
@@ -129,20 +136,25 @@ void AddMaterials(const graph::Plan& plan, const std::string& id, const BuildReq
       materials["patches"].push_back(std::move(entry));
     }
   }
+  const auto toolchain = from.toolchains.find(id);
+  if (toolchain != from.toolchains.end()) {
+    for (const auto& [name, version] : toolchain->second)
+      materials["tools"].push_back({{"name", name}, {"version", version}});
+  }
   AddWheels(*node, materials["tools"]);
   materials["tools"].push_back(
       Dependency("tools of " + recipe.name, "ptpkgTools", node->inputs.value("tools", "")));
   const auto staging = node->needs.find("staging");
   if (staging != node->needs.end() && recipe.inherited != nullptr)
-    AddMaterials(plan, staging->second, request, *recipe.inherited, materials);
+    AddMaterials(from, staging->second, *recipe.inherited, materials);
 }
 
 }  // namespace
 
 Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
-                      const recipe::Recipe& recipe) {
+                      const recipe::Recipe& recipe, const Toolchains& toolchains) {
   Json materials = {{"sources", Json::array()}, {"patches", Json::array()}, {"tools", Json::array()}};
-  AddMaterials(plan, built, request, recipe, materials);
+  AddMaterials({.plan = plan, .request = request, .toolchains = toolchains}, built, recipe, materials);
   return materials;
 }
 

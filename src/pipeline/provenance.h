@@ -33,10 +33,12 @@ Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::strin
                              const BuildRequest& request, const recipe::Recipe& recipe);
 
 /// What the files of a build come from, for the bill of materials of its wheel (recipe_sbom.h): "sources"
-/// (name, digest, uri), "patches" (name, of which source, sha256) and "tools". Unlike the Making it does not
-/// name the recipe, whose build number and tests leave a wheel as it is.
+/// (name, digest, uri), "patches" (name, of which source, sha256) and "tools" (the same as sources, or name
+/// and version). Unlike the Making it does not name the recipe, whose build number and tests leave a wheel as
+/// it is. `toolchains`: build::ToolVersions, by the id of the node that builds with them.
+using Toolchains = std::map<std::string, std::map<std::string, std::string>>;
 Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
-                      const recipe::Recipe& recipe);
+                      const recipe::Recipe& recipe, const Toolchains& toolchains);
 
 /// `node`: the one that repacks.
 Making MakingOfRepack(const graph::Node& node);

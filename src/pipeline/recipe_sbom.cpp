@@ -9,10 +9,11 @@ namespace {
 
 constexpr std::string_view kMaterials = "the materials of a wheel";
 
-/// A source or tool as MaterialsOfBuild names it: {"name", "digest": {algorithm: text}, "uri"}.
+/// A source or tool as MaterialsOfBuild names it: {"name", "version", "digest": {algorithm: text}, "uri"}.
 Result<wheel::SbomComponent> ComponentOf(const Json& item, const char* type) {
   wheel::SbomComponent component{.type = type};
   PTPKG_TRY(component.name, JsonString(item, "name", kMaterials));
+  PTPKG_TRY(component.version, JsonStringOr(item, "version", "", kMaterials));
   PTPKG_TRY(const std::string uri, JsonStringOr(item, "uri", "", kMaterials));
   if (!item.contains("digest") || !item["digest"].is_object()) return component;
   for (const auto& [algorithm, value] : item["digest"].items()) {

@@ -41,7 +41,13 @@ class Sbom(unittest.TestCase):
         self.assertRegex(document["serialNumber"], "^urn:uuid:")
         self.assertNotIn("timestamp", document["metadata"])
         self.assertTrue(document["components"])
-        self.assertTrue(document["formulation"][0]["components"])
+        made_with = {tool["name"]: tool.get("version") for tool in document["formulation"][0]["components"]}
+        compilers = {name for name in made_with if name in ("g++", "c++", "clang++")}
+        self.assertTrue(compilers, made_with)
+        for name in compilers:
+            said = subprocess.run([name, "--version"], text=True, capture_output=True, check=True).stdout
+            self.assertIn(made_with[name], said.splitlines()[0])
+        self.assertRegex(made_with["python"], r"^3\.[0-9]+\.")
         for component in document["components"]:
             for entry in component.get("hashes", ()):
                 self.assertEqual(len(entry["content"]), hashlib.sha256().digest_size * 2)

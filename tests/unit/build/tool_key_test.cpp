@@ -55,6 +55,18 @@ TEST_F(ToolKeyTest, FollowsContentAndVersion) {
   EXPECT_THAT(Key("c"), IsOkAndHolds(Ne(key)));
 }
 
+TEST_F(ToolKeyTest, NamesProgramsWithTheirVersions) {
+  Install("a", "#!/bin/sh\necho 1.11.1\n");
+  env_->variables["PATH"] = (env_.dir() / "a/bin").str();
+  ASSERT_OK_AND_ASSIGN(HostPlan plan, CheckTools(env_, recipe_, {.host_env = HostEnv::kSystem}));
+  plan.tools.python.emplace();
+  plan.tools.python->version = "3.11.2";
+  using Versions = std::map<std::string, std::string>;
+  EXPECT_THAT(ToolVersions(env_, plan), IsOkAndHolds(Versions{{"ninja", "1.11.1"}, {"python", "3.11.2"}}));
+  plan.host_env = HostEnv::kConda;
+  EXPECT_THAT(ToolVersions(env_, plan), IsOkAndHolds(Versions{}));
+}
+
 TEST_F(ToolKeyTest, FollowsPythonItsPackagesAndDebians) {
   HostPlan plan;
   plan.tools.python.emplace();
