@@ -30,6 +30,8 @@ struct WheelIndexOptions {
   std::set<std::string> without =
       {};              ///< File names in the folder itself that are about to go, and are not listed.
   bool roots = false;  ///< Makes the indexes of the backends where there is none yet.
+  /// Just written; their digests are taken over without hashing, by path and size.
+  std::span<const Artifact> known = {};
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and

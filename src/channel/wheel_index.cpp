@@ -65,16 +65,30 @@ struct WheelOnDisk {
   std::string metadata_text;
 };
 
+/// A folder of wheels, and where the pages of the last run tell of them.
+struct WheelFolder {
+  AbsPath path;
+  std::string backend;  ///< "" = the folder that is indexed.
+  AbsPath pages;
+  std::vector<std::string> names;        ///< All that lies there.
+  std::span<const Artifact> known = {};  ///< As in WheelIndexOptions.
+};
+
 /// `previous`: PreviousFiles of the wheel's project.
-Result<WheelOnDisk> ReadOne(Env& env, const AbsPath& root, const std::string& file_name,
+Result<WheelOnDisk> ReadOne(Env& env, const WheelFolder& folder, const std::string& file_name,
                             const Json& previous) {
   PTPKG_TRY(const RelPath relative, RelPath::Parse(file_name));
-  const AbsPath path = root / relative;
+  const AbsPath path = folder.path / relative;
   PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
   PTPKG_TRY(wheel::WheelInfo info, wheel::ReadWheelInfo(env, path));
   WheelOnDisk out;
   PTPKG_TRY(out.entry, DescribeWheel(info, file_name, stat.size_bytes));
-  if (const auto known = KnownDigest(previous, out.entry)) {
+  const auto written = std::find_if(folder.known.begin(), folder.known.end(), [&](const Artifact& artifact) {
+    return artifact.path == path && artifact.digests.size_bytes == stat.size_bytes;
+  });
+  if (written != folder.known.end()) {
+    out.entry.sha256 = written->digests.sha256;
+  } else if (const auto known = KnownDigest(previous, out.entry)) {
     out.entry.sha256 = *known;
   } else {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
@@ -99,14 +113,6 @@ Result<std::vector<std::string>> WheelNames(Env& env, const std::vector<std::str
   }
   return wheels;
 }
-
-/// A folder of wheels, and where the pages of the last run tell of them.
-struct WheelFolder {
-  AbsPath path;
-  std::string backend;  ///< "" = the folder that is indexed.
-  AbsPath pages;
-  std::vector<std::string> names;  ///< All that lies there.
-};
 
 /// The pages of the last run, by project.
 class PreviousPages {
@@ -156,7 +162,7 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
     PTPKG_CHECK(env.cancel.Check());
     const auto read = [&]() -> Result<WheelOnDisk> {
       PTPKG_TRY(const Json* page, page_of[i]);
-      PTPKG_TRY(WheelOnDisk wheel, ReadOne(env, folder.path, names[i], *page));
+      PTPKG_TRY(WheelOnDisk wheel, ReadOne(env, folder, names[i], *page));
       wheel.entry.folder = folder.backend;
       PTPKG_CHECK(CheckPlace(wheel.entry, taken));
       return wheel;
@@ -271,7 +277,8 @@ class Indexing {
   Indexing(Env& env, const AbsPath& root) : env_(env), root_(root), index_(env) {}
 
   Result<IndexSummary> Run(const WheelIndexOptions& options) {
-    WheelFolder above{.path = root_, .backend = "", .pages = root_ / "simple", .names = {}};
+    WheelFolder above{
+        .path = root_, .backend = "", .pages = root_ / "simple", .names = {}, .known = options.known};
     PTPKG_TRY(above.names, env_.fs.ListDir(root_));
     PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
     const bool roots = options.roots || std::any_of(folders.begin(), folders.end(), HasIndex);

@@ -163,7 +163,8 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
   Task task(env.reporter, {.stage = "index", .subject = run.subject()});
   PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot(), known));
-  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
+  PTPKG_TRY(const channel::IndexSummary wheels,
+            channel::IndexWheels(env, output.WheelRoot(), {.known = known}));
   const std::size_t written = conda.written.size() + wheels.written.size();
   Json left_out = Json::array();
   for (const channel::IndexSummary* index : {&conda, &wheels}) {

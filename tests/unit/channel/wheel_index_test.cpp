@@ -74,6 +74,24 @@ TEST_F(IndexWheelsTest, ASecondRunWritesNothingAndHashesNothing) {
   EXPECT_THAT(again.written, IsEmpty());
 }
 
+TEST_F(IndexWheelsTest, TheDigestOfWhatWasJustWrittenIsTakenOver) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(wheel));
+  Artifact written{.format = ArtifactFormat::kWheel, .path = wheel, .digests = {}};
+  // A digest that is not the file's shows whether it was taken.
+  ASSERT_OK_AND_ASSIGN(written.digests.sha256, Sha256::FromHex(std::string(64, 'b')));
+  written.digests.size_bytes = stat.size_bytes;
+  const auto listed = [&]() -> std::string {
+    EXPECT_OK(IndexWheels(env_, root_, {.known = std::span(&written, 1)}));
+    return Page("a").at("files").at(0).at("hashes").at("sha256");
+  };
+  EXPECT_EQ(listed(), std::string(64, 'b'));
+  ++written.digests.size_bytes;
+  ASSERT_OK(env_->fs.Remove(root_ / "simple/a/index.json"));
+  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
+  EXPECT_EQ(listed(), digests.sha256.Hex()) << "another file by now";
+}
+
 TEST_F(IndexWheelsTest, OtherContentUnderTheSameNameIsHashedAgain) {
   AddWheel("a", "1", "Summary: one\n");
   ASSERT_OK(IndexWheels(env_, root_));
