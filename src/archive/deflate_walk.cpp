@@ -8,7 +8,6 @@ namespace {
 constexpr std::size_t kLoadBytes = 256U << 10U;
 constexpr unsigned kLiteralSymbols = 288;
 constexpr unsigned kDistanceSymbols = 32;
-constexpr unsigned kEndOfBlock = 256;
 
 std::size_t Reversed(unsigned code, unsigned length) {
   std::size_t reversed = 0;

@@ -16,6 +16,7 @@
 namespace ptpkg::archive::deflate {
 
 inline constexpr unsigned kMaxCodeBits = 15;
+inline constexpr unsigned kEndOfBlock = 256;
 inline constexpr unsigned kMaxMatch = 258;
 inline constexpr std::size_t kWindowBytes = 32U << 10U;
 

@@ -4,6 +4,7 @@
 #include <libdeflate.h>
 
 #include "archive/deflate_chunk.h"
+#include "archive/deflate_scan.h"
 #include "archive/zip_format.h"
 #include "archive/zip_writer.h"
 #include "support/name_problem.h"
@@ -46,9 +47,9 @@ class BufferFile final : public File {
   MemoryFile view_;
 };
 
-/// nullopt: libdeflate does not get the declared size out of it.
+/// nullopt: libdeflate does not get the declared size out of it, or `as_zlib`, and zlib would not.
 Result<std::optional<ScratchBuffer>> Inflate(File& file, std::uint64_t offset,
-                                             const zip::CentralRecord& record) {
+                                             const zip::CentralRecord& record, bool as_zlib) {
   ScratchBuffer stored(record.stored_bytes);
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, stored.bytes()));
   if (got != record.stored_bytes) return std::optional<ScratchBuffer>();
@@ -60,6 +61,7 @@ Result<std::optional<ScratchBuffer>> Inflate(File& file, std::uint64_t offset,
       libdeflate_deflate_decompress(inflater.get(), stored.bytes().data(), record.stored_bytes,
                                     content.bytes().data(), record.size_bytes, nullptr);
   if (result != LIBDEFLATE_SUCCESS) return std::optional<ScratchBuffer>();
+  if (as_zlib && !ScanDeflate(AsText(stored.First(got)))) return std::optional<ScratchBuffer>();
   return std::optional(std::move(content));
 }
 
@@ -138,7 +140,8 @@ Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index
     PTPKG_CHECK(options.count(record.size_bytes));
   } else if (MemoryOfMember(record, options.memory_bytes) != 0) {
     PTPKG_TRY(const zip::LocalRecord local, zip::ReadLocal(zip.file(), record.offset, zip.name()));
-    PTPKG_TRY(std::optional<ScratchBuffer> content, Inflate(zip.file(), local.data_offset, record));
+    PTPKG_TRY(std::optional<ScratchBuffer> content,
+              Inflate(zip.file(), local.data_offset, record, options.as_zlib));
     if (!content.has_value()) return WhatIsWrong(zip, index);
     PTPKG_CHECK(options.count(record.size_bytes));
     member.file = MakeBufferFile(*std::move(content), record.size_bytes);

@@ -20,6 +20,9 @@ struct MemberContent {
 struct ContentOptions {
   std::uint64_t memory_bytes = 0;  ///< Most that may be held in memory, content and stored form together.
   bool hash = true;
+  /// Also a content that libdeflate inflates and zlib does not is refused: ScanDeflate, for what is held in
+  /// memory.
+  bool as_zlib = false;
   CountContent count = {};
   /// Called once the stored form is no longer held. May be empty.
   std::function<void()> on_inflated = {};

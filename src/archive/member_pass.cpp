@@ -197,6 +197,7 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
     return state.VisitOne(index,
                           {.memory_bytes = options.memory_bytes,
                            .hash = options.hash,
+                           .as_zlib = true,
                            .count = [&](std::uint64_t bytes) { return counter.CountBytes(bytes); },
                            .on_inflated = on_inflated},
                           visit);

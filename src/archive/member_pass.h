@@ -58,10 +58,10 @@ class ZipMembers {
   [[nodiscard]] const std::vector<ArchiveMember>& members() const;
 
   /// Inflates each member once and visits it, env.jobs at a time, large ones first; size and CRC are right
-  /// when `visit` gets it. A task of the stage "read" tells how far it is. After an error no member behind
-  /// the failing one begins; the error of the first one that fails, in members() order, is returned, whatever
-  /// the timing. Errors: kCorrupt (content, limits.max_ratio), kUnsupported, kIo, kCancelled, those of
-  /// `visit`.
+  /// when `visit` gets it, and zlib would inflate it too. A task of the stage "read" tells how far it is.
+  /// After an error no member behind the failing one begins; the error of the first one that fails, in
+  /// members() order, is returned, whatever the timing. Errors: kCorrupt (content, limits.max_ratio),
+  /// kUnsupported, kIo, kCancelled, those of `visit`.
   Result<void> Visit(const PassOptions& options, const VisitMember& visit) const;
 
   /// One member once more, as Visit gives it. The file must not outlive this. Errors: as Visit.

@@ -8,6 +8,7 @@ import hashlib
 import struct
 import zlib
 
+from deflate_bits import UNDEFINED
 from wheel_bytes import (DESCRIPTOR, MAX32, METADATA, NAME, UTF8, WHEEL, Member, Zip, descriptor, field, row, wheel,
                          with_first, zip64_sizes, zip_bytes)
 
@@ -106,6 +107,8 @@ def member_cases():
     case("size-wrong-deflate-short", with_first(method=8, size=31))
     case("deflate-trailing", with_first(method=8, packed=deflated(DATA) + b"JUNK"))
     case("deflate-damaged", with_first(method=8, packed=b"\xff\xff" + deflated(DATA)))
+    for name, (packed, content) in UNDEFINED.items():
+        case(f"deflate-{name}", with_first(method=8, packed=packed, content=content))
     case("entry-comment", with_first(comment=b"c"))
     case("version-99", with_first(version=99))
     case("symlink", with_first(mode=0o120777, content=b"__init__.py"))

@@ -163,7 +163,7 @@ TEST(MemberPass, RefusesWhatDoesNotInflateAsDeclared) {
     const char* message;
   };
   const ZipMemberText good = Deflated("g", WordyText(3000));
-  std::vector<Case> cases(5, {"", good, ""});
+  std::vector<Case> cases(6, {"", good, ""});
   cases[0] = {"longer", good, "'g' does not unpack to the 100 bytes"};
   cases[0].member.size = 100;
   cases[1] = {"shorter", good, "'g' does not unpack to the 3001 bytes"};
@@ -173,6 +173,11 @@ TEST(MemberPass, RefusesWhatDoesNotInflateAsDeclared) {
   cases[3] = {"crc", good, "'g' cannot be read: CRC error"};
   cases[3].member.crc = 1;
   cases[4] = {"stored crc", {.name = "s", .content = "abc", .crc = 1}, "'s' cannot be read: CRC error"};
+  // One 'a', then a length symbol that fixed codes do not define: libdeflate copies 258 bytes, zlib ends.
+  cases[5] = {"undefined code", good, "'g' cannot be read: Zlib error"};
+  cases[5].member.content = std::string("\x4B\x1C\x03\x00", 4);
+  cases[5].member.size = 259;
+  cases[5].member.crc = CrcOf(std::string(259, 'a'));
   for (const Case& bad : cases) {
     for (const std::uint64_t memory : {std::uint64_t{0}, kPassMemoryBytes}) {
       MemFs fs;
