@@ -33,8 +33,15 @@ constexpr std::array<std::string_view, 5> kOpenMp = {"libgomp.so*", "libgomp-*.s
                                                      "libomp.so*", "libomp-*.so*"};
 
 // Conda names and Python names of the libraries around PyTorch. Numbers at the end are the CUDA major.
-constexpr std::array<Provider, 74> kProviders = {{
+constexpr std::array<Provider, 75> kProviders = {{
     {"torch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
+    // What torch 2.15.0 installs with it. Of torch the newest counts: a wheel that requires "torch>=2.10" and
+    // needs libcudart.so.12 breaks with it. A CPU build brings none of these, and nothing built against that
+    // one needs them.
+    {"torch",
+     "libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcufft.so.12 libcufile.so.0 libcupti.so.13 "
+     "libcusolver.so.12 libcusparse.so.12 libnvJitLink.so.13 libnvrtc.so.13 libnvtx3interop.so.* "
+     "libcudnn*.so.9 libcusparseLt.so.0 libnccl.so.2 libnvshmem_host.so.3"},
     {"pytorch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
     {"libtorch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
     {"nvidia-cublas", "libcublas.so.* libcublasLt.so.* libnvblas.so.*"},
@@ -113,6 +120,49 @@ constexpr std::array<Provider, 74> kProviders = {{
     {"libzlib", "libz.so.1"},
 }};
 
+/// What installing a package installs with it.
+struct Bringing {
+  std::string_view package;
+  std::string_view brought;  ///< Separated by spaces; normalised.
+};
+
+// From the METADATA of NVIDIA's wheels for CUDA 12 and 13, and conda-forge's libtorch. torch has a row of its
+// own above, because the version of CUDA counts.
+constexpr std::array<Bringing, 11> kBringing = {{
+    {"pytorch", "libtorch"},
+    {"libtorch",
+     "cuda-cudart cuda-cupti cuda-nvrtc cuda-nvtx cudnn cusparselt libcublas libcufft libcufile libcurand "
+     "libcusolver libcusparse nccl libgcc libstdcxx -openmp-mutex libblas libcblas liblapack libzlib"},
+    {"nvidia-cublas", "nvidia-cuda-nvrtc"},
+    {"nvidia-cudnn-cu12", "nvidia-cublas-cu12"},
+    {"nvidia-cudnn-cu13", "nvidia-cublas"},
+    {"nvidia-cufft", "nvidia-nvjitlink"},
+    {"nvidia-cufft-cu12", "nvidia-nvjitlink-cu12"},
+    {"nvidia-cusolver", "nvidia-cublas nvidia-cusparse nvidia-nvjitlink"},
+    {"nvidia-cusolver-cu12", "nvidia-cublas-cu12 nvidia-cusparse-cu12 nvidia-nvjitlink-cu12"},
+    {"nvidia-cusparse", "nvidia-nvjitlink"},
+    {"nvidia-cusparse-cu12", "nvidia-nvjitlink-cu12"},
+}};
+
+/// `packages` and all that is known to be installed with them.
+std::vector<std::string> WithBrought(const std::vector<std::string>& packages) {
+  std::vector<std::string> all = packages;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const Bringing& row : kBringing) {
+      if (row.package != all[i]) continue;
+      for (const std::string& package : Split(row.brought, ' ')) {
+        if (std::find(all.begin(), all.end(), package) == all.end()) all.push_back(package);
+      }
+    }
+  }
+  return all;
+}
+
+bool IsListed(std::string_view package) {
+  return std::any_of(kProviders.begin(), kProviders.end(),
+                     [&](const Provider& provider) { return provider.package == package; });
+}
+
 }  // namespace
 
 std::span<const std::string_view> SystemLibraries() {
@@ -135,8 +185,9 @@ bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
 
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library) {
   constexpr std::string_view kExtension = ".so";
+  const std::vector<std::string> all = WithBrought(packages);
   for (const Provider& provider : Providers()) {
-    if (std::find(packages.begin(), packages.end(), provider.package) == packages.end()) continue;
+    if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
     for (const std::string& glob : Split(provider.libraries, ' ')) {
       if (GlobMatch(glob.substr(0, glob.find(kExtension) + kExtension.size()), library)) return true;
     }
@@ -146,15 +197,11 @@ bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_v
 
 Provided FindProvider(const std::vector<std::string>& packages, std::string_view library) {
   Provided provided;
-  for (const std::string& package : packages) {
-    bool listed = false;
-    for (const Provider& provider : Providers()) {
-      if (provider.package != package) continue;
-      listed = true;
-      const std::vector<std::string> globs = Split(provider.libraries, ' ');
-      provided.known = provided.known || MatchesAny(globs, library);
-    }
-    provided.possible = provided.possible || !listed;
+  provided.possible = !std::all_of(packages.begin(), packages.end(), IsListed);
+  const std::vector<std::string> all = WithBrought(packages);
+  for (const Provider& provider : Providers()) {
+    if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
+    provided.known = provided.known || MatchesAny(Split(provider.libraries, ' '), library);
   }
   return provided;
 }

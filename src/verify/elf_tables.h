@@ -27,14 +27,14 @@ struct Provider {
 /// What well-known dependencies provide; a package may occur more than once.
 std::span<const Provider> Providers();
 
-/// Whether one of `packages` (normalised names) provides a library, and whether one might that the table does
-/// not know.
+/// Whether one of `packages` (normalised names), or one that is known to be installed with them, provides a
+/// library; and whether one of `packages` might that the table does not know.
 struct Provided {
   bool known = false;
   bool possible = false;
 };
 Provided FindProvider(const std::vector<std::string>& packages, std::string_view library);
-/// Whether one of `packages` is known to provide `library` ("libx.so") in whatever version.
+/// The same in whatever version, for `library` without one ("libx.so"); only what is known.
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library);
 
 bool MatchesAny(std::span<const std::string_view> globs, std::string_view name);

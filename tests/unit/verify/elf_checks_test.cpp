@@ -55,6 +55,37 @@ TEST(ElfChecks, DeclaredDependenciesProvide) {
   EXPECT_THAT(Tree().Check({.dependencies = {"mkl"}}), IsEmpty());
 }
 
+TEST(ElfChecks, WhatADependencyIsKnownToInstallProvides) {
+  for (const char* const library : {"libcudart.so.13", "libcublasLt.so.13", "libcudnn.so.9"}) {
+    Tree tree;
+    tree.Add("pkg/liba.so", Library({library, "libtorch.so", "libnowhere.so.1"}, "$ORIGIN"));
+    EXPECT_THAT(tree.Check(), testing::SizeIs(3)) << library;
+    tree.AddText("pkg-1.dist-info/METADATA",
+                 "Metadata-Version: 2.1\nName: pkg\nVersion: 1\nRequires-Dist: torch==2.15.0\n");
+    EXPECT_THAT(tree.Check(),
+                ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so",
+                               "needs 'libnowhere.so.1', which neither the tree nor a dependency")))
+        << library;
+  }
+  // The CUDA of another torch than the newest, which is what installers take.
+  Tree older;
+  older.Add("pkg/liba.so", Library({"libcudart.so.12"}, "$ORIGIN"));
+  older.AddText("pkg-1.dist-info/METADATA",
+                "Metadata-Version: 2.1\nName: pkg\nVersion: 1\nRequires-Dist: torch>=2.10\n");
+  EXPECT_THAT(older.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "")));
+  Tree solver;
+  solver.Add("pkg/liba.so", Library({"libnvJitLink.so.12"}, "$ORIGIN"));
+  solver.AddText("pkg-1.dist-info/METADATA",
+                 "Metadata-Version: 2.1\nName: pkg\nVersion: 1\nRequires-Dist: nvidia-cusolver-cu12\n");
+  EXPECT_THAT(solver.Check(), IsEmpty());
+  Tree conda;
+  conda.Add("lib/liba.so", Library({"libcudart.so.13"}, "$ORIGIN"));
+  conda.AddText("info/index.json", R"({"depends": ["pytorch 2.15.*"]})");
+  EXPECT_THAT(conda.Check(), IsEmpty());
+  conda.AddText("info/index.json", R"({"depends": ["numpy"]})");
+  EXPECT_THAT(conda.Check(), testing::SizeIs(1));
+}
+
 TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
   for (const char* const place : {"pkg-1.dist-info/ptpkg.json", "info/ptpkg.json"}) {
     Tree tree;
