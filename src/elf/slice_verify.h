@@ -1,0 +1,22 @@
+#pragma once
+// Compares a sliced file with its original, by a fresh read of both. Layer: elf.
+
+#include "elf/device_slice.h"
+
+namespace ptpkg::elf {
+
+/// What must hold of `sliced`, a slice of `original` for `request`, whichever form it has. Nothing of the plan
+/// is used: not its pieces, and not which form it took.
+/// - Both have the same containers in the same order; each has exactly the elements that the request keeps,
+///   with equal bytes and in their order; everything else in the sections is zero.
+/// - Every address that the original's segments have bytes for has the same bytes, with the same rights, but
+///   in .nv_fatbin, the ELF header, program headers, and pointers to containers, which point to the same
+///   container. Notes, hash tables and .dynsym may have moved whole, and .dynamic with them.
+/// - Every other section, loaded or not, has the same name, type, address, size and bytes; in .symtab only
+///   symbols of containers and moved sections have other values.
+/// - The loader's rules for segments (CheckSegments).
+/// Of objects and archives: all bytes outside of containers are equal.
+/// Errors: kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 16 MB.
+Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request);
+
+}  // namespace ptpkg::elf
