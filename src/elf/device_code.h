@@ -3,24 +3,12 @@
 // elf. Source: fatbinary_section.h of CUDA 13 for the sections' names; the containers that fatbinary of CUDA
 // 12.8 and 13.0 writes. docs/formats/device-code.md has them field by field.
 
-#include <compare>
 #include <map>
 #include <optional>
-#include <string>
 
-#include "elf/image.h"
+#include "elf/device_containers.h"
 
 namespace ptpkg::elf {
-
-/// sm_90a is {90, 'a'}.
-struct DeviceArchitecture {
-  std::uint32_t number = 0;
-  char suffix = '\0';  ///< 'a': this chip alone; 'f': its family; '\0': none.
-
-  [[nodiscard]] std::string SassName() const;  ///< "sm_90a"
-  [[nodiscard]] std::string PtxName() const;   ///< "compute_90a"
-  auto operator<=>(const DeviceArchitecture&) const = default;
-};
 
 struct DeviceAmount {
   std::uint64_t elements = 0;    ///< Of containers: one for each translation unit that has the architecture.
@@ -38,6 +26,10 @@ struct DeviceShare {
 
   bool operator==(const DeviceShare&) const = default;
 };
+
+void AddShare(const DeviceShare& more, DeviceShare& sum);
+void AddElement(const DeviceElement& element, DeviceShare& sum);
+DeviceShare ShareOf(const DeviceContainer& container);
 
 struct DeviceCode {
   DeviceShare embedded = {};  ///< Sections .nv_fatbin: what a process can run.

@@ -12,7 +12,8 @@
 // move together, the pointers to them follow, the load segment that holds them becomes two, and what lies
 // behind it gets a smaller file offset. For linked 64-bit files whose pointers to containers are relative
 // relocations (RELA, RELR). Of objects and static archives, whose next link packs them anyway, and where
-// SlicePlan::not_compact names another reason, the plan is in place. __nv_relfatbin is always sliced in place.
+// SlicePlan::not_compact names another reason, the plan is in place. __nv_relfatbin is always sliced in
+// place.
 
 #include <map>
 #include <memory>
@@ -25,8 +26,8 @@ namespace ptpkg::elf {
 
 /// Whether a GPU of compute capability `gpu` (90 is 9.0) can use code of that kind and architecture.
 /// Machine code: of the same major and an equal or lower minor number, with suffix 'f' too; with suffix 'a'
-/// exactly this chip; from and for Tegra chips (53, 62, 72, 87, 101, 110) exactly this number. PTX: of an equal
-/// or lower number; 'a' exactly; 'f' the same major and an equal or lower minor number. kOther: never.
+/// exactly this chip; from and for Tegra chips (53, 62, 72, 87, 101, 110) exactly this number. PTX: of an
+/// equal or lower number; 'a' exactly; 'f' the same major and an equal or lower minor number. kOther: never.
 bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t gpu);
 
 enum class SliceForm : std::uint8_t { kInPlace, kCompact };

@@ -5,8 +5,8 @@
 
 namespace ptpkg::elf {
 
-/// What must hold of `sliced`, a slice of `original` for `request`, whichever form it has. Nothing of the plan
-/// is used: not its pieces, and not which form it took.
+/// What must hold of `sliced`, a slice of `original` for `request`, whichever form it has. Nothing of the
+/// plan is used: not its pieces, and not which form it took.
 /// - Both have the same containers in the same order; each has exactly the elements that the request keeps,
 ///   with equal bytes and in their order; everything else in the sections is zero.
 /// - Every address that the original's segments have bytes for has the same bytes, with the same rights, but
@@ -16,7 +16,8 @@ namespace ptpkg::elf {
 ///   symbols of containers and moved sections have other values.
 /// - The loader's rules for segments (CheckSegments).
 /// Of objects and archives: all bytes outside of containers are equal.
-/// Errors: kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 16 MB.
+/// Errors: kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 16
+/// MB.
 Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request);
 
 }  // namespace ptpkg::elf

@@ -50,7 +50,7 @@ class Walk {
  public:
   Walk(File& archive, const FileStat& stat) : archive_(archive), stat_(stat) {}
 
-  Result<void> Run(const std::function<Result<void>(const std::string&, File&)>& visit) {
+  Result<void> Run(const std::function<Result<void>(const MemberPlace&, File&)>& visit) {
     std::uint64_t at = kArchiveMagic.size();
     while (at < stat_.size_bytes) {
       PTPKG_TRY(const Member member, ReadMember(at));
@@ -58,7 +58,7 @@ class Walk {
         FileStat stat = stat_;
         stat.size_bytes = member.size_bytes;
         RangeFile file(archive_, stat, member.begin);
-        PTPKG_CHECK(visit(member.name, file));
+        PTPKG_CHECK(visit({.name = member.name, .offset = member.begin}, file));
       }
       at = member.begin + member.size_bytes;
       at += at % 2;  // members begin at even offsets
@@ -144,7 +144,7 @@ Result<bool> IsStaticArchive(File& file) {
 }
 
 Result<void> ForEachMember(File& archive,
-                           const std::function<Result<void>(const std::string& name, File& member)>& visit) {
+                           const std::function<Result<void>(const MemberPlace& place, File& member)>& visit) {
   PTPKG_TRY(const std::string magic, Magic(archive));
   if (magic == kThinMagic) {
     return Error(ErrorCode::kUnsupported, "a thin archive names its members and does not hold them")

@@ -9,14 +9,19 @@
 
 namespace ptpkg::elf {
 
+struct MemberPlace {
+  std::string name;
+  std::uint64_t offset = 0;  ///< Of its content, in the archive.
+};
+
 /// By its magic number; thin archives count. Errors: kIo.
 Result<bool> IsStaticArchive(File& file);
 
-/// Calls `visit` with each member's name and a view of its bytes, which ends with the call; tables of symbols
-/// and names are passed over. REQUIRES: IsStaticArchive. Errors: kInvalidInput for headers that are damaged
-/// or pass the end of the file, with the offset; kUnsupported for a thin archive, which holds names of files
-/// instead of their bytes; those of `visit`, which end the walk.
+/// Calls `visit` with each member's name and place and a view of its bytes, which ends with the call; tables
+/// of symbols and names are passed over. REQUIRES: IsStaticArchive. Errors: kInvalidInput for headers that
+/// are damaged or pass the end of the file, with the offset; kUnsupported for a thin archive, which holds
+/// names of files instead of their bytes; those of `visit`, which end the walk.
 Result<void> ForEachMember(File& archive,
-                           const std::function<Result<void>(const std::string& name, File& member)>& visit);
+                           const std::function<Result<void>(const MemberPlace& place, File& member)>& visit);
 
 }  // namespace ptpkg::elf

@@ -31,12 +31,12 @@ class Archive {
 
   Result<Members> Read() {
     Members members;
-    PTPKG_CHECK(ForEachMember(*file_, [&](const std::string& name, File& member) -> Result<void> {
+    PTPKG_CHECK(ForEachMember(*file_, [&](const MemberPlace& place, File& member) -> Result<void> {
       PTPKG_TRY(const FileStat stat, member.Stat());
       std::string content(stat.size_bytes + 10, '\0');  // more than there is
       PTPKG_TRY(const std::size_t got, member.ReadAt(0, std::as_writable_bytes(std::span(content))));
       content.resize(got);
-      members.emplace_back(name, content);
+      members.emplace_back(place.name, content);
       return Ok();
     }));
     return members;
@@ -117,7 +117,7 @@ TEST(StaticArchive, HeadersThatLie) {
 TEST(StaticArchive, AMemberIsOnlyRead) {
   Archive archive(StaticArchive({{"a.o", "x"}}));
   int seen = 0;
-  EXPECT_OK(ForEachMember(archive.file(), [&](const std::string&, File& member) -> Result<void> {
+  EXPECT_OK(ForEachMember(archive.file(), [&](const MemberPlace&, File& member) -> Result<void> {
     ++seen;
     EXPECT_THAT(member.WriteAt(0, AsBytes("y")), FailsWith(ErrorCode::kInternal, HasSubstr("only read")));
     EXPECT_THAT(member.Truncate(0), FailsWith(ErrorCode::kInternal, HasSubstr("only read")));
@@ -130,7 +130,7 @@ TEST(StaticArchive, AMemberIsOnlyRead) {
 TEST(StaticArchive, WhatAVisitSaysEndsTheWalk) {
   Archive archive(StaticArchive({{"a.o", "x"}, {"b.o", "y"}}));
   int seen = 0;
-  const auto visit = [&](const std::string&, File&) -> Result<void> {
+  const auto visit = [&](const MemberPlace&, File&) -> Result<void> {
     ++seen;
     return Error(ErrorCode::kCancelled, "enough");
   };

@@ -1,0 +1,368 @@
+#include "elf/device_slice.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <set>
+
+#include "elf/edit.h"
+#include "elf/section_table.h"
+#include "elf/slice_compact.h"
+#include "elf/static_archive.h"
+#include "support/copy_range.h"
+#include "support/read_only_file.h"
+
+namespace ptpkg::elf {
+namespace {
+
+/// Of hostile files: libtorch_cuda.so has 476.
+constexpr std::size_t kMaxContainers = 262'144;
+
+std::string GpuName(std::uint32_t gpu) { return fmt::format("{}.{}", gpu / 10, gpu % 10); }
+
+/// "sm_80, sm_90, compute_90"
+std::string NamesOf(const DeviceShare& share) {
+  std::vector<std::string> names;
+  for (const auto& [architecture, amount] : share.sass) names.push_back(architecture.SassName());
+  for (const auto& [architecture, amount] : share.ptx) names.push_back(architecture.PtxName());
+  return names.empty() ? "none for any GPU" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// One section of the file and what becomes of its containers.
+struct SlicedSection {
+  std::size_t index = 0;
+  std::string_view name;
+  std::vector<SlicedContainer> containers;
+};
+
+/// What a file or a member has for the wanted GPUs.
+struct Coverage {
+  DeviceShare code;
+  std::set<std::uint32_t> gpus;  ///< Wanted ones that some container has code for.
+
+  void Add(const DeviceShare& share, const SliceRequest& request, const DeviceChoice& choice) {
+    AddShare(share, code);
+    if (share.sass.empty() && share.ptx.empty()) return;
+    for (const std::uint32_t gpu : request.gpus) {
+      if (!std::binary_search(choice.gaps.begin(), choice.gaps.end(), gpu)) gpus.insert(gpu);
+    }
+  }
+  void Add(const Coverage& more) {
+    AddShare(more.code, code);
+    gpus.insert(more.gpus.begin(), more.gpus.end());
+  }
+};
+
+class SlicePlanner {
+ public:
+  explicit SlicePlanner(const SliceRequest& request) : request_(request) {}
+
+  Result<SlicePlan> Run(File& file) {
+    if (request_.gpus.empty()) {
+      return Error(ErrorCode::kInvalidInput, "no GPU is named to slice for")
+          .WithHint("name the compute capability, such as 9.0");
+    }
+    PTPKG_TRY(plan_.seen, file.Stat());
+    plan_.old_size = plan_.seen.size_bytes;
+    PTPKG_TRY(const bool is_archive, IsStaticArchive(file));
+    PTPKG_CHECK(is_archive ? TakeArchive(file) : TakeElf(file, {}));
+    if (plan_.kept.containers == 0) {
+      return Error(ErrorCode::kInvalidInput, "the file has no device code")
+          .WithHint("sections .nv_fatbin and __nv_relfatbin of ELF files and static archives are sliced");
+    }
+    PTPKG_CHECK(CheckCoverage());
+    PTPKG_TRY(plan_.pieces, Assemble(plan_.old_size, std::move(replacements_)));
+    plan_.new_size = SizeOf(plan_.pieces);
+    return std::move(plan_);
+  }
+
+ private:
+  Result<void> TakeArchive(File& file) {
+    if (request_.form == SliceForm::kCompact)
+      plan_.not_compact = "members of static archives keep their place";
+    return ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
+      const Result<void> taken = TakeElf(member, place);
+      if (taken) return Ok();
+      const Error& error = taken.error();
+      return Error(error.code(), fmt::format("member '{}': {}", place.name, error.message()))
+          .WithHint(error.hint());
+    });
+  }
+
+  /// `place`: {} of a file that is no member.
+  Result<void> TakeElf(File& file, const MemberPlace& place) {
+    PTPKG_TRY(const std::optional<Image> image, ReadImage(file));
+    if (!image || image->sections.empty() || image->header.section_names_index == 0) return Ok();
+    if (place.name.empty()) PTPKG_CHECK(CheckFinished(file));
+    PTPKG_TRY(const std::string names, ReadSectionNames(file, *image));
+    std::vector<SlicedSection> sections;
+    Coverage embedded;
+    Coverage relocatable;
+    PTPKG_CHECK(TakeSections({file, *image, names, place}, kEmbeddedCode, sections, embedded));
+    PTPKG_CHECK(TakeSections({file, *image, names, place}, kRelocatableCode, sections, relocatable));
+    // What a process can run decides. What the device linker works on is all there is of an object.
+    const bool is_linked = image->header.type != kTypeRel;
+    coverage_.Add(embedded);
+    if (!is_linked || (embedded.code.sass.empty() && embedded.code.ptx.empty())) coverage_.Add(relocatable);
+    PTPKG_CHECK(CheckApartFromOthers(*image, sections));
+    return PlanForm(file, *image, place, sections);
+  }
+
+  struct Where {
+    File& file;
+    const Image& image;
+    std::string_view names;
+    const MemberPlace& place;
+  };
+
+  Result<void> TakeSections(const Where& where, std::string_view name, std::vector<SlicedSection>& sections,
+                            Coverage& coverage) {
+    PTPKG_TRY(const std::vector<std::size_t> found, FindDeviceSections(where.image, where.names, name));
+    for (const std::size_t index : found) {
+      SlicedSection section{.index = index, .name = name, .containers = {}};
+      PTPKG_CHECK(ForEachContainer(where.file, name, where.image.sections[index],
+                                   [&](const DeviceContainer& container) {
+                                     return TakeContainer(where, container, section, coverage);
+                                   }));
+      sections.push_back(std::move(section));
+    }
+    return Ok();
+  }
+
+  Result<void> TakeContainer(const Where& where, const DeviceContainer& container, SlicedSection& section,
+                             Coverage& coverage) {
+    if (++containers_ > kMaxContainers) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("more than {} containers of device code", kMaxContainers));
+    }
+    const DeviceChoice choice = ChooseElements(container, request_);
+    const DeviceShare share = ShareOf(container);
+    coverage.Add(share, request_, choice);
+    ++plan_.kept.containers;
+    if (choice.DropsFrom(container)) ++plan_.dropped.containers;
+    for (std::size_t i = 0; i < container.elements.size(); ++i) {
+      const bool is_kept = std::binary_search(choice.kept.begin(), choice.kept.end(), i);
+      AddElement(container.elements[i], is_kept ? plan_.kept : plan_.dropped);
+    }
+    if (!choice.gaps.empty()) {
+      plan_.untouched.push_back({.member = where.place.name,
+                                 .section = std::string(section.name),
+                                 .offset = where.place.offset + container.offset,
+                                 .gaps = choice.gaps,
+                                 .code = share});
+    }
+    SlicedContainer sliced{.offset = container.offset, .size_bytes = container.size_bytes};
+    PTPKG_TRY(sliced.pieces, KeptOf(where.file, container, choice));
+    sliced.new_size = SizeOf(sliced.pieces);
+    section.containers.push_back(std::move(sliced));
+    return Ok();
+  }
+
+  struct UsedRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool is_device = false;
+  };
+
+  /// Containers that share bytes with another section or with headers would damage them.
+  static Result<void> CheckApartFromOthers(const Image& image, const std::vector<SlicedSection>& sections) {
+    std::set<std::size_t> device;
+    for (const SlicedSection& section : sections) device.insert(section.index);
+    std::vector<UsedRange> ranges;
+    const auto add = [&](std::uint64_t offset, std::uint64_t size, bool is_device) {
+      const std::uint64_t kept = std::min(size, image.file_size - std::min(image.file_size, offset));
+      if (kept != 0) ranges.push_back({.begin = offset, .end = offset + kept, .is_device = is_device});
+    };
+    add(0, image.codec.FileHeaderSize(), false);
+    add(image.header.program_headers_offset, image.segments.size() * image.codec.SegmentSize(), false);
+    add(image.header.section_headers_offset, image.sections.size() * image.codec.SectionSize(), false);
+    for (std::size_t i = 0; i < image.sections.size(); ++i) {
+      const Section& section = image.sections[i];
+      const bool has_bytes = section.type != 0 && section.type != kSectionNobits;
+      if (has_bytes) add(section.offset, section.size, device.contains(i));
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const UsedRange& left, const UsedRange& right) { return left.begin < right.begin; });
+    std::uint64_t end = 0;         // of what came before
+    std::uint64_t device_end = 0;  // of the device code that came before
+    for (const UsedRange& range : ranges) {
+      if (range.begin < device_end || (range.is_device && range.begin < end)) {
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("file offset {}: a section of device code overlaps something else",
+                                 range.begin))
+            .WithHint("build the file again; it says two things of the same bytes");
+      }
+      end = std::max(end, range.end);
+      if (range.is_device) device_end = std::max(device_end, range.end);
+    }
+    return Ok();
+  }
+
+  Result<void> PlanForm(File& file, const Image& image, const MemberPlace& place,
+                        std::vector<SlicedSection>& sections) {
+    const SlicedSection* compacted = nullptr;
+    if (request_.form == SliceForm::kCompact && place.name.empty()) {
+      PTPKG_TRY(CompactPlan compact, PlanEmbedded(file, image, sections));
+      plan_.not_compact = std::move(compact.why_not);
+      if (plan_.not_compact.empty()) {
+        plan_.form = SliceForm::kCompact;
+        replacements_ = std::move(compact.replacements);
+        compacted = &sections.front();
+      }
+    }
+    for (SlicedSection& section : sections) {
+      if (&section != compacted) PlanInPlace(place, section);
+    }
+    return Ok();
+  }
+
+  static Result<CompactPlan> PlanEmbedded(File& file, const Image& image,
+                                          const std::vector<SlicedSection>& sections) {
+    CompactPlan plan;
+    const auto embedded = std::count_if(sections.begin(), sections.end(), [](const SlicedSection& section) {
+      return section.name == kEmbeddedCode;
+    });
+    if (image.header.type == kTypeRel) {
+      plan.why_not = "an object file keeps its layout";
+    } else if (embedded != 1) {
+      plan.why_not = fmt::format("the file has {} sections .nv_fatbin", embedded);
+    } else if (std::none_of(sections.front().containers.begin(), sections.front().containers.end(),
+                            [](const SlicedContainer& one) { return one.new_size != one.size_bytes; })) {
+      plan.why_not = "nothing is dropped from .nv_fatbin";
+    } else {
+      return PlanCompact(file, image, sections.front().index, sections.front().containers);
+    }
+    return plan;
+  }
+
+  void PlanInPlace(const MemberPlace& place, SlicedSection& section) {
+    for (SlicedContainer& container : section.containers) {
+      if (container.new_size == container.size_bytes) continue;
+      Replacement replacement{.offset = place.offset + container.offset,
+                              .size_bytes = container.size_bytes,
+                              .pieces = std::move(container.pieces),
+                              .what = "a container of device code"};
+      for (SlicePiece& piece : replacement.pieces) {
+        if (piece.kind == SlicePiece::Kind::kCopy) piece.from += place.offset;
+      }
+      replacement.pieces.push_back(ZeroPiece(container.size_bytes - container.new_size));
+      replacements_.push_back(std::move(replacement));
+    }
+  }
+
+  [[nodiscard]] Result<void> CheckCoverage() const {
+    for (const std::uint32_t gpu : request_.gpus) {
+      if (coverage_.gpus.contains(gpu)) continue;
+      return Error(ErrorCode::kRefused, fmt::format("there is no code for GPU {}: the file has {}",
+                                                    GpuName(gpu), NamesOf(coverage_.code)))
+          .WithHint("name a GPU that it was built for, or build it for this one too");
+    }
+    return Ok();
+  }
+
+  const SliceRequest& request_;
+  SlicePlan plan_;
+  Coverage coverage_;
+  std::vector<Replacement> replacements_;
+  std::size_t containers_ = 0;
+};
+
+std::uint64_t BytesIn(const DeviceShare& share) {
+  std::uint64_t sum = share.other_bytes;
+  for (const auto& [architecture, amount] : share.sass) sum += amount.size_bytes;
+  for (const auto& [architecture, amount] : share.ptx) sum += amount.size_bytes;
+  return sum;
+}
+
+Result<void> CheckPlanned(File& file, const SlicePlan& plan) {
+  PTPKG_TRY(const FileStat now, file.Stat());
+  const bool is_same = now.size_bytes == plan.seen.size_bytes && now.mtime_ns == plan.seen.mtime_ns &&
+                       now.inode == plan.seen.inode && now.device == plan.seen.device;
+  return is_same ? Ok() : Error(ErrorCode::kRefused, "the file changed since its slice was planned");
+}
+
+class SlicedFile final : public ReadOnlyFile {
+ public:
+  SlicedFile(File& file, const SlicePlan& plan, const FileStat& stat)
+      : ReadOnlyFile(stat), file_(file), pieces_(plan.pieces) {
+    std::uint64_t at = 0;
+    for (const SlicePiece& piece : pieces_) {
+      ends_.push_back(at += piece.size_bytes);
+    }
+  }
+
+  Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
+    auto index =
+        static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+    std::size_t done = 0;
+    for (; index < pieces_.size() && done < buffer.size(); ++index) {
+      const SlicePiece& piece = pieces_[index];
+      const std::uint64_t skip = offset + done - (ends_[index] - piece.size_bytes);
+      const std::uint64_t size = std::min<std::uint64_t>(piece.size_bytes - skip, buffer.size() - done);
+      PTPKG_CHECK(ReadPiece(piece, skip, buffer.subspan(done, size)));
+      done += size;
+    }
+    return done;
+  }
+
+ private:
+  Result<void> ReadPiece(const SlicePiece& piece, std::uint64_t skip, MutableBytes to) {
+    if (piece.kind == SlicePiece::Kind::kCopy) {
+      PTPKG_TRY(const std::size_t got, file_.ReadAt(piece.from + skip, to));
+      if (got != to.size()) return Error(ErrorCode::kRefused, "the file changed since its slice was planned");
+    } else if (piece.kind == SlicePiece::Kind::kBytes) {
+      const Bytes from = Bytes(piece.bytes).subspan(skip, to.size());
+      std::copy(from.begin(), from.end(), to.begin());
+    } else {
+      std::fill(to.begin(), to.end(), std::byte{0});
+    }
+    return Ok();
+  }
+
+  File& file_;
+  const std::vector<SlicePiece>& pieces_;
+  std::vector<std::uint64_t> ends_;  ///< Of each piece, in the result.
+};
+
+}  // namespace
+
+std::string_view SliceFormName(SliceForm form) {
+  return form == SliceForm::kCompact ? "compact" : "in place";
+}
+
+std::uint64_t SlicePlan::DroppedBytes() const { return BytesIn(dropped); }
+
+std::map<std::uint32_t, std::size_t> SlicePlan::Gaps() const {
+  std::map<std::uint32_t, std::size_t> gaps;
+  for (const UntouchedContainer& container : untouched) {
+    for (const std::uint32_t gpu : container.gaps) ++gaps[gpu];
+  }
+  return gaps;
+}
+
+Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request) {
+  return SlicePlanner(request).Run(file);
+}
+
+Result<std::unique_ptr<File>> MakeSlicedFile(File& file, const SlicePlan& plan) {
+  PTPKG_CHECK(CheckPlanned(file, plan));
+  FileStat stat = plan.seen;
+  stat.size_bytes = plan.new_size;
+  return std::unique_ptr<File>(std::make_unique<SlicedFile>(file, plan, stat));
+}
+
+Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target) {
+  PTPKG_CHECK(CheckPlanned(file, plan));
+  std::uint64_t at = 0;
+  for (const SlicePiece& piece : plan.pieces) {
+    if (piece.kind == SlicePiece::Kind::kBytes) PTPKG_CHECK(target.WriteAt(at, piece.bytes));
+    if (piece.kind == SlicePiece::Kind::kCopy) {
+      PTPKG_CHECK(CopyRange(file, target, {.from = piece.from, .to = at, .size_bytes = piece.size_bytes},
+                            [](std::uint64_t) { return Ok(); }));
+    }
+    at += piece.size_bytes;
+  }
+  return target.Truncate(plan.new_size);  // a hole at the end has no bytes otherwise
+}
+
+}  // namespace ptpkg::elf

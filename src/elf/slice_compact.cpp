@@ -1,0 +1,337 @@
+#include "elf/slice_compact.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "elf/relocations.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kContainerAlign = 8;
+constexpr std::uint64_t kBlockAlign = 64;  // of notes, hash tables and symbols none asks for more
+constexpr std::uint64_t kSmallestPage = 4096;
+constexpr std::uint64_t kSymbolsAtATime = 32U << 10U;
+constexpr std::uint32_t kSectionRela = 4;
+constexpr std::uint32_t kSectionRel = 9;
+constexpr std::uint16_t kFirstReservedIndex = 0xff00;
+constexpr std::uint32_t kSymbolOfSection = 3;  // STT_SECTION
+
+/// Why the compact form is not possible; "" when nothing is in the way.
+using Obstacle = std::string;
+
+std::uint64_t Up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+std::uint64_t Down(std::uint64_t value, std::uint64_t align) { return value / align * align; }
+
+/// Record of a 64-bit symbol table: u32 name, u8 info, u8 other, u16 section, u64 value, u64 size.
+struct TableSymbol {
+  std::uint32_t type = 0;
+  std::uint16_t section = 0;
+  std::uint64_t value = 0;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;  ///< Of the record, in the file.
+};
+
+class CompactPlanner {
+ public:
+  CompactPlanner(File& file, const Image& image, std::size_t section,
+                 const std::vector<SlicedContainer>& containers)
+      : file_(file), image_(image), section_(image.sections[section]), containers_(containers) {
+    layout_.section = section;
+    layout_.begin = section_.offset;
+    layout_.end = section_.offset + section_.size;
+    layout_.vaddr = section_.addr;
+    layout_.spared = image.segments.size();
+  }
+
+  Result<CompactPlan> Run() {
+    PTPKG_TRY(Obstacle why, FindObstacle());
+    CompactPlan plan;
+    plan.why_not = std::move(why);
+    if (!plan.why_not.empty()) return plan;
+    PTPKG_TRY(plan.replacements, PlanHeaders(file_, image_, layout_));
+    for (Replacement& replacement : replacements_) plan.replacements.push_back(std::move(replacement));
+    PTPKG_CHECK(PlanPointers(plan.replacements));
+    plan.replacements.push_back(PackedSection());
+    return plan;
+  }
+
+ private:
+  Result<Obstacle> FindObstacle() {
+    if (Obstacle why = CheckKind(); !why.empty()) return why;
+    if (Obstacle why = FindLoad(); !why.empty()) return why;
+    if (Obstacle why = CheckOthers(); !why.empty()) return why;
+    Pack();
+    PTPKG_TRY(Obstacle pointers, ReadPointers());
+    if (!pointers.empty()) return pointers;
+    if (Obstacle why = FindShift(); !why.empty()) return why;
+    PTPKG_TRY(Obstacle exported, CheckDynamicSymbols());
+    if (!exported.empty()) return exported;
+    return PlanSymbols();
+  }
+
+  [[nodiscard]] Obstacle CheckKind() const {
+    if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
+      return "the file is not a 64-bit little-endian one";
+    if (image_.header.type == kTypeExec)
+      return "the program has fixed addresses, and no relocations tell what points to its containers";
+    if (image_.header.type != kTypeDyn || !image_.dynamic)
+      return "the file is not a linked library or program";
+    if (!RelativeType(image_))
+      return fmt::format("relocations of machine {} are not known", image_.header.machine);
+    if (layout_.section >= kFirstReservedIndex) return "the file has more than 65,279 sections";
+    const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
+      return (s.type == kSectionRela || s.type == kSectionRel) && s.addr == 0;
+    });
+    return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
+  }
+
+  Obstacle FindLoad() {
+    const auto holds = [&](const Segment& load) {
+      return load.type == kSegmentLoad && layout_.begin >= load.offset &&
+             layout_.end <= load.offset + load.file_size &&
+             load.vaddr + (layout_.begin - load.offset) == layout_.vaddr;
+    };
+    const auto found = std::find_if(image_.segments.begin(), image_.segments.end(), holds);
+    if (found == image_.segments.end()) return ".nv_fatbin lies in no loadable segment";
+    layout_.load = static_cast<std::size_t>(found - image_.segments.begin());
+    layout_.splits = found->vaddr + found->memory_size != layout_.vaddr + section_.size;
+    if (layout_.splits && found->offset + found->file_size == layout_.end)
+      return "memory without bytes in the file follows .nv_fatbin";
+    if (layout_.vaddr % kContainerAlign != 0) return ".nv_fatbin is not aligned";
+    return "";
+  }
+
+  /// What shares bytes with the section could not be told apart from it afterwards.
+  [[nodiscard]] Obstacle CheckOthers() const {
+    for (std::size_t i = 0; i < image_.segments.size(); ++i) {
+      const Segment& segment = image_.segments[i];
+      const bool is_behind = segment.offset >= layout_.end;
+      const bool is_before =
+          segment.offset <= layout_.begin && segment.file_size <= layout_.begin - segment.offset;
+      const bool is_empty = segment.file_size == 0 && segment.type != kSegmentLoad;
+      if (i == layout_.load || is_empty || is_behind || is_before) continue;
+      return fmt::format("program header {} (type {:#x}) maps part of .nv_fatbin too", i, segment.type);
+    }
+    return "";
+  }
+
+  void Pack() {
+    std::uint64_t at = 0;
+    for (const SlicedContainer& container : containers_) {
+      at = Up(at, kContainerAlign);
+      layout_.places.push_back(at);
+      at += container.new_size;
+    }
+    layout_.packed_bytes = at;
+    layout_.used_bytes = at;
+  }
+
+  [[nodiscard]] bool IsInSection(std::uint64_t vaddr) const {
+    return vaddr >= layout_.vaddr && vaddr - layout_.vaddr < section_.size;
+  }
+
+  /// Index of the container that begins at `vaddr`; the number of containers when none does.
+  [[nodiscard]] std::size_t ContainerAt(std::uint64_t vaddr) const {
+    const std::uint64_t offset = vaddr - layout_.vaddr + layout_.begin;
+    const auto found = std::lower_bound(
+        containers_.begin(), containers_.end(), offset,
+        [](const SlicedContainer& container, std::uint64_t at) { return container.offset < at; });
+    const bool is_start = found != containers_.end() && found->offset == offset;
+    return is_start ? static_cast<std::size_t>(found - containers_.begin()) : containers_.size();
+  }
+
+  [[nodiscard]] bool Moves(std::size_t container) const {
+    return containers_[container].offset != layout_.begin + layout_.places[container];
+  }
+
+  Result<Obstacle> ReadPointers() {
+    Obstacle why;
+    room_ = FindHeaderRoom(image_, image_.segments.size() + 1);
+    const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
+      if (why.empty()) why = Take(relocation);
+      return Ok();
+    });
+    if (!read && read.error().code() == ErrorCode::kUnsupported) return read.error().message();
+    PTPKG_CHECK(read);
+    if (!why.empty()) return why;
+    std::vector<bool> has_pointer(containers_.size());
+    for (const Relocation& pointer : pointers_) has_pointer[ContainerAt(pointer.addend)] = true;
+    for (std::size_t i = 0; i < containers_.size(); ++i) {
+      if (!has_pointer[i] && Moves(i)) {
+        return Obstacle(
+            fmt::format("no relocation points to the container at file offset {}", containers_[i].offset));
+      }
+    }
+    return Obstacle();
+  }
+
+  Obstacle Take(const Relocation& relocation) {
+    if (IsInSection(relocation.place) || IsInSection(relocation.place + 7))
+      return fmt::format("the loader writes into .nv_fatbin (address {:#x})", relocation.place);
+    const bool is_relative = relocation.type == RelativeType(image_);
+    if (is_relative && room_ && relocation.addend >= room_->vaddr &&
+        relocation.addend - room_->vaddr < room_->end - room_->begin) {
+      room_.reset();  // that pointer would have to follow too
+    }
+    if (!IsInSection(relocation.addend)) return "";
+    if (!is_relative) {
+      if (relocation.symbol != 0) return "";  // the addend is added to a symbol's address
+      return fmt::format("a relocation of type {} points into .nv_fatbin", relocation.type);
+    }
+    if (ContainerAt(relocation.addend) == containers_.size())
+      return fmt::format("a pointer leads into the midst of .nv_fatbin (address {:#x})", relocation.addend);
+    pointers_.push_back(relocation);
+    return "";
+  }
+
+  Obstacle FindShift() {
+    std::uint64_t page = kSmallestPage;
+    for (const Segment& segment : image_.segments) {
+      if (segment.type == kSegmentLoad) page = std::max(page, segment.align);
+    }
+    if ((page & (page - 1)) != 0) return fmt::format("a segment is aligned to {:#x}, no power of 2", page);
+    if (layout_.splits) {
+      if (Obstacle why = FindSlot(); !why.empty()) return why;
+    }
+    const std::uint64_t gain = section_.size - std::min(section_.size, layout_.used_bytes);
+    layout_.shift = Down(gain, page);
+    if (layout_.shift != 0) return "";
+    return fmt::format("the file would get smaller by {} bytes, less than a page of {}", gain, page);
+  }
+
+  /// A program header for what lies behind the section.
+  Obstacle FindSlot() {
+    const std::vector<Segment>& segments = image_.segments;
+    const auto spare = std::find_if(segments.begin(), segments.end(),
+                                    [](const Segment& segment) { return segment.type == kSegmentNull; });
+    if (spare != segments.end()) {
+      layout_.spared = static_cast<std::size_t>(spare - segments.begin());
+      return "";
+    }
+    if (CanSparePhdr(image_)) {
+      layout_.spared = static_cast<std::size_t>(image_.FindSegment(kSegmentPhdr) - segments.data());
+      return "";
+    }
+    if (!room_) return "there is no room for another program header";
+    layout_.room = room_;
+    const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kBlockAlign);
+    layout_.block_at = past + room_->vaddr % kBlockAlign - layout_.vaddr;
+    layout_.used_bytes = layout_.block_at + (room_->end - room_->begin);
+    return "";
+  }
+
+  /// Calls `take` with each symbol of `table`, until it gives an obstacle.
+  template <class Take>
+  Result<Obstacle> ForEachSymbol(const Section& table, Take take) const {
+    const std::size_t record = image_.codec.SymbolSize();
+    const std::uint64_t count = table.size / record;
+    for (std::uint64_t first = 0; first < count; first += kSymbolsAtATime) {
+      const std::uint64_t size = std::min(kSymbolsAtATime, count - first) * record;
+      const std::uint64_t offset = table.offset + first * record;
+      PTPKG_TRY(const auto bytes, ReadExact(file_, offset, size, "a symbol table"));
+      for (std::uint64_t at = 0; at < size; at += record) {
+        Obstacle why = take(TableSymbol{.type = std::to_integer<std::uint32_t>(bytes[at + 4]) & 0xfU,
+                                        .section = image_.codec.U16(bytes, at + 6),
+                                        .value = image_.codec.Word(bytes, at + 8),
+                                        .size = image_.codec.Word(bytes, at + 16),
+                                        .offset = offset + at});
+        if (!why.empty()) return why;
+      }
+    }
+    return Obstacle();
+  }
+
+  [[nodiscard]] Result<Obstacle> CheckDynamicSymbols() const {
+    const auto address = image_.dynamic->Find(kDtSymtab);
+    const auto table = address ? image_.FindSection(kSectionDynsym, *address) : std::nullopt;
+    if (!table) return Obstacle("no section header tells the size of .dynsym");
+    return ForEachSymbol(image_.sections[*table], [&](const TableSymbol& symbol) -> Obstacle {
+      const bool is_here =
+          symbol.section == layout_.section || (symbol.section != 0 && IsInSection(symbol.value));
+      return is_here ? "a symbol of .dynsym lies in .nv_fatbin" : "";
+    });
+  }
+
+  /// Symbols that start-up code of objects gives to containers follow them.
+  Result<Obstacle> PlanSymbols() {
+    const auto table = std::find_if(image_.sections.begin(), image_.sections.end(),
+                                    [](const Section& section) { return section.type == kSectionSymtab; });
+    if (table == image_.sections.end()) return Obstacle();
+    return ForEachSymbol(*table, [&](const TableSymbol& symbol) -> Obstacle {
+      if (symbol.section != layout_.section || symbol.type == kSymbolOfSection) return "";
+      const std::size_t container =
+          IsInSection(symbol.value) ? ContainerAt(symbol.value) : containers_.size();
+      if (container == containers_.size())
+        return fmt::format("a symbol of .symtab lies in the midst of .nv_fatbin (address {:#x})",
+                           symbol.value);
+      const SlicedContainer& what = containers_[container];
+      if (symbol.size != 0 && symbol.size != what.size_bytes)
+        return fmt::format("a symbol of .symtab has {} bytes of .nv_fatbin, not those of its container ({})",
+                           symbol.size, what.size_bytes);
+      if (Moves(container)) {
+        replacements_.push_back(WordReplacement(symbol.offset + 8, layout_.Address(layout_.places[container]),
+                                                "a symbol of a container"));
+      }
+      if (symbol.size != 0 && what.new_size != what.size_bytes)
+        replacements_.push_back(
+            WordReplacement(symbol.offset + 16, what.new_size, "a symbol of a container"));
+      return "";
+    });
+  }
+
+  Result<void> PlanPointers(std::vector<Replacement>& replacements) {
+    std::sort(pointers_.begin(), pointers_.end(),
+              [](const Relocation& left, const Relocation& right) { return left.place < right.place; });
+    WordReader words(file_, image_);
+    for (const Relocation& pointer : pointers_) {
+      const std::size_t container = ContainerAt(pointer.addend);
+      if (!Moves(container)) continue;
+      const std::uint64_t target = layout_.Address(layout_.places[container]);
+      replacements.push_back(WordReplacement(pointer.addend_offset, target, "a pointer to a container"));
+      if (pointer.is_relr) continue;
+      // The loader does not read this word; tools do, where the linker wrote it (lld --apply-dynamic-relocs).
+      PTPKG_TRY(const WordReader::Word word, words.Read(pointer.place));
+      if (word.value == pointer.addend)
+        replacements.push_back(WordReplacement(word.offset, target, "a pointer to a container"));
+    }
+    return Ok();
+  }
+
+  [[nodiscard]] Replacement PackedSection() const {
+    Replacement packed{
+        .offset = layout_.begin, .size_bytes = section_.size, .pieces = {}, .what = "section .nv_fatbin"};
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; i < containers_.size(); ++i) {
+      packed.pieces.push_back(ZeroPiece(layout_.places[i] - at));
+      packed.pieces.insert(packed.pieces.end(), containers_[i].pieces.begin(), containers_[i].pieces.end());
+      at = layout_.places[i] + containers_[i].new_size;
+    }
+    if (layout_.room) {
+      const std::uint64_t size = layout_.room->end - layout_.room->begin;
+      packed.pieces.push_back(ZeroPiece(layout_.block_at - at));
+      packed.pieces.push_back(CopyPiece(layout_.room->begin, size));
+      at = layout_.block_at + size;
+    }
+    packed.pieces.push_back(ZeroPiece(section_.size - layout_.shift - at));
+    return packed;
+  }
+
+  File& file_;
+  const Image& image_;
+  const Section& section_;
+  const std::vector<SlicedContainer>& containers_;
+  CompactLayout layout_;
+  std::optional<HeaderRoom> room_;
+  std::vector<Relocation> pointers_;  ///< To containers.
+  std::vector<Replacement> replacements_;
+};
+
+}  // namespace
+
+Result<CompactPlan> PlanCompact(File& file, const Image& image, std::size_t section,
+                                const std::vector<SlicedContainer>& containers) {
+  return CompactPlanner(file, image, section, containers).Run();
+}
+
+}  // namespace ptpkg::elf

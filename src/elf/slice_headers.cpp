@@ -1,0 +1,164 @@
+// PlanHeaders (declared in elf/slice_compact.h).
+
+#include <algorithm>
+
+#include "elf/slice_compact.h"
+#include "elf/symbol_table.h"
+
+namespace ptpkg::elf {
+namespace {
+
+class HeaderPlan {
+ public:
+  HeaderPlan(File& file, const Image& image, const CompactLayout& layout)
+      : file_(file), image_(image), layout_(layout) {}
+
+  Result<std::vector<Replacement>> Run() {
+    const std::vector<Segment> segments = NewSegments();
+    PTPKG_CHECK(PlanFileHeader(segments.size()));
+    PlanSegments(segments);
+    PlanSections();
+    if (layout_.room) {
+      PlanDynamic();
+      PTPKG_CHECK(PlanSymbols());
+    }
+    return std::move(replacements_);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t BlockDelta() const {
+    return layout_.Address(layout_.block_at) - layout_.room->vaddr;
+  }
+  [[nodiscard]] std::uint64_t BlockOffset(std::uint64_t old) const {
+    return layout_.begin + layout_.block_at + (old - layout_.room->begin);
+  }
+
+  [[nodiscard]] std::vector<Segment> NewSegments() const {
+    std::vector<Segment> segments;
+    for (std::size_t i = 0; i < image_.segments.size(); ++i) {
+      if (i == layout_.spared) continue;
+      Segment segment = image_.segments[i];
+      if (layout_.room && layout_.room->Holds(segment)) {
+        segment.offset = BlockOffset(segment.offset);
+        segment.vaddr += BlockDelta();
+        segment.paddr += BlockDelta();
+      } else {
+        segment.offset = layout_.NewOffset(segment.offset);
+      }
+      if (i != layout_.load) {
+        segments.push_back(segment);
+        continue;
+      }
+      segment.file_size = layout_.Address(layout_.used_bytes) - segment.vaddr;
+      segment.memory_size = segment.file_size;
+      segments.push_back(segment);
+      if (layout_.splits) segments.push_back(Rest(image_.segments[i]));
+    }
+    for (Segment& segment : segments) {
+      if (segment.type != kSegmentPhdr) continue;
+      segment.file_size = segments.size() * image_.codec.SegmentSize();
+      segment.memory_size = segment.file_size;
+    }
+    return segments;
+  }
+
+  /// What lies behind the section, at its old addresses.
+  [[nodiscard]] Segment Rest(const Segment& whole) const {
+    Segment rest = whole;
+    const std::uint64_t gone = layout_.end - whole.offset;
+    rest.offset = layout_.end - layout_.shift;
+    rest.vaddr += gone;
+    rest.paddr += gone;
+    rest.file_size -= gone;
+    rest.memory_size -= gone;
+    return rest;
+  }
+
+  Result<void> PlanFileHeader(std::size_t segments) {
+    PTPKG_TRY(std::vector<std::byte> bytes,
+              ReadExact(file_, 0, image_.codec.FileHeaderSize(), "the ELF header"));
+    FileHeader header = image_.header;
+    header.program_headers_offset = layout_.NewOffset(header.program_headers_offset);
+    header.section_headers_offset = layout_.NewOffset(header.section_headers_offset);
+    header.program_header_count = static_cast<std::uint16_t>(segments);
+    image_.codec.EncodeFileHeader(header, bytes);
+    Put(0, std::move(bytes), "the ELF header");
+    return Ok();
+  }
+
+  void PlanSegments(const std::vector<Segment>& segments) {
+    const std::uint64_t offset = image_.header.program_headers_offset;
+    const std::size_t record = image_.codec.SegmentSize();
+    const std::uint64_t end = layout_.room ? layout_.room->end : offset + image_.segments.size() * record;
+    std::vector<std::byte> bytes(end - offset);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      image_.codec.EncodeSegment(segments[i], MutableBytes(bytes).subspan(i * record, record));
+    }
+    Put(offset, std::move(bytes), "the program headers");
+  }
+
+  void PlanSections() {
+    const std::size_t record = image_.codec.SectionSize();
+    std::vector<std::byte> bytes(image_.sections.size() * record);
+    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
+      Section section = image_.sections[i];
+      if (layout_.room && layout_.room->Holds(image_, section)) {
+        section.offset = BlockOffset(section.offset);
+        section.addr += BlockDelta();
+      } else {
+        section.offset = layout_.NewOffset(section.offset);
+      }
+      if (i == layout_.section) section.size = layout_.packed_bytes;
+      image_.codec.EncodeSection(section, MutableBytes(bytes).subspan(i * record, record));
+    }
+    Put(image_.header.section_headers_offset, std::move(bytes), "the section headers");
+  }
+
+  void PlanDynamic() {
+    const std::size_t record = image_.codec.DynamicEntrySize();
+    for (const Section& section : image_.sections) {
+      if (!IsLookupTable(image_, section) || !layout_.room->Holds(image_, section)) continue;
+      for (std::size_t i = 0; i < image_.dynamic->entries.size(); ++i) {
+        const DynamicEntry& entry = image_.dynamic->entries[i];
+        const bool is_table = entry.tag == kDtHash || entry.tag == kDtGnuHash || entry.tag == kDtSymtab;
+        if (!is_table || entry.value != section.addr) continue;
+        const std::uint64_t at = image_.dynamic->range.offset + i * record + image_.codec.WordSize();
+        replacements_.push_back(WordReplacement(at, entry.value + BlockDelta(), "the dynamic section"));
+      }
+    }
+  }
+
+  Result<void> PlanSymbols() {
+    std::map<std::size_t, std::uint64_t> moved;
+    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
+      if (layout_.room->Holds(image_, image_.sections[i])) moved.emplace(i, BlockDelta());
+    }
+    PTPKG_TRY(std::vector<PlannedWrite> writes, PlanSymbolValues(file_, image_, moved));
+    for (PlannedWrite& write : writes) Put(write.offset, std::move(write.bytes), "the symbol table");
+    return Ok();
+  }
+
+  void Put(std::uint64_t offset, std::vector<std::byte> bytes, std::string_view what) {
+    Replacement replacement{.offset = offset, .size_bytes = bytes.size(), .pieces = {}, .what = what};
+    replacement.pieces.push_back(BytesPiece(std::move(bytes)));
+    replacements_.push_back(std::move(replacement));
+  }
+
+  File& file_;
+  const Image& image_;
+  const CompactLayout& layout_;
+  std::vector<Replacement> replacements_;
+};
+
+}  // namespace
+
+std::uint64_t CompactLayout::NewOffset(std::uint64_t old) const {
+  if (old >= end) return old - shift;
+  return old > begin ? std::min(old, end - shift) : old;  // what has no bytes may stand anywhere
+}
+
+Result<std::vector<Replacement>> PlanHeaders(File& file, const Image& image, const CompactLayout& layout) {
+  return HeaderPlan(file, image, layout).Run();
+}
+
+}  // namespace ptpkg::elf

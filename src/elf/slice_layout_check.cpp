@@ -1,0 +1,396 @@
+#include "elf/slice_layout_check.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+
+#include "elf/edit.h"
+#include "elf/relocations.h"
+#include "elf/section_table.h"
+#include "support/scratch_buffer.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kStep = 1U << 20U;
+constexpr std::uint64_t kWordBytes = 8;
+
+Error OtherLayout(std::string what) {
+  return Error(ErrorCode::kInternal, "the slice differs from its original: " + std::move(what))
+      .WithHint("please report this; the original is unchanged");
+}
+
+Result<void> Fill(File& file, std::uint64_t offset, MutableBytes bytes) {
+  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));
+  return got == bytes.size()
+             ? Ok()
+             : OtherLayout(fmt::format("the file ends before offset {}", offset + bytes.size()));
+}
+
+bool IsSameButPlace(const Section& left, const Section& right) {
+  Section moved = left;
+  moved.offset = right.offset;
+  moved.addr = right.addr;
+  return moved == right;
+}
+
+class LayoutCheck {
+ public:
+  LayoutCheck(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded)
+      : old_(original), new_(sliced), embedded_(embedded) {}
+
+  Result<void> Run(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& skipped) {
+    for (const auto& [offset, size] : skipped) Skip(offset, size);
+    const Section& device = old_.image.sections[embedded_.section];
+    Skip(device.offset, device.size);
+    PTPKG_CHECK(CheckSegments(new_.image), "while checking the slice");
+    PTPKG_CHECK(CheckHeader());
+    PTPKG_CHECK(CheckSections());
+    PTPKG_CHECK(CheckDynamic());
+    PTPKG_CHECK(CheckPointers());
+    PTPKG_CHECK(CheckOtherSegments());
+    PTPKG_CHECK(CheckMemory());
+    return CheckContents();
+  }
+
+ private:
+  void Skip(std::uint64_t offset, std::uint64_t size) {
+    if (size != 0) skips_[offset] = std::max(skips_[offset], offset + size);
+  }
+  void Expect(std::uint64_t offset, std::uint64_t value) { expected_[offset] = value; }
+
+  /// All but the places and the number of headers.
+  Result<void> CheckHeader() {
+    const std::size_t size = old_.image.codec.FileHeaderSize();
+    PTPKG_TRY(const auto old, ReadExact(old_.file, 0, size, "the ELF header"));
+    PTPKG_TRY(auto now, ReadExact(new_.file, 0, size, "the ELF header"));
+    FileHeader header = new_.image.header;
+    header.program_headers_offset = old_.image.header.program_headers_offset;
+    header.section_headers_offset = old_.image.header.section_headers_offset;
+    header.program_header_count = old_.image.header.program_header_count;
+    old_.image.codec.EncodeFileHeader(header, now);
+    if (old != now) return OtherLayout("the ELF header");
+    Skip(0, size);
+    const std::uint64_t slots = std::max(old_.image.segments.size(), new_.image.segments.size());
+    Skip(old_.image.header.program_headers_offset, slots * old_.image.codec.SegmentSize());
+    return Ok();
+  }
+
+  [[nodiscard]] bool MayMove(const Section& section) const {
+    const Segment* interpreter = old_.image.FindSegment(kSegmentInterp);
+    const bool names_interpreter = interpreter != nullptr && interpreter->vaddr == section.addr;
+    return section.type == kSectionNote || section.type == kSectionHash || section.type == kSectionGnuHash ||
+           section.type == kSectionDynsym || names_interpreter;
+  }
+
+  Result<void> CheckSections() {
+    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
+      Section old = old_.image.sections[i];
+      const Section& now = new_.image.sections[i];
+      if (i == embedded_.section) {
+        if (now.size > old.size) return OtherLayout("section .nv_fatbin got larger");
+        old.size = now.size;
+      }
+      if (!IsSameButPlace(old, now)) return OtherLayout(fmt::format("section header {}", i));
+      if (old.addr != now.addr) {
+        if (!MayMove(old)) return OtherLayout(fmt::format("section {} has another address", i));
+        moved_[i] = now.addr - old.addr;
+        Skip(old.offset, old.size);
+      }
+      const bool is_loaded = old.type != kSectionNobits && (old.flags & kSectionAlloc) != 0 && old.size != 0;
+      if (is_loaded && IsMapped(old_.image, old) && !IsMapped(new_.image, now))
+        return OtherLayout(fmt::format("section {} is not mapped from its bytes", i));
+    }
+    return CheckBlock();
+  }
+
+  [[nodiscard]] static bool IsMapped(const Image& image, const Section& section) {
+    const auto offset = image.OffsetOf(section.addr, section.size, "a section");
+    return offset && *offset == section.offset;
+  }
+
+  /// The bytes between what moved out of the way of the program headers are alignment.
+  Result<void> CheckBlock() {
+    if (moved_.empty()) return Ok();
+    const std::uint64_t begin = old_.image.header.program_headers_offset;
+    std::uint64_t end = 0;
+    for (const auto& [section, delta] : moved_) {
+      end = std::max(end, old_.image.sections[section].offset + old_.image.sections[section].size);
+    }
+    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
+      const Section& section = old_.image.sections[i];
+      const bool is_here = section.type != 0 && section.type != kSectionNobits && section.size != 0 &&
+                           section.offset < end && section.offset + section.size > begin;
+      if (is_here && !moved_.contains(i)) return OtherLayout(fmt::format("section {} was overwritten", i));
+    }
+    Skip(begin, end - begin);
+    return Ok();
+  }
+
+  Result<void> CheckDynamic() {
+    const DynamicTable& old = *old_.image.dynamic;
+    if (!new_.image.dynamic || new_.image.dynamic->range.vaddr != old.range.vaddr ||
+        new_.image.dynamic->entries.size() != old.entries.size())
+      return OtherLayout("the dynamic section");
+    for (std::size_t i = 0; i < old.entries.size(); ++i) {
+      const DynamicEntry& entry = old.entries[i];
+      const bool is_table = entry.tag == kDtHash || entry.tag == kDtGnuHash || entry.tag == kDtSymtab;
+      if (!is_table) continue;
+      for (const auto& [section, delta] : moved_) {
+        if (old_.image.sections[section].addr != entry.value) continue;
+        Expect(old.range.offset + i * old_.image.codec.DynamicEntrySize() + kWordBytes, entry.value + delta);
+      }
+    }
+    return Ok();
+  }
+
+  /// Both files have the same relocations but for those to containers.
+  Result<void> CheckPointers() {
+    PTPKG_TRY(const std::vector<Relocation> old, Pointers(old_));
+    PTPKG_TRY(const std::vector<Relocation> now, Pointers(new_));
+    if (old.size() != now.size())
+      return OtherLayout(fmt::format("{} pointers into .nv_fatbin instead of {}", now.size(), old.size()));
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      const ContainerMoves::Move* move = embedded_.Find(old[i].addend);
+      if (move == nullptr || now[i].place != old[i].place || now[i].type != old[i].type ||
+          now[i].addend != move->to)
+        return OtherLayout(fmt::format("the pointer to a container at address {:#x}", old[i].place));
+      Expect(old[i].addend_offset, move->to);
+      if (old[i].is_relr) continue;
+      PTPKG_TRY(const std::uint64_t offset, old_.image.OffsetOf(old[i].place, kWordBytes, "a pointer"));
+      PTPKG_TRY(const auto word, ReadExact(old_.file, offset, kWordBytes, "a pointer"));
+      if (old_.image.codec.Word(word, 0) == old[i].addend) Expect(offset, move->to);
+    }
+    return Ok();
+  }
+
+  [[nodiscard]] Result<std::vector<Relocation>> Pointers(const OpenImage& of) const {
+    const Section& device = of.image.sections[embedded_.section];
+    std::vector<Relocation> pointers;
+    PTPKG_CHECK(ForEachRelocation(of.file, of.image, [&](const Relocation& relocation) {
+      const bool is_here = relocation.addend >= device.addr && relocation.addend - device.addr < device.size;
+      if (is_here && relocation.type == RelativeType(of.image)) pointers.push_back(relocation);
+      return Ok();
+    }));
+    return pointers;
+  }
+
+  /// By how much what lies at `vaddr` moved.
+  [[nodiscard]] std::uint64_t DeltaOf(std::uint64_t vaddr) const {
+    for (const auto& [section, delta] : moved_) {
+      const Section& old = old_.image.sections[section];
+      if (vaddr >= old.addr && vaddr - old.addr < old.size) return delta;
+    }
+    return 0;
+  }
+
+  Result<void> CheckOtherSegments() {
+    for (const Segment& old : old_.image.segments) {
+      const bool is_listed = old.type != kSegmentLoad && old.type != kSegmentNull && old.type != kSegmentPhdr;
+      if (!is_listed) continue;
+      Segment wanted = old;
+      wanted.vaddr += DeltaOf(old.vaddr);
+      wanted.paddr += DeltaOf(old.vaddr);
+      const bool found =
+          std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
+            wanted.offset = now.offset;
+            if (wanted != now) return false;
+            if (now.file_size == 0 || now.vaddr == 0) return true;
+            const auto offset = new_.image.OffsetOf(now.vaddr, now.file_size, "a segment");
+            return offset && *offset == now.offset;
+          });
+      if (!found)
+        return OtherLayout(fmt::format("the segment of type {:#x} at address {:#x}", old.type, old.vaddr));
+    }
+    return Ok();
+  }
+
+  /// Every address keeps its bytes and rights, and no address got new ones.
+  Result<void> CheckMemory() {
+    for (const Segment& old : old_.image.segments) {
+      if (old.type == kSegmentLoad) PTPKG_CHECK(CheckLoad(old));
+    }
+    for (const Segment& now : new_.image.segments) {
+      if (now.type != kSegmentLoad || now.memory_size == 0) continue;
+      const bool is_known =
+          std::any_of(old_.image.segments.begin(), old_.image.segments.end(), [&](const Segment& old) {
+            return old.type == kSegmentLoad && old.flags == now.flags && old.align == now.align &&
+                   now.vaddr >= old.vaddr && now.vaddr + now.memory_size <= old.vaddr + old.memory_size;
+          });
+      if (!is_known) return OtherLayout(fmt::format("the loadable segment at address {:#x}", now.vaddr));
+    }
+    return Ok();
+  }
+
+  Result<void> CheckLoad(const Segment& old) {
+    const std::uint64_t end = old.offset + old.file_size;
+    for (std::uint64_t at = old.offset; at < end;) {
+      std::uint64_t stop = end;
+      const std::uint64_t behind = PassSkipped(at, stop);
+      if (behind != at) {
+        at = behind;
+        continue;
+      }
+      const std::uint64_t vaddr = old.vaddr + (at - old.offset);
+      const Segment* now = LoadAt(vaddr, old.flags);
+      if (now == nullptr) return OtherLayout(fmt::format("address {:#x} is not loaded as it was", vaddr));
+      const std::uint64_t size = std::min({stop - at, now->vaddr + now->file_size - vaddr, kStep});
+      PTPKG_CHECK(CompareExpected(at, now->offset + (vaddr - now->vaddr), size));
+      at += size;
+    }
+    if (old.memory_size == old.file_size) return Ok();
+    const bool has_zeros =
+        std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
+          return now.type == kSegmentLoad && now.flags == old.flags &&
+                 now.vaddr + now.file_size == old.vaddr + old.file_size &&
+                 now.vaddr + now.memory_size == old.vaddr + old.memory_size;
+        });
+    return has_zeros ? Ok()
+                     : OtherLayout(fmt::format("zeros behind the segment at address {:#x}", old.vaddr));
+  }
+
+  /// The end of the skipped range at `at`; else `at`, and `stop` is where the next one begins.
+  [[nodiscard]] std::uint64_t PassSkipped(std::uint64_t at, std::uint64_t& stop) const {
+    const auto next = skips_.upper_bound(at);
+    if (next != skips_.end()) stop = std::min(stop, next->first);
+    std::uint64_t end = at;
+    for (auto skip = skips_.begin(); skip != next; ++skip) end = std::max(end, skip->second);
+    return end;
+  }
+
+  [[nodiscard]] const Segment* LoadAt(std::uint64_t vaddr, std::uint32_t flags) const {
+    const auto found =
+        std::find_if(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
+          return now.type == kSegmentLoad && now.flags == flags && vaddr >= now.vaddr &&
+                 vaddr - now.vaddr < now.file_size;
+        });
+    return found == new_.image.segments.end() ? nullptr : &*found;
+  }
+
+  /// At most kStep bytes, with the words that must have changed.
+  Result<void> CompareExpected(std::uint64_t old_at, std::uint64_t new_at, std::uint64_t size) {
+    const MutableBytes old = old_bytes_.bytes().first(size);
+    const MutableBytes now = new_bytes_.bytes().first(size);
+    PTPKG_CHECK(Fill(old_.file, old_at, old));
+    PTPKG_CHECK(Fill(new_.file, new_at, now));
+    const std::uint64_t reach = old_at - std::min(old_at, kWordBytes - 1);
+    for (auto word = expected_.lower_bound(reach); word != expected_.end() && word->first < old_at + size;
+         ++word) {
+      for (std::uint64_t i = 0; i < kWordBytes; ++i) {
+        const std::uint64_t at = word->first + i;
+        if (at >= old_at && at < old_at + size)
+          old[at - old_at] = static_cast<std::byte>(word->second >> (8 * i));
+      }
+    }
+    const auto differs = std::mismatch(old.begin(), old.end(), now.begin());
+    if (differs.first == old.end()) return Ok();
+    return OtherLayout(fmt::format("byte {} of the original",
+                                   old_at + static_cast<std::uint64_t>(differs.first - old.begin())));
+  }
+
+  /// What is not loaded, and what moved.
+  Result<void> CheckContents() {
+    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
+      const Section& old = old_.image.sections[i];
+      const Section& now = new_.image.sections[i];
+      const bool is_loaded = (old.flags & kSectionAlloc) != 0;
+      const bool has_bytes = old.type != 0 && old.type != kSectionNobits;
+      if (!has_bytes || i == embedded_.section || (is_loaded && !moved_.contains(i))) continue;
+      if (IsSkippedWhole(old)) continue;
+      if (old.type == kSectionSymtab) {
+        PTPKG_CHECK(CheckSymbols(old, now));
+        continue;
+      }
+      PTPKG_CHECK(
+          CompareBytes(old_.file, old.offset, new_.file, now.offset, old.size, fmt::format("section {}", i)));
+    }
+    return Ok();
+  }
+
+  /// __nv_relfatbin, whose elements are compared one by one.
+  [[nodiscard]] bool IsSkippedWhole(const Section& section) const {
+    const auto skip = skips_.find(section.offset);
+    const bool is_container = (section.flags & kSectionAlloc) == 0 && skip != skips_.end();
+    return is_container && skip->second == section.offset + section.size;
+  }
+
+  Result<void> CheckSymbols(const Section& old, const Section& now) {
+    const std::size_t record = old_.image.codec.SymbolSize();
+    const std::uint64_t whole = old.size / record * record;
+    const std::uint64_t step = kStep / record * record;
+    for (std::uint64_t at = 0; at < whole; at += step) {
+      const std::uint64_t size = std::min(step, whole - at);
+      const MutableBytes old_symbols = old_bytes_.bytes().first(size);
+      const MutableBytes new_symbols = new_bytes_.bytes().first(size);
+      PTPKG_CHECK(Fill(old_.file, old.offset + at, old_symbols));
+      PTPKG_CHECK(Fill(new_.file, now.offset + at, new_symbols));
+      for (std::uint64_t symbol = 0; symbol < size; symbol += record) {
+        Follow(old_symbols.subspan(symbol, record));
+      }
+      if (!std::equal(old_symbols.begin(), old_symbols.end(), new_symbols.begin()))
+        return OtherLayout(fmt::format("a symbol of .symtab, from byte {} on", at));
+    }
+    return Ok();
+  }
+
+  /// Gives a 64-bit symbol of the original the value and size that it has to have in the slice.
+  void Follow(MutableBytes symbol) const {
+    const Codec& codec = old_.image.codec;
+    const std::size_t section = codec.U16(symbol, 6);
+    const std::uint64_t value = codec.Word(symbol, 8);
+    constexpr std::uint32_t kOfSection = 3;
+    const bool is_section = (std::to_integer<std::uint32_t>(symbol[4]) & 0xfU) == kOfSection;
+    if (const auto moved = moved_.find(section); moved != moved_.end()) {
+      codec.PutWord(symbol, 8, value + moved->second);
+    } else if (section == embedded_.section && !is_section) {
+      const ContainerMoves::Move* move = embedded_.Find(value);
+      if (move == nullptr) return;
+      codec.PutWord(symbol, 8, move->to);
+      if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
+    }
+  }
+
+  const OpenImage& old_;
+  const OpenImage& new_;
+  const ContainerMoves& embedded_;
+  std::map<std::uint64_t, std::uint64_t> skips_;     ///< Offset → end, in the original.
+  std::map<std::uint64_t, std::uint64_t> expected_;  ///< Offset in the original → the word of the slice.
+  std::map<std::size_t, std::uint64_t> moved_;       ///< Section → by how much its address grew.
+  ScratchBuffer old_bytes_{kStep};
+  ScratchBuffer new_bytes_{kStep};
+};
+
+}  // namespace
+
+const ContainerMoves::Move* ContainerMoves::Find(std::uint64_t vaddr) const {
+  const auto found = std::lower_bound(moves.begin(), moves.end(), vaddr,
+                                      [](const Move& move, std::uint64_t at) { return move.from < at; });
+  return found == moves.end() || found->from != vaddr ? nullptr : &*found;
+}
+
+Result<void> CompareBytes(File& left, std::uint64_t left_offset, File& right, std::uint64_t right_offset,
+                          std::uint64_t size_bytes, std::string_view what) {
+  const std::uint64_t step = std::min(kStep, size_bytes);
+  ScratchBuffer left_bytes(step);
+  ScratchBuffer right_bytes(step);
+  for (std::uint64_t at = 0; at < size_bytes; at += step) {
+    const std::uint64_t size = std::min(step, size_bytes - at);
+    PTPKG_CHECK(Fill(left, left_offset + at, left_bytes.bytes().first(size)));
+    PTPKG_CHECK(Fill(right, right_offset + at, right_bytes.bytes().first(size)));
+    const Bytes one = left_bytes.First(size);
+    const Bytes other = right_bytes.First(size);
+    const auto differs = std::mismatch(one.begin(), one.end(), other.begin());
+    if (differs.first != one.end()) {
+      return OtherLayout(
+          fmt::format("{}, byte {}", what, at + static_cast<std::uint64_t>(differs.first - one.begin())));
+    }
+  }
+  return Ok();
+}
+
+Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded,
+                         const std::vector<std::pair<std::uint64_t, std::uint64_t>>& skipped) {
+  return LayoutCheck(original, sliced, embedded).Run(skipped);
+}
+
+}  // namespace ptpkg::elf
