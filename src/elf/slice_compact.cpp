@@ -9,11 +9,11 @@ namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kContainerAlign = 8;
-constexpr std::uint64_t kBlockAlign = 64;  // of notes, hash tables and symbols none asks for more
+constexpr std::uint64_t kMovedAlign = 64;  // of notes, hash tables and symbols none asks for more
 constexpr std::uint64_t kSmallestPage = 4096;
 constexpr std::uint64_t kSymbolsAtATime = 32U << 10U;
-constexpr std::uint32_t kSectionRela = 4;
-constexpr std::uint32_t kSectionRel = 9;
+constexpr std::uint32_t kKeptRela = 4;
+constexpr std::uint32_t kKeptRel = 9;
 constexpr std::uint16_t kFirstReservedIndex = 0xff00;
 constexpr std::uint32_t kSymbolOfSection = 3;  // STT_SECTION
 
@@ -81,7 +81,7 @@ class CompactPlanner {
       return fmt::format("relocations of machine {} are not known", image_.header.machine);
     if (layout_.section >= kFirstReservedIndex) return "the file has more than 65,279 sections";
     const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
-      return (s.type == kSectionRela || s.type == kSectionRel) && s.addr == 0;
+      return (s.type == kKeptRela || s.type == kKeptRel) && s.addr == 0;
     });
     return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
   }
@@ -159,8 +159,7 @@ class CompactPlanner {
     for (const Relocation& pointer : pointers_) has_pointer[ContainerAt(pointer.addend)] = true;
     for (std::size_t i = 0; i < containers_.size(); ++i) {
       if (!has_pointer[i] && Moves(i)) {
-        return Obstacle(
-            fmt::format("no relocation points to the container at file offset {}", containers_[i].offset));
+        return fmt::format("no relocation points to the container at file offset {}", containers_[i].offset);
       }
     }
     return Obstacle();
@@ -215,8 +214,8 @@ class CompactPlanner {
     }
     if (!room_) return "there is no room for another program header";
     layout_.room = room_;
-    const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kBlockAlign);
-    layout_.block_at = past + room_->vaddr % kBlockAlign - layout_.vaddr;
+    const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kMovedAlign);
+    layout_.block_at = past + room_->vaddr % kMovedAlign - layout_.vaddr;
     layout_.used_bytes = layout_.block_at + (room_->end - room_->begin);
     return "";
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elf/section_table.h"
 #include "elf/slice_compact.h"
 #include "elf/symbol_table.h"
 
@@ -52,7 +53,10 @@ class HeaderPlan {
       segment.file_size = layout_.Address(layout_.used_bytes) - segment.vaddr;
       segment.memory_size = segment.file_size;
       segments.push_back(segment);
-      if (layout_.splits) segments.push_back(Rest(image_.segments[i]));
+      if (!layout_.splits) continue;
+      segments.push_back(Rest(image_.segments[i]));
+      DropUnusedRight(segments[segments.size() - 2]);
+      DropUnusedRight(segments.back());
     }
     for (Segment& segment : segments) {
       if (segment.type != kSegmentPhdr) continue;
@@ -72,6 +76,16 @@ class HeaderPlan {
     rest.file_size -= gone;
     rest.memory_size -= gone;
     return rest;
+  }
+
+  /// Of a segment that held code and data, a part without code needs no right to execute (eu-elflint).
+  void DropUnusedRight(Segment& part) const {
+    const bool has_code =
+        std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+          return (section.flags & kSectionExecute) != 0 && section.addr < part.vaddr + part.memory_size &&
+                 section.addr + section.size > part.vaddr;
+        });
+    if (!has_code) part.flags &= ~kFlagExecute;
   }
 
   Result<void> PlanFileHeader(std::size_t segments) {

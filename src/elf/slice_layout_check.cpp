@@ -205,6 +205,16 @@ class LayoutCheck {
     return Ok();
   }
 
+  /// Whether the segment has the rights `flags`, but for that to execute where no section of code lies.
+  [[nodiscard]] bool KeepsRights(const Segment& now, std::uint32_t flags) const {
+    if (now.flags == flags) return true;
+    if (now.flags != (flags & ~kFlagExecute)) return false;
+    return std::none_of(old_.image.sections.begin(), old_.image.sections.end(), [&](const Section& section) {
+      return (section.flags & kSectionExecute) != 0 && section.addr < now.vaddr + now.memory_size &&
+             section.addr + section.size > now.vaddr;
+    });
+  }
+
   /// Every address keeps its bytes and rights, and no address got new ones.
   Result<void> CheckMemory() {
     for (const Segment& old : old_.image.segments) {
@@ -214,7 +224,7 @@ class LayoutCheck {
       if (now.type != kSegmentLoad || now.memory_size == 0) continue;
       const bool is_known =
           std::any_of(old_.image.segments.begin(), old_.image.segments.end(), [&](const Segment& old) {
-            return old.type == kSegmentLoad && old.flags == now.flags && old.align == now.align &&
+            return old.type == kSegmentLoad && KeepsRights(now, old.flags) && old.align == now.align &&
                    now.vaddr >= old.vaddr && now.vaddr + now.memory_size <= old.vaddr + old.memory_size;
           });
       if (!is_known) return OtherLayout(fmt::format("the loadable segment at address {:#x}", now.vaddr));
@@ -241,7 +251,7 @@ class LayoutCheck {
     if (old.memory_size == old.file_size) return Ok();
     const bool has_zeros =
         std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
-          return now.type == kSegmentLoad && now.flags == old.flags &&
+          return now.type == kSegmentLoad && KeepsRights(now, old.flags) &&
                  now.vaddr + now.file_size == old.vaddr + old.file_size &&
                  now.vaddr + now.memory_size == old.vaddr + old.memory_size;
         });
@@ -261,7 +271,7 @@ class LayoutCheck {
   [[nodiscard]] const Segment* LoadAt(std::uint64_t vaddr, std::uint32_t flags) const {
     const auto found =
         std::find_if(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
-          return now.type == kSegmentLoad && now.flags == flags && vaddr >= now.vaddr &&
+          return now.type == kSegmentLoad && KeepsRights(now, flags) && vaddr >= now.vaddr &&
                  vaddr - now.vaddr < now.file_size;
         });
     return found == new_.image.segments.end() ? nullptr : &*found;

@@ -11,7 +11,7 @@
 namespace ptpkg::elf {
 namespace {
 
-Error Differs(std::string what) {
+Error SliceDiffers(std::string what) {
   return Error(ErrorCode::kInternal, "the slice differs from its original: " + std::move(what))
       .WithHint("please report this; the original is unchanged");
 }
@@ -73,7 +73,8 @@ class SliceComparison {
     PTPKG_TRY(before_, FindAll(original_));
     PTPKG_TRY(after_, FindAll(sliced_));
     if (before_.size() != after_.size())
-      return Differs(fmt::format("{} sections of device code instead of {}", after_.size(), before_.size()));
+      return SliceDiffers(
+          fmt::format("{} sections of device code instead of {}", after_.size(), before_.size()));
     for (std::size_t i = 0; i < before_.size(); ++i) PTPKG_CHECK(CompareSections(before_[i], after_[i]));
     PTPKG_TRY(const FileStat before, original_.Stat());
     PTPKG_TRY(const FileStat after, sliced_.Stat());
@@ -83,10 +84,10 @@ class SliceComparison {
  private:
   Result<void> CompareSections(const FoundSection& before, const FoundSection& after) {
     if (before.name != after.name || before.index != after.index)
-      return Differs("sections of device code in another order");
+      return SliceDiffers("sections of device code in another order");
     if (before.containers.size() != after.containers.size()) {
-      return Differs(fmt::format("{} containers in {} instead of {}", after.containers.size(), before.name,
-                                 before.containers.size()));
+      return SliceDiffers(fmt::format("{} containers in {} instead of {}", after.containers.size(),
+                                      before.name, before.containers.size()));
     }
     for (std::size_t i = 0; i < before.containers.size(); ++i) {
       PTPKG_CHECK(CompareContainers(before.containers[i], after.containers[i]));
@@ -98,7 +99,7 @@ class SliceComparison {
     const std::string what = fmt::format("the container that was at file offset {}", before.offset);
     const DeviceChoice choice = ChooseElements(before, request_);
     if (before.header_bytes != after.header_bytes || choice.kept.size() != after.elements.size())
-      return Differs(
+      return SliceDiffers(
           fmt::format("{} has {} elements instead of {}", what, after.elements.size(), choice.kept.size()));
     // The size alone is new. What the elements add up to is what the walk insists on.
     PTPKG_CHECK(CompareBytes(original_, before.offset, sliced_, after.offset, kContainerSizeAt, what));
@@ -108,7 +109,8 @@ class SliceComparison {
     for (std::size_t i = 0; i < choice.kept.size(); ++i) {
       const DeviceElement& old = before.elements[choice.kept[i]];
       const DeviceElement& now = after.elements[i];
-      if (old.size_bytes != now.size_bytes) return Differs(fmt::format("{} has another element {}", what, i));
+      if (old.size_bytes != now.size_bytes)
+        return SliceDiffers(fmt::format("{} has another element {}", what, i));
       PTPKG_CHECK(CompareBytes(original_, old.offset, sliced_, now.offset, old.size_bytes, what));
     }
     return Ok();
@@ -119,7 +121,7 @@ class SliceComparison {
     std::vector<const FoundSection*> sections;
     for (std::size_t i = 0; i < before_.size(); ++i) {
       if (before_[i].offset != after_[i].offset || before_[i].size_bytes != after_[i].size_bytes)
-        return Differs(fmt::format("section {} lies elsewhere", before_[i].name));
+        return SliceDiffers(fmt::format("section {} lies elsewhere", before_[i].name));
       sections.push_back(&before_[i]);
     }
     std::sort(sections.begin(), sections.end(), [](const FoundSection* left, const FoundSection* right) {
@@ -139,7 +141,7 @@ class SliceComparison {
     PTPKG_TRY(const std::optional<Image> before, ReadImage(original_));
     PTPKG_TRY(const std::optional<Image> after, ReadImage(sliced_));
     if (!before || !after || before->sections.size() != after->sections.size())
-      return Differs("another number of sections");
+      return SliceDiffers("another number of sections");
     ContainerMoves embedded;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> skipped;
     std::size_t count = 0;
@@ -161,7 +163,7 @@ class SliceComparison {
                                   .to_size = to.size_bytes});
       }
     }
-    if (count != 1) return Differs(fmt::format("its size, with {} sections .nv_fatbin", count));
+    if (count != 1) return SliceDiffers(fmt::format("its size, with {} sections .nv_fatbin", count));
     return CheckLayout({original_, *before}, {sliced_, *after}, embedded, skipped);
   }
 
