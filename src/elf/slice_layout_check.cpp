@@ -27,6 +27,12 @@ Result<void> Fill(File& file, std::uint64_t offset, MutableBytes bytes) {
              : OtherLayout(fmt::format("the file ends before offset {}", offset + bytes.size()));
 }
 
+/// Index of the first byte that differs; the size when none does.
+std::size_t FirstDifference(Bytes one, Bytes other) {
+  if (AsText(one) == AsText(other)) return one.size();  // memcmp, which is 20 times faster than the search
+  return static_cast<std::size_t>(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin());
+}
+
 bool IsSameButPlace(const Section& left, const Section& right) {
   Section moved = left;
   moved.offset = right.offset;
@@ -73,6 +79,9 @@ class LayoutCheck {
     Skip(0, size);
     const std::uint64_t slots = std::max(old_.image.segments.size(), new_.image.segments.size());
     Skip(old_.image.header.program_headers_offset, slots * old_.image.codec.SegmentSize());
+    // patchelf puts them into a loadable segment; they are compared one by one.
+    Skip(old_.image.header.section_headers_offset,
+         old_.image.sections.size() * old_.image.codec.SectionSize());
     return Ok();
   }
 
@@ -292,10 +301,8 @@ class LayoutCheck {
           old[at - old_at] = static_cast<std::byte>(word->second >> (8 * i));
       }
     }
-    const auto differs = std::mismatch(old.begin(), old.end(), now.begin());
-    if (differs.first == old.end()) return Ok();
-    return OtherLayout(fmt::format("byte {} of the original",
-                                   old_at + static_cast<std::uint64_t>(differs.first - old.begin())));
+    const std::size_t same = FirstDifference(old, now);
+    return same == size ? Ok() : OtherLayout(fmt::format("byte {} of the original", old_at + same));
   }
 
   /// What is not loaded, and what moved.
@@ -337,7 +344,7 @@ class LayoutCheck {
       for (std::uint64_t symbol = 0; symbol < size; symbol += record) {
         Follow(old_symbols.subspan(symbol, record));
       }
-      if (!std::equal(old_symbols.begin(), old_symbols.end(), new_symbols.begin()))
+      if (FirstDifference(old_symbols, new_symbols) != size)
         return OtherLayout(fmt::format("a symbol of .symtab, from byte {} on", at));
     }
     return Ok();
@@ -387,13 +394,8 @@ Result<void> CompareBytes(File& left, std::uint64_t left_offset, File& right, st
     const std::uint64_t size = std::min(step, size_bytes - at);
     PTPKG_CHECK(Fill(left, left_offset + at, left_bytes.bytes().first(size)));
     PTPKG_CHECK(Fill(right, right_offset + at, right_bytes.bytes().first(size)));
-    const Bytes one = left_bytes.First(size);
-    const Bytes other = right_bytes.First(size);
-    const auto differs = std::mismatch(one.begin(), one.end(), other.begin());
-    if (differs.first != one.end()) {
-      return OtherLayout(
-          fmt::format("{}, byte {}", what, at + static_cast<std::uint64_t>(differs.first - one.begin())));
-    }
+    const std::size_t same = FirstDifference(left_bytes.First(size), right_bytes.First(size));
+    if (same != size) return OtherLayout(fmt::format("{}, byte {}", what, at + same));
   }
   return Ok();
 }

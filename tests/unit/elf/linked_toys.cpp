@@ -43,8 +43,18 @@ std::vector<std::string> InstalledLinkers() {
   return linkers;
 }
 
+std::vector<std::string> DeviceSets() {
+  std::vector<std::string> sets = Must(MakeOsFs()->ListDir(ToyRoot()));
+  std::erase_if(sets, [](const std::string& set) { return !set.starts_with("device-"); });
+  return sets;
+}
+
 LinkedToys::LinkedToys(const std::string& set) {
   const AbsPath from = ToyRoot() / set;
+  if (set.starts_with("device-")) {
+    for (const char* name : {"libdevice.so", "device_loader"}) Must(fs().CopyFile(from / name, Path(name)));
+    return;
+  }
   static_cast<void>(dir_.MakeDir("deps"));
   for (const char* name : {"deps/libdeep.so", "libanswer.so", "app", "app_fixed", "loader"}) {
     Must(fs().CopyFile(from / name, Path(name)));

@@ -14,9 +14,12 @@ namespace ptpkg::elf::test {
 /// Of "bfd", "gold", "lld", "mold": those that were installed when the tests were built.
 std::vector<std::string> InstalledLinkers();
 
+/// Of those that elf_devices made (CMakeLists.txt): "device-bfd", …
+std::vector<std::string> DeviceSets();
+
 class LinkedToys {
  public:
-  /// `set`: a linker, or "with-pad", "with-rpath", "with-shared-string" (CMakeLists.txt).
+  /// `set`: one of DeviceSets, a linker, or "with-pad", "with-rpath", "with-shared-string" (CMakeLists.txt).
   explicit LinkedToys(const std::string& set);
 
   [[nodiscard]] AbsPath Path(std::string_view relative) const { return dir_ / relative; }

@@ -1,0 +1,130 @@
+// Slices of libraries that real linkers made, judged by the loader, strip and eu-elflint.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "elf/edit.h"
+#include "elf/slice_verify.h"
+#include "support/matchers.h"
+#include "support/text.h"
+#include "unit/elf/edits_of.h"
+#include "unit/elf/linked_toys.h"
+
+namespace ptpkg::elf::test {
+namespace {
+
+using ptpkg::test::FailsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSubsetOf;
+
+// What device_loader prints of the slices of fixtures/elf/device.S.
+constexpr std::string_view kFor90 =
+    "answer 42 notes 1\n2:90:40000:90 2:90:8000:9a \n2:75:10000:75 \n1:80:1000:88 \n2:90:64:91 2:90:72:92 \n";
+constexpr std::string_view kFor80And86WithPtx =
+    "answer 42 notes 1\n2:80:200000:80 1:90:24:99 \n2:75:10000:75 \n2:86:150000:86 1:80:1000:88 \n"
+    "2:80:150000:81 \n";
+
+class LinkedSlice : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Plans a slice of `from`, verifies it, and writes it to `to`.
+  SlicePlan Slice(std::string_view from, std::string_view to, const SliceRequest& request) {
+    SlicePlan plan;
+    const auto run = [&]() -> Result<void> {
+      PTPKG_TRY(const auto file, toys_.fs().Open(toys_.Path(from), OpenMode::kRead));
+      PTPKG_TRY(plan, PlanSlice(*file, request));
+      PTPKG_TRY(const auto sliced, MakeSlicedFile(*file, plan));
+      PTPKG_CHECK(VerifySlice(*file, *sliced, request));
+      PTPKG_TRY(const auto target, toys_.fs().Open(toys_.Path(to), OpenMode::kCreateNew));
+      PTPKG_CHECK(WriteSlice(*file, plan, *target));
+      return target->Close();
+    };
+    EXPECT_OK(run());
+    return plan;
+  }
+
+  std::string Loaded(std::string_view name) {
+    return toys_.Output({"./device_loader", fmt::format("./{}", name)});
+  }
+
+  /// Findings of eu-elflint, without the numbers that count program headers. Left out: those of sections
+  /// without bytes, to which mold gives the file offset 0, so that they seem to lie in another segment.
+  std::vector<std::string> Findings(std::string_view name) {
+    const std::string text = toys_.Output(
+        {"sh", "-c", fmt::format("eu-elflint --gnu-ld {} 2>&1 | sed 's/ entry [0-9]*//'; true", name)});
+    std::vector<std::string> findings = SplitLines(text);
+    std::erase_if(findings, [](const std::string& line) {
+      return line.find("'.bss'") != std::string::npos || line.find("'.relro_padding'") != std::string::npos ||
+             line == "No errors";
+    });
+    return findings;
+  }
+
+  LinkedToys toys_{GetParam()};
+};
+
+std::string SetName(const ::testing::TestParamInfo<std::string>& tested) {
+  return ReplaceAll(tested.param, "-", "_");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, LinkedSlice, ::testing::ValuesIn(DeviceSets()), SetName);
+
+TEST_P(LinkedSlice, CompactLoadsWithWhatIsKept) {
+  const SlicePlan plan = Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  EXPECT_EQ(plan.not_compact, "");
+  EXPECT_EQ(plan.form, SliceForm::kCompact);
+  EXPECT_LT(plan.new_size, plan.old_size / 2);
+  EXPECT_EQ(Loaded("slice.so"), kFor90);
+  EXPECT_THAT(Findings("slice.so"), IsSubsetOf(Findings("libdevice.so")));
+  EXPECT_EQ(toys_.Output({"readelf", "-nW", "slice.so"}).find("readelf: "), std::string::npos);
+  ASSERT_EQ(plan.untouched.size(), 1U);
+  EXPECT_THAT(plan.untouched[0].gaps, ElementsAre(90));
+}
+
+TEST_P(LinkedSlice, InPlaceLoadsWithWhatIsKept) {
+  const SlicePlan plan = Slice("libdevice.so", "slice.so", {.gpus = {90}, .form = SliceForm::kInPlace});
+  EXPECT_EQ(plan.new_size, plan.old_size);
+  EXPECT_EQ(Loaded("slice.so"), kFor90);
+  EXPECT_EQ(Findings("slice.so"), Findings("libdevice.so"));
+}
+
+TEST_P(LinkedSlice, ForTwoGpusWithPtx) {
+  Slice("libdevice.so", "slice.so", {.gpus = {80, 86}, .keep_ptx = true});
+  EXPECT_EQ(Loaded("slice.so"), kFor80And86WithPtx);
+}
+
+TEST_P(LinkedSlice, StripUnderstandsIt) {
+  Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  toys_.Output({"strip", "slice.so"});
+  EXPECT_EQ(Loaded("slice.so"), kFor90);
+}
+
+TEST_P(LinkedSlice, AnEditOfNamesBeforeOrAfterIt) {
+  const std::string path = "$ORIGIN/" + std::string(3000, 'x');
+  ASSERT_OK(toys_.fs().CopyFile(toys_.Path("libdevice.so"), toys_.Path("edited.so")));
+  ASSERT_OK(EditFile(toys_.fs(), toys_.Path("edited.so"), SetPath(path)));
+  EXPECT_EQ(Slice("edited.so", "edited-slice.so", {.gpus = {90}}).not_compact, "");
+  EXPECT_EQ(Loaded("edited-slice.so"), kFor90);
+  Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  ASSERT_OK(EditFile(toys_.fs(), toys_.Path("slice.so"), SetPath(path)));
+  EXPECT_EQ(Loaded("slice.so"), kFor90);
+}
+
+TEST_P(LinkedSlice, ASliceOfASlice) {
+  Slice("libdevice.so", "both.so", {.gpus = {80, 90}, .form = SliceForm::kInPlace});
+  EXPECT_EQ(Slice("both.so", "slice.so", {.gpus = {90}}).not_compact, "");
+  EXPECT_EQ(Loaded("slice.so"), kFor90);
+  EXPECT_FALSE(Slice("slice.so", "again.so", {.gpus = {90}}).Changes());
+  EXPECT_EQ(toys_.Bytes("slice.so"), toys_.Bytes("again.so"));
+}
+
+TEST(LinkedDevices, EveryInstalledLinkerHasOne) {
+  std::vector<std::string> wanted;
+  for (const std::string& linker : InstalledLinkers()) wanted.push_back("device-" + linker);
+  EXPECT_THAT(wanted, IsSubsetOf(DeviceSets()));
+}
+
+}  // namespace
+}  // namespace ptpkg::elf::test

@@ -1,0 +1,110 @@
+// The comparison of a slice with its original finds every byte that is not as it should be.
+
+#include "elf/slice_verify.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/read_only_file.h"
+#include "unit/elf/device_libraries.h"
+
+namespace ptpkg::elf::test {
+namespace {
+
+using ptpkg::test::FailsWith;
+using ::testing::HasSubstr;
+
+Element SassOfSize(std::uint32_t number, std::size_t size) {
+  return {.number = number, .payload = std::string(size, static_cast<char>(number))};
+}
+
+std::string SliceOf(const std::string& bytes, const SliceRequest& request) {
+  MemoryFile file(AsBytes(bytes));
+  const auto plan = PlanSlice(file, request);
+  EXPECT_OK(plan);
+  const auto sliced = MakeSlicedFile(file, *plan);
+  EXPECT_OK(sliced);
+  std::string result(plan->new_size, '\0');
+  EXPECT_OK((*sliced)->ReadAt(0, std::as_writable_bytes(std::span(result))));
+  return result;
+}
+
+Result<void> Verify(const std::string& original, const std::string& sliced, const SliceRequest& request) {
+  MemoryFile before(AsBytes(original));
+  MemoryFile after(AsBytes(sliced));
+  return VerifySlice(before, after, request);
+}
+
+WrappedLibrary Library(bool spare) {
+  return {
+      .containers = {Container(
+                         {SassOfSize(80, 4096), SassOfSize(90, 200), {.kind = 8, .payload = "for later"}}),
+                     Container({SassOfSize(75, 40)}), Container({SassOfSize(80, 5000), SassOfSize(90, 40)})},
+      .relocatable = Container({SassOfSize(80, 40), SassOfSize(90, 40)}),
+      .spare_segment = spare};
+}
+
+/// Whether a section or a table of headers has the byte, so that somebody could read it.
+bool IsUsed(const std::string& bytes, std::uint64_t at) {
+  MemoryFile file(AsBytes(bytes));
+  const auto image = ReadImage(file);
+  if (!image || !*image) return true;
+  const auto holds = [&](std::uint64_t begin, std::uint64_t size) {
+    return at >= begin && at - begin < size;
+  };
+  return holds(0, 64) || holds(64, (*image)->segments.size() * 56) ||
+         holds((*image)->header.section_headers_offset, (*image)->sections.size() * 64) ||
+         std::any_of((*image)->sections.begin(), (*image)->sections.end(),
+                     [&](const Section& section) { return holds(section.offset, section.size); });
+}
+
+TEST(VerifySlice, FindsEveryByteThatWasTouched) {
+  for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
+    for (const bool spare : {false, true}) {
+      const SliceRequest request = {.gpus = {90}, .form = form};
+      const std::string original = Library(spare).Build();
+      const std::string sliced = SliceOf(original, request);
+      ASSERT_EQ(sliced.size() < original.size(), form == SliceForm::kCompact);
+      ASSERT_OK(Verify(original, sliced, request));
+      std::size_t found = 0;
+      for (std::size_t at = 0; at < sliced.size(); ++at) {
+        std::string touched = sliced;
+        touched[at] = static_cast<char>(touched[at] ^ 0x10);
+        if (Verify(original, touched, request)) {
+          EXPECT_FALSE(IsUsed(sliced, at))
+              << "byte " << at << " of " << sliced.size() << ", " << SliceFormName(form);
+        } else {
+          ++found;
+        }
+      }
+      EXPECT_GT(found, 1500U);
+    }
+  }
+}
+
+TEST(VerifySlice, FindsAnotherRequest) {
+  const std::string original = Library(true).Build();
+  for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
+    const std::string sliced = SliceOf(original, {.gpus = {90}, .form = form});
+    EXPECT_THAT(Verify(original, sliced, {.gpus = {80}, .form = form}),
+                FailsWith(ErrorCode::kInternal, HasSubstr("differs from its original")));
+    EXPECT_THAT(Verify(original, sliced, {.gpus = {80, 90}, .form = form}),
+                FailsWith(ErrorCode::kInternal, HasSubstr("elements instead of")));
+  }
+}
+
+TEST(VerifySlice, FindsWhatIsMissing) {
+  const SliceRequest request = {.gpus = {90}};
+  const std::string original = Library(true).Build();
+  const std::string sliced = SliceOf(original, request);
+  EXPECT_THAT(Verify(original, original, request),
+              FailsWith(ErrorCode::kInternal, HasSubstr("elements instead of")));
+  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 64), request));
+  EXPECT_FALSE(Verify(original, "text", request));
+}
+
+}  // namespace
+}  // namespace ptpkg::elf::test
