@@ -214,9 +214,18 @@ class CompactPlanner {
     }
     if (!room_) return "there is no room for another program header";
     layout_.room = room_;
+    std::uint64_t end = room_->begin;
+    for (const Section& section : image_.sections) {
+      if (room_->Holds(image_, section)) end = std::max(end, section.offset + section.size);
+    }
+    for (const Segment& segment : segments) {
+      if (room_->Holds(segment)) end = std::max(end, segment.offset + segment.file_size);
+    }
+    layout_.block_bytes = end - room_->begin;
+    if (layout_.block_bytes == 0) return "";
     const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kMovedAlign);
     layout_.block_at = past + room_->vaddr % kMovedAlign - layout_.vaddr;
-    layout_.used_bytes = layout_.block_at + (room_->end - room_->begin);
+    layout_.used_bytes = layout_.block_at + layout_.block_bytes;
     return "";
   }
 
@@ -306,11 +315,10 @@ class CompactPlanner {
       packed.pieces.insert(packed.pieces.end(), containers_[i].pieces.begin(), containers_[i].pieces.end());
       at = layout_.places[i] + containers_[i].new_size;
     }
-    if (layout_.room) {
-      const std::uint64_t size = layout_.room->end - layout_.room->begin;
+    if (layout_.block_bytes != 0) {
       packed.pieces.push_back(ZeroPiece(layout_.block_at - at));
-      packed.pieces.push_back(CopyPiece(layout_.room->begin, size));
-      at = layout_.block_at + size;
+      packed.pieces.push_back(CopyPiece(layout_.room->begin, layout_.block_bytes));
+      at = layout_.used_bytes;
     }
     packed.pieces.push_back(ZeroPiece(section_.size - layout_.shift - at));
     return packed;

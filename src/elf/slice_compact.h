@@ -31,7 +31,8 @@ struct CompactLayout {
   std::size_t spared = 0;  ///< Index of the program header that the second load segment replaces;
                            ///< the number of segments when none is.
   std::optional<HeaderRoom> room = {};
-  std::uint64_t block_at = 0;  ///< Of `room`'s block, from `begin`.
+  std::uint64_t block_at = 0;     ///< Of `room`'s block, from `begin`.
+  std::uint64_t block_bytes = 0;  ///< Up to the end of the last thing in it; 0: nothing has to move.
 
   [[nodiscard]] std::uint64_t Address(std::uint64_t from_begin) const { return vaddr + from_begin; }
   [[nodiscard]] std::uint64_t NewOffset(std::uint64_t old) const;

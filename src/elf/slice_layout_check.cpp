@@ -100,7 +100,9 @@ class LayoutCheck {
         if (now.size > old.size) return OtherLayout("section .nv_fatbin got larger");
         old.size = now.size;
       }
-      if (!IsSameButPlace(old, now)) return OtherLayout(fmt::format("section header {}", i));
+      const bool has_bytes = old.type != 0 && old.type != kSectionNobits;
+      if (!IsSameButPlace(old, now) || (!has_bytes && !IsOldOrShifted(old.offset, now.offset)))
+        return OtherLayout(fmt::format("section header {}", i));
       if (old.addr != now.addr) {
         if (!MayMove(old)) return OtherLayout(fmt::format("section {} has another address", i));
         moved_[i] = now.addr - old.addr;
@@ -111,6 +113,11 @@ class LayoutCheck {
         return OtherLayout(fmt::format("section {} is not mapped from its bytes", i));
     }
     return CheckBlock();
+  }
+
+  /// Where something without bytes may stand.
+  [[nodiscard]] bool IsOldOrShifted(std::uint64_t old, std::uint64_t now) const {
+    return now == old || now == old - (old_.image.file_size - new_.image.file_size);
   }
 
   [[nodiscard]] static bool IsMapped(const Image& image, const Section& section) {
@@ -204,7 +211,8 @@ class LayoutCheck {
           std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
             wanted.offset = now.offset;
             if (wanted != now) return false;
-            if (now.file_size == 0 || now.vaddr == 0) return true;
+            if (now.file_size == 0) return IsOldOrShifted(old.offset, now.offset);
+            if (now.vaddr == 0) return true;
             const auto offset = new_.image.OffsetOf(now.vaddr, now.file_size, "a segment");
             return offset && *offset == now.offset;
           });
@@ -229,16 +237,57 @@ class LayoutCheck {
     for (const Segment& old : old_.image.segments) {
       if (old.type == kSegmentLoad) PTPKG_CHECK(CheckLoad(old));
     }
-    for (const Segment& now : new_.image.segments) {
-      if (now.type != kSegmentLoad || now.memory_size == 0) continue;
-      const bool is_known =
-          std::any_of(old_.image.segments.begin(), old_.image.segments.end(), [&](const Segment& old) {
-            return old.type == kSegmentLoad && KeepsRights(now, old.flags) && old.align == now.align &&
-                   now.vaddr >= old.vaddr && now.vaddr + now.memory_size <= old.vaddr + old.memory_size;
-          });
-      if (!is_known) return OtherLayout(fmt::format("the loadable segment at address {:#x}", now.vaddr));
+    std::vector<Segment> loads;
+    for (const Segment& old : old_.image.segments) {
+      if (old.type == kSegmentLoad) PTPKG_CHECK(AddLoads(old, loads));
     }
+    std::vector<Segment> now;
+    for (Segment segment : new_.image.segments) {
+      if (segment.type != kSegmentLoad) continue;
+      if (now.size() < loads.size() && KeepsRights(segment, loads[now.size()].flags)) {
+        loads[now.size()].flags = segment.flags;
+      }
+      if (now.size() < loads.size())
+        loads[now.size()].offset = segment.offset;  // CheckLoad compares the bytes
+      now.push_back(segment);
+    }
+    return now == loads ? Ok() : OtherLayout("the loadable segments");
+  }
+
+  /// What `old` has to be in the slice, but for offsets and the right to execute.
+  Result<void> AddLoads(const Segment& old, std::vector<Segment>& loads) const {
+    const Section& device = old_.image.sections[embedded_.section];
+    const std::uint64_t device_end = device.addr + device.size;
+    loads.push_back(old);
+    const bool holds = device.addr >= old.vaddr && device_end <= old.vaddr + old.file_size &&
+                       device.offset - old.offset == device.addr - old.vaddr;
+    if (!holds) return Ok();
+    const std::uint64_t end = EndOfCode();
+    if (end > device_end) return OtherLayout("something stands behind .nv_fatbin");
+    loads.back().file_size = end - old.vaddr;
+    loads.back().memory_size = end - old.vaddr;
+    const std::uint64_t gone = device_end - old.vaddr;
+    if (gone == old.memory_size) return Ok();
+    loads.push_back(old);
+    loads.back().vaddr += gone;
+    loads.back().paddr += gone;
+    loads.back().file_size -= gone;
+    loads.back().memory_size -= gone;
     return Ok();
+  }
+
+  /// The address behind the containers and what moved there.
+  [[nodiscard]] std::uint64_t EndOfCode() const {
+    const Section& device = new_.image.sections[embedded_.section];
+    std::uint64_t end = device.addr + device.size;
+    for (const auto& [section, delta] : moved_) {
+      end = std::max(end, new_.image.sections[section].addr + new_.image.sections[section].size);
+    }
+    for (const Segment& old : old_.image.segments) {
+      const std::uint64_t delta = old.file_size == 0 ? 0 : DeltaOf(old.vaddr);
+      if (old.type != kSegmentLoad && delta != 0) end = std::max(end, old.vaddr + delta + old.file_size);
+    }
+    return end;
   }
 
   Result<void> CheckLoad(const Segment& old) {

@@ -46,7 +46,7 @@ class LinkedSlice : public ::testing::TestWithParam<std::string> {
   }
 
   std::string Loaded(std::string_view name) {
-    return toys_.Output({"./device_loader", fmt::format("./{}", name)});
+    return toys_.Output({toys_.Path("device_loader").str(), toys_.Path(name).str()});
   }
 
   /// Findings of eu-elflint, without the numbers that count program headers. Left out: those of sections
