@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/edit.h"
 #include "elf/relocations.h"
 
 namespace ptpkg::elf {
@@ -61,6 +62,7 @@ class CompactPlanner {
     if (Obstacle why = CheckKind(); !why.empty()) return why;
     if (Obstacle why = FindLoad(); !why.empty()) return why;
     if (Obstacle why = CheckOthers(); !why.empty()) return why;
+    if (Obstacle why = CheckSound(); !why.empty()) return why;
     Pack();
     PTPKG_TRY(Obstacle pointers, ReadPointers());
     if (!pointers.empty()) return pointers;
@@ -112,6 +114,32 @@ class CompactPlanner {
       const bool is_empty = segment.file_size == 0 && segment.type != kSegmentLoad;
       if (i == layout_.load || is_empty || is_behind || is_before) continue;
       return fmt::format("program header {} (type {:#x}) maps part of .nv_fatbin too", i, segment.type);
+    }
+    return "";
+  }
+
+  /// Sections and tables of headers that pass the end of the file or share bytes say two things of them, of
+  /// which only one could follow.
+  [[nodiscard]] Obstacle CheckSound() const {
+    if (const Result<void> sound = CheckSegments(image_); !sound) return sound.error().message();
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    bool fits = true;
+    const auto add = [&](std::uint64_t offset, std::uint64_t size) {
+      if (size == 0) return;
+      fits = fits && offset <= image_.file_size && size <= image_.file_size - offset;
+      ranges.emplace_back(offset, size);
+    };
+    add(0, image_.codec.FileHeaderSize());
+    add(image_.header.program_headers_offset, image_.segments.size() * image_.codec.SegmentSize());
+    add(image_.header.section_headers_offset, image_.sections.size() * image_.codec.SectionSize());
+    for (const Section& section : image_.sections) {
+      if (section.type != 0 && section.type != kSectionNobits) add(section.offset, section.size);
+    }
+    if (!fits) return "a section passes the end of the file";
+    std::sort(ranges.begin(), ranges.end());
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[i - 1].first + ranges[i - 1].second > ranges[i].first)
+        return fmt::format("sections or headers share bytes (file offset {})", ranges[i].first);
     }
     return "";
   }
@@ -215,12 +243,18 @@ class CompactPlanner {
     if (!room_) return "there is no room for another program header";
     layout_.room = room_;
     std::uint64_t end = room_->begin;
+    bool is_mapped = true;  // at the addresses that the load segment gives its bytes
+    const auto take = [&](std::uint64_t offset, std::uint64_t vaddr, std::uint64_t size) {
+      is_mapped = is_mapped && vaddr - room_->vaddr == offset - room_->begin;
+      end = std::max(end, offset + size);
+    };
     for (const Section& section : image_.sections) {
-      if (room_->Holds(image_, section)) end = std::max(end, section.offset + section.size);
+      if (room_->Holds(image_, section)) take(section.offset, section.addr, section.size);
     }
     for (const Segment& segment : segments) {
-      if (room_->Holds(segment)) end = std::max(end, segment.offset + segment.file_size);
+      if (room_->Holds(segment)) take(segment.offset, segment.vaddr, segment.file_size);
     }
+    if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
     layout_.block_bytes = end - room_->begin;
     if (layout_.block_bytes == 0) return "";
     const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kMovedAlign);
