@@ -195,11 +195,12 @@ class LayoutCheck {
     return pointers;
   }
 
-  /// By how much what lies at `vaddr` moved.
-  [[nodiscard]] std::uint64_t DeltaOf(std::uint64_t vaddr) const {
+  /// By how much the segment's address grew: it begins with bytes of a section that moved.
+  [[nodiscard]] std::uint64_t DeltaOf(const Segment& segment) const {
+    if (segment.type == kSegmentLoad || segment.file_size == 0) return 0;
     for (const auto& [section, delta] : moved_) {
       const Section& old = old_.image.sections[section];
-      if (vaddr >= old.addr && vaddr - old.addr < old.size) return delta;
+      if (segment.offset >= old.offset && segment.offset - old.offset < old.size) return delta;
     }
     return 0;
   }
@@ -209,8 +210,8 @@ class LayoutCheck {
       const bool is_listed = old.type != kSegmentLoad && old.type != kSegmentNull && old.type != kSegmentPhdr;
       if (!is_listed) continue;
       Segment wanted = old;
-      wanted.vaddr += DeltaOf(old.vaddr);
-      wanted.paddr += DeltaOf(old.vaddr);
+      wanted.vaddr += DeltaOf(old);
+      wanted.paddr += DeltaOf(old);
       const bool found =
           std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
             wanted.offset = now.offset;
@@ -286,8 +287,8 @@ class LayoutCheck {
       end = std::max(end, new_.image.sections[section].addr + new_.image.sections[section].size);
     }
     for (const Segment& old : old_.image.segments) {
-      const std::uint64_t delta = old.file_size == 0 ? 0 : DeltaOf(old.vaddr);
-      if (old.type != kSegmentLoad && delta != 0) end = std::max(end, old.vaddr + delta + old.file_size);
+      const std::uint64_t delta = DeltaOf(old);
+      if (delta != 0) end = std::max(end, old.vaddr + delta + old.file_size);
     }
     return end;
   }
