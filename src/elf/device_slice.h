@@ -11,9 +11,8 @@
 // Compact: the file gets smaller and no address changes but those of containers. The containers of .nv_fatbin
 // move together, the pointers to them follow, the load segment that holds them becomes two, and what lies
 // behind it gets a smaller file offset. For linked 64-bit files whose pointers to containers are relative
-// relocations (RELA, RELR). Of objects and static archives, whose next link packs them anyway, and where
-// SlicePlan::not_compact names another reason, the plan is in place. __nv_relfatbin is always sliced in
-// place.
+// relocations (RELA, RELR). Objects and static archives are sliced in place, and so is what
+// SlicePlan::not_compact names another reason for. __nv_relfatbin is always sliced in place.
 
 #include <map>
 #include <memory>
@@ -93,7 +92,7 @@ struct SlicePlan {
 /// that contradict their section or overlap what else is to change), kRefused when a wanted GPU would be left
 /// without code, because no container has any for it: the message names the GPU and what there is; those of
 /// ReadDeviceCode. Cost: a read per element, the dynamic relocations and, where there is one, .symtab.
-/// Memory: 32 MB for libtorch_cuda.so (476 containers).
+/// Memory: 11 MB for libtorch_cuda.so (520 MB, 476 containers).
 Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request);
 
 /// The result as a file that is only read; borrows both. Errors of reads: those of `file`; kRefused when the
