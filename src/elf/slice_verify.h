@@ -17,7 +17,7 @@ namespace ptpkg::elf {
 ///   symbols of containers and moved sections have other values.
 /// - The loader's rules for segments (CheckSegments).
 /// Of objects and archives: all bytes outside of containers are equal.
-/// Errors: kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 16
+/// Errors: kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 11
 /// MB.
 Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request);
 
