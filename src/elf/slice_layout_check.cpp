@@ -370,8 +370,8 @@ class LayoutCheck {
         PTPKG_CHECK(CheckSymbols(old, now));
         continue;
       }
-      PTPKG_CHECK(
-          CompareBytes(old_.file, old.offset, new_.file, now.offset, old.size, fmt::format("section {}", i)));
+      PTPKG_CHECK(CompareBytes({old_.file, old.offset}, {new_.file, now.offset}, old.size,
+                               fmt::format("section {}", i)));
     }
     return Ok();
   }
@@ -437,15 +437,15 @@ const ContainerMoves::Move* ContainerMoves::Find(std::uint64_t vaddr) const {
   return found == moves.end() || found->from != vaddr ? nullptr : &*found;
 }
 
-Result<void> CompareBytes(File& left, std::uint64_t left_offset, File& right, std::uint64_t right_offset,
-                          std::uint64_t size_bytes, std::string_view what) {
+Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
+                          std::string_view what) {
   const std::uint64_t step = std::min(kStep, size_bytes);
   ScratchBuffer left_bytes(step);
   ScratchBuffer right_bytes(step);
   for (std::uint64_t at = 0; at < size_bytes; at += step) {
     const std::uint64_t size = std::min(step, size_bytes - at);
-    PTPKG_CHECK(Fill(left, left_offset + at, left_bytes.bytes().first(size)));
-    PTPKG_CHECK(Fill(right, right_offset + at, right_bytes.bytes().first(size)));
+    PTPKG_CHECK(Fill(left.file, left.offset + at, left_bytes.bytes().first(size)));
+    PTPKG_CHECK(Fill(right.file, right.offset + at, right_bytes.bytes().first(size)));
     const std::size_t same = FirstDifference(left_bytes.First(size), right_bytes.First(size));
     if (same != size) return OtherLayout(fmt::format("{}, byte {}", what, at + same));
   }

@@ -29,9 +29,15 @@ struct ContainerMoves {
   [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
 };
 
-/// The first `size_bytes` bytes from `left_offset` and `right_offset` on. Errors: kInternal naming `what`.
-Result<void> CompareBytes(File& left, std::uint64_t left_offset, File& right, std::uint64_t right_offset,
-                          std::uint64_t size_bytes, std::string_view what);
+/// Where bytes begin.
+struct BytesAt {
+  File& file;
+  std::uint64_t offset = 0;
+};
+
+/// Compares `size_bytes` bytes. Errors: kInternal naming `what`; those of reading.
+Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
+                          std::string_view what);
 
 /// What VerifySlice says of addresses, sections, segments, symbols and relocations; the contents of
 /// `embedded`, and of the ranges `skipped` (offset, size) of the original, are not compared. Errors:

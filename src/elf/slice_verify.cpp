@@ -102,16 +102,16 @@ class SliceComparison {
       return SliceDiffers(
           fmt::format("{} has {} elements instead of {}", what, after.elements.size(), choice.kept.size()));
     // The size alone is new. What the elements add up to is what the walk insists on.
-    PTPKG_CHECK(CompareBytes(original_, before.offset, sliced_, after.offset, kContainerSizeAt, what));
+    PTPKG_CHECK(CompareBytes({original_, before.offset}, {sliced_, after.offset}, kContainerSizeAt, what));
     constexpr std::uint64_t kBehindSize = kContainerSizeAt + 8;
-    PTPKG_CHECK(CompareBytes(original_, before.offset + kBehindSize, sliced_, after.offset + kBehindSize,
+    PTPKG_CHECK(CompareBytes({original_, before.offset + kBehindSize}, {sliced_, after.offset + kBehindSize},
                              before.header_bytes - kBehindSize, what));
     for (std::size_t i = 0; i < choice.kept.size(); ++i) {
       const DeviceElement& old = before.elements[choice.kept[i]];
       const DeviceElement& now = after.elements[i];
       if (old.size_bytes != now.size_bytes)
         return SliceDiffers(fmt::format("{} has another element {}", what, i));
-      PTPKG_CHECK(CompareBytes(original_, old.offset, sliced_, now.offset, old.size_bytes, what));
+      PTPKG_CHECK(CompareBytes({original_, old.offset}, {sliced_, now.offset}, old.size_bytes, what));
     }
     return Ok();
   }
@@ -131,10 +131,10 @@ class SliceComparison {
     for (const FoundSection* section : sections) {
       if (section->offset > at)
         PTPKG_CHECK(
-            CompareBytes(original_, at, sliced_, at, section->offset - at, "what lies before a section"));
+            CompareBytes({original_, at}, {sliced_, at}, section->offset - at, "what lies before a section"));
       at = std::max(at, section->offset + section->size_bytes);
     }
-    return CompareBytes(original_, at, sliced_, at, size - at, "what lies behind the device code");
+    return CompareBytes({original_, at}, {sliced_, at}, size - at, "what lies behind the device code");
   }
 
   Result<void> CompareLayouts() {
