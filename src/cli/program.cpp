@@ -45,10 +45,10 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages, wheels and zips from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(),  DevVerb(),     ShellVerb(),   CondaVerb(),      WheelVerb(),   RenderVerb(),
-                RelinkVerb(), RepairVerb(),  RetagVerb(),   CheckVerb(),      InspectVerb(), DiffVerb(),
-                IndexVerb(),  PublishVerb(), PromoteVerb(), YankVerb(),       RemoveVerb(),  CiVerb(),
-                DoctorVerb(), CacheVerb(),   RunNodeVerb(), CompletionVerb(), ManVerb()},
+      .verbs = {BuildVerb(),  DevVerb(),    ShellVerb(),   CondaVerb(),   WheelVerb(),      RenderVerb(),
+                RelinkVerb(), RepairVerb(), RetagVerb(),   SliceVerb(),   CheckVerb(),      InspectVerb(),
+                DiffVerb(),   IndexVerb(),  PublishVerb(), PromoteVerb(), YankVerb(),       RemoveVerb(),
+                CiVerb(),     DoctorVerb(), CacheVerb(),   RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

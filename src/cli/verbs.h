@@ -20,6 +20,7 @@ Verb RenderVerb();
 Verb RelinkVerb();
 Verb RetagVerb();
 Verb RepairVerb();
+Verb SliceVerb();
 Verb CheckVerb();
 Verb InspectVerb();
 Verb DiffVerb();

@@ -8,6 +8,7 @@
 #include "conda/index_json.h"
 #include "conda/info_files.h"
 #include "conda/package.h"
+#include "conda/package_parts.h"
 #include "conda/payload.h"
 #include "support/plural.h"
 
@@ -310,6 +311,13 @@ Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input,
     env.reporter.Warn(fmt::format("{}: {}", stem, warning));
   }
   PTPKG_TRY(auto artifacts, PackageWriter(env, folder, stem, options).Run(info, payload.entries), frame);
+  return artifacts;
+}
+
+Result<std::vector<Artifact>> WritePackageParts(Env& env, const PackageParts& parts, const AbsPath& folder,
+                                                const WriteOptions& options) {
+  PTPKG_TRY(auto artifacts, PackageWriter(env, folder, parts.stem, options).Run(parts.info, parts.payload),
+            fmt::format("while packing '{}'", parts.stem));
   return artifacts;
 }
 

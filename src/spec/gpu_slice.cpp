@@ -12,7 +12,7 @@
 namespace ptpkg::spec {
 namespace {
 
-constexpr std::array<std::uint32_t, 25> kGpus = {30, 32, 35, 37, 50, 52, 53, 60, 61,  62,  70,  72, 75,
+constexpr std::array<std::uint32_t, 25> kGpus = {30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70,  72, 75,
                                                  80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
 constexpr std::uint32_t kLargest = 999;
 

@@ -27,10 +27,12 @@ TEST(GpuSliceTexts, InEveryForm) {
 }
 
 TEST(GpuSliceTexts, WhatIsNoGpuIsRefusedByName) {
-  for (const char* text : {"", "hopper", "9.", ".9", "9.00", "0.9", "+", "8.0+", "8.0,8.6", "-9.0", "90000"}) {
+  for (const char* text :
+       {"", "hopper", "9.", ".9", "9.00", "0.9", "+", "8.0+", "8.0,8.6", "-9.0", "90000"}) {
     EXPECT_THAT(ParseGpuSlice(text), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU"))) << text;
   }
-  EXPECT_THAT(ParseGpuSlice("9.7"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("capability 9.7 is known")));
+  EXPECT_THAT(ParseGpuSlice("9.7"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("capability 9.7 is known")));
   EXPECT_THAT(ParseGpuSlice("9.0a"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is code, not a GPU")));
   EXPECT_THAT(ParseGpuSlice("8.0+80"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("names 8.0 twice")));
   EXPECT_THAT(ParseGpuSlices({"8.0+8.6", "86+80"}),

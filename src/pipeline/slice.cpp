@@ -1,0 +1,240 @@
+#include "pipeline/slice.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "pipeline/edited_wheel.h"
+#include "pipeline/slice_file.h"
+#include "pipeline/slice_source.h"
+#include "pipeline/vendor_code.h"
+#include "spec/gpu_slice.h"
+#include "support/parallel.h"
+#include "support/plural.h"
+#include "support/scratch.h"
+#include "support/text.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// A plan takes up to 32 MB (elf::PlanSlice), a verification 16 MB.
+constexpr int kMostAtOnce = 3;
+
+bool IsAllowed(const std::vector<std::string>& globs, const RelPath& path) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    return GlobMatch(glob, path.str()) || GlobMatch("**/" + glob, path.str());
+  });
+}
+
+class Slicing {
+ public:
+  Slicing(Env& env, const SliceRun& run)
+      : env_(env), run_(run), folder_(run.output.value_or(run.artifact.Parent())) {
+    outcome_.from = run.artifact;
+  }
+
+  Result<SliceOutcome> Run() {
+    PTPKG_CHECK(ReadRequest());
+    PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact));
+    PTPKG_TRY(const FileStat stat, env_.fs.Stat(run_.artifact));
+    outcome_.size_bytes = stat.size_bytes;
+    if (!run_.dry_run) PTPKG_CHECK(env_.fs.MakeDirs(folder_));
+    // Beside the result, where there is room for it: what is unpacked may have gigabytes.
+    PTPKG_TRY(const TempDir scratch,
+              TempDir::Create(env_.fs, run_.dry_run ? env_.cache_dir : folder_, "slice"));
+    PTPKG_CHECK(ReadFiles(scratch.path()));
+    PTPKG_CHECK(ChooseSlices());
+    std::vector<AbsPath> targets;
+    for (const spec::GpuSlice& slice : slices_) {
+      PTPKG_TRY(AbsPath target, TargetOf(slice));
+      targets.push_back(std::move(target));
+    }
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      PTPKG_CHECK(env_.cancel.Check());
+      const AbsPath place = scratch.path() / "slices" / slices_[i].Label();
+      PTPKG_TRY(SliceOfArtifact slice, MakeSlice(slices_[i], targets[i], place),
+                fmt::format("while slicing '{}' for {}", run_.artifact.Name(), slices_[i].str()));
+      PTPKG_CHECK(RemoveTree(env_.fs, place));  // the next one needs the room
+      outcome_.slices.push_back(std::move(slice));
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  Result<void> ReadRequest() {
+    if (run_.each != run_.gpus.empty()) {
+      return Error(ErrorCode::kUsage, run_.each ? "--each stands beside --gpu" : "no GPU is asked for")
+          .WithHint(
+              "give --gpu 9.0, once for each slice, or --each for one slice for each GPU that there is code "
+              "of");
+    }
+    const auto slices = spec::ParseGpuSlices(run_.gpus);
+    if (!slices) {
+      return Error(ErrorCode::kUsage, "--gpu: " + slices.error().message()).WithHint(slices.error().hint());
+    }
+    slices_ = *slices;
+    return Ok();
+  }
+
+  Result<void> ReadFiles(const AbsPath& scratch) {
+    Task task(env_.reporter, {.stage = "read", .subject = std::string(run_.artifact.Name())});
+    const AbsPath unpacked = scratch / "unpacked";
+    PTPKG_CHECK(env_.fs.MakeDirs(unpacked));
+    PTPKG_TRY(const std::vector<UnpackedFile> places, source_->Unpack(unpacked));
+    PTPKG_TRY(const std::string licence, source_->VendorLicence());
+    std::vector<std::optional<DeviceFile>> read(places.size());
+    PTPKG_CHECK(ParallelFor(env_.jobs, places.size(), [&](std::size_t i) -> Result<void> {
+      PTPKG_TRY(read[i], ReadDeviceFile(env_, places[i]));
+      return Ok();
+    }));
+    for (std::optional<DeviceFile>& file : read) {
+      if (!file) continue;
+      outcome_.files.push_back({.path = file->place.path.str(),
+                                .size_bytes = file->place.size_bytes,
+                                .code = SizesOf(file->code),
+                                .kept_because = WhyKept(file->place.path, licence)});
+      files_.push_back(*std::move(file));
+    }
+    task.Done(Plural(files_.size(), "file") + " with GPU code");
+    return CheckFiles();
+  }
+
+  [[nodiscard]] std::string WhyKept(const RelPath& path, const std::string& licence) const {
+    if (IsAllowed(run_.allow, path)) return {};
+    if (IsVendorLibrary(path.Name())) return "NVIDIA's licence does not allow to change it";
+    if (!licence.empty())
+      return fmt::format("the licence, '{}', is NVIDIA's and does not allow to change it", licence);
+    return {};
+  }
+
+  Result<void> CheckFiles() const {
+    if (files_.empty()) {
+      return Error(ErrorCode::kUsage, fmt::format("'{}' has no GPU code", run_.artifact.str()))
+          .WithHint("'ptpkg inspect' shows what is in it");
+    }
+    const auto kept = [](const SliceableFile& file) { return !file.kept_because.empty(); };
+    if (!std::all_of(outcome_.files.begin(), outcome_.files.end(), kept)) return Ok();
+    std::vector<std::string> lines;
+    for (const SliceableFile& file : outcome_.files)
+      lines.push_back(fmt::format("\n    {}: {}", file.path, file.kept_because));
+    return Error(ErrorCode::kRefused,
+                 fmt::format("all GPU code of '{}' is in files that must stay as they are:{}",
+                             run_.artifact.Name(), Join(lines, "")))
+        .WithHint("--allow GLOB slices those that you have the right to change");
+  }
+
+  /// --each, and whether there is code for every GPU.
+  Result<void> ChooseSlices() {
+    std::set<std::uint32_t> gpus;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (!outcome_.files[i].kept_because.empty()) continue;
+      for (const std::uint32_t gpu : GpusOf(files_[i].code)) gpus.insert(gpu);
+    }
+    if (run_.each) {
+      for (const std::uint32_t gpu : gpus) slices_.push_back({.gpus = {gpu}});
+      if (slices_.empty()) {
+        return Error(ErrorCode::kRefused,
+                     fmt::format("'{}' has no machine code, only PTX", run_.artifact.Name()))
+            .WithHint("name the GPUs with --gpu");
+      }
+    }
+    for (const spec::GpuSlice& slice : slices_) {
+      for (const std::uint32_t gpu : slice.gpus) PTPKG_CHECK(CheckGpu(gpu));
+    }
+    return Ok();
+  }
+
+  Result<void> CheckGpu(std::uint32_t gpu) const {
+    spec::ArchitectureNames names;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (!outcome_.files[i].kept_because.empty()) continue;
+      if (HasCodeFor(files_[i].code, gpu)) return Ok();
+      for (const auto& [name, size_bytes] : outcome_.files[i].code) names.insert(name);
+    }
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' has no code that runs on a GPU of compute capability {}",
+                             run_.artifact.Name(), spec::CapabilityOf(gpu)))
+        .WithHint("it has " + Join(std::vector<std::string>(names.begin(), names.end()), ", "));
+  }
+
+  Result<AbsPath> TargetOf(const spec::GpuSlice& slice) {
+    PTPKG_TRY(const RelPath name, source_->NameOf(slice));
+    AbsPath target = folder_ / name;
+    PTPKG_TRY(const bool taken, Exists(env_.fs, target));
+    if (!taken) return target;
+    PTPKG_TRY(const bool same, IsOneFile(env_, run_.artifact, target));
+    if (same) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("'{}' is the slice for {} itself", target.str(), slice.str()))
+          .WithHint("name another folder with --output, or slice the artifact that it was made of");
+    }
+    if (run_.force) return target;
+    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
+        .WithHint("name another folder with --output, or replace it with --force");
+  }
+
+  /// The GPUs of the slice that a file has nothing for.
+  [[nodiscard]] std::string WhyAsItWas(std::size_t index, const spec::GpuSlice& slice) const {
+    if (!outcome_.files[index].kept_because.empty()) return outcome_.files[index].kept_because;
+    std::vector<std::string> missing;
+    for (const std::uint32_t gpu : slice.gpus) {
+      if (!HasCodeFor(files_[index].code, gpu)) missing.push_back(spec::CapabilityOf(gpu));
+    }
+    return missing.empty() ? "" : "it has no code for " + Join(missing, " and ");
+  }
+
+  Result<SliceOfArtifact> MakeSlice(const spec::GpuSlice& slice, const AbsPath& target,
+                                    const AbsPath& place) {
+    Task task(env_.reporter, {.stage = "slice", .subject = std::string(target.Name())});
+    const elf::SliceRequest request{
+        .gpus = slice.gpus,
+        .form = run_.in_place ? elf::SliceForm::kInPlace : elf::SliceForm::kCompact,
+        .keep_ptx = run_.keep_ptx};
+    std::vector<SliceOfFile> made(files_.size());
+    PTPKG_CHECK(
+        ParallelFor(std::min(env_.jobs, kMostAtOnce), files_.size(), [&](std::size_t i) -> Result<void> {
+          const std::string& path = outcome_.files[i].path;
+          if (std::string why = WhyAsItWas(i, slice); !why.empty()) {
+            made[i].told = {.path = path,
+                            .size_bytes = outcome_.files[i].size_bytes,
+                            .code = outcome_.files[i].code,
+                            .kept_because = std::move(why)};
+            return Ok();
+          }
+          const auto to = run_.dry_run ? std::nullopt : std::optional(place / files_[i].place.path);
+          PTPKG_TRY(made[i], SliceDeviceFile(env_, files_[i], request, to),
+                    fmt::format("while slicing '{}'", path));
+          return Ok();
+        }));
+    SliceOfArtifact told{.to = target};
+    for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(spec::CapabilityOf(gpu));
+    std::vector<SlicedFile> sliced;
+    for (SliceOfFile& one : made) {
+      if (one.file) sliced.push_back(*std::move(one.file));
+      told.files.push_back(std::move(one.told));
+    }
+    if (!run_.dry_run) {
+      PTPKG_CHECK(env_.fs.MakeDirs(target.Parent()));
+      const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+      PTPKG_CHECK(source_->Write(slice, sliced, target, on_existing));
+      PTPKG_TRY(const FileStat stat, env_.fs.Stat(target));
+      told.size_bytes = stat.size_bytes;
+    }
+    task.Done(Plural(sliced.size(), "file") + " sliced");
+    return told;
+  }
+
+  Env& env_;
+  const SliceRun& run_;
+  AbsPath folder_;
+  std::unique_ptr<SliceSource> source_;
+  std::vector<spec::GpuSlice> slices_;
+  std::vector<DeviceFile> files_;
+  SliceOutcome outcome_;  // its files are in the order of files_
+};
+
+}  // namespace
+
+Result<SliceOutcome> Slice(Env& env, const SliceRun& run) { return Slicing(env, run).Run(); }
+
+}  // namespace ptpkg::pipeline

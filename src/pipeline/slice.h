@@ -1,0 +1,76 @@
+#pragma once
+// `ptpkg slice`: packages for one GPU each, out of one that has code for many. Layer: pipeline.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/device_code.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+struct SliceRun {
+  /// A wheel, a conda package, or one library, program, object or static archive.
+  AbsPath artifact = AbsPath::Literal("/nonexistent");
+  std::vector<std::string> gpus = {};   ///< One text for each slice: "9.0", "8.0+8.6".
+  bool each = false;                    ///< Instead: a slice for each GPU that there is machine code of.
+  bool keep_ptx = false;                ///< elf::SliceRequest::keep_ptx
+  bool in_place = false;                ///< Files keep their size; what is dropped becomes zeros.
+  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
+  std::optional<AbsPath> output = {};   ///< Existing folder, or one to be made; nullopt: the artifact's own.
+  bool force = false;                   ///< Replace files of the new names.
+  bool dry_run = false;                 ///< Read and say; write nothing.
+};
+
+/// Bytes of GPU code by nvcc's names, "sm_90" and "compute_90"; "other" is what has no architecture.
+using CodeSizes = std::map<std::string, std::uint64_t, spec::ArchitectureOrder>;
+
+/// A file with GPU code, as it was.
+struct SliceableFile {
+  std::string path;  ///< In the artifact.
+  std::uint64_t size_bytes = 0;
+  CodeSizes code = {};
+  std::string kept_because = {};  ///< Why no slice changes it; "": slices do.
+};
+
+/// The same file in one slice.
+struct FileInSlice {
+  std::string path;
+  std::uint64_t size_bytes = 0;
+  CodeSizes code = {};
+  std::string form = {};          ///< "in place", "compact"; "": it is as it was.
+  std::string not_compact = {};   ///< Why it is in place although compact was wanted; "" otherwise.
+  std::string kept_because = {};  ///< Why it is as it was.
+  /// Containers that are kept whole, by the GPU that they have nothing for: "9.0".
+  std::map<std::string, std::uint64_t> gaps = {};
+};
+
+struct SliceOfArtifact {
+  std::vector<std::string> gpus = {};  ///< "9.0"
+  AbsPath to = AbsPath::Literal("/nonexistent");
+  std::uint64_t size_bytes = 0;         ///< Of the written file; 0 with dry_run.
+  std::vector<FileInSlice> files = {};  ///< In the order of SliceOutcome::files.
+};
+
+struct SliceOutcome {
+  AbsPath from = AbsPath::Literal("/nonexistent");
+  std::uint64_t size_bytes = 0;
+  std::vector<SliceableFile> files = {};  ///< Sorted by path.
+  std::vector<SliceOfArtifact> slices = {};
+};
+
+/// Reads the artifact once and writes its slices in the order of the request, each verified
+/// (elf::VerifySlice) before it gets its name; those before one that fails stay. A wheel gets the label of
+/// the slice behind its local version, "+cu130.sm90"; a conda package behind its build string, "h1_0_sm90",
+/// with the number and requirement of docs/slices.md; a library keeps its name, in a folder named by the
+/// label. A label of an earlier slice is replaced. Files without code for a GPU of the slice stay as they
+/// are. Errors: kUsage (no slice asked for, or two that are the same; a text that is none; neither wheel,
+/// conda package nor a file with GPU code; a slice that is the artifact itself), kRefused (no code for a GPU;
+/// all of it is in libraries of NVIDIA), kAlreadyExists, those of elf::PlanSlice and of reading and writing
+/// the format.
+Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
+
+}  // namespace ptpkg::pipeline

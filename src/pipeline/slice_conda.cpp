@@ -1,0 +1,157 @@
+// Slices of a conda package: the same files but for the libraries; index.json and paths.json follow. Layer:
+// pipeline. Source: CEP 34 (contents), CEP 46 (__cuda_arch).
+
+#include <fmt/core.h>
+#include <map>
+
+#include "conda/names.h"
+#include "conda/package_info.h"
+#include "conda/package_parts.h"
+#include "conda/paths_json.h"
+#include "model/staged_tree.h"
+#include "pipeline/slice_source.h"
+#include "pipeline/vendor_code.h"
+#include "support/assert.h"
+#include "support/json.h"
+#include "support/text.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+// A build number of a slice is this times that of the package, and the number of its first GPU: slices come
+// before the package, which serves whoever none fits, and those of a later build before all of an earlier
+// one.
+constexpr std::uint64_t kSliceNumbers = 1000;
+constexpr std::string_view kVirtualPackage = "__cuda_arch ";
+
+std::string BuildOf(const std::string& build, const spec::GpuSlice& slice) {
+  const std::string before = spec::WithoutLabel(build, '_');
+  return (before.empty() ? "" : before + "_") + ReplaceAll(slice.Label(), ".", "_");
+}
+
+/// "__cuda_arch 8.0.*|8.6.*": the lowest compute capability of the machine's GPUs is one of these.
+std::string RequirementOf(const spec::GpuSlice& slice) {
+  std::vector<std::string> versions;
+  for (const std::uint32_t gpu : slice.gpus) versions.push_back(spec::CapabilityOf(gpu) + ".*");
+  return std::string(kVirtualPackage) + Join(versions, "|");
+}
+
+Result<Json> IndexOf(const Json& before, const spec::GpuSlice& slice) {
+  Json index = before;
+  PTPKG_TRY(const std::string build, JsonStringOr(before, "build", "", "info/index.json"));
+  PTPKG_TRY(const std::int64_t number, JsonInteger(before, "build_number", "info/index.json"));
+  PTPKG_TRY(std::vector<std::string> depends, JsonStringsOr(before, "depends", {}, "info/index.json"));
+  const bool is_slice = spec::WithoutLabel(build, '_') != build;
+  if (is_slice)
+    std::erase_if(depends, [](const std::string& one) { return one.starts_with(kVirtualPackage); });
+  depends.push_back(RequirementOf(slice));
+  const std::uint64_t whole = static_cast<std::uint64_t>(number) / (is_slice ? kSliceNumbers : 1);
+  index["build"] = BuildOf(build, slice);
+  index["build_number"] = whole * kSliceNumbers + slice.gpus.front();
+  index["depends"] = depends;
+  return index;
+}
+
+/// The files of the package that differ, by path.
+using ByPath = std::map<std::string, const SlicedFile*>;
+
+/// Links to a changed file have its digest, too.
+Json PathsOf(const Json& before, const StagedTree& tree, const ByPath& changed) {
+  Json document = before;
+  for (Json& entry : document["paths"]) {
+    const auto path = entry["_path"].get<std::string>();
+    const TreeEntry* file = tree.Find(path);
+    if (file != nullptr && file->kind == FileKind::kSymlink) file = conda::LinkedFile(tree, *file);
+    const auto now = file == nullptr ? changed.end() : changed.find(file->path.str());
+    if (now == changed.end() || !entry.contains("sha256")) continue;
+    entry["sha256"] = now->second->sha256.Hex();
+    entry["size_in_bytes"] = now->second->size_bytes;
+  }
+  return document;
+}
+
+class CondaSource final : public SliceSource {
+ public:
+  CondaSource(Env& env, const AbsPath& package) : env_(env), package_(package) {}
+
+  Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
+    PTPKG_TRY(info_, conda::UnpackPackage(env_, package_, folder, {}));
+    PTPKG_TRY(tree_, ScanTree(env_, folder, {.hash = false}));
+    std::vector<UnpackedFile> files;
+    for (const TreeEntry& entry : tree_.entries) {
+      if (entry.kind != FileKind::kRegular) continue;
+      files.push_back({.path = entry.path,
+                       .file = folder / entry.path,
+                       .mode = entry.mode,
+                       .size_bytes = entry.size_bytes});
+    }
+    return files;
+  }
+
+  Result<std::string> VendorLicence() override {
+    for (const auto& [name, text] : info_->info_files) {
+      if (name.starts_with("licenses/") && IsVendorLicence(text)) return "info/" + name;
+    }
+    return std::string();
+  }
+
+  Result<RelPath> NameOf(const spec::GpuSlice& slice) override {
+    PTPKG_TRY(const conda::DistName name, DistNameOf(slice));
+    return RelPath::Parse(name.FileName());
+  }
+
+  Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files, const AbsPath& target,
+                     OnExisting on_existing) override {
+    ByPath changed;
+    for (const SlicedFile& file : files) changed.emplace(file.path.str(), &file);
+    conda::PackageParts parts;
+    PTPKG_TRY(const conda::DistName name, DistNameOf(slice));
+    parts.stem = name.Stem();
+    PTPKG_TRY(const Json index, IndexOf(info_->index, slice));
+    for (const auto& [file, text] : info_->info_files) {
+      PTPKG_TRY(RelPath path, RelPath::Parse("info/" + file));
+      const bool is_index = file == "index.json";
+      const bool is_paths = file == "paths.json";
+      PTPKG_CHECK(parts.info.AddText(std::move(path), is_index ? DumpJson(index)
+                                                      : is_paths
+                                                          ? DumpJson(PathsOf(info_->paths, tree_, changed))
+                                                          : text));
+    }
+    for (const TreeEntry& entry : tree_.entries) {
+      const auto now = changed.find(entry.path.str());
+      if (now == changed.end()) {
+        PTPKG_CHECK(parts.payload.AddTreeEntry(tree_, entry));
+        continue;
+      }
+      PTPKG_CHECK(parts.payload.Add({.name = entry.path,
+                                     .mode = entry.mode,
+                                     .size_bytes = now->second->size_bytes,
+                                     .file = now->second->file}));
+    }
+    const bool is_conda = name.format == ArtifactFormat::kConda;
+    const conda::WriteOptions options{.conda = is_conda, .tar_bz2 = !is_conda, .on_existing = on_existing};
+    PTPKG_TRY(const auto written, conda::WritePackageParts(env_, parts, target.Parent(), options));
+    PTPKG_ASSERT(written.size() == 1 && written.front().path == target);
+    return Ok();
+  }
+
+ private:
+  [[nodiscard]] Result<conda::DistName> DistNameOf(const spec::GpuSlice& slice) const {
+    PTPKG_TRY(conda::DistName name, conda::DistName::Parse(package_.Name()));
+    name.build = BuildOf(name.build, slice);
+    return name;
+  }
+
+  Env& env_;
+  AbsPath package_;
+  std::optional<conda::PackageInfo> info_;
+  StagedTree tree_;
+};
+
+}  // namespace
+
+std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package) {
+  return std::make_unique<CondaSource>(env, package);
+}
+
+}  // namespace ptpkg::pipeline

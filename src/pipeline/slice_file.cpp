@@ -1,0 +1,101 @@
+#include "pipeline/slice_file.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "elf/slice_verify.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+constexpr std::string_view kOther = "other";
+
+void AddSizes(const elf::DeviceShare& share, CodeSizes& sizes) {
+  for (const auto& [architecture, amount] : share.sass) sizes[architecture.SassName()] += amount.size_bytes;
+  for (const auto& [architecture, amount] : share.ptx) sizes[architecture.PtxName()] += amount.size_bytes;
+  if (share.other_bytes != 0) sizes[std::string(kOther)] += share.other_bytes;
+}
+
+bool ShareRunsOn(const elf::DeviceShare& share, std::uint32_t gpu) {
+  const auto runs = [&](const elf::DeviceAmounts& amounts, elf::DeviceCodeKind kind) {
+    return std::any_of(amounts.begin(), amounts.end(),
+                       [&](const auto& one) { return elf::RunsOn(kind, one.first, gpu); });
+  };
+  return runs(share.sass, elf::DeviceCodeKind::kSass) || runs(share.ptx, elf::DeviceCodeKind::kPtx);
+}
+
+Result<CodeSizes> ReadSizes(File& file) {
+  PTPKG_TRY(const std::optional<elf::DeviceCode> code, elf::ReadDeviceCode(file));
+  return code ? SizesOf(*code) : CodeSizes();
+}
+
+}  // namespace
+
+CodeSizes SizesOf(const elf::DeviceCode& code) {
+  CodeSizes sizes;
+  AddSizes(code.embedded, sizes);
+  AddSizes(code.relocatable, sizes);
+  return sizes;
+}
+
+bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu) {
+  return ShareRunsOn(code.embedded, gpu) || ShareRunsOn(code.relocatable, gpu);
+}
+
+std::vector<std::uint32_t> GpusOf(const elf::DeviceCode& code) {
+  std::set<std::uint32_t> gpus;
+  for (const elf::DeviceShare* share : {&code.embedded, &code.relocatable}) {
+    for (const auto& [architecture, amount] : share->sass) gpus.insert(architecture.number);
+  }
+  return {gpus.begin(), gpus.end()};
+}
+
+Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& place) {
+  PTPKG_CHECK(env.cancel.Check());
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(place.file, OpenMode::kRead));
+  PTPKG_TRY(std::optional<elf::DeviceCode> code, elf::ReadDeviceCode(*file),
+            fmt::format("while reading '{}'", place.path.str()));
+  if (!code) return std::optional<DeviceFile>();
+  return std::optional(DeviceFile{.place = place, .code = *std::move(code)});
+}
+
+Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
+                                    const std::optional<AbsPath>& target) {
+  PTPKG_CHECK(env.cancel.Check());
+  PTPKG_TRY(const std::unique_ptr<File> original, env.fs.Open(file.place.file, OpenMode::kRead));
+  PTPKG_TRY(const elf::SlicePlan plan, elf::PlanSlice(*original, request));
+  SliceOfFile slice{
+      .told = {.path = file.place.path.str(), .size_bytes = plan.new_size, .not_compact = plan.not_compact}};
+  for (const auto& [gpu, containers] : plan.Gaps()) slice.told.gaps[spec::CapabilityOf(gpu)] = containers;
+  if (!plan.Changes()) {
+    slice.told.size_bytes = file.place.size_bytes;
+    slice.told.code = SizesOf(file.code);
+    slice.told.kept_because = "all of its code is for these GPUs";
+    slice.told.not_compact.clear();
+    return slice;
+  }
+  slice.told.form = elf::SliceFormName(plan.form);
+  if (!target) {
+    PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, plan));
+    PTPKG_TRY(slice.told.code, ReadSizes(*sliced));
+    return slice;
+  }
+  PTPKG_CHECK(env.fs.MakeDirs(target->Parent()));
+  PTPKG_TRY(const std::unique_ptr<File> sliced, env.fs.Open(*target, OpenMode::kCreateNew));
+  PTPKG_CHECK(elf::WriteSlice(*original, plan, *sliced));
+  PTPKG_CHECK(sliced->Close());
+  PTPKG_CHECK(env.fs.SetMode(*target, file.place.mode));
+  PTPKG_TRY(const std::unique_ptr<File> written, env.fs.Open(*target, OpenMode::kRead));
+  PTPKG_CHECK(elf::VerifySlice(*original, *written, request));
+  PTPKG_TRY(slice.told.code, ReadSizes(*written));
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, *target));
+  slice.file = SlicedFile{.path = file.place.path,
+                          .file = *target,
+                          .mode = file.place.mode,
+                          .sha256 = digests.sha256,
+                          .size_bytes = digests.size_bytes};
+  return slice;
+}
+
+}  // namespace ptpkg::pipeline

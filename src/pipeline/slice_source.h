@@ -1,0 +1,55 @@
+#pragma once
+// What `ptpkg slice` reads from and writes to, one class for each kind of artifact. Layer: pipeline, internal
+// to it.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spec/gpu_slice.h"
+#include "support/atomic_file.h"
+#include "support/env.h"
+#include "support/hash.h"
+
+namespace ptpkg::pipeline {
+
+/// A file of the artifact on disk.
+struct UnpackedFile {
+  RelPath path;  ///< In the artifact.
+  AbsPath file;
+  std::uint32_t mode = 0644;
+  std::uint64_t size_bytes = 0;
+};
+
+/// One that differs in a slice.
+struct SlicedFile {
+  RelPath path;  ///< In the artifact.
+  AbsPath file;
+  std::uint32_t mode = 0644;
+  Sha256 sha256;
+  std::uint64_t size_bytes = 0;
+};
+
+class SliceSource {
+ public:
+  virtual ~SliceSource() = default;
+
+  /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
+  /// the object may use what lies there later. Call it once, first.
+  virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
+  /// The licence of the artifact if it is one of NVIDIA's (IsVendorLicence): its path; else "".
+  virtual Result<std::string> VendorLicence() = 0;
+  /// The path of a slice below the output folder.
+  virtual Result<RelPath> NameOf(const spec::GpuSlice& slice) = 0;
+  /// Writes the slice as `target`, whose folder exists. Post: it is there whole, or as it was.
+  virtual Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+                             const AbsPath& target, OnExisting on_existing) = 0;
+};
+
+/// By the name of the file. Errors: kNotFound, kUsage for a folder.
+Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact);
+
+std::unique_ptr<SliceSource> MakeWheelSource(Env& env, const AbsPath& wheel);
+std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package);
+
+}  // namespace ptpkg::pipeline
