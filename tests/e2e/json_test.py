@@ -6,6 +6,7 @@ import subprocess
 import zipfile
 
 import device_code_test
+import gpu_library
 import harness
 
 SCHEMAS = harness.REPOSITORY / "docs/json"
@@ -124,6 +125,13 @@ class JsonOutput(harness.Case):
         self.assertEqual(findings[0]["device_code"][0]["ptx"], ["compute_90"])
         self.valid(self.ptpkg_json("relink", tree, "--set-rpath", "$ORIGIN", "--plan"), "relink")
         self.valid(self.ptpkg_json("relink", tree / "liba.so", "--set-rpath", "$ORIGIN"), "relink")
+
+    def test_slice(self):
+        fat = gpu_library.make(self.scratch / "liba.so", [[(gpu_library.CUBIN, "80"), (gpu_library.CUBIN, "90a"), (gpu_library.PTX, "90")],
+                                                          [(gpu_library.CUBIN, "90")]])
+        planned = self.valid(self.ptpkg_json("slice", fat, "--gpu", "8.0", "--dry-run"), "slice")
+        self.assertEqual(planned["slices"][0]["files"][0]["gaps"], {"8.0": 1})
+        self.valid(self.ptpkg_json("slice", fat, "--each", "--in-place", "--output", self.scratch / "out"), "slice")
 
     def test_completion_and_man(self):
         for verb, word in (("completion", "bash"), ("man", "build")):

@@ -1,0 +1,301 @@
+"""`ptpkg slice`: artifacts for one GPU out of fat ones, made here without CUDA; loaded, installed, and compared byte by byte."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import zipfile
+
+import gpu_library
+import harness
+import wheel_maker
+from gpu_library import CUBIN, PTX
+from retag_test import contents, stored
+
+FAT = [[(CUBIN, "80"), (CUBIN, "86"), (CUBIN, "90"), (CUBIN, "90a"), (PTX, "90")],
+       [(CUBIN, "80"), (CUBIN, "90"), (CUBIN, "100"), (PTX, "100")]]
+
+
+class Libraries(harness.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.library = gpu_library.make(self.scratch / "libtoy.so", FAT)
+        self.output = self.scratch / "out"
+
+    def slice(self, *arguments, artifact=None, **options) -> dict:
+        return self.ptpkg_json("slice", artifact or self.library, "--output", self.output, *arguments, **options)
+
+    def refused(self, *arguments, code: int, artifact=None) -> str:
+        said = self.ptpkg("slice", artifact or self.library, "--output", self.output, *arguments, exit_code=code).stderr
+        self.assertEqual(harness.leftovers(self.scratch), [])
+        return said
+
+    def test_a_gpu_and_a_pair_of_gpus(self):
+        before = self.library.read_bytes()
+        result = self.slice("--gpu", "9.0", "--gpu", "8.6+8.0")
+        one, two = (pathlib.Path(item["to"]) for item in result["slices"])
+        self.assertEqual([one, two], [self.output / "sm90/libtoy.so", self.output / "sm80.sm86/libtoy.so"])
+        self.assertEqual(gpu_library.names(one, 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        # The second container has nothing newer for 8.6 than sm_80, which runs there.
+        self.assertEqual(gpu_library.names(two, 2), [[(CUBIN, "80"), (CUBIN, "86")], [(CUBIN, "80")]])
+        for path in (one, two):
+            for new, old in zip(gpu_library.loaded(path, 2), gpu_library.loaded(self.library, 2)):
+                self.assertLessEqual(set(new), set(old))
+            self.assertEqual(path.stat().st_mode, self.library.stat().st_mode)
+        file, = result["slices"][0]["files"]
+        self.assertEqual(file["form"], "compact", file["not_compact"])
+        self.assertEqual(file["size"], one.stat().st_size)
+        self.assertLess(file["size"], len(before) - 90_000)
+        self.assertEqual(set(result["files"][0]["code"]), {"sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "compute_90", "compute_100"})
+        self.assertEqual(set(file["code"]), {"sm_90", "sm_90a"})
+        self.assertEqual(file["code"]["sm_90"], result["files"][0]["code"]["sm_90"])
+        self.assertEqual(self.library.read_bytes(), before)
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_in_place_nothing_moves(self):
+        result = self.slice("--gpu", "8.0", "--in-place")
+        path = pathlib.Path(result["slices"][0]["to"])
+        old, new = self.library.read_bytes(), path.read_bytes()
+        self.assertEqual(len(new), len(old))
+        self.assertEqual(result["slices"][0]["files"][0]["form"], "in place")
+        self.assertEqual(gpu_library.names(path, 2), [[(CUBIN, "80")], [(CUBIN, "80")]])
+        begin, end = old.index(gpu_library.container(FAT[0])), old.index(gpu_library.container(FAT[1])) + len(gpu_library.container(FAT[1]))
+        self.assertEqual(new[:begin] + new[end:], old[:begin] + old[end:])
+        self.assertGreater(new.count(b"\0" * 4096), old.count(b"\0" * 4096) + 20)
+
+    def test_each_and_ptx(self):
+        result = self.slice("--each")
+        self.assertEqual([item["gpus"] for item in result["slices"]], [["8.0"], ["8.6"], ["9.0"], ["10.0"]])
+        newest = self.output / "sm100/libtoy.so"
+        # The first container has no code for 10.0 but PTX, which the driver compiles.
+        self.assertEqual(gpu_library.names(newest, 2), [[(PTX, "90")], [(CUBIN, "100")]])
+        self.slice("--gpu", "9.0", "--ptx", "keep")
+        self.assertEqual(gpu_library.names(self.output / "sm90/libtoy.so", 2),
+                         [[(CUBIN, "90"), (CUBIN, "90a"), (PTX, "90")], [(CUBIN, "90"), (PTX, "100")]])
+
+    def test_a_container_without_code_for_the_gpu_stays_whole(self):
+        fat = gpu_library.make(self.scratch / "libgap.so", [*FAT, [(CUBIN, "75")]])
+        result = self.slice("--gpu", "9.0", artifact=fat)
+        self.assertEqual(gpu_library.names(self.output / "sm90/libgap.so", 3)[2], [(CUBIN, "75")])
+        self.assertEqual(result["slices"][0]["files"][0]["gaps"], {"9.0": 1})
+        done = self.ptpkg("slice", fat, "--gpu", "9.0", "--output", self.scratch / "text")
+        self.assertIn("kept whole, without code for 9.0: 1 container", done.stderr)
+        self.assertEqual(done.stdout.strip(), str(self.scratch / "text/sm90/libgap.so"))
+
+    def test_dry_run_says_the_same_and_writes_nothing(self):
+        planned = self.slice("--gpu", "9.0", "--dry-run")
+        self.assertFalse(self.output.exists())
+        done = self.slice("--gpu", "9.0")
+        self.assertIsNone(planned["slices"][0]["size"])
+        self.assertEqual(planned["slices"][0]["files"], done["slices"][0]["files"])
+
+    def test_what_is_refused(self):
+        self.assertIn("no GPU is asked for", self.refused(code=2))
+        self.assertIn("--each stands beside --gpu", self.refused("--each", "--gpu", "9.0", code=2))
+        said = self.refused("--gpu", "hopper", code=2)
+        self.assertIn("--gpu: 'hopper' is no GPU", said)
+        self.assertIn("8.0+8.6", said)
+        self.assertIn("write 9.0", self.refused("--gpu", "9.0a", code=2))
+        self.assertIn("no GPU of compute capability 9.7 is known", self.refused("--gpu", "9.7", code=2))
+        self.assertIn("is named twice", self.refused("--gpu", "9.0", "--gpu", "sm_90", code=2))
+        said = self.refused("--gpu", "7.5", code=7)
+        self.assertIn("has no code that runs on a GPU of compute capability 7.5", said)
+        self.assertIn("it has compute_90, sm_80, sm_86, sm_90, sm_90a", said)
+        self.assertFalse(list(self.output.glob("*")))
+        plain = self.scratch / "libplain.so"
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-o", plain, "-x", "c", "/dev/null"], check=True)
+        self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=2, artifact=plain))
+        self.assertIn("is no file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
+        self.refused("--gpu", "9.0", code=4, artifact=self.scratch / "none.so")
+
+    def test_the_new_name_is_taken(self):
+        self.slice("--gpu", "9.0")
+        taken = self.output / "sm90/libtoy.so"
+        made = taken.read_bytes()
+        taken.write_bytes(b"another")
+        said = self.refused("--gpu", "9.0", code=7)
+        self.assertIn("already exists", said)
+        self.assertEqual(taken.read_bytes(), b"another")
+        self.slice("--gpu", "9.0", "--force")
+        self.assertEqual(taken.read_bytes(), made)
+        said = self.refused("--gpu", "9.0", "--force", code=2, artifact=taken)
+        self.assertIn("is the slice for 9.0 itself", said)
+        self.assertEqual(taken.read_bytes(), made)
+
+    def test_a_damaged_container_is_an_error(self):
+        data = bytearray(self.library.read_bytes())
+        at = data.index(gpu_library.container(FAT[0])[:16])
+        data[at + 8:at + 16] = (1 << 63).to_bytes(8, "little")
+        self.library.write_bytes(data)
+        self.assertIn("section .nv_fatbin, byte 0", self.refused("--gpu", "9.0", code=3))
+        self.assertFalse(list(self.output.glob("*")))
+
+
+class Wheels(wheel_maker.WheelCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.output = self.scratch / "out"
+        (self.tree / "toy/lib").mkdir()
+        (self.tree / "toy/data.bin").write_bytes(b"data " * 5000)
+        self.fat = gpu_library.make(self.tree / "toy/lib/libtoy_cuda.so", FAT)
+
+    def wheel(self, version: str = "1.0") -> pathlib.Path:
+        made = super().wheel()
+        if version != "1.0":
+            done = self.ptpkg("retag", made, "--local", version.partition("+")[2], "--output", self.scratch / "local")
+            made = pathlib.Path(done.stdout.strip())
+        return made
+
+    def slice(self, wheel, *arguments) -> dict:
+        return self.ptpkg_json("slice", wheel, "--output", self.output, *arguments)
+
+    def library_of(self, wheel, name: str = "toy/lib/libtoy_cuda.so") -> pathlib.Path:
+        with zipfile.ZipFile(wheel) as archive:
+            return pathlib.Path(archive.extract(name, self.scratch / "look" / pathlib.Path(wheel).name))
+
+    def test_slices_of_a_wheel(self):
+        wheel = self.wheel("1.0+cu130")
+        before = harness.sha256(wheel)
+        result = self.slice(wheel, "--gpu", "9.0", "--gpu", "8.0+8.6")
+        names = [pathlib.Path(item["to"]).name for item in result["slices"]]
+        tag = wheel.name.split("-", 2)[2]
+        self.assertEqual(names, [f"toy-1.0+cu130.sm90-{tag}", f"toy-1.0+cu130.sm80.sm86-{tag}"])
+        for item, kept in zip(result["slices"], ([(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "80"), (CUBIN, "86")])):
+            self.assertEqual(item["size"], pathlib.Path(item["to"]).stat().st_size)
+            self.assertLess(item["size"], result["size"])
+            self.assertEqual(gpu_library.names(self.library_of(item["to"]), 2)[0], kept)
+            self.sound(item["to"])
+            # Nothing else is compressed again.
+            old, new = stored(wheel), stored(item["to"])
+            for name in ("toy/__init__.py", "toy/data.bin"):
+                self.assertEqual(new[name], old[name])
+            self.assertEqual(set(name for name in new if ".dist-info" not in name), set(name for name in old if ".dist-info" not in name))
+        metadata = next(data for name, data in contents(result["slices"][0]["to"]).items() if name.endswith("/METADATA"))
+        self.assertIn(b"Version: 1.0+cu130.sm90\n", metadata)
+        self.assertEqual(harness.sha256(wheel), before)
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_a_slice_installs_and_runs(self):
+        self.module("one", self.fat, options=["-Wl,-rpath,$ORIGIN/lib"])
+        result = self.slice(self.wheel(), "--gpu", "9.0")
+        self.assertEqual(self.get(self.installed(result["slices"][0]["to"]), "toy.one"), "42")
+
+    def test_the_label_of_an_earlier_slice_is_replaced(self):
+        first = self.slice(self.wheel("1.0+cu130"), "--gpu", "8.0+9.0")["slices"][0]["to"]
+        self.assertIn("+cu130.sm80.sm90-", first)
+        second = self.slice(first, "--gpu", "9.0")["slices"][0]["to"]
+        self.assertIn("+cu130.sm90-", second)
+        self.assertEqual(gpu_library.names(self.library_of(second), 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        said = self.ptpkg("slice", second, "--gpu", "9.0", "--output", self.output, "--force", exit_code=2).stderr
+        self.assertIn("is the slice for 9.0 itself", said)
+
+    def test_libraries_of_nvidia_stay(self):
+        for name in ("libcublas.so.13", "libcudart-d0da41ae.so.13.0", "libnccl.so.2"):
+            shutil.copy(self.fat, self.tree / "toy/lib" / name)
+        wheel = self.wheel()
+        result = self.slice(wheel, "--gpu", "9.0", "--allow", "libnccl.so*")
+        why = {item["path"]: item["kept_because"] for item in result["files"]}
+        self.assertIsNone(why["toy/lib/libtoy_cuda.so"])
+        self.assertIsNone(why["toy/lib/libnccl.so.2"])
+        self.assertIn("NVIDIA's licence", why["toy/lib/libcublas.so.13"])
+        self.assertIn("NVIDIA's licence", why["toy/lib/libcudart-d0da41ae.so.13.0"])
+        old, new = contents(wheel), contents(result["slices"][0]["to"])
+        self.assertEqual(new["toy/lib/libcublas.so.13"], old["toy/lib/libcublas.so.13"])
+        self.assertNotEqual(new["toy/lib/libnccl.so.2"], old["toy/lib/libnccl.so.2"])
+        self.sound(result["slices"][0]["to"])
+        said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.scratch / "text").stderr
+        self.assertIn("toy/lib/libcublas.so.13 stays as it is: NVIDIA's licence does not allow to change it", said)
+
+    def test_a_wheel_under_a_licence_of_nvidia(self):
+        info = self.tree / "toy-1.0.dist-info"
+        info.mkdir()
+        (info / "License.txt").write_text("End User\n  License Agreement\n\nterms that govern the use of NVIDIA software.\n")
+        wheel = self.wheel()
+        done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, exit_code=7)
+        self.assertIn("all GPU code of", done.stderr)
+        self.assertIn("the licence, 'toy-1.0.dist-info/License.txt', is NVIDIA's", done.stderr)
+        self.assertIn("--allow GLOB", done.stderr)
+        self.assertEqual(list(self.output.glob("*")), [])
+        self.slice(wheel, "--gpu", "9.0", "--allow", "libtoy_cuda.so")
+
+    def test_a_library_without_code_for_the_gpu_stays(self):
+        gpu_library.make(self.tree / "toy/lib/libold.so", [[(CUBIN, "75")]])
+        wheel = self.wheel()
+        result = self.slice(wheel, "--gpu", "9.0")
+        why = {item["path"]: item["kept_because"] for item in result["slices"][0]["files"]}
+        self.assertEqual(why, {"toy/lib/libold.so": "it has no code for 9.0", "toy/lib/libtoy_cuda.so": None})
+        said = self.ptpkg("slice", wheel, "--gpu", "7.0", "--output", self.output, exit_code=7).stderr
+        self.assertIn("has no code that runs on a GPU of compute capability 7.0", said)
+
+    def test_the_same_bytes_whatever_the_number_of_threads(self):
+        wheel = self.wheel()
+        self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "one", "--jobs", "1")
+        self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "four", "--jobs", "4")
+        one = harness.artifacts(self.scratch / "one")
+        self.assertEqual(len(one), 4)
+        self.assertEqual(one, harness.artifacts(self.scratch / "four"))
+
+
+class CondaPackages(harness.Case):
+    def setUp(self) -> None:
+        super().setUp()
+        root = self.scratch / "recipe"
+        (root / "files").mkdir(parents=True)
+        gpu_library.make(root / "files/libtoy.so.1", FAT)
+        (root / "files/libtoy.so").symlink_to("libtoy.so.1")
+        (root / "recipe.yaml").write_text(
+            'package: {name: toy, version: "1.0"}\nsource: {path: files}\n'
+            'build:\n  number: 3\n  script: mkdir -p "$PREFIX/lib" "$PREFIX/share" && cp -P lib* "$PREFIX/lib" && echo hello > "$PREFIX/share/toy.txt"\n'
+            'requirements:\n  run: ["__cuda >=13"]\n'
+            "about: {license: MIT}\nextra:\n  ptpkg:\n    formats: [conda, tar.bz2]\n    device_code: any\n")
+        self.dist = self.scratch / "dist"
+        self.ptpkg("build", root, "--env", "system", "--output", self.dist)
+        self.output = self.scratch / "out/linux-64"
+
+    def package(self, ending: str) -> pathlib.Path:
+        found, = (self.dist / "conda/linux-64").glob(f"*{ending}")
+        return found
+
+    def test_slices_of_both_formats(self):
+        for ending in (".conda", ".tar.bz2"):
+            package = self.package(ending)
+            result = self.ptpkg_json("slice", package, "--gpu", "9.0", "--gpu", "8.0+8.6", "--output", self.output)
+            stem = package.name[:-len(ending)]
+            self.assertEqual([pathlib.Path(item["to"]).name for item in result["slices"]],
+                             [f"{stem}_sm90{ending}", f"{stem}_sm80_sm86{ending}"])
+            for item in result["slices"]:
+                self.assertLess(item["size"], result["size"])
+                self.ptpkg("check", item["to"], "--device-code", "any")
+        self.ptpkg("index", self.scratch / "out")
+        records = json.loads((self.output / "repodata.json").read_text())
+        records = {**records["packages"], **records["packages.conda"]}
+        by_build = {record["build"]: record for record in records.values()}
+        self.assertEqual({build.partition("_3_")[2]: (record["build_number"], record["depends"]) for build, record in by_build.items()},
+                         {"sm90": (3090, ["__cuda >=13", "__cuda_arch 9.0.*"]),
+                          "sm80_sm86": (3080, ["__cuda >=13", "__cuda_arch 8.0.*|8.6.*"])})
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_what_is_installed(self):
+        item, = self.ptpkg_json("slice", self.package(".conda"), "--gpu", "9.0", "--output", self.output)["slices"]
+        prefix = self.scratch / "prefix"
+        code = "import sys\nfrom conda_package_streaming.extract import extract\nextract(sys.argv[1], sys.argv[2])\n"
+        subprocess.run([harness.peers_python(), "-c", code, item["to"], prefix], check=True)
+        self.assertEqual(gpu_library.names(prefix / "lib/libtoy.so", 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        paths = {entry["_path"]: entry for entry in json.loads((prefix / "info/paths.json").read_text())["paths"]}
+        # The link has the digest of what it leads to.
+        self.assertEqual(paths["lib/libtoy.so"]["sha256"], harness.sha256(prefix / "lib/libtoy.so.1"))
+        self.assertEqual(paths["lib/libtoy.so.1"]["size_in_bytes"], (prefix / "lib/libtoy.so.1").stat().st_size)
+
+    def test_the_label_of_an_earlier_slice_is_replaced(self):
+        first, = self.ptpkg_json("slice", self.package(".conda"), "--gpu", "8.0+9.0", "--output", self.output)["slices"]
+        self.assertTrue(first["to"].endswith("_3_sm80_sm90.conda"))
+        second, = self.ptpkg_json("slice", first["to"], "--gpu", "9.0", "--output", self.output)["slices"]
+        self.assertTrue(second["to"].endswith("_3_sm90.conda"))
+        pathlib.Path(first["to"]).unlink()
+        self.ptpkg("index", self.scratch / "out")
+        record, = json.loads((self.output / "repodata.json").read_text())["packages.conda"].values()
+        self.assertEqual((record["build_number"], record["depends"]), (3090, ["__cuda >=13", "__cuda_arch 9.0.*"]))
+
+
+if __name__ == "__main__":
+    harness.main()
