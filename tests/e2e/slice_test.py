@@ -69,7 +69,7 @@ class Libraries(harness.Case):
         newest = self.output / "sm100/libtoy.so"
         # The first container has no code for 10.0 but PTX, which the driver compiles.
         self.assertEqual(gpu_library.names(newest, 2), [[(PTX, "90")], [(CUBIN, "100")]])
-        self.slice("--gpu", "9.0", "--ptx", "keep")
+        self.slice("--gpu", "9.0", "--ptx", "keep", "--force")
         self.assertEqual(gpu_library.names(self.output / "sm90/libtoy.so", 2),
                          [[(CUBIN, "90"), (CUBIN, "90a"), (PTX, "90")], [(CUBIN, "90"), (PTX, "100")]])
 
@@ -166,11 +166,11 @@ class Wheels(wheel_maker.WheelCase):
             self.assertEqual(gpu_library.names(self.library_of(item["to"]), 2)[0], kept)
             self.sound(item["to"])
             # Nothing else is compressed again.
-            old, new = stored(wheel), stored(item["to"])
+            old, new = stored(wheel), stored(pathlib.Path(item["to"]))
             for name in ("toy/__init__.py", "toy/data.bin"):
                 self.assertEqual(new[name], old[name])
             self.assertEqual(set(name for name in new if ".dist-info" not in name), set(name for name in old if ".dist-info" not in name))
-        metadata = next(data for name, data in contents(result["slices"][0]["to"]).items() if name.endswith("/METADATA"))
+        metadata = next(data for name, data in contents(pathlib.Path(result["slices"][0]["to"])).items() if name.endswith("/METADATA"))
         self.assertIn(b"Version: 1.0+cu130.sm90\n", metadata)
         self.assertEqual(harness.sha256(wheel), before)
         self.assertEqual(harness.leftovers(self.scratch), [])
@@ -199,7 +199,7 @@ class Wheels(wheel_maker.WheelCase):
         self.assertIsNone(why["toy/lib/libnccl.so.2"])
         self.assertIn("NVIDIA's licence", why["toy/lib/libcublas.so.13"])
         self.assertIn("NVIDIA's licence", why["toy/lib/libcudart-d0da41ae.so.13.0"])
-        old, new = contents(wheel), contents(result["slices"][0]["to"])
+        old, new = contents(wheel), contents(pathlib.Path(result["slices"][0]["to"]))
         self.assertEqual(new["toy/lib/libcublas.so.13"], old["toy/lib/libcublas.so.13"])
         self.assertNotEqual(new["toy/lib/libnccl.so.2"], old["toy/lib/libnccl.so.2"])
         self.sound(result["slices"][0]["to"])
