@@ -10,6 +10,7 @@
 #include "channel/index_files.h"
 #include "channel/left_out.h"
 #include "channel/wheel_roots.h"
+#include "channel/wheel_variants.h"
 #include "support/json.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -62,7 +63,7 @@ std::optional<std::string> KnownYank(const Json& previous, const IndexedWheel& w
 
 struct WheelOnDisk {
   IndexedWheel entry;
-  std::string metadata_text;
+  wheel::WheelInfo info;
 };
 
 /// A folder of wheels, and where the pages of the last run tell of them.
@@ -95,7 +96,8 @@ Result<WheelOnDisk> ReadOne(Env& env, const WheelFolder& folder, const std::stri
     out.entry.sha256 = digests.sha256;
   }
   out.entry.yanked = KnownYank(previous, out.entry);
-  out.metadata_text = std::move(info.metadata_text);
+  out.info = std::move(info);
+  out.info.record.clear();  // the longest part, and not needed any more
   return out;
 }
 
@@ -184,12 +186,14 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
 
 /// Payload is in place already; then metadata, project pages, and the root page last, so that a client never
 /// finds a link to something that is not there yet.
-Result<void> WritePages(IndexFiles& index, const AbsPath& simple, const Projects& projects) {
+Result<void> WritePages(IndexFiles& index, const AbsPath& simple, const Projects& projects,
+                        const std::vector<VariantsFile>& variants) {
   std::vector<std::string> names;
   for (const auto& [project, files] : projects) {
     const AbsPath folder = simple / RelPath::Literal(project);
     Json page = EmptyProjectPage(project);
     PTPKG_CHECK(AddToProjectPage(page, files));
+    PTPKG_CHECK(AddVariantsToPage(page, variants));
     PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
     PTPKG_CHECK(index.Write(folder / "index.json", DumpJson(page)));
     names.push_back(project);
@@ -291,7 +295,11 @@ class Indexing {
       PTPKG_TRY(const std::vector<std::string> below, WheelNames(env_, folder.names, folder.path));
       PTPKG_CHECK(Take(folder, below, names));
     }
-    PTPKG_CHECK(WritePages(index_, above.pages, projects));
+    variants_ = collected_.Files();
+    for (const VariantsFile& file : variants_)
+      PTPKG_CHECK(index_.Write(root_ / RelPath::Literal(file.file_name), file.text));
+    PTPKG_CHECK(WritePages(index_, above.pages, projects, variants_));
+    PTPKG_CHECK(RemoveStaleVariants(above));
     PTPKG_CHECK(RemoveStaleMetadata(index_, above));
     PTPKG_CHECK(RemoveStaleProjects(env_, index_, above.pages, projects, /*others=*/false));
     if (roots) PTPKG_CHECK(WriteRoots(folders));
@@ -305,9 +313,29 @@ class Indexing {
                     const std::vector<std::string>& taken) {
     PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, taken, summary_));
     for (WheelOnDisk& wheel : read) {
+      if (const Result<void> added = collected_.Add(wheel.info); !added) {
+        LeaveOut(env_, folder.path / RelPath::Literal(wheel.entry.file_name), added.error(), summary_);
+        --summary_.packages;
+        continue;
+      }
       const std::string metadata = wheel.entry.file_name + std::string(kMetadataSuffix);
-      PTPKG_CHECK(index_.Write(folder.path / RelPath::Literal(metadata), wheel.metadata_text));
+      PTPKG_CHECK(index_.Write(folder.path / RelPath::Literal(metadata), wheel.info.metadata_text));
       wheels_.push_back(std::move(wheel.entry));
+    }
+    return Ok();
+  }
+
+  /// Documents of versions without variant wheels. What is none stays.
+  Result<void> RemoveStaleVariants(const WheelFolder& folder) {
+    for (const std::string& name : folder.names) {
+      if (!IsVariantsFileName(name)) continue;
+      const bool current = std::any_of(variants_.begin(), variants_.end(),
+                                       [&](const VariantsFile& file) { return file.file_name == name; });
+      if (current) continue;
+      PTPKG_TRY(const RelPath relative, RelPath::Parse(name));
+      const Result<std::string> text = ReadFile(env_.fs, folder.path / relative);
+      if (text && wheel::ParseVariantDocument(*text, name))
+        PTPKG_CHECK(index_.RemoveIfThere(folder.path / relative));
     }
     return Ok();
   }
@@ -318,7 +346,7 @@ class Indexing {
     for (const auto& [backend, projects] : found.roots) {
       const AbsPath pages = root_ / RelPath::Literal(backend);
       PTPKG_CHECK(RefuseOtherThanFolder(env_, pages));
-      PTPKG_CHECK(WritePages(index_, pages, projects));
+      PTPKG_CHECK(WritePages(index_, pages, projects, variants_));
       summary_.roots.push_back(backend);
     }
     for (const WheelFolder& folder : folders) {
@@ -344,6 +372,8 @@ class Indexing {
   AbsPath root_;
   IndexFiles index_;
   std::vector<IndexedWheel> wheels_ = {};
+  WheelVariants collected_ = {};
+  std::vector<VariantsFile> variants_ = {};
   IndexSummary summary_ = {};
 };
 

@@ -59,7 +59,13 @@ Json SliceOutcomeJson(const pipeline::SliceOutcome& outcome, bool dry_run) {
   }
   Json slices = Json::array();
   for (const pipeline::SliceOfArtifact& slice : outcome.slices) slices.push_back(SliceJson(slice, dry_run));
-  return {{"from", outcome.from.str()}, {"size", outcome.size_bytes}, {"files", files}, {"slices", slices}};
+  Json fallback = nullptr;
+  if (outcome.fallback) fallback = SliceJson(*outcome.fallback, dry_run);
+  return {{"from", outcome.from.str()},
+          {"size", outcome.size_bytes},
+          {"files", files},
+          {"slices", slices},
+          {"fallback", fallback}};
 }
 
 /// One row for each architecture that the file has, or had.
@@ -99,6 +105,7 @@ void PrintSlices(Context& context, const pipeline::SliceOutcome& outcome, bool d
     for (std::size_t i = 0; i < slice.files.size(); ++i) NoteFile(reporter, outcome.files[i], slice.files[i]);
     context.Print(slice.to.str());
   }
+  if (outcome.fallback) context.Print(outcome.fallback->to.str());
   reporter.Note(
       fmt::format("{} {}", Plural(outcome.slices.size(), "slice"), dry_run ? "would be written" : "written"));
 }
@@ -164,6 +171,14 @@ Verb SliceVerb() {
        .value = "DIR",
        .help = "Where the slices go (default: beside the artifact)",
        .target = &flags->output},
+      {.names = "--variant",
+       .help = "Wheels: write variant wheels (PEP 825 draft), and the wheel itself as null variant",
+       .target = &flags->run.variant},
+      {.names = "--cuda",
+       .value = "VERSION",
+       .help = "Lowest version of CUDA that variants state: 13.0 (default: by the local version, cu130)",
+       .target = &flags->run.cuda,
+       .needs = "--variant"},
       {.names = "--force", .help = "Replace files of the new names", .target = &flags->run.force},
       {.names = "--dry-run", .help = "Say what would be done; write nothing", .target = &flags->run.dry_run}};
   options.insert(options.end(), rest.begin(), rest.end());

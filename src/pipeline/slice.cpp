@@ -35,7 +35,7 @@ class Slicing {
 
   Result<SliceOutcome> Run() {
     PTPKG_CHECK(ReadRequest());
-    PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact));
+    PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact, {.variant = run_.variant, .cuda = run_.cuda}));
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(run_.artifact));
     outcome_.size_bytes = stat.size_bytes;
     if (!run_.dry_run) PTPKG_CHECK(env_.fs.MakeDirs(folder_));
@@ -46,9 +46,11 @@ class Slicing {
     PTPKG_CHECK(ChooseSlices());
     std::vector<AbsPath> targets;
     for (const spec::GpuSlice& slice : slices_) {
-      PTPKG_TRY(AbsPath target, TargetOf(slice));
+      PTPKG_TRY(const RelPath name, source_->NameOf(slice));
+      PTPKG_TRY(AbsPath target, TargetOf(name, "the slice for " + slice.str()));
       targets.push_back(std::move(target));
     }
+    PTPKG_CHECK(PlanFallback());
     for (std::size_t i = 0; i < slices_.size(); ++i) {
       PTPKG_CHECK(env_.cancel.Check());
       const AbsPath place = scratch.path() / "slices" / slices_[i].Label();
@@ -57,11 +59,15 @@ class Slicing {
       PTPKG_CHECK(RemoveTree(env_.fs, place));  // the next one needs the room
       outcome_.slices.push_back(std::move(slice));
     }
+    PTPKG_CHECK(WriteFallback());
     return std::move(outcome_);
   }
 
  private:
   Result<void> ReadRequest() {
+    if (!run_.cuda.empty() && !run_.variant) {
+      return Error(ErrorCode::kUsage, "--cuda is said of variants alone").WithHint("give --variant with it");
+    }
     if (run_.each != run_.gpus.empty()) {
       return Error(ErrorCode::kUsage, run_.each ? "--each stands beside --gpu" : "no GPU is asked for")
           .WithHint(
@@ -157,20 +163,45 @@ class Slicing {
         .WithHint("it has " + Join(std::vector<std::string>(names.begin(), names.end()), ", "));
   }
 
-  Result<AbsPath> TargetOf(const spec::GpuSlice& slice) {
-    PTPKG_TRY(const RelPath name, source_->NameOf(slice));
+  /// `what`: the artifact under that name, for an error.
+  Result<AbsPath> TargetOf(const RelPath& name, const std::string& what) const {
     AbsPath target = folder_ / name;
     PTPKG_TRY(const bool taken, Exists(env_.fs, target));
     if (!taken) return target;
     PTPKG_TRY(const bool same, IsOneFile(env_, run_.artifact, target));
     if (same) {
-      return Error(ErrorCode::kUsage,
-                   fmt::format("'{}' is the slice for {} itself", target.str(), slice.str()))
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is {} itself", target.str(), what))
           .WithHint("name another folder with --output, or slice the artifact that it was made of");
     }
     if (run_.force) return target;
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
         .WithHint("name another folder with --output, or replace it with --force");
+  }
+
+  Result<void> PlanFallback() {
+    PTPKG_TRY(const std::optional<RelPath> name, source_->FallbackName());
+    if (!name) return Ok();
+    const AbsPath target = folder_ / *name;
+    if (target == run_.artifact) return Ok();  // a null variant, which is there
+    outcome_.fallback.emplace();
+    PTPKG_TRY(outcome_.fallback->to, TargetOf(*name, "the null variant"));
+    for (const SliceableFile& file : outcome_.files) {
+      outcome_.fallback->files.push_back({.path = file.path,
+                                          .size_bytes = file.size_bytes,
+                                          .code = file.code,
+                                          .kept_because = "the null variant has all of it"});
+    }
+    return Ok();
+  }
+
+  Result<void> WriteFallback() {
+    if (!outcome_.fallback || run_.dry_run) return Ok();
+    SliceOfArtifact& fallback = *outcome_.fallback;
+    const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+    PTPKG_CHECK(source_->WriteFallback(fallback.to, on_existing));
+    PTPKG_TRY(const FileStat stat, env_.fs.Stat(fallback.to));
+    fallback.size_bytes = stat.size_bytes;
+    return Ok();
   }
 
   /// The GPUs of the slice that a file has nothing for.

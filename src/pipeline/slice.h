@@ -21,8 +21,11 @@ struct SliceRun {
   bool in_place = false;                ///< Files keep their size; what is dropped becomes zeros.
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
   std::optional<AbsPath> output = {};   ///< Existing folder, or one to be made; nullopt: the artifact's own.
-  bool force = false;                   ///< Replace files of the new names.
-  bool dry_run = false;                 ///< Read and say; write nothing.
+  /// Of wheels: variant wheels (PEP 825) under the version of the artifact, which becomes the null variant.
+  bool variant = false;
+  std::string cuda = {};  ///< With `variant`: the lowest version of CUDA; "": by the local version, "cu130".
+  bool force = false;     ///< Replace files of the new names.
+  bool dry_run = false;   ///< Read and say; write nothing.
 };
 
 /// Bytes of GPU code by nvcc's names, "sm_90" and "compute_90"; "other" is what has no architecture.
@@ -60,6 +63,8 @@ struct SliceOutcome {
   std::uint64_t size_bytes = 0;
   std::vector<SliceableFile> files = {};  ///< Sorted by path.
   std::vector<SliceOfArtifact> slices = {};
+  /// With SliceRun::variant, unless the artifact is one: its copy as null variant, which fits every system.
+  std::optional<SliceOfArtifact> fallback = {};
 };
 
 /// Reads the artifact once and writes its slices in the order of the request, each verified
@@ -67,10 +72,11 @@ struct SliceOutcome {
 /// the slice behind its local version, "+cu130.sm90"; a conda package behind its build string, "h1_0_sm90",
 /// with the number and requirement of docs/slices.md; a library keeps its name, in a folder named by the
 /// label. A label of an earlier slice is replaced. Files without code for a GPU of the slice stay as they
-/// are. Errors: kUsage (no slice asked for, or two that are the same; a text that is none; neither wheel,
-/// conda package nor a file with GPU code; a slice that is the artifact itself), kRefused (no code for a GPU;
-/// all of it is in libraries of NVIDIA), kAlreadyExists, those of elf::PlanSlice and of reading and writing
-/// the format.
+/// are. /// As variants, wheels keep their version and get a label, and variant.json. A null variant is
+/// sliced with SliceRun::variant alone. Errors: kUsage (no slice asked for, or two that are the same; a text
+/// that is none; neither wheel, conda package nor a file with GPU code; a slice that is the artifact itself),
+/// kRefused (no code for a GPU; all of it is in libraries of NVIDIA), kAlreadyExists, those of elf::PlanSlice
+/// and of reading and writing the format.
 Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
 
 }  // namespace ptpkg::pipeline

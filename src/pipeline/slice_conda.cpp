@@ -89,10 +89,11 @@ class CondaSource final : public SliceSource {
   }
 
   Result<std::string> VendorLicence() override {
+    std::vector<std::pair<std::string, std::string>> licences;
     for (const auto& [name, text] : info_->info_files) {
-      if (name.starts_with("licenses/") && IsVendorLicence(text)) return "info/" + name;
+      if (name.starts_with("licenses/") && IsOwnLicence(name)) licences.emplace_back("info/" + name, text);
     }
-    return std::string();
+    return VendorLicenceOf(licences);
   }
 
   Result<RelPath> NameOf(const spec::GpuSlice& slice) override {

@@ -43,14 +43,20 @@ class FileSourceOfSlices final : public SliceSource {
 
 }  // namespace
 
-Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact) {
+Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
+                                                     const SliceSourceOptions& options) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is no file", artifact.str()))
         .WithHint("name a wheel, a conda package or a library");
   }
   const std::string_view name = artifact.Name();
-  if (name.ends_with(".whl")) return MakeWheelSource(env, artifact);
+  if (name.ends_with(".whl")) return MakeWheelSource(env, artifact, options);
+  if (options.variant) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' is no wheel, and --variant makes variants of wheels", artifact.str()))
+        .WithHint("leave --variant out");
+  }
   if (name.ends_with(".conda") || name.ends_with(".tar.bz2")) return MakeCondaSource(env, artifact);
   return std::unique_ptr<SliceSource>(std::make_unique<FileSourceOfSlices>(env, artifact));
 }

@@ -37,19 +37,33 @@ class SliceSource {
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
   /// the object may use what lies there later. Call it once, first.
   virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
-  /// The licence of the artifact if it is one of NVIDIA's (IsVendorLicence): its path; else "".
+  /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
   virtual Result<std::string> VendorLicence() = 0;
   /// The path of a slice below the output folder.
   virtual Result<RelPath> NameOf(const spec::GpuSlice& slice) = 0;
   /// Writes the slice as `target`, whose folder exists. Post: it is there whole, or as it was.
   virtual Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
                              const AbsPath& target, OnExisting on_existing) = 0;
+  /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
+  virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
+  /// Writes it. REQUIRES: FallbackName() gives one.
+  virtual Result<void> WriteFallback(const AbsPath& /*target*/, OnExisting /*on_existing*/) { return Ok(); }
 };
 
-/// By the name of the file. Errors: kNotFound, kUsage for a folder.
-Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact);
+struct SliceSourceOptions {
+  bool variant = false;   ///< SliceRun::variant
+  std::string cuda = {};  ///< SliceRun::cuda
+};
 
-std::unique_ptr<SliceSource> MakeWheelSource(Env& env, const AbsPath& wheel);
+/// By the name of the file. Errors: kNotFound; kUsage for a folder, and for options that are not of that
+/// kind.
+Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
+                                                     const SliceSourceOptions& options);
+
+/// Errors: kInvalidInput for a name that is none of a wheel; kUsage for a variant wheel without
+/// `options.variant`, and for an `options.cuda` that is none.
+Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wheel,
+                                                     const SliceSourceOptions& options);
 std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package);
 
 }  // namespace ptpkg::pipeline

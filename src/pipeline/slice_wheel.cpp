@@ -6,6 +6,7 @@
 #include "archive/extract.h"
 #include "pipeline/edited_wheel.h"
 #include "pipeline/slice_source.h"
+#include "pipeline/slice_variant.h"
 #include "pipeline/vendor_code.h"
 #include "support/text.h"
 #include "wheel/retag.h"
@@ -23,7 +24,19 @@ bool MayHoldCode(std::string_view /*name*/, Bytes head) {
 
 class WheelSource final : public SliceSource {
  public:
-  WheelSource(Env& env, const AbsPath& wheel) : env_(env), wheel_(wheel) {}
+  WheelSource(Env& env, const AbsPath& wheel, wheel::FileName name, bool variant)
+      : env_(env), wheel_(wheel), name_(std::move(name)), variant_(variant) {}
+
+  /// "": by the local version.
+  Result<void> SetCuda(const std::string& cuda) {
+    PTPKG_TRY(const wheel::Version version, wheel::ParseVersion(name_.version));
+    local_ = version.local;
+    facts_.cuda = CudaOfLocal(local_);
+    if (!cuda.empty()) {
+      PTPKG_TRY(facts_.cuda, ParseCuda(cuda));
+    }
+    return Ok();
+  }
 
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
     archive::ExtractOptions options;
@@ -37,31 +50,35 @@ class WheelSource final : public SliceSource {
                        .mode = entry.mode,
                        .size_bytes = entry.size_bytes});
     }
+    if (variant_) {
+      PTPKG_TRY(facts_.level, HighestLevel(env_, files));
+    }
     return files;
   }
 
   Result<std::string> VendorLicence() override {
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    std::vector<std::pair<std::string, std::string>> licences;
     for (const archive::ZipReader::Member& member : zip.members()) {
-      const std::string top = member.name.substr(0, member.name.find('/'));
-      if (!top.ends_with(".dist-info") || !IsLicenceName(member.name)) continue;
-      if (member.name.ends_with('/') || member.size_bytes > kMaxLicenceBytes) continue;
-      PTPKG_TRY(const std::string text, zip.ReadText(member.name, kMaxLicenceBytes));
-      if (IsVendorLicence(text)) return member.name;
+      const std::size_t slash = std::min(member.name.find('/'), member.name.size() - 1);
+      if (!std::string_view(member.name).substr(0, slash).ends_with(".dist-info")) continue;
+      if (!IsOwnLicence(std::string_view(member.name).substr(slash + 1))) continue;
+      if (member.size_bytes > kMaxLicenceBytes) continue;
+      PTPKG_TRY(std::string text, zip.ReadText(member.name, kMaxLicenceBytes));
+      licences.emplace_back(member.name, std::move(text));
     }
-    return std::string();
+    return VendorLicenceOf(licences);
   }
 
   Result<RelPath> NameOf(const spec::GpuSlice& slice) override {
-    PTPKG_TRY(const wheel::RetagRequest request, RequestFor(slice));
-    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, request));
+    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice)));
     return RelPath::Parse(plan.name.str());
   }
 
   Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files, const AbsPath& target,
                      OnExisting on_existing) override {
-    PTPKG_TRY(const wheel::RetagRequest request, RequestFor(slice));
     wheel::NewContent content;
+    if (variant_) content.documents = Documents(VariantOf(slice, facts_));
     for (const SlicedFile& file : files) {
       content.files.push_back({.path = file.path,
                                .file = file.file,
@@ -69,28 +86,61 @@ class WheelSource final : public SliceSource {
                                .sha256 = file.sha256,
                                .size_bytes = file.size_bytes});
     }
-    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, request, content));
+    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
+    return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
+                            std::nullopt);
+  }
+
+  /// Of a variant of others there is one elsewhere.
+  Result<std::optional<RelPath>> FallbackName() override {
+    const bool is_whole = name_.variant.empty() || name_.variant == wheel::kNullVariant;
+    if (!variant_ || !is_whole) return std::optional<RelPath>();
+    wheel::FileName name = name_;
+    name.variant = wheel::kNullVariant;
+    PTPKG_TRY(RelPath path, RelPath::Parse(name.str()));
+    return std::optional(std::move(path));
+  }
+
+  Result<void> WriteFallback(const AbsPath& target, OnExisting on_existing) override {
+    PTPKG_TRY(const wheel::Retagging plan,
+              wheel::PlanRetag(env_, wheel_, {.variant = std::string(wheel::kNullVariant)},
+                               {.documents = Documents(NullVariantOf(facts_))}));
     return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
                             std::nullopt);
   }
 
  private:
-  /// "cu130.sm90" of "cu130", of "cu130.sm80.sm90" too.
-  Result<wheel::RetagRequest> RequestFor(const spec::GpuSlice& slice) const {
-    PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(wheel_.Name()));
-    PTPKG_TRY(const wheel::Version version, wheel::ParseVersion(name.version));
-    const std::string before = spec::WithoutLabel(Join(version.local, "."), '.');
-    return wheel::RetagRequest{.local = before.empty() ? slice.Label() : before + "." + slice.Label()};
+  static std::map<std::string, std::string> Documents(const wheel::VariantDocument& document) {
+    return {{std::string(wheel::kVariantDocument), wheel::FormatVariantDocument(document)}};
+  }
+
+  /// "cu130.sm90" of "cu130", of "cu130.sm80.sm90" too; or the label of the variant.
+  [[nodiscard]] wheel::RetagRequest RequestFor(const spec::GpuSlice& slice) const {
+    if (variant_) return {.variant = VariantLabel(slice, facts_)};
+    const std::string before = spec::WithoutLabel(Join(local_, "."), '.');
+    return {.local = before.empty() ? slice.Label() : before + "." + slice.Label()};
   }
 
   Env& env_;
   AbsPath wheel_;
+  wheel::FileName name_;
+  bool variant_;
+  VariantFacts facts_;
+  std::vector<std::string> local_;  // of the version
 };
 
 }  // namespace
 
-std::unique_ptr<SliceSource> MakeWheelSource(Env& env, const AbsPath& wheel) {
-  return std::make_unique<WheelSource>(env, wheel);
+Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wheel,
+                                                     const SliceSourceOptions& options) {
+  PTPKG_TRY(wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
+  if (!name.variant.empty() && !options.variant) {
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is a variant wheel", wheel.str()))
+        .WithHint("slice it with --variant, or slice the wheel that it was made of");
+  }
+  auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options.variant);
+  PTPKG_CHECK(source->SetCuda(options.cuda));
+  return std::unique_ptr<SliceSource>(std::move(source));
 }
 
 }  // namespace ptpkg::pipeline

@@ -43,8 +43,11 @@ bool IsVendorLibrary(std::string_view file_name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool IsLicenceName(std::string_view path) {
-  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
+bool IsOwnLicence(std::string_view path) {
+  constexpr std::string_view kFolder = "licenses/";
+  if (path.starts_with(kFolder)) path.remove_prefix(kFolder.size());
+  if (path.find('/') != std::string_view::npos) return false;
+  const std::string name = ToLower(path);
   const auto begins = [&](std::string_view word) { return name.starts_with(word); };
   return begins("license") || begins("licence") || begins("copying") || begins("eula") || begins("nvidia");
 }
@@ -54,6 +57,12 @@ bool IsVendorLicence(std::string_view text) {
   if (beginning.find("nvidia") == std::string::npos) return false;
   return std::any_of(kAgreements.begin(), kAgreements.end(),
                      [&](std::string_view words) { return beginning.find(words) != std::string::npos; });
+}
+
+std::string VendorLicenceOf(const std::vector<std::pair<std::string, std::string>>& licences) {
+  const bool all = std::all_of(licences.begin(), licences.end(),
+                               [](const auto& licence) { return IsVendorLicence(licence.second); });
+  return all && !licences.empty() ? licences.front().first : "";
 }
 
 }  // namespace ptpkg::pipeline

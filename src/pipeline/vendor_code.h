@@ -2,7 +2,10 @@
 // Libraries whose licence forbids to change them: NVIDIA's own. Layer: pipeline. Source: CUDA EULA 1.2
 // ("may not reverse engineer, decompile or disassemble, or modify"), and the licences of cuDNN and NVSHMEM.
 
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ptpkg::pipeline {
 
@@ -10,12 +13,17 @@ namespace ptpkg::pipeline {
 /// "libcudart-d0da41ae.so.11.0".
 bool IsVendorLibrary(std::string_view file_name);
 
-/// Whether a file with this path in an artifact may be its licence: "x.dist-info/License.txt",
-/// "licenses/EULA".
-bool IsLicenceName(std::string_view path);
+/// Whether a file with this path below .dist-info, or below info/, may be the artifact's own licence:
+/// "License.txt", "licenses/EULA". What lies deeper is that of a part: torch has the one of CUTLASS's Python
+/// package in licenses/third_party/cutlass/.
+bool IsOwnLicence(std::string_view path);
 
 /// Whether a licence text is an agreement of NVIDIA's: its first 4 KiB decide, so that a project's licence
 /// that quotes one of them far below is not taken for it.
 bool IsVendorLicence(std::string_view text);
+
+/// Of the artifact's own licences, path and text, the first, if each is one of NVIDIA's; else "": what a
+/// project says of itself counts, not what it adds about libraries that it carries.
+std::string VendorLicenceOf(const std::vector<std::pair<std::string, std::string>>& licences);
 
 }  // namespace ptpkg::pipeline

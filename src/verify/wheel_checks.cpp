@@ -13,6 +13,7 @@
 #include "verify/platform_policies.h"
 #include "verify/wheel_metadata_checks.h"
 #include "wheel/installer_files.h"
+#include "wheel/variant.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
@@ -204,6 +205,32 @@ void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings)
                       "tag it for the manylinux policy that it fits: 'ptpkg check' names it"});
 }
 
+/// A label and variant.json come together, and say the same.
+Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& view,
+                          std::vector<Finding>& findings) {
+  const std::string path = view.dist_info_dir + "/" + std::string(wheel::kVariantDocument);
+  const bool has_document = view.member_names.contains(path);
+  const std::string& label = view.file_name.variant;
+  if (label.empty()) {
+    if (has_document) {
+      findings.push_back({"wheel-variant", Severity::kError, path, "the file name has no label of a variant",
+                          "give the wheel its name back, or write it again"});
+    }
+    return Ok();
+  }
+  std::optional<std::string> text = std::string();
+  if (has_document) {
+    PTPKG_TRY(text, MemberText(env, tree, path, findings));
+    if (!text) return Ok();
+  }
+  const auto document = wheel::ParseWheelVariant(*text, label, path);
+  if (document) return Ok();
+  const bool later = document.error().code() == ErrorCode::kUnsupported;
+  findings.push_back({"wheel-variant", later ? Severity::kWarning : Severity::kError,
+                      has_document ? path : "", document.error().message(), document.error().hint()});
+  return Ok();
+}
+
 }  // namespace
 
 Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
@@ -232,6 +259,7 @@ Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree&
   PTPKG_TRY(const auto wheel_file, MemberText(env, tree, *dist_info_dir + "/WHEEL", findings));
   PTPKG_TRY(const bool has_binaries, HasBinaries(env, tree, *name));
   if (wheel_file) CheckWheelFile(view, *wheel_file, has_binaries, findings);
+  PTPKG_CHECK(CheckVariant(env, tree, view, findings));
   PTPKG_TRY(const auto record, MemberText(env, tree, *dist_info_dir + "/RECORD", findings));
   if (record) CheckRecord(tree, *dist_info_dir, *record, LimitedFindings(findings));
   if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {

@@ -5,7 +5,9 @@
 
 #include "support/text.h"
 #include "wheel/characters.h"
+#include "wheel/variant.h"
 #include "wheel/version.h"
+
 namespace ptpkg::wheel {
 namespace {
 
@@ -22,15 +24,26 @@ bool IsBuild(std::string_view build) {
                      [](char c) { return IsAlphaNumeric(c) || c == '_' || c == '.'; });
 }
 
+/// Whether a part can only be a python tag or a set of them: "cp311", "py2.py3".
+bool IsPythonTag(std::string_view part) {
+  for (const std::string_view prefix : {"py", "cp", "pp", "ip", "jy", "graalpy"}) {
+    if (!part.starts_with(prefix) || part.size() == prefix.size()) continue;
+    const char next = part[prefix.size()];
+    if (next >= '0' && next <= '9') return true;
+  }
+  return false;
+}
+
 Error BadName(std::string_view file_name, std::string why) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a wheel's file name: {}", file_name, why))
-      .WithHint("a wheel is named name-version[-build]-python-abi-platform.whl");
+      .WithHint("a wheel is named name-version[-build]-python-abi-platform[-variant].whl");
 }
 
 }  // namespace
 
 std::string FileName::str() const {
-  return fmt::format("{}{}-{}.whl", Stem(), build.empty() ? "" : "-" + build, tag.str());
+  return fmt::format("{}{}-{}{}.whl", Stem(), build.empty() ? "" : "-" + build, tag.str(),
+                     variant.empty() ? "" : "-" + variant);
 }
 
 Result<FileName> FileName::Of(const CoreMetadata& metadata) {
@@ -43,8 +56,8 @@ Result<FileName> FileName::Of(const CoreMetadata& metadata) {
 Result<FileName> FileName::Parse(std::string_view file_name) {
   if (!file_name.ends_with(".whl")) return BadName(file_name, "it does not end in '.whl'");
   const std::vector<std::string> parts = Split(file_name.substr(0, file_name.size() - 4), '-');
-  if (parts.size() != 5 && parts.size() != 6) {
-    return BadName(file_name, fmt::format("it has {} parts instead of 5 or 6", parts.size()));
+  if (parts.size() < 5 || parts.size() > 7) {
+    return BadName(file_name, fmt::format("it has {} parts instead of 5 to 7", parts.size()));
   }
   if (!IsFileNamePart(parts[0])) return BadName(file_name, fmt::format("'{}' is not a name", parts[0]));
   FileName out;
@@ -53,13 +66,22 @@ Result<FileName> FileName::Parse(std::string_view file_name) {
   Result<std::string> version = NormalizeVersion(parts[1]);
   if (!version) return BadName(file_name, version.error().message());
   out.version = *version;
-  if (parts.size() == 6) {
-    if (!IsBuild(parts[2])) {
-      return BadName(file_name, fmt::format("the build tag '{}' does not begin with a digit", parts[2]));
-    }
-    out.build = parts[2];
+  // No python tag begins with a digit, so six parts have a build tag or a label.
+  const bool has_build = IsBuild(parts[2]);
+  if (!has_build &&
+      (parts.size() == 7 || (parts.size() == 6 && IsPythonTag(parts[3]) && !IsPythonTag(parts[2])))) {
+    return BadName(file_name, fmt::format("the build tag '{}' does not begin with a digit", parts[2]));
   }
-  const std::size_t tag = parts.size() - 3;
+  if (has_build) out.build = parts[2];
+  const std::size_t tag = has_build ? 3 : 2;
+  if (parts.size() < tag + 3) return BadName(file_name, "it has no platform");
+  if (parts.size() == tag + 4) {
+    out.variant = parts.back();
+    if (!IsVariantLabel(out.variant)) {
+      return BadName(file_name, fmt::format("'{}' is no label of a variant", out.variant))
+          .WithHint("labels have 0-9, a-z, '_' and '.'");
+    }
+  }
   Result<Tag> parsed = ParseTag(parts[tag] + "-" + parts[tag + 1] + "-" + parts[tag + 2]);
   if (!parsed) return BadName(file_name, parsed.error().message());
   out.tag = SortTag(*parsed);

@@ -1,6 +1,7 @@
 #pragma once
 // File names of wheels. Layer: wheel.
-// Source: PyPA binary distribution format, "File name convention" and "Escaping and Unicode".
+// Source: PyPA binary distribution format, "File name convention" and "Escaping and Unicode"; PEP 825 for the
+// label of a variant.
 
 #include <string>
 #include <string_view>
@@ -12,10 +13,11 @@
 namespace ptpkg::wheel {
 
 struct FileName {
-  std::string name;     ///< Normalised, '_' between words.
-  std::string version;  ///< Normalised PEP 440.
-  std::string build;    ///< "" or digit first.
-  Tag tag;              ///< Sets sorted.
+  std::string name;          ///< Normalised, '_' between words.
+  std::string version;       ///< Normalised PEP 440.
+  std::string build;         ///< "" or digit first.
+  Tag tag;                   ///< Sets sorted.
+  std::string variant = {};  ///< Label (wheel/variant.h); "": a wheel like any other.
 
   /// The canonical file name; Parse(str()) gives the same value.
   [[nodiscard]] std::string str() const;

@@ -85,7 +85,7 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
   PTPKG_TRY(info.dist_info_dir, FindDistInfo(zip, wheel, info.file_name));
   std::map<std::string, std::string> texts;
   for (const archive::ZipReader::Member& member : zip.members()) {
-    for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt"}) {
+    for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt", "variant.json"}) {
       if (member.name != info.dist_info_dir + "/" + name) continue;
       if (record == RecordUse::kPassedOver && std::string_view(name) == "RECORD") continue;
       PTPKG_TRY(texts[name], zip.ReadText(member.name, DocumentLimit(name)), frame);
@@ -104,6 +104,7 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
   }
   info.metadata_text = std::move(texts["METADATA"]);
   info.entry_points = std::move(texts["entry_points.txt"]);
+  info.variant_text = std::move(texts["variant.json"]);
   info.directory_digest = DirectoryDigest(zip);
   return info;
 }

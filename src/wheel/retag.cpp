@@ -23,6 +23,7 @@ Result<FileName> NameAfter(const FileName& before, const RetagRequest& request) 
   PTPKG_TRY(const Tag tag, ParseTag(after.tag.str()));
   after.tag = SortTag(tag);
   if (request.build) after.build = *request.build;
+  if (request.variant) after.variant = *request.variant;
   if (request.local) {
     PTPKG_TRY(Version version, ParseVersion(before.version));
     version.local.clear();

@@ -20,12 +20,14 @@ struct RetagRequest {
   std::optional<std::string> build = {};     ///< "" takes it away.
   std::optional<bool> root_is_purelib = {};  ///< Root-Is-Purelib of WHEEL.
   std::optional<std::string> local = {};     ///< Behind the '+' of the version; "" takes it away.
+  std::optional<std::string> variant = {};   ///< Label of a variant wheel; "" takes it away.
   /// Requirements (PEP 508). Those that the wheel has on the same project are replaced, but for those of an
   /// extra.
   std::vector<std::string> requirements = {};
 
   [[nodiscard]] bool ChangesNothing() const {
-    return !python && !abi && !platform && !build && !local && !root_is_purelib && requirements.empty();
+    return !python && !abi && !platform && !build && !local && !variant && !root_is_purelib &&
+           requirements.empty();
   }
   /// Whether it says that the files run somewhere else than before.
   [[nodiscard]] bool ChangesTags() const { return python || abi || platform; }

@@ -54,6 +54,7 @@ struct WheelInfo {
   std::vector<Tag> tags;      ///< Of the WHEEL file.
   bool root_is_purelib = false;
   std::string entry_points;   ///< Text of entry_points.txt, "" if there is none.
+  std::string variant_text;   ///< Of variant.json (wheel/variant.h), "" if there is none.
   std::string dist_info_dir;  ///< "torch-2.15.0.dist-info"
   using RecordRow = wheel::RecordRow;
   std::vector<RecordRow> record;

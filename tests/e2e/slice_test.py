@@ -217,6 +217,11 @@ class Wheels(wheel_maker.WheelCase):
         self.assertIn("--allow GLOB", done.stderr)
         self.assertEqual(list(self.output.glob("*")), [])
         self.slice(wheel, "--gpu", "9.0", "--allow", "libtoy_cuda.so")
+        # The project's own licence counts, not what it adds about what it carries.
+        (info / "licenses/third_party/cutlass").mkdir(parents=True)
+        (info / "License.txt").rename(info / "licenses/third_party/cutlass/LICENSE.txt")
+        (info / "LICENSE").write_text("Redistribution and use in source and binary forms\\n")
+        self.ptpkg("slice", self.wheel(), "--gpu", "9.0", "--output", self.scratch / "own")
 
     def test_a_library_without_code_for_the_gpu_stays(self):
         gpu_library.make(self.tree / "toy/lib/libold.so", [[(CUBIN, "75")]])

@@ -26,6 +26,20 @@ TEST(FileName, TakesANameApart) {
   EXPECT_EQ(name->str(), "torch-2.15.0+cu130-2b-cp311-cp311-manylinux_2_28_x86_64.whl");
 }
 
+TEST(FileName, MayHaveTheLabelOfAVariant) {
+  const auto label = FileName::Parse("toy-1.0-cp311-cp311-linux_x86_64-sm90.x86_64_v3.whl");
+  ASSERT_THAT(label, IsOk());
+  EXPECT_EQ(label->build, "");
+  EXPECT_EQ(label->tag, (Tag{"cp311", "cp311", "linux_x86_64"}));
+  EXPECT_EQ(label->variant, "sm90.x86_64_v3");
+  EXPECT_EQ(label->str(), "toy-1.0-cp311-cp311-linux_x86_64-sm90.x86_64_v3.whl");
+  const auto both = FileName::Parse("toy-1.0-2b-py3-none-any-null.whl");
+  ASSERT_THAT(both, IsOk());
+  EXPECT_EQ(both->build, "2b");
+  EXPECT_EQ(both->variant, "null");
+  EXPECT_EQ(both->str(), "toy-1.0-2b-py3-none-any-null.whl");
+}
+
 TEST(FileName, NormalizesAllParts) {
   const Result<FileName> name = FileName::Parse("Foo.Bar__baz-1.0.RC1-py3.py2-none-b.a.a.whl");
   ASSERT_THAT(name, IsOk());
@@ -37,7 +51,10 @@ TEST(FileName, NamesThePartThatIsWrong) {
   for (const auto& [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
            {"a-1-py3-none-any.zip", "does not end in '.whl'"},
            {"a-1-py3-none.whl", "4 parts"},
-           {"a-1-1-py3-none-any-x.whl", "7 parts"},
+           {"a-1-1-py3-none-any-x-y.whl", "8 parts"},
+           {"a-1-1-py3-none-any-X.whl", "'X' is no label of a variant"},
+           {"a-1-1-py3-none.whl", "it has no platform"},
+           {"a-1-x-py3-none-any-y.whl", "'x' does not begin with a digit"},
            {"-1-py3-none-any.whl", "'' is not a name"},
            {"_a-1-py3-none-any.whl", "'_a' is not a name"},
            {"a/b-1-py3-none-any.whl", "'a/b' is not a name"},

@@ -1,0 +1,82 @@
+#include "pipeline/slice_variant.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "support/parallel.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+constexpr const char* kGpuSpace = "nvidia";
+constexpr const char* kCpuSpace = "x86_64";
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.size() <= 3 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// "v3"; "" for what every x86-64 processor runs.
+std::string LevelValue(elf::IsaLevel level) {
+  return level <= elf::IsaLevel::kBaseline ? "" : fmt::format("v{}", static_cast<int>(level));
+}
+
+std::vector<std::string> Namespaces(const VariantFacts& facts) {
+  std::vector<std::string> names = {kGpuSpace};
+  if (!LevelValue(facts.level).empty()) names.emplace_back(kCpuSpace);
+  return names;
+}
+
+Result<elf::IsaLevel> LevelOf(Env& env, const AbsPath& path) {
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
+  PTPKG_TRY(const std::optional<elf::Image> image, elf::ReadImage(*file));
+  return image ? elf::ReadNeededIsaLevel(*file, *image) : Result(elf::IsaLevel::kUnstated);
+}
+
+}  // namespace
+
+std::string CudaOfLocal(const std::vector<std::string>& local) {
+  if (local.empty() || !local.front().starts_with("cu")) return {};
+  const std::string digits = local.front().substr(2);
+  if (!IsNumber(digits) || digits.size() < 2) return {};
+  return digits.substr(0, digits.size() - 1) + "." + digits.back();
+}
+
+Result<std::string> ParseCuda(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot != std::string_view::npos && IsNumber(text.substr(0, dot)) && IsNumber(text.substr(dot + 1)))
+    return std::string(text);
+  return Error(ErrorCode::kUsage, fmt::format("--cuda '{}' is no version of CUDA", text))
+      .WithHint("write it as 13.0");
+}
+
+Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& files) {
+  std::vector<elf::IsaLevel> levels(files.size(), elf::IsaLevel::kUnstated);
+  PTPKG_CHECK(ParallelFor(env.jobs, files.size(), [&](std::size_t i) -> Result<void> {
+    PTPKG_TRY(levels[i], LevelOf(env, files[i].file), fmt::format("while reading '{}'", files[i].path.str()));
+    return Ok();
+  }));
+  return levels.empty() ? elf::IsaLevel::kUnstated : *std::max_element(levels.begin(), levels.end());
+}
+
+std::string VariantLabel(const spec::GpuSlice& slice, const VariantFacts& facts) {
+  const std::string level = LevelValue(facts.level);
+  return slice.Label() + (level.empty() ? "" : fmt::format(".{}_{}", kCpuSpace, level));
+}
+
+wheel::VariantDocument VariantOf(const spec::GpuSlice& slice, const VariantFacts& facts) {
+  wheel::VariantProperties properties;
+  std::vector<std::string>& architectures = properties[kGpuSpace]["sm_arch"];
+  for (const std::uint32_t gpu : slice.gpus) architectures.push_back(fmt::format("{}_real", gpu));
+  std::sort(architectures.begin(), architectures.end());
+  if (!facts.cuda.empty()) properties[kGpuSpace]["cuda_version_lower_bound"] = {facts.cuda};
+  if (const std::string level = LevelValue(facts.level); !level.empty())
+    properties[kCpuSpace]["level"] = {level};
+  return {.namespaces = Namespaces(facts), .variants = {{VariantLabel(slice, facts), std::move(properties)}}};
+}
+
+wheel::VariantDocument NullVariantOf(const VariantFacts& facts) {
+  return {.namespaces = Namespaces(facts), .variants = {{std::string(wheel::kNullVariant), {}}}};
+}
+
+}  // namespace ptpkg::pipeline
