@@ -8,6 +8,7 @@
 #include "conda/package_info.h"
 #include "conda/package_parts.h"
 #include "conda/paths_json.h"
+#include "model/package_note.h"
 #include "model/staged_tree.h"
 #include "pipeline/slice_source.h"
 #include "pipeline/vendor_code.h"
@@ -108,15 +109,17 @@ class CondaSource final : public SliceSource {
     conda::PackageParts parts;
     PTPKG_TRY(const conda::DistName name, DistNameOf(slice));
     parts.stem = name.Stem();
+    std::map<std::string, std::string> info = info_->info_files;
     PTPKG_TRY(const Json index, IndexOf(info_->index, slice));
-    for (const auto& [file, text] : info_->info_files) {
+    info["index.json"] = DumpJson(index);
+    info["paths.json"] = DumpJson(PathsOf(info_->paths, tree_, changed));
+    if (const auto note = info.find(std::string(kPackageNoteName)); note != info.end()) {
+      PTPKG_TRY(std::optional<std::string> text, NoteOfSlice(note->second, "info/" + note->first));
+      if (text) note->second = *std::move(text);
+    }
+    for (const auto& [file, text] : info) {
       PTPKG_TRY(RelPath path, RelPath::Parse("info/" + file));
-      const bool is_index = file == "index.json";
-      const bool is_paths = file == "paths.json";
-      PTPKG_CHECK(parts.info.AddText(std::move(path), is_index ? DumpJson(index)
-                                                      : is_paths
-                                                          ? DumpJson(PathsOf(info_->paths, tree_, changed))
-                                                          : text));
+      PTPKG_CHECK(parts.info.AddText(std::move(path), text));
     }
     for (const TreeEntry& entry : tree_.entries) {
       const auto now = changed.find(entry.path.str());

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "model/package_note.h"
+
 namespace ptpkg::pipeline {
 namespace {
 
@@ -42,6 +44,13 @@ class FileSourceOfSlices final : public SliceSource {
 };
 
 }  // namespace
+
+Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where) {
+  PTPKG_TRY(PackageNote note, ParsePackageNote(text, where));
+  if (note.device_code.empty()) return std::optional<std::string>();
+  note.device_code = {"any"};
+  return std::optional(FormatPackageNote(note));
+}
 
 Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
                                                      const SliceSourceOptions& options) {

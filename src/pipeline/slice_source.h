@@ -3,6 +3,7 @@
 // to it.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ class SliceSource {
   /// Writes it. REQUIRES: FallbackName() gives one.
   virtual Result<void> WriteFallback(const AbsPath& /*target*/, OnExisting /*on_existing*/) { return Ok(); }
 };
+
+/// The package's own note (model/package_note.h) as a slice has it: it asks for no architectures any more,
+/// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
+Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
 struct SliceSourceOptions {
   bool variant = false;   ///< SliceRun::variant

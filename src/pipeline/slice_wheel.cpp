@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "archive/extract.h"
+#include "model/package_note.h"
 #include "pipeline/edited_wheel.h"
 #include "pipeline/slice_source.h"
 #include "pipeline/slice_variant.h"
@@ -79,6 +80,8 @@ class WheelSource final : public SliceSource {
                      OnExisting on_existing) override {
     wheel::NewContent content;
     if (variant_) content.documents = Documents(VariantOf(slice, facts_));
+    PTPKG_TRY(const std::optional<std::string> note, ReadNote());
+    if (note) content.documents[std::string(kPackageNoteName)] = *note;
     for (const SlicedFile& file : files) {
       content.files.push_back({.path = file.path,
                                .file = file.file,
@@ -110,6 +113,15 @@ class WheelSource final : public SliceSource {
   }
 
  private:
+  /// What NoteOfSlice makes of the wheel's note.
+  [[nodiscard]] Result<std::optional<std::string>> ReadNote() const {
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    const std::string path = fmt::format("{}.dist-info/{}", name_.Stem(), kPackageNoteName);
+    if (zip.Find(path) == nullptr) return std::optional<std::string>();
+    PTPKG_TRY(const std::string text, zip.ReadText(path, wheel::DocumentLimit(kPackageNoteName)));
+    return NoteOfSlice(text, path);
+  }
+
   static std::map<std::string, std::string> Documents(const wheel::VariantDocument& document) {
     return {{std::string(wheel::kVariantDocument), wheel::FormatVariantDocument(document)}};
   }

@@ -232,6 +232,77 @@ class Wheels(wheel_maker.WheelCase):
         said = self.ptpkg("slice", wheel, "--gpu", "7.0", "--output", self.output, exit_code=7).stderr
         self.assertIn("has no code that runs on a GPU of compute capability 7.0", said)
 
+    def findings(self, wheel) -> list[str]:
+        outcome, = json.loads(subprocess.run([harness.Settings.ptpkg, "check", "--json", wheel], env=self.environment(), cwd=self.scratch,
+                                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout)
+        return [f"{item['severity']} {item['message']}" for item in outcome["findings"] if item["id"] == "wheel-variant"]
+
+    def test_variant_wheels(self):
+        wheel = self.wheel("1.0+cu130")
+        result = self.slice(wheel, "--gpu", "9.0", "--gpu", "8.0+8.6", "--variant")
+        stem = wheel.name.removesuffix(".whl")
+        made = [pathlib.Path(item["to"]) for item in [*result["slices"], result["fallback"]]]
+        self.assertEqual([path.name for path in made], [f"{stem}-{label}.whl" for label in ("sm90", "sm80.sm86", "null")])
+        documents = [json.loads(contents(path)["toy-1.0+cu130.dist-info/variant.json"]) for path in made]
+        self.assertEqual([document["variants"] for document in documents],
+                         [{"sm90": {"nvidia": {"cuda_version_lower_bound": ["13.0"], "sm_arch": ["90_real"]}}},
+                          {"sm80.sm86": {"nvidia": {"cuda_version_lower_bound": ["13.0"], "sm_arch": ["80_real", "86_real"]}}},
+                          {"null": {}}])
+        for path in made:
+            self.assertEqual(self.findings(path), [])
+            self.ptpkg("check", path)
+        old, new = stored(wheel), stored(made[-1])
+        self.assertEqual(new["toy/lib/libtoy_cuda.so"], old["toy/lib/libtoy_cuda.so"])
+        self.assertEqual(result["fallback"]["gpus"], [])
+        # One that is a variant already becomes another one, and the whole stays where it is.
+        again = self.slice(made[-1], "--gpu", "10.0", "--variant", "--cuda", "13.1")
+        self.assertIsNone(again["fallback"])
+        document = json.loads(contents(pathlib.Path(again["slices"][0]["to"]))["toy-1.0+cu130.dist-info/variant.json"])
+        self.assertEqual(document["variants"]["sm100"]["nvidia"]["cuda_version_lower_bound"], ["13.1"])
+
+    def test_what_variants_refuse(self):
+        wheel = self.wheel()
+        output = ("--output", self.output)
+        self.slice(wheel, "--gpu", "9.0", "--variant")
+        variant = next(self.output.glob("*-sm90.whl"))
+        self.assertIn("is a variant wheel", self.ptpkg("slice", variant, "--gpu", "9.0", *output, exit_code=2).stderr)
+        self.assertIn("is the slice for 9.0 itself", self.ptpkg("slice", variant, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
+        self.assertIn("is no wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
+        self.assertIn("'thirteen' is no version of CUDA",
+                      self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)
+        self.ptpkg("slice", wheel, "--gpu", "8.0", "--cuda", "13.0", *output, exit_code=2)
+
+    def test_check_and_index_compare_labels(self):
+        self.slice(self.wheel(), "--gpu", "9.0", "--gpu", "8.0", "--variant")
+        self.ptpkg("index", self.output)
+        file = self.output / "toy-1.0-variants.json"
+        document = json.loads(file.read_text())
+        self.assertEqual(list(document["variants"]), ["null", "sm80", "sm90"])
+        page = json.loads((self.output / "simple/toy/index.json").read_text())
+        entry, = (item for item in page["files"] if item["filename"] == file.name)
+        self.assertEqual((entry["url"], entry["hashes"]["sha256"], entry["size"]),
+                         (f"../../{file.name}", harness.sha256(file), file.stat().st_size))
+        self.assertIn(f">{file.name}</a>", (self.output / "simple/toy/index.html").read_text())
+        self.assertEqual(len(page["files"]), 4)
+
+        one = next(self.output.glob("*-sm90.whl"))
+        renamed = one.with_name(one.name.replace("-sm90", "-sm120"))
+        one.rename(renamed)
+        said, = self.findings(renamed)
+        self.assertIn("error toy-1.0.dist-info/variant.json: it says the variants 'sm90', the file name 'sm120'", said)
+        plain = renamed.with_name(renamed.name.replace("-sm120", ""))
+        renamed.rename(plain)
+        self.assertEqual(self.findings(plain), ["error the file name has no label of a variant"])
+        plain.rename(renamed)
+        left_out = json.loads(self.ptpkg("index", "--json", self.output, exit_code=3).stdout)["left_out"]
+        self.assertEqual(len(left_out), 1)
+        self.assertEqual(list(json.loads(file.read_text())["variants"]), ["null", "sm80"])
+        for path in self.output.glob("*.whl"):
+            path.unlink()
+        self.ptpkg("slice", self.wheel(), "--gpu", "9.0", "--output", self.output)
+        self.ptpkg("index", self.output)
+        self.assertFalse(file.exists())
+
     def test_the_same_bytes_whatever_the_number_of_threads(self):
         wheel = self.wheel()
         self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "one", "--jobs", "1")
@@ -252,7 +323,8 @@ class CondaPackages(harness.Case):
             'package: {name: toy, version: "1.0"}\nsource: {path: files}\n'
             'build:\n  number: 3\n  script: mkdir -p "$PREFIX/lib" "$PREFIX/share" && cp -P lib* "$PREFIX/lib" && echo hello > "$PREFIX/share/toy.txt"\n'
             'requirements:\n  run: ["__cuda >=13"]\n'
-            "about: {license: MIT}\nextra:\n  ptpkg:\n    formats: [conda, tar.bz2]\n    device_code: any\n")
+            "about: {license: MIT}\nextra:\n  ptpkg:\n    formats: [conda, tar.bz2]\n"
+            '    device_code: "8.0;8.6;9.0;9.0a;10.0+PTX;more"\n')
         self.dist = self.scratch / "dist"
         self.ptpkg("build", root, "--env", "system", "--output", self.dist)
         self.output = self.scratch / "out/linux-64"
@@ -270,7 +342,8 @@ class CondaPackages(harness.Case):
                              [f"{stem}_sm90{ending}", f"{stem}_sm80_sm86{ending}"])
             for item in result["slices"]:
                 self.assertLess(item["size"], result["size"])
-                self.ptpkg("check", item["to"], "--device-code", "any")
+                # The package's own note asks for the architectures of the whole.
+                self.ptpkg("check", item["to"])
         self.ptpkg("index", self.scratch / "out")
         records = json.loads((self.output / "repodata.json").read_text())
         records = {**records["packages"], **records["packages.conda"]}
