@@ -87,6 +87,7 @@ class PackageIndex final : public Remote {
                    fmt::format("'{}' is no wheel: an index does not take it", upload.Name()))
           .WithHint("publish conda packages --to anaconda:OWNER or another channel");
     }
+    PTPKG_CHECK(RefuseVariantWheel(upload));
     if (!IsPublic()) return Ok();
     const wheel::WheelInfo& info = *upload.wheel;
     for (const std::string& platform : Split(info.file_name.tag.platform, '.')) {

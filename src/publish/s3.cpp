@@ -21,7 +21,9 @@ class S3Remote final : public Remote {
   [[nodiscard]] std::string ProfileName() const override { return ""; }
   [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
   [[nodiscard]] bool TakesFilesBeside() const override { return true; }
-  [[nodiscard]] Result<void> CheckRules(const Upload& /*upload*/) const override { return Ok(); }
+  [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
+    return RefuseVariantWheel(upload);
+  }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const std::string url = Url(upload);

@@ -40,6 +40,13 @@ ArtifactId Upload::Id() const {
   return id;
 }
 
+Result<void> RefuseVariantWheel(const Upload& upload) {
+  if (!upload.wheel || upload.wheel->file_name.variant.empty()) return Ok();
+  return Error(ErrorCode::kRefused,
+               fmt::format("'{}' is a variant wheel: this index does not take it yet", upload.Name()))
+      .WithHint("publish it to a folder (--to file:///DIR) and serve that, or slice without --variant");
+}
+
 Result<void> RequireCondaPackage(const Upload& upload) {
   if (upload.conda) return Ok();
   return Error(ErrorCode::kRefused,

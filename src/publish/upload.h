@@ -49,6 +49,8 @@ struct Upload {
 
 /// Errors: kRefused with a hint, for anything but a conda package: what channels take.
 Result<void> RequireCondaPackage(const Upload& upload);
+/// Errors: kRefused with a hint, for a variant wheel: what indexes take that have no document of variants.
+Result<void> RefuseVariantWheel(const Upload& upload);
 
 /// " (with x.whl.publish.attestation)", for a dry run; "" without any.
 std::string WithAttestations(const Upload& upload);

@@ -271,6 +271,8 @@ class Wheels(wheel_maker.WheelCase):
         self.assertIn("'thirteen' is no version of CUDA",
                       self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)
         self.ptpkg("slice", wheel, "--gpu", "8.0", "--cuda", "13.0", *output, exit_code=2)
+        said = self.ptpkg("publish", variant, "--to", "pypi:pypi", "--dry-run", exit_code=7).stderr
+        self.assertIn("is a variant wheel: this index does not take it yet", said)
 
     def test_check_and_index_compare_labels(self):
         self.slice(self.wheel(), "--gpu", "9.0", "--gpu", "8.0", "--variant")
