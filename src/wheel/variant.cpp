@@ -39,6 +39,7 @@ class DocumentReader {
           .WithHint(fmt::format("PEP 825, format {}, is: its schema is '{}'", kVariantFormat,
                                 SchemaOf(kVariantFormat)));
     }
+    PTPKG_CHECK(RefuseOthers(json, {"$schema", "default-priorities", "variants"}, ""));
     VariantDocument document;
     PTPKG_TRY(document.namespaces, ReadNamespaces(json));
     const auto variants = json.find("variants");
@@ -58,12 +59,22 @@ class DocumentReader {
         .WithHint("write the wheel again; PEP 825 has the format");
   }
 
+  [[nodiscard]] Result<void> RefuseOthers(const Json& object, const std::set<std::string>& known,
+                                          std::string_view above) const {
+    for (const auto& [key, value] : object.items()) {
+      if (!known.contains(key)) return Wrong(fmt::format("the key '{}{}' is not of this format", above, key));
+    }
+    return Ok();
+  }
+
   [[nodiscard]] Result<std::vector<std::string>> ReadNamespaces(const Json& json) const {
     const auto priorities = json.find("default-priorities");
     if (priorities == json.end() || !priorities->is_object())
       return Wrong("has no object 'default-priorities'");
     if (!priorities->contains("namespace")) return Wrong("has no list 'default-priorities.namespace'");
+    PTPKG_CHECK(RefuseOthers(*priorities, {"namespace"}, "default-priorities."));
     PTPKG_TRY(std::vector<std::string> names, JsonStringsOr(*priorities, "namespace", {}, where_));
+    if (names.empty()) return Wrong("the list of namespaces is empty");
     std::set<std::string> seen;
     for (const std::string& name : names) {
       if (!IsKey(name) || !seen.insert(name).second)

@@ -1,5 +1,5 @@
 """Slices as installers choose among them: py-rattler solves for machines with other GPUs, by virtual packages that are overridden;
-variantlib reads variant wheels and their index, and makes the same variant.json of the same properties. Exit 77 is a skip.
+variantlib reads the labels and properties of variant wheels, and makes the same index of them. Exit 77 is a skip.
 """
 
 import argparse
@@ -106,6 +106,22 @@ class CondaSlices(Slices):
         self.assertEqual(gpu_library.names(self.scratch / "prefix/lib/libtoy.so"), [[(CUBIN, "86"), (CUBIN, "120")]])
 
 
+def with_providers(document: dict) -> dict:
+    """variantlib 0.2.2 reads the format of PEP 817, which names a provider of each namespace; PEP 825 left these out."""
+    names = document["default-priorities"]["namespace"]
+    return {**document, "providers": {name: {"requires": [f"{name}-provider"]} for name in names}}
+
+
+def add_providers(wheel: pathlib.Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            if name.endswith("/variant.json"):
+                data = json.dumps(with_providers(json.loads(data))).encode()
+            archive.writestr(name, data)
+
+
 class VariantWheels(Slices):
     NAME = "toy-1.0+cu130-cp311-cp311-linux_x86_64"
 
@@ -142,10 +158,13 @@ class VariantWheels(Slices):
                            ("sm80.sm86.x86_64_v3", ["nvidia :: sm_arch :: 80_real", "nvidia :: sm_arch :: 86_real"])):
             wheel = output / f"{self.NAME}-{label}.whl"
             expected = VariantDescription([VariantProperty.from_str(text) for text in common + own], label=label)
-            read = VariantDistInfo(json.dumps(self.document(wheel)), label)
+            document = self.document(wheel)
+            self.assertEqual(set(document), {"$schema", "default-priorities", "variants"})
+            read = VariantDistInfo(json.dumps(with_providers(document)), label)
             self.assertEqual(read.variant_desc, expected)
             # The same properties, written by the library.
-            self.assertEqual(self.document(wheel)["variants"], {label: expected.to_dict()})
+            self.assertEqual(document["variants"], {label: expected.to_dict()})
+            add_providers(wheel)
             done = subprocess.run([sys.executable, "-m", "variantlib", "analyze-wheel", "-i", wheel], text=True, capture_output=True,
                                   check=True)
             for text in common + own:
@@ -158,6 +177,8 @@ class VariantWheels(Slices):
             self.run_ptpkg("slice", self.wheel(self.scratch / "in", tag), "--each", "--variant", "--output", output)
         self.run_ptpkg("index", output)
         ours = json.loads((output / "toy-1.0+cu130-variants.json").read_text())
+        for wheel in output.glob("*.whl"):
+            add_providers(wheel)
         (output / "toy-1.0+cu130-variants.json").unlink()
         done = subprocess.run([sys.executable, "-m", "variantlib", "generate-index-json", "-d", output], text=True, capture_output=True,
                               check=True)
