@@ -102,7 +102,18 @@ class Slicing {
       files_.push_back(*std::move(file));
     }
     task.Done(Plural(files_.size(), "file") + " with GPU code");
+    WarnOfIdleGlobs();
     return CheckFiles();
+  }
+
+  /// A typing error in --allow must not pass for a library that may not be changed.
+  void WarnOfIdleGlobs() const {
+    for (const std::string& glob : run_.allow) {
+      const bool matches = std::any_of(files_.begin(), files_.end(), [&](const DeviceFile& file) {
+        return IsAllowed({glob}, file.place.path);
+      });
+      if (!matches) env_.reporter.Warn(fmt::format("--allow '{}' matches no file with GPU code", glob));
+    }
   }
 
   [[nodiscard]] std::string WhyKept(const RelPath& path, const std::string& licence) const {

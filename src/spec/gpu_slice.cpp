@@ -14,14 +14,16 @@ namespace {
 
 constexpr std::array<std::uint32_t, 25> kGpus = {30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70,  72, 75,
                                                  80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+constexpr std::uint32_t kSmallest = 10;  // 1.0
 constexpr std::uint32_t kLargest = 999;
 
-/// nullopt: no number of one to three digits, the first not 0.
+/// nullopt: no number of two or three digits, the first not 0.
 std::optional<std::uint32_t> ReadNumber(std::string_view text) {
   std::uint32_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = failure == std::errc() && end == text.data() + text.size();
-  return whole && !text.starts_with('0') && number <= kLargest ? std::optional(number) : std::nullopt;
+  return whole && !text.starts_with('0') && number >= kSmallest && number <= kLargest ? std::optional(number)
+                                                                                      : std::nullopt;
 }
 
 std::optional<std::uint32_t> NumberOfGpu(std::string_view text) {

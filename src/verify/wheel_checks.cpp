@@ -223,7 +223,7 @@ Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& vie
     PTPKG_TRY(text, MemberText(env, tree, path, findings));
     if (!text) return Ok();
   }
-  const auto document = wheel::ParseWheelVariant(*text, label, path);
+  const auto document = wheel::ParseWheelVariant(*text, label, std::string(wheel::kVariantDocument));
   if (document) return Ok();
   const bool later = document.error().code() == ErrorCode::kUnsupported;
   findings.push_back({"wheel-variant", later ? Severity::kWarning : Severity::kError,

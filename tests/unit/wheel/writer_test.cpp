@@ -161,7 +161,8 @@ TEST_F(WriteWheelTest, RefusesBadNamesTagsAndFields) {
   EXPECT_THAT(project_.Write(env_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a")));
   project_.metadata = good.metadata;
   project_.tag.platform = "linux-x86_64";
-  EXPECT_THAT(project_.Write(env_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a")));
+  EXPECT_THAT(project_.Write(env_),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not the file name of a wheel")));
   project_.tag = good.tag;
   project_.metadata.Add("", "x");
   EXPECT_THAT(project_.Write(env_),
