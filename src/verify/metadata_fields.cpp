@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "spec/spdx.h"
 #include "support/python_name.h"
 #include "support/text.h"
 #include "verify/classifiers_text.h"  // generated from data/classifiers.txt
@@ -180,6 +181,25 @@ bool IsLicensePath(std::string_view path) {
   return !climbs && !path.starts_with("/") && path.find_first_of("*\\") == std::string_view::npos;
 }
 
+/// As the index reads it: operators in any case, and no DocumentRef.
+void CheckLicenseExpression(const wheel::CoreMetadata& metadata, FieldReport& report) {
+  const std::string value(Trim(metadata.Get("License-Expression")));
+  if (value.empty()) return;
+  const std::string spaced = ReplaceAll(ReplaceAll(ReplaceAll(value, "\t", " "), "(", " ( "), ")", " ) ");
+  std::string expression;
+  for (const std::string& word : Split(spaced, ' ')) {
+    const std::string lower = ToLower(word);
+    expression += lower == "and" ? "AND" : lower == "or" ? "OR" : lower == "with" ? "WITH" : word;
+    expression += ' ';
+  }
+  const Result<void> known = spec::CheckLicense(Trim(expression));
+  if (known && value.find("DocumentRef-") == std::string::npos) return;
+  report.Add("wheel-metadata-field",
+             known ? fmt::format("License-Expression '{}' names a licence of another document", value)
+                   : fmt::format("License-Expression '{}': {}", value, known.error().message()),
+             known ? "write LicenseRef-NAME, without DocumentRef" : known.error().hint());
+}
+
 bool IsExtraName(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -305,6 +325,7 @@ void CheckMetadataFields(const wheel::CoreMetadata& metadata, const std::string&
   CheckEmails(metadata, report);
   CheckContentType(metadata, report);
   CheckLists(metadata, report);
+  CheckLicenseExpression(metadata, report);
 }
 
 }  // namespace ptpkg::verify

@@ -178,6 +178,23 @@ TEST_F(WheelChecksTest, Licenses) {
       ElementsAre("wheel-license-conflict " + file));
 }
 
+TEST_F(WheelChecksTest, LicenseExpressionsAreHeldAgainstTheList) {
+  const std::string file = kInfo + "METADATA";
+  const auto ids = [&](const std::string& expression) {
+    return Ids(With({{file, "Metadata-Version: 2.4\nName: toy\nVersion: 1.0\nLicense-Expression: " +
+                                expression + "\n"}}));
+  };
+  for (const char* right :
+       {"MIT", "mit and (apache-2.0 with llvm-exception)", "BSD-3-Clause OR GPL-2.0+",
+        "LicenseRef-Proprietary", "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSL-1.0"}) {
+    EXPECT_THAT(ids(right), IsEmpty()) << right;
+  }
+  for (const char* wrong :
+       {"GPL", "MIT AND", "MIT Apache-2.0", "(MIT", "MIT WITH MIT", "DocumentRef-x:LicenseRef-y"}) {
+    EXPECT_THAT(ids(wrong), ElementsAre("wheel-metadata-field " + file)) << wrong;
+  }
+}
+
 TEST_F(WheelChecksTest, WheelFile) {
   const std::string file = kInfo + "WHEEL";
   const std::string head = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n";

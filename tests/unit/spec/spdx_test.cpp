@@ -1,10 +1,10 @@
-#include "recipe/spdx.h"
+#include "spec/spdx.h"
 
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
 
-namespace ptpkg::recipe {
+namespace ptpkg::spec {
 namespace {
 
 using test::FailsWith;
@@ -42,4 +42,4 @@ TEST(CheckLicense, RefusesWhatIsNoExpression) {
 }
 
 }  // namespace
-}  // namespace ptpkg::recipe
+}  // namespace ptpkg::spec

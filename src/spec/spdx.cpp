@@ -1,13 +1,13 @@
-#include "recipe/spdx.h"
+#include "spec/spdx.h"
 
 #include <fmt/core.h>
 #include <map>
 #include <vector>
 
-#include "recipe/spdx_text.h"  // generated from data/spdx.txt
+#include "spec/spdx_text.h"  // generated from data/spdx.txt
 #include "support/text.h"
 
-namespace ptpkg::recipe {
+namespace ptpkg::spec {
 namespace {
 
 /// The licence list by lower-case identifier.
@@ -179,4 +179,4 @@ Result<void> CheckLicense(std::string_view expression) {
   return ExpressionChecker(expression).Run();
 }
 
-}  // namespace ptpkg::recipe
+}  // namespace ptpkg::spec
