@@ -92,6 +92,8 @@ Result<TreeAsWheel> Described(const Distribution& distribution) {
 
 }  // namespace
 
+bool IsUnpackedWheel(const StagedTree& tree) { return TopDistInfos(tree).size() == 1; }
+
 Result<bool> HoldsDistribution(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<std::string> top, env.fs.ListDir(folder));
   const auto holds = [&](const AbsPath& place) -> Result<bool> {

@@ -13,6 +13,9 @@ namespace ptpkg::convert {
 /// Reads no file. Errors: kIo.
 Result<bool> HoldsDistribution(Env& env, const AbsPath& folder);
 
+/// Whether one .dist-info lies at the top of `tree`, of which digests are not looked at.
+bool IsUnpackedWheel(const StagedTree& tree);
+
 struct TreeToWheelOptions {
   std::string layout = {};        ///< Name of a built-in search-path layout; "" = none.
   std::string distribution = {};  ///< Which of several .dist-info of a prefix; "" = the only one.
@@ -31,8 +34,9 @@ struct TreeAsWheel {
 /// Of an unpacked wheel all files beside its .dist-info are payload and lie where they lay, unless `options`
 /// name a layout; RECORD and what installers leave are made anew or left out. Of a prefix the files of the
 /// distribution are linked into the existing, empty folder `root` as MakeWheelTree has them, and search paths
-/// below the prefix become relative. Errors: kNotFound and kInvalidInput (no distribution, several of them),
-/// kNotFound (layout), those of DescribeWheelFile, MakeWheelTree and ParseCoreMetadata.
+/// below the prefix become relative. Digests of `tree` are only needed for a prefix, or with a layout.
+/// Errors: kNotFound and kInvalidInput (no distribution, several of them), kNotFound (layout), those of
+/// DescribeWheelFile, MakeWheelTree and ParseCoreMetadata.
 Result<TreeAsWheel> ConvertTreeToWheel(Env& env, const StagedTree& tree, const TreeToWheelOptions& options,
                                        const AbsPath& root);
 

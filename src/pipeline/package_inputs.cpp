@@ -162,13 +162,46 @@ Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder) {
   return Ok();
 }
 
-Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run) {
-  PTPKG_TRY(const AbsPath folder, run.Place("tree"));
+namespace {
+
+Result<void> CompareDigests(const graph::NodeRun& run, const StagedTree& tree) {
   PTPKG_TRY(const Json planned, run.Input("tree"));
   PTPKG_TRY(const std::string digest, JsonString(planned, "digest", "the tree of a plan"));
+  if (TreeDigest(tree).Hex() == digest) return Ok();
+  return ChangedSince(fmt::format("'{}'", tree.root.str()));
+}
+
+}  // namespace
+
+Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const AbsPath folder, run.Place("tree"));
   PTPKG_TRY(StagedTree tree, ScanTree(env, folder));
-  if (TreeDigest(tree).Hex() != digest) return ChangedSince(fmt::format("'{}'", folder.str()));
+  PTPKG_CHECK(CompareDigests(run, tree));
   return tree;
+}
+
+Result<StagedTree> ListTreePlace(Env& env, const graph::NodeRun& run) {
+  PTPKG_TRY(const AbsPath folder, run.Place("tree"));
+  return ScanTree(env, folder, {.hash = false});
+}
+
+Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
+                         const std::map<std::string, Sha256>& digests) {
+  for (TreeEntry& entry : tree.entries) {
+    if (entry.kind != FileKind::kRegular) continue;
+    PTPKG_CHECK(env.cancel.Check());
+    const auto known = digests.find(entry.path.str());
+    if (known != digests.end()) {
+      entry.sha256 = known->second;
+      continue;
+    }
+    const Result<Digests> read = HashFile(env.fs, tree.root / entry.path);
+    if (!read && read.error().code() == ErrorCode::kNotFound)
+      return ChangedSince(fmt::format("'{}'", (tree.root / entry.path).str()));
+    if (!read) return read.error();
+    entry.sha256 = read->sha256;
+  }
+  return CompareDigests(run, tree);
 }
 
 namespace {

@@ -3,6 +3,9 @@
 // node and back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the
 // plan says.
 
+#include <map>
+#include <string>
+
 #include "build/build.h"
 #include "build/package_test.h"
 #include "build/recipe_folder.h"
@@ -39,6 +42,13 @@ Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder);
 /// The tree there. Errors: kRefused when it is not as the plan says.
 Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run);
+/// The same without digests, not compared with the plan: for who reads the files anyway, once. CompareTree
+/// has to follow.
+Result<StagedTree> ListTreePlace(Env& env, const graph::NodeRun& run);
+/// Errors: kRefused when `tree`, of ListTreePlace, is not as the plan says. `digests`: by path, of content
+/// that was used; files that it does not name are read.
+Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
+                         const std::map<std::string, Sha256>& digests);
 
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,

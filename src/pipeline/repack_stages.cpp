@@ -1,7 +1,9 @@
 // The stages that make an artifact of one family from a finished one of the other, or a wheel from a folder.
 // Layer: pipeline.
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <map>
 
 #include "conda/package.h"
 #include "conda/package_info.h"
@@ -15,6 +17,8 @@
 #include "pipeline/stages.h"
 #include "pipeline/wheel_form.h"
 #include "pipeline/work_folder.h"
+#include "support/base64.h"
+#include "support/text.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -78,11 +82,25 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   return PackedResult(run, {wheel}, "", rest);
 }
 
-Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
-  PTPKG_TRY(const StagedTree tree, ReadTreePlace(env, run));
-  convert::TreeToWheelOptions options;
-  PTPKG_TRY(options.layout, run.Text("layout"));
-  PTPKG_TRY(options.distribution, run.Text("distribution"));
+/// Digests of the payload, which RECORD has just been given.
+Result<std::map<std::string, Sha256>> PackedDigests(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const wheel::WheelInfo info, wheel::ReadWheelInfo(env, wheel));
+  std::map<std::string, Sha256> digests;
+  for (const wheel::RecordRow& row : info.record) {
+    if (row.path.starts_with(info.dist_info_dir + "/")) continue;  // made anew, not copied
+    const std::string padded = ReplaceAll(ReplaceAll(row.sha256, "-", "+"), "_", "/") + "=";
+    PTPKG_TRY(const std::string bytes, DecodeBase64(padded), "while reading RECORD of the new wheel");
+    Sha256 digest;
+    if (bytes.size() != digest.bytes.size())
+      return Error(ErrorCode::kInternal, fmt::format("the digest of '{}' is none", row.path));
+    std::copy(bytes.begin(), bytes.end(), digest.bytes.begin());
+    digests.emplace(row.path, digest);
+  }
+  return digests;
+}
+
+Result<NodeResult> PackTree(Env& env, const NodeRun& run, WorkFolder& work, const StagedTree& tree,
+                            const convert::TreeToWheelOptions& options) {
   PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
   PTPKG_TRY(convert::TreeAsWheel made, convert::ConvertTreeToWheel(env, tree, options, root));
   if (made.relink)
@@ -96,6 +114,29 @@ Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
   // Files of a prefix know where it was; an unpacked wheel lies anywhere.
   if (!made.relink_options.build_prefix.empty()) rest.forbidden.push_back(tree.root.str());
   return PackedResult(run, {wheel}, "", rest);
+}
+
+/// An unpacked wheel is packed as it lies, so its files need not be read to be compared with the plan, then
+/// once more to be packed: what was packed is compared.
+Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
+  convert::TreeToWheelOptions options;
+  PTPKG_TRY(options.layout, run.Text("layout"));
+  PTPKG_TRY(options.distribution, run.Text("distribution"));
+  PTPKG_TRY(const StagedTree listed, ListTreePlace(env, run));
+  if (!options.layout.empty() || !convert::IsUnpackedWheel(listed)) {
+    PTPKG_TRY(const StagedTree tree, ReadTreePlace(env, run));
+    return PackTree(env, run, work, tree, options);
+  }
+  Result<NodeResult> packed = PackTree(env, run, work, listed, options);
+  std::map<std::string, Sha256> digests;
+  if (packed) {
+    PTPKG_TRY(const Packed wheel, ReadPacked(*packed));
+    PTPKG_TRY(const ArtifactRecord record, FirstOf(wheel, run));
+    PTPKG_TRY(digests, PackedDigests(env, FileOf(*packed, record)));
+  }
+  // Of a tree that changed meanwhile, that is why it cannot be packed.
+  PTPKG_CHECK(CompareTree(env, run, listed, digests));
+  return packed;
 }
 
 using Repack = Result<NodeResult> (*)(Env&, const NodeRun&, WorkFolder&);

@@ -80,6 +80,43 @@ TEST(RunRepack, AFolderThatChangedSinceThePlanIsRefused) {
   EXPECT_EQ(summary.failure->code(), ErrorCode::kRefused);
 }
 
+// The files are read once, to be packed; what was packed is compared.
+TEST(RunRepack, WhatChangedInAnUnpackedWheelSinceThePlanIsRefused) {
+  const auto change = [](const std::function<void(test::TestEnv&, const AbsPath&)>& edit) {
+    test::TestEnv env;
+    RepackRequest request;
+    request.input = env.dir().path() / "tree";
+    request.output = env.dir().path() / "dist";
+    const AbsPath info = request.input / "toy-1.0.dist-info";
+    EXPECT_OK(env->fs.MakeDirs(info));
+    EXPECT_OK(WriteFile(env->fs, info / "METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n"));
+    EXPECT_OK(
+        WriteFile(env->fs, info / "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"));
+    EXPECT_OK(WriteFile(env->fs, request.input / "toy.py", "x = 1\n"));
+    EXPECT_OK(WriteFile(env->fs, request.input / "toy.pyc", "left out"));
+    EXPECT_OK(WriteFile(env->fs, info / "INSTALLER", "left out"));
+    const Result<graph::Plan> plan = PlanRepack(env, request);
+    EXPECT_OK(plan);
+    edit(env, request.input);
+    const Result<BuildSummary> summary = RunPlan(env, *plan, request.output, {});
+    EXPECT_OK(summary);
+    return summary->failure ? summary->failure->message() : std::string();
+  };
+  EXPECT_EQ(change([](test::TestEnv&, const AbsPath&) {}), "");
+  for (const char* file : {"toy.py", "toy.pyc", "new.py", "toy-1.0.dist-info/INSTALLER",
+                           "toy-1.0.dist-info/METADATA", "toy-1.0.dist-info/WHEEL"}) {
+    EXPECT_THAT(change([&](test::TestEnv& env, const AbsPath& tree) {
+                  EXPECT_OK(WriteFile(env->fs, tree / RelPath::Literal(file), "x = 2\n"));
+                }),
+                HasSubstr("changed after the plan was made"))
+        << file;
+  }
+  EXPECT_THAT(change([](test::TestEnv& env, const AbsPath& tree) {
+                EXPECT_OK(env->fs.SetMode(tree / "toy.py", 0755));
+              }),
+              HasSubstr("changed after the plan was made"));
+}
+
 TEST(PlanRepack, NothingIsRepackedAsAZip) {
   test::TestEnv env;
   for (const char* name : {"toy-1.0-py3-none-any.whl", "toy-1.0-0.conda"}) {
