@@ -1,6 +1,8 @@
 """Right and wrong wheels: one for each thing that some consumer of wheels refuses, and some near it.
 
-CASES: name → (bytes, file name). wheel_verdicts.txt says who refuses which.
+CASES: name → (bytes, file name). wheel_verdicts.txt says who refuses which. RULES: each rule and its cases;
+`wheel_targets.py --rules` prints it with who refuses one of them, and wheel_targets.py fails on a rule without a case and on
+a case without a rule.
 """
 import base64
 import bz2
@@ -12,6 +14,37 @@ from deflate_bits import UNDEFINED
 from wheel_bytes import (DESCRIPTOR, MAX32, METADATA, NAME, UTF8, WHEEL, Member, Zip, descriptor, field, row, wheel,
                          with_first, zip64_sizes, zip_bytes)
 
+# The rules: of the name and .dist-info, of the zip layer, of what a writer fixes, and of uploads.
+RULES = """
+what is right is taken | right deflated folder sbom name-utf8 archive-comment
+file name: form, normal name and version, build begins with a digit, sorted tags | file-name-*
+.dist-info: one, of the name and version | dist-info-*
+.data: of the name and version, known parts, no interpreter, no folder in scripts | data-*
+Name and Version of METADATA are those of the file name | metadata-name-* metadata-version-other local-version
+METADATA is there, UTF-8, with its three fields once | metadata-none metadata-empty metadata-latin1 metadata-utf16 metadata-bom metadata-crlf metadata-nul metadata-no-*
+Metadata-Version is known | metadata-version-[0-9x]*
+fields: known, not newer than Metadata-Version | metadata-expression-2.1 metadata-import-namespace metadata-extra-2.3 field-unknown field-import-name* field-dynamic-* field-extra-*
+Requires-Dist and Requires-Python parse, no URL | field-requires-* field-python-bad field-provides-url
+License-File is there; License and License-Expression exclude each other; the expression is SPDX | metadata-license-file field-license-* field-expression*
+uploads: classifiers, Summary, Project-URL, mail addresses, content type | field-classifier* field-summary-* field-label-* field-url-* field-home-bad field-email-* field-content-* field-platform
+platform tag is one that the index takes | platform-*
+WHEEL: there, version 1.x, one Root-Is-Purelib, a Tag for each combination, Build as in the name | wheel-*
+RECORD: there, each file once with sha256 and size, its own row empty, no folders, no signatures | record-*
+entry_points.txt: INI, UTF-8, names of scripts, no interpreter | script-*
+methods: stored and deflate | method-* bzip2
+no encryption, no version beyond the reader | encrypted version-99
+no data descriptor, or one that agrees | descriptor-*
+no name twice, in the directory or in local headers | twice-* local-twice
+local header and directory agree: name, sizes, CRC, both there | local-name local-crc local-size local-packed local-only central-only
+sizes and CRC are those of the content | crc-wrong size-wrong* deflate-*
+no prefix, suffix, gap, second end record, other disk; counts and places as they are | between two-archives truncated empty-zip no-zip prefix before-* suffix* zip-in-comment end-in-comment disk count-* directory-*
+no comment of an entry | entry-comment
+ZIP64 fields: lengths, values, where they may stand; the end record without more data | zip64-*
+other extra fields whole; a Unicode path is the name | other-extra extra-cut unicode-path*
+names: UTF-8, no control characters, relative, no '..' | name-not-* name-utf8-no-flag name-newline name-nul name-del name-backslash name-absolute name-climbs name-dot
+folders are empty, members are regular files | folder-with-content symlink
+no bomb: above 64 MiB at most 50 times the packed size | bomb
+"""
 CASES = {}
 DATA = b"some data, some data, some data\n"
 OTHER = "other-1.0.dist-info/"
@@ -146,6 +179,11 @@ def record_cases():
     case("record-folder", wheel([Member(b"toy/sub/", mode=0o40755)], record=lambda text: "toy/sub/,,\n" + text))
     case("record-jws", wheel([Member(b"toy-1.0.dist-info/RECORD.jws", b"{}")],
                              record=lambda text: "".join(line for line in text.splitlines(True) if "jws" not in line)))
+    case("record-p7s", wheel([Member(b"toy-1.0.dist-info/RECORD.p7s", b"x")],
+                             record=lambda text: "".join(line for line in text.splitlines(True) if "p7s" not in line)))
+    case("record-elsewhere", wheel([Member(b"toy/RECORD", b"x")],
+                                   record=lambda text: text.replace(row("toy/RECORD", b"x"), "toy/RECORD,,\n")))
+    case("sbom", wheel([Member(b"toy-1.0.dist-info/sboms/toy.cdx.json", b"{}")]))
     for name, change in {
             "digest": lambda text: text.replace("toy/data,sha256=", "toy/data,sha256=A"),
             "digest-other": lambda text: text.replace(ROW, row("toy/data", DATA[::-1])),
@@ -175,6 +213,12 @@ def metadata_cases():
             "version-other": METADATA.replace("1.0\n", "1.1\n"),
             "expression-2.1": METADATA + "License-Expression: MIT\n"}.items():
         case(f"metadata-{name}", wheel(METADATA=text))
+    newest = METADATA.replace("2.1", "2.5")
+    case("metadata-import-namespace", wheel(METADATA=newest + "Import-Name: toy.a\nImport-Namespace: toy\n"))
+    case("metadata-extra-2.3", wheel(METADATA=METADATA.replace("2.1", "2.3") + "Provides-Extra: A_b\n"))
+    licence = [Member(b"toy-1.0.dist-info/licenses/LICENSE", b"text")]
+    named = METADATA.replace("2.1", "2.4") + "License-File: LICENSE\n"
+    case("metadata-license-file", wheel(licence, METADATA=named))
     for version in ("1.0", "1.1", "1.2", "2.0", "2.2", "2.3", "2.4", "2.5", "2.6", "3.0", "x"):
         case(f"metadata-version-{version}", wheel(METADATA=METADATA.replace("2.1", version)))
     lines = FIELD_LINES.format(x32="x" * 32, x33="x" * 33, x512="x" * 512, x513="x" * 513, wide512="ä" * 512)
@@ -210,6 +254,13 @@ email-list | Author-email: a@example.org, b@example.org
 license-file | License-File: LICENSE
 license-climbs | License-File: ../x
 license-both | License: MIT\\nLicense-Expression: MIT
+expression | License-Expression: Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSL-1.0 AND MIT
+expression-lower | License-Expression: mit or (apache-2.0 with llvm-exception)
+expression-ref | License-Expression: LicenseRef-Proprietary
+expression-document | License-Expression: DocumentRef-x:LicenseRef-y
+expression-unknown | License-Expression: GPL
+expression-open | License-Expression: (MIT
+expression-two | License-Expression: MIT Apache-2.0
 content-type | Description-Content-Type: text/html
 content-rst | Description-Content-Type: text/x-rst
 dynamic-name | Dynamic: name
@@ -219,6 +270,9 @@ extra-bad | Provides-Extra: a b
 extra-case | Provides-Extra: A_b
 unknown | Foo: bar
 import-name | Import-Name: toy
+import-name-bad | Import-Name: to-y
+import-name-private | Import-Name: _toy ; private
+requires-extra | Provides-Extra: x\\nRequires-Dist: other; extra == 'x'
 provides-url | Provides-Dist: x @ https://example.org/x
 platform | Platform: any
 """
@@ -228,9 +282,16 @@ def name_cases():
     case("file-name-case", wheel(), "Toy-1.0-py3-none-any.whl")
     case("file-name-build", wheel(), "toy-1.0-x1-py3-none-any.whl")
     case("file-name-short", wheel(), "toy-1.0.whl")
+    case("file-name-version", wheel(), "toy-1.00-py3-none-any.whl")
+    case("file-name-build-only", wheel(), "toy-1.0-2-py3-none-any.whl")
+    case("file-name-build-both", wheel(WHEEL=WHEEL + "Build: 2\n"), "toy-1.0-2-py3-none-any.whl")
+    case("file-name-tags", wheel(WHEEL=WHEEL + "Tag: py2-none-any\n"), "toy-1.0-py2.py3-none-any.whl")
+    case("file-name-tags-order", wheel(WHEEL=WHEEL + "Tag: py2-none-any\n"), "toy-1.0-py3.py2-none-any.whl")
+    case("wheel-tags-compressed", wheel(WHEEL=WHEEL.replace("py3-", "py2.py3-")), "toy-1.0-py2.py3-none-any.whl")
     local = METADATA.replace("Version: 1.0\n", "Version: 1.0+cu130\n")
     case("local-version", wheel(info="toy-1.0+cu130.dist-info/", METADATA=local), "toy-1.0+cu130-py3-none-any.whl")
-    for platform in ("linux_x86_64", "manylinux_2_17_x86_64"):
+    # Those of other systems are refused here by pip and uv for that alone: tests/unit/verify/platform_policies_test.cpp has them.
+    for platform in ("linux_x86_64", "manylinux_2_17_x86_64", "manylinux1_x86_64"):
         case(f"platform-{platform}", wheel(WHEEL=WHEEL.replace("any", platform)), f"toy-1.0-py3-none-{platform}.whl")
     case("dist-info-two", wheel([Member(b"other-1.dist-info/METADATA", b"x")]))
     case("dist-info-other", wheel(info=OTHER))
@@ -243,6 +304,8 @@ def name_cases():
             "no-tag": lambda text: text.replace("Tag: py3-none-any\n", ""),
             "other-tag": lambda text: text.replace("py3", "py2"),
             "build": lambda text: text + "Build: 2\n",
+            "purelib-twice": lambda text: text + "Root-Is-Purelib: false\n",
+            "no-purelib": lambda text: text.replace("Root-Is-Purelib: true\n", ""),
             "latin1": lambda text: (text + "X: ä\n").encode("latin-1")}.items():
         case(f"wheel-{name}", wheel(WHEEL=change(WHEEL)))
 

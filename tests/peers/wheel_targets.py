@@ -2,6 +2,7 @@
 """`ptpkg check --target` says of right and wrong wheels what uv, pip and installer do with them.
 
 usage: wheel_targets.py --ptpkg PROGRAM [--record]
+       wheel_targets.py --rules
 
 The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, with a word for pypi, uv, pip and installer:
   ok        the consumer takes it, and ptpkg finds no error
@@ -9,12 +10,14 @@ The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, 
   strict    the consumer takes it, and ptpkg finds an error: readers part, or it is told on purpose
   lax       the consumer refuses it, and ptpkg does not see why
 PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
-half of them is compared. --record prints the table as it is now, with that half for pypi.
+half of them is compared. --record prints the table as it is now, with that half for pypi; --rules the rules of wheel_cases.py,
+their cases, and who refuses one of them.
 
 Exit: 0 as in the table, 1 not, 77 a peer is missing (its name is printed).
 """
 import argparse
 import concurrent.futures
+import fnmatch
 import importlib.util
 import json
 import os
@@ -23,7 +26,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from wheel_cases import CASES
+from wheel_cases import CASES, RULES
 
 SKIPPED = 77
 TARGETS = ("pypi", "uv", "pip", "installer")
@@ -89,22 +92,47 @@ def words_of(answers, listed):
     return words
 
 
+def rules():
+    """Rule → its cases."""
+    return {rule: [name for name in CASES if any(fnmatch.fnmatchcase(name, glob) for glob in globs.split())]
+            for rule, globs in (line.split(" | ") for line in RULES.strip().splitlines())}
+
+
+def rule_problems():
+    named = [name for names in rules().values() for name in names]
+    return ([f"no case: {rule}" for rule, names in rules().items() if not names]
+            + [f"{name}: under {named.count(name)} rules" for name in CASES if named.count(name) != 1])
+
+
+def print_rules(table):
+    for rule, names in rules().items():
+        who = [target for target in TARGETS if any(table[name][target] in ("no", "lax") for name in names)]
+        print(f"{rule}: refused by {', '.join(who) or 'nobody'} ({', '.join(names)})")
+
+
+def read_table():
+    """Case → target → word."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()[1:] if TABLE.exists() else []
+    return {line.split()[0]: dict(zip(TARGETS, line.split()[1:])) for line in lines}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ptpkg", metavar="PROGRAM", required=True)
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--ptpkg", metavar="PROGRAM")
+    asked.add_argument("--rules", action="store_true", help="print the rules")
     parser.add_argument("--record", action="store_true", help="print the table")
     arguments = parser.parse_args()
+    table = read_table()
+    if arguments.rules:
+        print_rules(table)
+        return 0
     missing = [name for name in ("pip", "installer") if importlib.util.find_spec(name) is None]
     if not (Path(sys.prefix) / "bin/uv").exists():
         missing.append("uv")
     if missing:
         print(f"skipped: {', '.join(missing)} is not installed")
         return SKIPPED
-    table = {}
-    if TABLE.exists():
-        for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
-            name, *words = line.split()
-            table[name] = dict(zip(TARGETS, words))
     with tempfile.TemporaryDirectory(prefix="wheel-targets-") as scratch:
         answers = measured(str(Path(arguments.ptpkg).resolve()), Path(scratch))
     now = {name: words_of(answers[name], table.get(name, {})) for name in CASES}
@@ -115,6 +143,7 @@ def main():
         return 0
     wrong = [f"{name}: {' '.join(words)}, and the table has {' '.join(table.get(name, {}).values()) or 'none'}"
              for name, words in now.items() if words != list(table.get(name, {}).values())]
+    wrong += rule_problems()
     wrong += [f"{name}: is in the table and is no case" for name in table if name not in CASES]
     print("\n".join(wrong) or f"{len(now)} wheels: as in the table")
     return 1 if wrong else 0
