@@ -1,8 +1,10 @@
 #include "pipeline/publication.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <set>
 
+#include "pipeline/wheel_form.h"
 #include "support/hash.h"
 #include "support/json.h"
 
@@ -31,6 +33,9 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   check.id = CheckIdOf(pack);
   check.inputs["allow unresolved"] = request.allow_unresolved;
   check.inputs["device code"] = request.device_code;
+  check.inputs["linux may need more"] =
+      std::any_of(plan.nodes.begin(), plan.nodes.end(),
+                  [&](const graph::Node& node) { return node.id == pack && MayEndAtLinux(node); });
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
   if (!request.staged.empty()) {

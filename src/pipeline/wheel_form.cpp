@@ -8,6 +8,7 @@
 #include "verify/check.h"
 #include "verify/deserved_platform.h"
 #include "verify/file_kind.h"
+#include "wheel/file_name.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -110,6 +111,21 @@ void SetWheelForm(const WheelForm& form, graph::Node& node) {
   node.inputs["compression"] = archive::CompressionName(form.compression);
   node.inputs["platform"] = form.platform;
   SetDeflater(node);
+}
+
+bool MayEndAtLinux(const graph::Node& node) {
+  const auto platform = node.inputs.find("platform");
+  if (platform == node.inputs.end() || !platform->is_string()) return false;
+  const auto wanted = platform->get<std::string>();
+  return wanted == kAuto || wanted == kLinux;
+}
+
+bool IsForLinuxAlone(std::string_view file_name) {
+  const auto name = wheel::FileName::Parse(file_name);
+  if (!name) return false;
+  const std::vector<std::string> platforms = Split(name->tag.platform, '.');
+  return std::all_of(platforms.begin(), platforms.end(),
+                     [](const std::string& platform) { return platform.starts_with("linux_"); });
 }
 
 Result<void> CompareDeflater(const graph::NodeRun& run) {

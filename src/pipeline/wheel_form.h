@@ -2,6 +2,7 @@
 // How wheels are written, whatever they are made of: compression and platform tag. Layer: pipeline.
 
 #include <string>
+#include <string_view>
 
 #include "archive/compression.h"
 #include "convert/package_metadata.h"
@@ -29,6 +30,12 @@ Result<WheelForm> ParseWheelForm(const std::string& compression, const std::stri
 void SetWheelForm(const WheelForm& form, graph::Node& node);
 /// Sets the input "deflater" of a node that writes a zip: its version decides bytes.
 void SetDeflater(graph::Node& node);
+
+/// Whether the platform of the wheel that `node` makes may be linux_<machine> because the user asked for what
+/// the files deserve, or for that: libraries from outside are then said by the tag, and no error.
+bool MayEndAtLinux(const graph::Node& node);
+/// Whether the wheel of this file name is for linux_<machine> and no other platform.
+bool IsForLinuxAlone(std::string_view file_name);
 
 /// Errors: kRefused when this program has another deflater than the plan says.
 Result<void> CompareDeflater(const graph::NodeRun& run);

@@ -181,12 +181,17 @@ class WheelTree(harness.Case):
         subprocess.run([harness.tool("gcc"), "-shared", "-fPIC", "-x", "c", "-", "-o", tree / "toy/user.so",
                         f"-L{self.scratch}", "-Wl,--no-as-needed", "-lelsewhere"],
                        input="int elsewhere(void); int use(void) { return elsewhere(); }", text=True, check=True)
-        # The dependency may bring it, for all that anybody knows: else the gate would refuse the wheel.
-        (tree / "toy_pack-1.0.dist-info/METADATA").write_text(INFO["METADATA"].replace("X-Unknown: stays", "Requires-Dist: some-package"))
-        done = self.ptpkg("wheel", tree, "--output", self.scratch / "out", "--platform", "auto")
-        self.assertIn("-linux_x86_64.whl", done.stdout)
-        self.assertIn("libelsewhere.so.1", done.stderr)
-        self.assertIn("ptpkg repair", done.stderr)
+        for platform in ("auto", "linux"):
+            done = self.ptpkg("wheel", tree, "--output", self.scratch / platform, "--platform", platform)
+            self.assertIn("-linux_x86_64.whl", done.stdout)
+            self.assertIn("warning: needs 'libelsewhere.so.1'", done.stderr)
+            self.assertIn("elf-unresolved-needed", done.stderr)
+            self.assertEqual("ptpkg repair" in done.stderr, platform == "auto")
+        (self.scratch / "libelsewhere.so.1").symlink_to("libelsewhere.so")
+        self.ptpkg("repair", done.stdout.strip(), "--search", self.scratch, "--output", self.scratch / "repaired")
+        refused = self.ptpkg("wheel", tree, "--output", self.scratch / "no", exit_code=1)  # the tag of WHEEL says nothing about it
+        self.assertIn("libelsewhere.so.1", refused.stderr)
+        self.assertEqual(list((self.scratch / "no").glob("wheels/*.whl")), [])
 
     def test_a_prefix(self):
         prefix = self.scratch / "prefix"
