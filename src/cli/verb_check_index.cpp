@@ -155,7 +155,7 @@ Verb CheckVerb() {
             .value = "LIST",
             .help =
                 "Whose rules the wheels have to keep to, separated by commas; what one of them refuses is "
-                "an error, anything else about a wheel is none. Of: pypi, channel, uv, pip, installer",
+                "an error, any other finding \"wheel-*\" is none. Of: pypi, channel, uv, pip, installer",
             .target = &request.targets},
            {.names = "--allow-unresolved",
             .value = "GLOB",
