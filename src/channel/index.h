@@ -27,8 +27,9 @@ struct IndexSummary {
 };
 
 struct WheelIndexOptions {
-  std::set<std::string> without =
-      {};              ///< File names in the folder itself that are about to go, and are not listed.
+  /// Wheels that are about to go, and are not listed: "a-1-py3-none-any.whl", or, in the folder of a backend,
+  /// "cu130/a-1-py3-none-any.whl". Their metadata goes.
+  std::set<std::string> without = {};
   bool roots = false;  ///< Makes the indexes of the backends where there is none yet.
   /// Just written; their digests are taken over without hashing, by path and size.
   std::span<const Artifact> known = {};
@@ -52,12 +53,13 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
 /// With `options.roots`, or where an earlier run made them, another one for each backend, at
 /// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that folder (wheel_roots.h
 /// says which). A wheel in such a folder that says another backend, or has the name of one in `root`, is left
-/// out. A folder whose last wheel went loses its pages. Errors: kIo, kInvalidInput (a link or a file has the
-/// name of such a folder).
+/// out. A folder whose last wheel went loses its pages, its root page first. What is not a page of ours
+/// (own_pages.h) is left alone, whatever its name. Errors: kIo, kInvalidInput (a link or a file has the name
+/// of such a folder; a page of somebody else lies where a root page belongs).
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
-/// Whether an earlier run made the index of a backend below `root`, or, with `asked`, one is to be made: a
-/// folder of a backend's name holds wheels. `names`: what lies in `root`. Errors: kIo.
+/// Whether an earlier run made the index of a backend below `root` (its pages tell), or, with `asked`, one is
+/// to be made: a folder of a backend's name holds wheels. `names`: what lies in `root`. Errors: kIo.
 Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                              bool asked);
 

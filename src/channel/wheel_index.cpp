@@ -9,10 +9,12 @@
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "channel/left_out.h"
+#include "channel/own_pages.h"
 #include "channel/wheel_roots.h"
 #include "channel/wheel_variants.h"
 #include "support/json.h"
 #include "support/parallel.h"
+#include "support/scratch.h"
 #include "support/text.h"
 
 namespace ptpkg::channel {
@@ -71,7 +73,8 @@ struct WheelFolder {
   AbsPath path;
   std::string backend;  ///< "" = the folder that is indexed.
   AbsPath pages;
-  std::vector<std::string> names;        ///< All that lies there.
+  std::vector<std::string> names;        ///< All that lies there, and is not about to go.
+  OwnPages own = {};                     ///< Of a backend.
   std::span<const Artifact> known = {};  ///< As in WheelIndexOptions.
 };
 
@@ -216,25 +219,34 @@ Result<void> RemoveStaleMetadata(IndexFiles& index, const WheelFolder& folder) {
   return Ok();
 }
 
-/// The two pages in `folder`, and the folder if nothing else is in it.
-Result<void> RemovePages(Env& env, IndexFiles& index, const AbsPath& folder) {
-  PTPKG_CHECK(index.RemoveIfThere(folder / "index.html"));
-  PTPKG_CHECK(index.RemoveIfThere(folder / "index.json"));
+Result<void> RemoveIfEmpty(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<std::string> rest, env.fs.ListDir(folder));
   return rest.empty() ? env.fs.Remove(folder) : Ok();
 }
 
-/// Pages of projects that have no wheel any more. `others`: folders may lie beside them that are none of the
-/// index, without an index.json.
-Result<void> RemoveStaleProjects(Env& env, IndexFiles& index, const AbsPath& pages, const Projects& projects,
-                                 bool others) {
+Result<void> RemoveOwnHtml(Env& env, IndexFiles& index, const AbsPath& folder) {
+  const AbsPath page = folder / "index.html";
+  return IsOwnHtmlPage(env, page) ? index.RemoveIfThere(page) : Ok();
+}
+
+/// Ours of the two pages of a project, and the folder if nothing else is in it.
+Result<void> RemoveProject(Env& env, IndexFiles& index, const AbsPath& folder) {
+  PTPKG_CHECK(RemoveOwnHtml(env, index, folder));
+  const AbsPath page = folder / "index.json";
+  if (IsOwnProjectPage(env, page)) PTPKG_CHECK(index.RemoveIfThere(page));
+  PTPKG_CHECK(RemoveAbandoned(env, folder));
+  return RemoveIfEmpty(env, folder);
+}
+
+/// Pages of projects that have no wheel any more. REQUIRES: no root page lists them.
+Result<void> RemoveStaleProjects(Env& env, IndexFiles& index, const AbsPath& pages,
+                                 const Projects& projects) {
   PTPKG_TRY(const std::vector<std::string> folders, env.fs.ListDir(pages));
   for (const std::string& name : folders) {
     const AbsPath folder = pages / RelPath::Literal(name);
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(folder));
     if (stat.kind != FileKind::kDirectory || projects.contains(name)) continue;
-    PTPKG_TRY(const bool has_page, Exists(env.fs, folder / "index.json"));
-    if (has_page || !others) PTPKG_CHECK(RemovePages(env, index, folder));
+    PTPKG_CHECK(RemoveProject(env, index, folder));
   }
   return Ok();
 }
@@ -249,13 +261,26 @@ Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
     if (stat.kind != FileKind::kDirectory) continue;
     PTPKG_TRY(std::vector<std::string> below, env.fs.ListDir(path));
-    folders.push_back({.path = path, .backend = name, .pages = path, .names = std::move(below)});
+    PTPKG_TRY(OwnPages own, FindOwnPages(env, path));
+    folders.push_back(
+        {.path = path, .backend = name, .pages = path, .names = std::move(below), .own = std::move(own)});
   }
   return folders;
 }
 
-bool HasIndex(const WheelFolder& folder) {
-  return std::binary_search(folder.names.begin(), folder.names.end(), "index.json");
+/// `without`: as in WheelIndexOptions.
+void LeaveOutGoing(WheelFolder& folder, const std::set<std::string>& without) {
+  const std::string prefix = folder.backend.empty() ? "" : folder.backend + "/";
+  std::erase_if(folder.names, [&](const std::string& name) { return without.contains(prefix + name); });
+}
+
+/// Whether an earlier run made an index there.
+bool HasIndex(const WheelFolder& folder) { return folder.own.Any(); }
+
+bool HasWheels(const WheelFolder& folder) {
+  return std::any_of(folder.names.begin(), folder.names.end(), [](const std::string& name) {
+    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
+  });
 }
 
 Projects ByProject(const std::vector<IndexedWheel>& wheels) {
@@ -264,15 +289,27 @@ Projects ByProject(const std::vector<IndexedWheel>& wheels) {
   return projects;
 }
 
-/// Nothing is written through a link.
-Result<void> RefuseOtherThanFolder(Env& env, const AbsPath& path) {
-  const auto stat = env.fs.Lstat(path);
-  if (!stat && stat.error().code() == ErrorCode::kNotFound) return Ok();
-  if (!stat) return stat.error();
-  if (stat->kind == FileKind::kDirectory) return Ok();
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
-      .WithHint("move it away, or index without --roots");
+/// A root is written through no link, and over no page of somebody else. `known`: what lies at `path`; null
+/// if that is no folder.
+Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* known) {
+  if (known != nullptr && HasIndex(*known)) return Ok();
+  if (known == nullptr) {
+    PTPKG_TRY(const bool there, Exists(env.fs, path));
+    if (!there) return Ok();
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
+        .WithHint("move it away, or index without --roots");
+  }
+  for (const char* name : {"index.html", "index.json"}) {
+    const AbsPath page = path / name;
+    PTPKG_TRY(const bool there, Exists(env.fs, page));
+    if (!there || IsOwnHtmlPage(env, page)) continue;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' was not made by ptpkg, and the index of that backend belongs there",
+                             page.str()))
+        .WithHint("move it away, or index without --roots");
+  }
+  return Ok();
 }
 
 /// One run over one folder.
@@ -287,8 +324,9 @@ class Indexing {
     PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
     const bool roots = options.roots || std::any_of(folders.begin(), folders.end(), HasIndex);
     if (!roots) folders.clear();
-    PTPKG_TRY(std::vector<std::string> names, WheelNames(env_, above.names, root_));
-    std::erase_if(names, [&](const std::string& name) { return options.without.contains(name); });
+    LeaveOutGoing(above, options.without);
+    for (WheelFolder& folder : folders) LeaveOutGoing(folder, options.without);
+    PTPKG_TRY(const std::vector<std::string> names, WheelNames(env_, above.names, root_));
     PTPKG_CHECK(Take(above, names, {}));
     const Projects projects = ByProject(wheels_);
     for (const WheelFolder& folder : folders) {
@@ -301,7 +339,7 @@ class Indexing {
     PTPKG_CHECK(WritePages(index_, above.pages, projects, variants_));
     PTPKG_CHECK(RemoveStaleVariants(above));
     PTPKG_CHECK(RemoveStaleMetadata(index_, above));
-    PTPKG_CHECK(RemoveStaleProjects(env_, index_, above.pages, projects, /*others=*/false));
+    PTPKG_CHECK(RemoveStaleProjects(env_, index_, above.pages, projects));
     if (roots) PTPKG_CHECK(WriteRoots(folders));
     summary_.written = index_.TakeWritten();
     return summary_;
@@ -345,7 +383,10 @@ class Indexing {
     const WheelRoots found = RootsOf(wheels_);
     for (const auto& [backend, projects] : found.roots) {
       const AbsPath pages = root_ / RelPath::Literal(backend);
-      PTPKG_CHECK(RefuseOtherThanFolder(env_, pages));
+      const std::string& name = backend;  // a structured binding goes into no lambda
+      const auto known = std::find_if(folders.begin(), folders.end(),
+                                      [&](const WheelFolder& folder) { return folder.backend == name; });
+      PTPKG_CHECK(CheckRootPlace(env_, pages, known == folders.end() ? nullptr : &*known));
       PTPKG_CHECK(WritePages(index_, pages, projects, variants_));
       summary_.roots.push_back(backend);
     }
@@ -359,13 +400,18 @@ class Indexing {
     return Ok();
   }
 
-  /// `projects`: what the root lists now; null = it is no more.
+  /// `projects`: what the root lists now; null = it is no more. Its page goes first: none of its links is
+  /// ever dead.
   Result<void> RemoveStaleRoot(const WheelFolder& folder, const Projects* projects) {
-    PTPKG_CHECK(RemoveStaleMetadata(index_, folder));
+    if (HasIndex(folder) || HasWheels(folder)) PTPKG_CHECK(RemoveStaleMetadata(index_, folder));
     if (!HasIndex(folder)) return Ok();
-    const Projects listed = projects != nullptr ? *projects : Projects{};
-    PTPKG_CHECK(RemoveStaleProjects(env_, index_, folder.pages, listed, /*others=*/true));
-    return projects != nullptr ? Ok() : RemovePages(env_, index_, folder.pages);
+    if (projects == nullptr) {
+      PTPKG_CHECK(RemoveOwnHtml(env_, index_, folder.pages));
+      if (folder.own.root) PTPKG_CHECK(index_.RemoveIfThere(folder.pages / "index.json"));
+    }
+    PTPKG_CHECK(
+        RemoveStaleProjects(env_, index_, folder.pages, projects != nullptr ? *projects : Projects{}));
+    return projects != nullptr ? Ok() : RemoveIfEmpty(env_, folder.pages);
   }
 
   Env& env_;
@@ -388,7 +434,7 @@ Result<void> YankOnPages(Env& env, IndexFiles& index, const AbsPath& folder, con
   }
   PTPKG_TRY(const std::string text, ReadFile(env.fs, path));
   PTPKG_TRY(Json page, ParseJson(text, path.str()));
-  if (may_lack && page.is_object() && !IsListed(page, yank.file_name)) return Ok();
+  if (may_lack && page.is_object() && !IsListed(page, yank)) return Ok();
   PTPKG_CHECK(SetYanked(page, yank));
   PTPKG_CHECK(index.Write(folder / "index.html", ProjectHtml(page)));
   return index.Write(path, DumpJson(page));
@@ -403,6 +449,17 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
   PTPKG_TRY(const std::vector<WheelFolder> folders, BackendFolders(env, root, names));
   for (const Yank& yank : yanks) {
     const RelPath project = RelPath::Literal(yank.project);
+    if (!yank.folder.empty()) {
+      const auto folder = std::find_if(folders.begin(), folders.end(), [&](const WheelFolder& one) {
+        return one.backend == yank.folder && HasIndex(one);
+      });
+      if (folder == folders.end()) {
+        return Error(ErrorCode::kNotFound, fmt::format("'{}' has no index of '{}'", root.str(), yank.folder))
+            .WithHint("make it: ptpkg index --roots " + root.str());
+      }
+      PTPKG_CHECK(YankOnPages(env, index, folder->pages / project, yank, /*may_lack=*/false));
+      continue;
+    }
     PTPKG_CHECK(YankOnPages(env, index, root / "simple" / project, yank, /*may_lack=*/false));
     for (const WheelFolder& folder : folders) {
       if (HasIndex(folder)) {
@@ -416,11 +473,8 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
 Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                              bool asked) {
   PTPKG_TRY(const std::vector<WheelFolder> folders, BackendFolders(env, root, names));
-  const auto is_wheel = [](const std::string& name) {
-    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
-  };
   return std::any_of(folders.begin(), folders.end(), [&](const WheelFolder& folder) {
-    return HasIndex(folder) || (asked && std::any_of(folder.names.begin(), folder.names.end(), is_wheel));
+    return HasIndex(folder) || (asked && HasWheels(folder));
   });
 }
 

@@ -18,6 +18,8 @@ namespace ptpkg::channel {
 
 /// A leading '_' is for the server's own use (PEP 691).
 inline constexpr const char* kWheelDirectoryKey = "_ptpkg-directory";
+/// Of a root page: that we made it, and may take it away.
+inline constexpr const char* kRootPageKey = "_ptpkg-root";
 
 /// One wheel as the pages show it.
 struct IndexedWheel {
@@ -51,11 +53,12 @@ Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::
 /// That a wheel is yanked (PEP 592), or no longer.
 struct Yank {
   std::string file_name = {};
+  std::string folder = {};                 ///< As in IndexedWheel: where the wheel lies.
   std::string project = {};                ///< PEP 503 normal form, with '-'.
   std::optional<std::string> reason = {};  ///< "" = none; nullopt: it is not yanked any more.
 };
-/// False: the page does not list the file.
-bool IsListed(const Json& page, const std::string& file_name);
+/// False: the page does not list the file, or not the one in that folder.
+bool IsListed(const Json& page, const Yank& yank);
 /// Whether the page says it already.
 bool IsYanked(const Json& page, const Yank& yank);
 /// Errors: kNotFound (not listed), as AddToProjectPage.
@@ -63,14 +66,17 @@ Result<void> SetYanked(Json& page, const Yank& yank);
 
 std::string ProjectHtml(const Json& page);
 
-/// Says it in the pages of the folder that IndexWheels has made, and in those of the backends that list the
-/// wheel. Errors: kNotFound (a wheel that is not listed), kInvalidInput (a page that is none), kIo.
+/// Says it in the pages that IndexWheels has made: of a wheel in `root` in simple/, and in those of the
+/// backends that list it; of a wheel in the folder of a backend in the pages of that one. Errors: kNotFound
+/// (a wheel that is not listed, a backend without an index), kInvalidInput (a page that is none), kIo.
 Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& yanks);
 
 Json EmptyRootPage();
 /// Adds `projects`, normal forms; the page is sorted by them. Errors: as AddToProjectPage.
 Result<void> AddToRootPage(Json& page, const std::vector<std::string>& projects);
 std::string RootHtml(const Json& page);
+/// Whether `text` begins as ProjectHtml and RootHtml begin.
+bool IsOwnHtml(std::string_view text);
 
 /// Everything but letters, digits and "-._~" as %XX, so '+' of a local version survives servers that
 /// read it as a space.

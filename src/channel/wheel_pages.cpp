@@ -10,6 +10,9 @@ namespace ptpkg::channel {
 namespace {
 
 constexpr std::string_view kApiVersion = "1.4";
+constexpr std::string_view kHtmlHead =
+    "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"pypi:repository-version\" "
+    "content=\"";
 
 std::string EscapeHtml(std::string_view text) {
   std::string out;
@@ -35,11 +38,8 @@ std::string EscapeHtml(std::string_view text) {
 }
 
 std::string Page(std::string_view title, std::string_view body) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"pypi:repository-version\" "
-      "content=\"{}\">\n<title>{}</title>\n</head>\n<body>\n{}</body>\n</html>\n",
-      kApiVersion, EscapeHtml(title), body);
+  return fmt::format("{}{}\">\n<title>{}</title>\n</head>\n<body>\n{}</body>\n</html>\n", kHtmlHead,
+                     kApiVersion, EscapeHtml(title), body);
 }
 
 /// The text of a key; "" where there is none.
@@ -62,10 +62,14 @@ Result<Json*> ListOf(Json& page, const char* key) {
 /// As PEP 691 has it: a text, or true where nobody says why.
 Json YankedValue(const std::string& reason) { return reason.empty() ? Json(true) : Json(reason); }
 
+/// Below the folder of a project's page.
+std::string UrlOf(const std::string& folder, const std::string& file_name) {
+  return "../../" + (folder.empty() ? "" : PercentEncode(folder) + "/") + PercentEncode(file_name);
+}
+
 Json EntryOf(const IndexedWheel& file) {
   Json entry = {{"filename", file.file_name},
-                {"url", "../../" + (file.folder.empty() ? "" : PercentEncode(file.folder) + "/") +
-                            PercentEncode(file.file_name)},
+                {"url", UrlOf(file.folder, file.file_name)},
                 {"hashes", {{"sha256", file.sha256.Hex()}}},
                 {"size", file.size_bytes},
                 {"core-metadata", {{"sha256", file.metadata_sha256.Hex()}}},
@@ -75,9 +79,11 @@ Json EntryOf(const IndexedWheel& file) {
   return entry;
 }
 
-Json* EntryNamed(Json& list, const std::string& file_name) {
+Json* ListedAs(Json& list, const Yank& yank) {
   for (Json& entry : list) {
-    if (TextOf(entry, "filename") == file_name) return &entry;
+    if (TextOf(entry, "filename") != yank.file_name) continue;
+    // Pages of others may have any URL: only the folder of a backend must be in it.
+    if (yank.folder.empty() || TextOf(entry, "url") == UrlOf(yank.folder, yank.file_name)) return &entry;
   }
   return nullptr;
 }
@@ -245,14 +251,14 @@ Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::
   return Ok();
 }
 
-bool IsListed(const Json& page, const std::string& file_name) {
+bool IsListed(const Json& page, const Yank& yank) {
   Json files = page.value("files", Json::array());
-  return EntryNamed(files, file_name) != nullptr;
+  return ListedAs(files, yank) != nullptr;
 }
 
 bool IsYanked(const Json& page, const Yank& yank) {
   Json files = page.value("files", Json::array());
-  const Json* const entry = EntryNamed(files, yank.file_name);
+  const Json* const entry = ListedAs(files, yank);
   if (entry == nullptr) return false;
   const Json said = entry->value("yanked", Json(false));
   return yank.reason ? said == YankedValue(*yank.reason) : said == Json(false);
@@ -260,7 +266,7 @@ bool IsYanked(const Json& page, const Yank& yank) {
 
 Result<void> SetYanked(Json& page, const Yank& yank) {
   PTPKG_TRY(Json* const list, ListOf(page, "files"));
-  Json* const entry = EntryNamed(*list, yank.file_name);
+  Json* const entry = ListedAs(*list, yank);
   if (entry == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("the index does not list '{}'", yank.file_name))
         .WithHint("publish it again: what is there is not sent again, and the index is completed");
@@ -281,7 +287,9 @@ std::string ProjectHtml(const Json& page) {
   return Page(TextOf(page, "name"), body);
 }
 
-Json EmptyRootPage() { return {{"meta", {{"api-version", kApiVersion}}}, {"projects", Json::array()}}; }
+Json EmptyRootPage() {
+  return {{"meta", {{"api-version", kApiVersion}}}, {"projects", Json::array()}, {kRootPageKey, true}};
+}
 
 Result<void> AddToRootPage(Json& page, const std::vector<std::string>& projects) {
   PTPKG_TRY(Json* const list, ListOf(page, "projects"));
@@ -307,5 +315,7 @@ std::string RootHtml(const Json& page) {
   }
   return Page("Simple index", body);
 }
+
+bool IsOwnHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
 
 }  // namespace ptpkg::channel

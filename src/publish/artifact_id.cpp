@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "channel/wheel_roots.h"
 #include "conda/names.h"
 #include "wheel/core_metadata.h"
 #include "wheel/file_name.h"
@@ -22,16 +23,27 @@ Result<void> RequireInChannel(const ArtifactId& artifact) {
                fmt::format("'{}' is no conda package: a channel has no such file", artifact.ChannelPath()));
 }
 
+Result<void> RequireNoBackend(const ArtifactId& artifact, const std::string& title) {
+  if (artifact.backend.empty()) return Ok();
+  return Error(ErrorCode::kRefused, fmt::format("'{}' cannot be at {}: it has no folders of backends",
+                                                artifact.ChannelPath(), title))
+      .WithHint("name the wheel alone: " + artifact.file_name);
+}
+
 Result<ArtifactId> ParseArtifactId(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (text.ends_with(".whl")) {
-    if (slash != std::string_view::npos) return NoId(text, "a wheel has no folder");
-    const auto name = wheel::FileName::Parse(text);
+    const std::string_view backend = slash == std::string_view::npos ? "" : text.substr(0, slash);
+    if (slash != std::string_view::npos && !channel::IsBackend(backend))
+      return NoId(text, fmt::format("'{}' is no folder of a backend, as cpu, cu130 or rocm6.4", backend));
+    const std::string_view file_name = text.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    const auto name = wheel::FileName::Parse(file_name);
     if (!name) return NoId(text, name.error().message());
-    return ArtifactId{.file_name = std::string(text),
+    return ArtifactId{.file_name = std::string(file_name),
                       .format = ArtifactFormat::kWheel,
                       .package = wheel::NormalizeName(name->name),
-                      .version = name->version};
+                      .version = name->version,
+                      .backend = std::string(backend)};
   }
   if (slash == std::string_view::npos) return NoId(text, "a package's subdir is missing");
   const std::string_view subdir = text.substr(0, slash);

@@ -15,10 +15,13 @@ struct ArtifactId {
   std::string package = {};  ///< Of a wheel its project in PEP 503's normal form.
   std::string version = {};
   std::string subdir = {};  ///< "" of a wheel.
+  /// Of a wheel that lies in the folder of one (channel/wheel_roots.h).
+  std::string backend = {};
 
-  /// "linux-64/toy-1.0-0.conda"; a wheel's is its name.
+  /// "linux-64/toy-1.0-0.conda"; a wheel's is its name, or "cu130/toy-1.0-py3-none-any.whl".
   [[nodiscard]] std::string ChannelPath() const {
-    return subdir.empty() ? file_name : subdir + "/" + file_name;
+    const std::string& folder = subdir.empty() ? backend : subdir;
+    return folder.empty() ? file_name : folder + "/" + file_name;
   }
 };
 
@@ -30,7 +33,11 @@ constexpr bool IsCondaPackage(ArtifactFormat format) {
 /// Errors: kRefused, for what no channel can have.
 Result<void> RequireInChannel(const ArtifactId& artifact);
 
-/// "linux-64/toy-1.0-0.conda" or "toy-1.0-py3-none-any.whl". Errors: kUsage naming what is missing.
+/// Errors: kRefused with a hint, for a wheel in the folder of a backend. `title`: of a place that has none.
+Result<void> RequireNoBackend(const ArtifactId& artifact, const std::string& title);
+
+/// "linux-64/toy-1.0-0.conda", "toy-1.0-py3-none-any.whl" or "cu130/toy-1.0-py3-none-any.whl". Errors: kUsage
+/// naming what is missing.
 Result<ArtifactId> ParseArtifactId(std::string_view text);
 
 }  // namespace ptpkg::publish

@@ -13,7 +13,9 @@ namespace ptpkg::publish {
 namespace {
 
 RelPath PlaceInFolder(const ArtifactId& artifact) {
-  return OutputFolder::PlaceOf(artifact.format, artifact.subdir, artifact.file_name);
+  const bool is_wheel = artifact.format == ArtifactFormat::kWheel;
+  return OutputFolder::PlaceOf(artifact.format, artifact.subdir,
+                               is_wheel ? artifact.ChannelPath() : artifact.file_name);
 }
 
 class FolderStore final : public Store {
@@ -48,14 +50,16 @@ class FolderStore final : public Store {
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
     Standing standing{.state = ChangeState::kToDo, .sha256 = digests.sha256.Hex()};
     if (change.action == Action::kRemove) return standing;
-    const AbsPath page = WheelRoot() / "simple" / RelPath::Literal(change.artifact.package) / "index.json";
+    const std::string& backend = change.artifact.backend;
+    const AbsPath page = WheelRoot() / RelPath::Literal(backend.empty() ? "simple" : backend) /
+                         RelPath::Literal(change.artifact.package) / "index.json";
     PTPKG_TRY(const bool has_page, Exists(env_.fs, page));
     if (!has_page) return standing;
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, page));
     // One that cannot be understood is about to be made anew.
     const auto json = ParseJson(text, page.str());
     if (json && json->is_object() && channel::IsYanked(*json, YankOf(change)) &&
-        channel::IsListed(*json, change.artifact.file_name))
+        channel::IsListed(*json, YankOf(change)))
       standing.state = ChangeState::kDone;
     return standing;
   }
@@ -63,6 +67,8 @@ class FolderStore final : public Store {
   Result<void> Edit(const std::vector<Change>& changes) override {
     PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
     PTPKG_CHECK(output.Prepare());
+    PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(WheelRoot()));
+    PTPKG_TRY(has_roots_, channel::HoldsWheelRoots(env_, WheelRoot(), names, /*asked=*/false));
     if (!changes.empty() && changes.front().action != Action::kRemove) {
       PTPKG_CHECK(Index({}));
       std::vector<channel::Yank> yanks;
@@ -84,7 +90,9 @@ class FolderStore final : public Store {
     if (change.action != Action::kRemove) return Ok();
     PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
     PTPKG_TRY(const std::vector<RelPath> beside, PlacesBeside(change.artifact));
-    return output.Remove(PlaceInFolder(change.artifact), change.sha256, beside);
+    PTPKG_CHECK(output.Remove(PlaceInFolder(change.artifact), change.sha256, beside));
+    if (!change.artifact.backend.empty()) RemoveIfEmpty(change.artifact.backend);
+    return Ok();
   }
 
   /// What a build or another publication has listed again meanwhile; metadata files of removed wheels.
@@ -92,6 +100,14 @@ class FolderStore final : public Store {
 
  private:
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
+
+  /// The folder of a backend whose wheel has gone. One that stays empty, because others change it at the same
+  /// time, harms nobody.
+  void RemoveIfEmpty(const std::string& backend) {
+    const AbsPath folder = WheelRoot() / RelPath::Literal(backend);
+    const auto names = env_.fs.ListDir(folder);
+    if (names && names->empty()) static_cast<void>(env_.fs.Remove(folder));
+  }
 
   Result<std::vector<RelPath>> PlacesBeside(const ArtifactId& artifact) {
     const AbsPath folder = (root_ / PlaceInFolder(artifact)).Parent();
@@ -107,7 +123,8 @@ class FolderStore final : public Store {
   Result<void> Index(const std::set<std::string>& gone) {
     PTPKG_TRY(const channel::IndexSummary conda,
               channel::IndexConda(env_, OutputFolder::CondaRootOf(root_), {}, gone));
-    PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env_, WheelRoot(), {.without = gone}));
+    PTPKG_TRY(const channel::IndexSummary wheels,
+              channel::IndexWheels(env_, WheelRoot(), {.without = gone, .roots = has_roots_}));
     static_cast<void>(conda);
     static_cast<void>(wheels);
     return Ok();
@@ -115,6 +132,7 @@ class FolderStore final : public Store {
 
   Env& env_;
   AbsPath root_;
+  bool has_roots_ = false;  // before the last wheel of a backend left its index: it may stay after all
 };
 
 }  // namespace

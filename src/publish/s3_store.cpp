@@ -18,6 +18,7 @@ class S3Store final : public Store {
   [[nodiscard]] std::string Title() const override { return bucket_->Title(); }
   [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
   [[nodiscard]] Result<void> Check(const Change& change) const override {
+    PTPKG_CHECK(RequireNoBackend(change.artifact, Title()));
     return CheckIndexChange(change, Title());
   }
 
@@ -58,7 +59,7 @@ class S3Store final : public Store {
     Standing standing{.state = ChangeState::kToDo, .sha256 = std::move(sha256)};
     if (change.action == Action::kRemove) return standing;
     PTPKG_TRY(const std::optional<Json> page, ReadProjectPage(*bucket_, change.artifact));
-    if (!page || !channel::IsListed(*page, change.artifact.file_name)) {
+    if (!page || !channel::IsListed(*page, YankOf(change))) {
       return Error(ErrorCode::kNotFound, fmt::format("the index of {} does not list '{}'", Title(), path))
           .WithHint("publish it again: what is there is not sent again, and the index is completed");
     }

@@ -9,6 +9,7 @@ namespace ptpkg::publish {
 /// REQUIRES: kYank or kUnyank.
 inline channel::Yank YankOf(const Change& change) {
   return {.file_name = change.artifact.file_name,
+          .folder = change.artifact.backend,
           .project = change.artifact.package,
           .reason = change.action == Action::kYank ? std::optional(change.reason) : std::nullopt};
 }

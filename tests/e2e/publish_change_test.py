@@ -330,6 +330,28 @@ class Folders(publishing.Case):
         self.assertIn("nothing is copied", self.changed("promote", other, "--to", "file:///elsewhere", exit_code=7))
         self.assertEqual(harness.leftovers(self.folder), [])
 
+    def test_a_wheel_in_the_folder_of_a_backend_has_its_name(self):
+        place = self.folder / "wheels/cu130"
+        place.mkdir()
+        wheel = publishing.pure_wheel(self.scratch, "x = 3\n", version="3.0").rename(place / "toy_pure-3.0-py3-none-any.whl")
+        name = f"cu130/{wheel.name}"
+        self.assertIn("has no index of 'cu130'", self.changed("yank", "--name", name, exit_code=4))
+        self.ptpkg("index", "--roots", self.folder / "wheels")
+        self.assertIn(": yanked", self.changed("yank", "--name", name, "--reason", "wrong"))
+        page = place / "toy-pure/index.json"
+        self.assertEqual([one.get("yanked") for one in json.loads(page.read_text())["files"]], ["wrong"])
+        self.assertEqual(self.yanked(), {})
+        self.assertIn(": already so", self.changed("yank", "--name", name, "--reason", "wrong"))
+        # The name alone is that of a wheel beside the folder, and there is none.
+        self.assertIn("has no", self.changed("yank", "--name", wheel.name, exit_code=4))
+        self.assertIn(f"--name {name}#sha256={harness.sha256(wheel)}", self.changed("remove", "--name", name, exit_code=7))
+        self.assertIn(": removed", self.changed("remove", "--name", f"{name}#sha256={harness.sha256(wheel)}"))
+        self.assertFalse(place.exists())
+        self.assertEqual(set(self.page()), {one.name for one in self.wheels})
+        self.assertIn("is no folder of a backend", self.changed("remove", "--name", f"docs/{wheel.name}", exit_code=2))
+        said = self.run_verb("yank", "--name", name, "--from", "s3://bucket", "--dry-run", exit_code=7)
+        self.assertIn("no folders of backends", said)
+
     def test_dry_run_changes_nothing(self):
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
         for verb in ("yank", "remove"):

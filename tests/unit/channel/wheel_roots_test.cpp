@@ -167,6 +167,78 @@ TEST_F(WheelRootsTest, OtherFilesInTheFolderStay) {
   EXPECT_EQ(Text("cpu/docs/index.html"), "mine");
 }
 
+TEST_F(WheelRootsTest, AFolderThatOnlyHasTheNameOfABackendStays) {
+  AddWheel("numpy", "2.0");
+  const std::map<std::string, std::string> foreign = {
+      {"cpu/index.json", R"({"mine": 1})"},
+      {"cpu/index.html", "mine"},
+      {"cpu/docs/index.html", "mine"},
+      {"cpu/docs/index.json", "[]"},
+      {"cpu/gone-1-py3-none-any.whl.metadata", "mine"},
+      // A simple index of another program.
+      {"xpu/index.json", R"({"meta": {"api-version": "1.4"}, "projects": [{"name": "numpy"}]})"},
+      {"xpu/index.html", "<!DOCTYPE html>\n<html>\n"},
+      {"xpu/numpy/index.json",
+       R"({"meta": {"api-version": "1.4"}, "name": "numpy", "versions": [], "files": [{"filename": "a.whl"}]})"},
+      {"xpu/numpy/index.html", "mine"},
+      {"rocm6.4/index.json", "{"},
+      {"rocm6.4/numpy/index.json/x", "a folder"}};
+  for (const auto& [path, text] : foreign) env_.dir().WriteFile("root/" + path, text);
+  for (const char* run : {"the first", "another backend comes", "the last one goes"}) {
+    const IndexSummary summary = Index(/*roots=*/std::string_view(run) == "another backend comes");
+    if (summary.roots.empty()) AddWheel("torch", "2.9.0+cu130");
+    for (const auto& [path, text] : foreign) EXPECT_EQ(Text(path), text) << path << ", " << run;
+    if (summary.roots.empty()) continue;
+    EXPECT_THAT(summary.roots, ElementsAre("cu130"));
+    ASSERT_OK(env_->fs.Remove(root_ / "torch-2.9.0+cu130-py3-none-any.whl"));
+  }
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("cu130/"))));
+}
+
+TEST_F(WheelRootsTest, OfTheLastWheelsPagesOnlyOursGo) {
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("numpy", "2.0");
+  Index();
+  const std::map<std::string, std::string> foreign = {
+      {"cpu/index.html", "mine"},         {"cpu/torch/notes.txt", "mine"},
+      {"cpu/numpy/index.html", "mine"},   {"cpu/docs/index.json", R"({"mine": 1})"},
+      {"simple/docs/index.html", "mine"}, {"simple/docs/index.json", R"({"mine": 1})"}};
+  for (const auto& [path, text] : foreign) env_.dir().WriteFile("root/" + path, text);
+  ASSERT_OK(env_->fs.Remove(root_ / "torch-2.9.0+cpu-py3-none-any.whl"));
+  EXPECT_THAT(Index(/*roots=*/false).roots, IsEmpty());
+  for (const auto& [path, text] : foreign) EXPECT_EQ(Text(path), text) << path;
+  for (const char* page :
+       {"cpu/index.json", "cpu/torch/index.json", "cpu/torch/index.html", "cpu/numpy/index.json"})
+    EXPECT_THAT(env_.dir().List(), Not(Contains(std::string("root/") + page)));
+}
+
+TEST_F(WheelRootsTest, AForeignPageInTheWayIsRefusedByName) {
+  AddWheel("torch", "2.9.0+cpu");
+  for (const char* name : {"index.json", "index.html"}) {
+    env_.dir().WriteFile(std::string("root/cpu/") + name, "mine");
+    EXPECT_THAT(IndexWheels(env_, root_, {.roots = true}),
+                FailsWith(ErrorCode::kInvalidInput,
+                          HasSubstr(std::string("root/cpu/") + name + "' was not made by ptpkg")));
+    EXPECT_EQ(Text(std::string("cpu/") + name), "mine");
+    EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/torch/")));
+    ASSERT_OK(env_->fs.Remove(root_ / "cpu" / name));
+  }
+  EXPECT_THAT(Index().roots, ElementsAre("cpu"));
+}
+
+TEST_F(WheelRootsTest, AnIndexWithoutTheMarkOfItsRootIsKnownByItsProjects) {
+  AddWheel("torch", "2.9.0+cpu");
+  Index();
+  env_.dir().WriteFile("root/cpu/index.json",
+                       R"({"meta": {"api-version": "1.4"}, "projects": [{"name": "torch"}]})");
+  EXPECT_THAT(Index(/*roots=*/false).roots, ElementsAre("cpu"));
+  env_.dir().WriteFile("root/cpu/index.json",
+                       R"({"meta": {"api-version": "1.4"}, "projects": [{"name": "torch"}]})");
+  ASSERT_OK(env_->fs.Remove(root_ / "torch-2.9.0+cpu-py3-none-any.whl"));
+  Index(/*roots=*/false);
+  EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/")));
+}
+
 TEST_F(WheelRootsTest, AYankIsSaidInEachIndexThatListsTheWheel) {
   AddWheel("torch", "2.9.0+cpu");
   AddWheel("torch", "2.9.0+cu130");
@@ -180,6 +252,47 @@ TEST_F(WheelRootsTest, AYankIsSaidInEachIndexThatListsTheWheel) {
   for (const char* root : {"simple", "cpu", "cu130"})
     EXPECT_TRUE(IsYanked(Page("numpy", root), numpy)) << root;
   EXPECT_THAT(Index().written, IsEmpty()) << "it stays";
+}
+
+TEST_F(WheelRootsTest, AYankOfAWheelInABackendsFolderIsOfThatOneAlone) {
+  AddWheel("torch", "2.9.0", "", "cu130");
+  AddWheel("torch", "2.9.0", "", "rocm6.4");
+  const std::string name = "torch-2.9.0-py3-none-any.whl";
+  const Yank yank{.file_name = name, .folder = "cu130", .project = "torch", .reason = "broken"};
+  EXPECT_THAT(YankWheels(env_, root_, {yank}),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("has no index of 'cu130'")));
+  Index();
+  ASSERT_OK(YankWheels(env_, root_, {yank}));
+  EXPECT_TRUE(IsYanked(Page("torch", "cu130"), yank));
+  EXPECT_THAT(Text("cu130/torch/index.html"), HasSubstr("data-yanked=\"broken\""));
+  EXPECT_FALSE(Page("torch", "rocm6.4").at("files").at(0).contains("yanked"));
+  EXPECT_THAT(Index().written, IsEmpty()) << "it stays";
+  Yank undone = yank;
+  undone.reason.reset();
+  ASSERT_OK(YankWheels(env_, root_, {undone}));
+  EXPECT_FALSE(Page("torch", "cu130").at("files").at(0).contains("yanked"));
+  // One of the same name above it is the one that is listed.
+  AddWheel("torch", "2.9.0+cu130");
+  AddWheel("torch", "2.9.0+cu130", "", "cu130");
+  Index();
+  EXPECT_THAT(YankWheels(env_, root_,
+                         {{.file_name = "torch-2.9.0+cu130-py3-none-any.whl",
+                           .folder = "cu130",
+                           .project = "torch",
+                           .reason = ""}}),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("does not list")));
+}
+
+TEST_F(WheelRootsTest, WhatIsToGoFromABackendsFolderIsListedNowhere) {
+  AddWheel("torch", "2.9.0", "", "cu130");
+  AddWheel("torch", "2.8.0", "", "cu130");
+  AddWheel("torch", "2.9.0", "", "rocm6.4");
+  Index();
+  ASSERT_OK(IndexWheels(env_, root_, {.without = {"cu130/torch-2.9.0-py3-none-any.whl"}}));
+  EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../cu130/torch-2.8.0-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "rocm6.4"), SizeIs(1));
+  EXPECT_THAT(env_.dir().List(), Contains("root/cu130/torch-2.9.0-py3-none-any.whl"));
+  EXPECT_THAT(env_.dir().List(), Not(Contains("root/cu130/torch-2.9.0-py3-none-any.whl.metadata")));
 }
 
 TEST_F(WheelRootsTest, ADamagedPageEndsAYank) {
@@ -230,6 +343,49 @@ TEST_F(WheelRootsTest, ARunThatIsKilledAnywhereIsMadeGoodByTheNext) {
     EXPECT_EQ(StateOf(env_, name), whole) << number;
   }
   EXPECT_GT(number, 30U);
+}
+
+TEST_F(WheelRootsTest, ARemovalThatIsKilledAnywhereLeavesNoDeadLink) {
+  const std::vector<AbsPath> wheels = {AddWheel("torch", "2.9.0+cpu"), AddWheel("numpy", "2.0")};
+  std::uint64_t number = 1;
+  for (bool fired = true; fired; ++number) {
+    const std::string name = fmt::format("try{}", number);
+    const AbsPath root = env_.dir().MakeDir(name);
+    for (const AbsPath& wheel : wheels) ASSERT_OK(env_->fs.CopyFile(wheel, root / wheel.Name()));
+    ASSERT_OK(IndexWheels(env_, root, {.roots = true}));
+    ASSERT_OK(env_->fs.Remove(root / wheels.front().Name()));
+    const test::FaultPlan plan = {
+        .number = number, .scope = test::FaultScope::kMutating, .after = test::FaultAfter::kDead};
+    test::FaultFs faulty(env_->fs, plan);
+    test::TestEnv env({.fs = &faulty, .jobs = 1});
+    const auto killed = IndexWheels(env, root);
+    fired = faulty.fired();
+    EXPECT_EQ(killed.has_value(), !fired) << number;
+    const std::vector<std::string> left = env_.dir().List();
+    const bool has_root_page = std::count(left.begin(), left.end(), name + "/cpu/index.json") +
+                                   std::count(left.begin(), left.end(), name + "/cpu/index.html") >
+                               0;
+    for (const char* page :
+         {"numpy/index.json", "numpy/index.html", "torch/index.json", "torch/index.html"}) {
+      if (!has_root_page) continue;
+      EXPECT_THAT(left, Contains(fmt::format("{}/cpu/{}", name, page))) << number;
+    }
+    ASSERT_OK(IndexWheels(env_, root));
+    for (const std::string& path : env_.dir().List()) {
+      const bool gone = path.starts_with(name + "/cpu/") || path.starts_with(name + "/simple/torch/");
+      EXPECT_FALSE(gone && !path.ends_with('/')) << path << ", " << number;
+    }
+  }
+  EXPECT_GT(number, 10U);
+}
+
+TEST_F(WheelRootsTest, AChannelMayHaveAFolderOfABackendsName) {
+  env_.dir().WriteFile("root/linux-64/repodata.json", "{}");
+  env_.dir().WriteFile("root/cpu/index.json", R"({"mine": 1})");
+  EXPECT_OK(IndexFolder(env_, root_));
+  EXPECT_THAT(IndexFolder(env_, root_, /*roots=*/true),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a conda channel")));
+  EXPECT_EQ(Text("cpu/index.json"), R"({"mine": 1})");
 }
 
 TEST_F(WheelRootsTest, IndexFolderTakesAFolderOfBackendsAlone) {

@@ -283,11 +283,18 @@ TEST(ArtifactIdTest, NamesAsAChannelAndAnIndexWriteThem) {
   ASSERT_THAT(wheel, IsOk());
   EXPECT_THAT(*wheel, AllOf(Field(&ArtifactId::package, "toy-pure"), Field(&ArtifactId::version, "1.0"),
                             Field(&ArtifactId::format, ArtifactFormat::kWheel)));
+  const auto below = ParseArtifactId("rocm6.4/toy-1.0-py3-none-any.whl");
+  ASSERT_THAT(below, IsOk());
+  EXPECT_THAT(*below, AllOf(Field(&ArtifactId::file_name, "toy-1.0-py3-none-any.whl"),
+                            Field(&ArtifactId::backend, "rocm6.4"), Field(&ArtifactId::subdir, "")));
+  EXPECT_EQ(below->ChannelPath(), "rocm6.4/toy-1.0-py3-none-any.whl");
 }
 
 TEST(ArtifactIdTest, WhatIsNoneIsTold) {
-  for (const char* text : {"toy-1.0-0.conda", "../toy-1.0-0.conda", "linux-64/toy.conda",
-                           "linux-64/a/b-1-0.conda", "simple/toy-1.0-py3-none-any.whl", "toy.whl", ""}) {
+  for (const char* text :
+       {"toy-1.0-0.conda", "../toy-1.0-0.conda", "linux-64/toy.conda", "linux-64/a/b-1-0.conda",
+        "simple/toy-1.0-py3-none-any.whl", "cpu/cpu/toy-1.0-py3-none-any.whl", "/toy-1.0-py3-none-any.whl",
+        "cpu/toy.whl", "toy.whl", ""}) {
     EXPECT_THAT(ParseArtifactId(text), FailsWith(ErrorCode::kUsage, HasSubstr("names no artifact"))) << text;
   }
 }
