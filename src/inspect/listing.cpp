@@ -62,7 +62,7 @@ class WheelDocumentReader {
     PTPKG_TRY(documents.wheel_file, Document(*folder + "/WHEEL", wheel::ParseWheelFile));
     const std::string points = *folder + "/entry_points.txt";
     if (zip_.Find(points) == nullptr) return documents;
-    PTPKG_TRY(auto text, Known(zip_.ReadText(points, wheel::DocumentLimit(points))));
+    PTPKG_TRY(auto text, Known(points, zip_.ReadText(points, wheel::DocumentLimit(points))));
     if (text) documents.entry_points = *std::move(text);
     return documents;
   }
@@ -92,10 +92,10 @@ class WheelDocumentReader {
 
   /// Nothing, and a warning, where the document is at fault.
   template <class Value>
-  Result<std::optional<Value>> Known(Result<Value> value) {
+  Result<std::optional<Value>> Known(const std::string& path, Result<Value> value) {
     if (value) return std::optional<Value>(*std::move(value));
     if (!IsAtFault(value.error())) return std::move(value).error();
-    Warn(value.error().message());
+    Warn(fmt::format("{}: {}", path, value.error().message()));
     return std::optional<Value>();
   }
 
@@ -106,9 +106,9 @@ class WheelDocumentReader {
       Warn(fmt::format("it has no {}", path));
       return std::optional<Value>();
     }
-    PTPKG_TRY(const auto text, Known(zip_.ReadText(path, wheel::DocumentLimit(path))));
+    PTPKG_TRY(const auto text, Known(path, zip_.ReadText(path, wheel::DocumentLimit(path))));
     if (!text) return std::optional<Value>();
-    return Known(parse(*text, path));
+    return Known(path, parse(*text, path));
   }
 
   Env& env_;

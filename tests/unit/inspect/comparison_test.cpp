@@ -167,7 +167,7 @@ TEST_F(ComparisonTest, PackagesOfBothFormatsCompare) {
 
 TEST_F(ComparisonTest, ChainsOfHardLinksAreWhatTheirEndIs) {
   const auto package = [&](const std::string& name, const std::vector<test::RawMember>& payload) {
-    std::vector<test::RawMember> members = test::DemoInfo(payload);
+    std::vector<test::RawMember> members = test::DemoInfo({});
     members.insert(members.end(), payload.begin(), payload.end());
     const AbsPath path = env_.dir() / name;
     EXPECT_OK(WriteFile(env_->fs, path, test::MakeTarBz2(members)));
