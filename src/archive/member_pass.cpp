@@ -276,9 +276,9 @@ struct StreamPass::State {
   OrderedWorkers<std::uint64_t> workers;
 };
 
-StreamPass::StreamPass(Env& env, std::string archive, std::uint64_t packed_bytes, const PassOptions& options,
+StreamPass::StreamPass(Env& env, const std::string& archive, std::uint64_t packed_bytes, const PassOptions& options,
                        VisitMember visit)
-    : state_(std::make_unique<State>(env, std::move(archive), packed_bytes, options, std::move(visit))) {}
+    : state_(std::make_unique<State>(env, archive, packed_bytes, options, std::move(visit))) {}
 StreamPass::~StreamPass() = default;
 
 Result<void> StreamPass::Add(const ArchiveMember& member, ByteSource& content) {

@@ -78,7 +78,7 @@ class ZipMembers {
 class StreamPass {
  public:
   /// `archive`: its name, for errors; `packed_bytes`: its size, for limits.max_ratio, 0 = unknown.
-  StreamPass(Env& env, std::string archive, std::uint64_t packed_bytes, const PassOptions& options,
+  StreamPass(Env& env, const std::string& archive, std::uint64_t packed_bytes, const PassOptions& options,
              VisitMember visit);
   ~StreamPass();
   StreamPass(const StreamPass&) = delete;
