@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
+#include <functional>
 
 #include "archive/deflate_chunk.h"
 #include "archive/deflate_walk.h"

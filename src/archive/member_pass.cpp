@@ -276,8 +276,8 @@ struct StreamPass::State {
   OrderedWorkers<std::uint64_t> workers;
 };
 
-StreamPass::StreamPass(Env& env, const std::string& archive, std::uint64_t packed_bytes, const PassOptions& options,
-                       VisitMember visit)
+StreamPass::StreamPass(Env& env, const std::string& archive, std::uint64_t packed_bytes,
+                       const PassOptions& options, VisitMember visit)
     : state_(std::make_unique<State>(env, archive, packed_bytes, options, std::move(visit))) {}
 StreamPass::~StreamPass() = default;
 

@@ -82,8 +82,8 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
        .optional = true},
       {.names = "--name",
        .value = "NAME",
-       .help = "One that need not be here, as the target calls it: linux-64/toy-1.0-0.conda[#sha256=HEX], "
-               "cu130/toy-1.0-py3-none-any.whl in a folder of that backend; may be given again",
+       .help = "One that need not be here, as the target calls it: linux-64/toy-1.0-0.conda[#sha256=HEX]; of "
+               "a wheel in the folder of a backend cu130/NAME; may be given again",
        .target = &request.names},
       {.names = "--from", .value = "TARGET", .help = "Where they are: see below", .target = &request.from}};
   options.insert(options.end(), own.begin(), own.end());

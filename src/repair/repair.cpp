@@ -74,7 +74,9 @@ class Repairer {
     if (!options_.backend || options_.backend->data_folders.empty() || plan_.grafts.empty()) return Ok();
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
     for (const Graft& graft : plan_.grafts) {
-      for (const auto& [glob, folder] : options_.backend->data_folders) {
+      for (const auto& needed : options_.backend->data_folders) {
+        const std::string& glob = needed.first;
+        const std::string& folder = needed.second;
         const bool reads = std::any_of(graft.asked.begin(), graft.asked.end(),
                                        [&](const std::string& name) { return GlobMatch(glob, name); });
         const bool has = std::any_of(zip.members().begin(), zip.members().end(), [&](const auto& member) {
