@@ -76,13 +76,13 @@ class ScanBits {
 
 enum class Step : std::uint8_t { kInvalid, kLiterals, kEnd, kMatch, kLong };
 
-struct Entry {
+struct CodeEntry {
   std::uint8_t bits = 0;  ///< That it takes, extra bits included.
   Step step = Step::kInvalid;
   std::uint16_t symbol = 0;  ///< Of a table that was not joined.
 };
 
-Entry OfLiteral(unsigned symbol, unsigned code_bits) {
+CodeEntry OfLiteral(unsigned symbol, unsigned code_bits) {
   const auto bits = static_cast<std::uint8_t>(code_bits);
   if (symbol < deflate::kEndOfBlock) return {.bits = bits, .step = Step::kLiterals};
   if (symbol == deflate::kEndOfBlock) return {.bits = bits, .step = Step::kEnd};
@@ -91,20 +91,20 @@ Entry OfLiteral(unsigned symbol, unsigned code_bits) {
   return {.bits = static_cast<std::uint8_t>(code_bits + extra), .step = Step::kMatch};
 }
 
-Entry OfDistance(unsigned symbol, unsigned code_bits) {
+CodeEntry OfDistance(unsigned symbol, unsigned code_bits) {
   if (symbol >= kMaxDistances) return {};
   const unsigned extra = symbol < 4 ? 0 : symbol / 2 - 1;
   return {.bits = static_cast<std::uint8_t>(code_bits + extra), .step = Step::kMatch};
 }
 
-Entry OfCodeLength(unsigned symbol, unsigned code_bits) {
+CodeEntry OfCodeLength(unsigned symbol, unsigned code_bits) {
   return {.bits = static_cast<std::uint8_t>(code_bits),
           .step = Step::kLiterals,
           .symbol = static_cast<std::uint16_t>(symbol)};
 }
 
 /// A prefix code: a table indexed by the next bits, and the canonical rule for codes that are longer.
-template <unsigned kBits, Entry (*kDescribe)(unsigned symbol, unsigned code_bits)>
+template <unsigned kBits, CodeEntry (*kDescribe)(unsigned symbol, unsigned code_bits)>
 class ScanTable {
  public:
   /// False for a code that zlib refuses (inftrees.c): over-full, or incomplete and not just one code of one
@@ -127,7 +127,7 @@ class ScanTable {
     const bool complete = code + count_[deflate::kMaxCodeBits] == (1U << deflate::kMaxCodeBits);
     if (!complete && total != 0 && (total != 1 || count_[1] != 1)) return false;
     sorted_.resize(total);
-    if (!complete) table_.fill(Entry{});
+    if (!complete) table_.fill(CodeEntry{});
     for (unsigned symbol = 0; symbol < lengths.size(); ++symbol) {
       const unsigned length = lengths[symbol];
       if (length == 0) continue;
@@ -143,7 +143,7 @@ class ScanTable {
     for (std::size_t at = 0; at < table_.size(); ++at) {
       if (single[at].step != Step::kLiterals) continue;
       unsigned used = single[at].bits;
-      for (Entry more = single[at >> used]; more.step == Step::kLiterals && used + more.bits <= kBits;
+      for (CodeEntry more = single[at >> used]; more.step == Step::kLiterals && used + more.bits <= kBits;
            more = single[at >> used]) {
         used += more.bits;
       }
@@ -151,8 +151,8 @@ class ScanTable {
     }
   }
 
-  [[nodiscard]] Entry Next(std::uint64_t bits) const {
-    const Entry entry = table_[bits & ((1U << kBits) - 1)];
+  [[nodiscard]] CodeEntry Next(std::uint64_t bits) const {
+    const CodeEntry entry = table_[bits & ((1U << kBits) - 1)];
     return entry.step == Step::kLong ? NextLong(bits) : entry;
   }
 
@@ -164,11 +164,11 @@ class ScanTable {
       table_[bits & ((1U << kBits) - 1)] = {.step = Step::kLong};
       return;
     }
-    const Entry entry = kDescribe(symbol, length);
+    const CodeEntry entry = kDescribe(symbol, length);
     for (std::size_t at = bits; at < table_.size(); at += std::size_t{1} << length) table_[at] = entry;
   }
 
-  [[nodiscard]] Entry NextLong(std::uint64_t bits) const {
+  [[nodiscard]] CodeEntry NextLong(std::uint64_t bits) const {
     unsigned code = 0;
     unsigned first = 0;
     unsigned index = 0;
@@ -182,7 +182,7 @@ class ScanTable {
     return {};
   }
 
-  std::array<Entry, std::size_t{1} << kBits> table_;
+  std::array<CodeEntry, std::size_t{1} << kBits> table_;
   std::array<std::uint16_t, deflate::kMaxCodeBits + 1> count_{};  // of the codes of each length
   std::vector<std::uint16_t> sorted_;                             // symbols by code
 };
@@ -267,7 +267,7 @@ class Scanner {
   bool ReadLengths(std::span<std::uint8_t> lengths) {
     for (std::size_t i = 0; i < lengths.size();) {
       bits_.Refill();
-      const Entry entry = code_lengths_.Next(bits_.bits());
+      const CodeEntry entry = code_lengths_.Next(bits_.bits());
       if (entry.step == Step::kInvalid || bits_.overrun()) return false;
       bits_.Skip(entry.bits);
       if (entry.symbol < 16) {
@@ -290,7 +290,7 @@ class Scanner {
     while (true) {
       if (!bits.Refill()) return false;
       // 56 bits: literals take 15 at most, three times, and a length 20; a distance 28 more.
-      Entry entry = literals_.Next(bits.bits());
+      CodeEntry entry = literals_.Next(bits.bits());
       for (int more = 2; entry.step == Step::kLiterals && more > 0; --more) {
         bits.Skip(entry.bits);
         entry = literals_.Next(bits.bits());
@@ -303,7 +303,7 @@ class Scanner {
       }
       if (entry.step != Step::kMatch) return false;
       bits.Refill();
-      const Entry distance = distances_.Next(bits.bits());
+      const CodeEntry distance = distances_.Next(bits.bits());
       if (distance.step != Step::kMatch) return false;
       bits.Skip(distance.bits);
     }
