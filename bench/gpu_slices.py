@@ -32,7 +32,8 @@ def gpus_of_this_machine() -> tuple[str, str]:
     ask = "import torch; print(*torch.cuda.get_device_capability(), *torch.cuda.get_arch_list())"
     major, minor, *names = subprocess.run([sys.executable, "-c", ask], text=True, capture_output=True, check=True).stdout.split()
     others = [match for name in names if (match := re.fullmatch(r"sm_(\d+)(\d)", name)) and match[1] != major]
-    return f"{major}.{minor}", f"{others[0][1]}.{others[0][2]}"
+    # The last one: libraries leave out old architectures, not new ones.
+    return f"{major}.{minor}", f"{others[-1][1]}.{others[-1][2]}"
 
 
 class Slices:
@@ -56,7 +57,8 @@ class Slices:
         for library in LIBRARIES:
             whole = self.site / "torch/lib" / library
             begin = time.perf_counter()
-            subprocess.run([self.ptpkg, "slice", whole, "--gpu", gpus, *flags, "--output", folder / "made", "--quiet"], check=True)
+            subprocess.run([self.ptpkg, "slice", whole, "--gpu", gpus, *flags, "--output", folder / "made", "--quiet"], check=True,
+                           stdout=subprocess.DEVNULL)
             seconds = time.perf_counter() - begin
             made = next((folder / "made").rglob(library))
             (folder / "torch/lib" / library).unlink()
