@@ -5,6 +5,7 @@ import importlib.metadata
 import marshal
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -99,6 +100,13 @@ def real_wheel(name: str, version: str) -> pathlib.Path:
                         "--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--dest", cache,
                         f"{name}=={version}"], check=True)
     return next(cache.glob(pattern))
+
+
+def cleared(folder: pathlib.Path) -> pathlib.Path:
+    """The folder, made anew without what lay in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def median(costs: list[Cost]) -> Cost:

@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, median, readme_row, real_wheel, version_of
+from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, cleared, median, readme_row, real_wheel, version_of
 
 TORCH, BAR, MEMORY_BAR_MB = "2.15.0", 25, 300
 # The bar of a repair that compresses whole libraries anew. It is printed for comparison alone: every run is held to BAR.
@@ -37,12 +37,6 @@ with InWheelCtx(pathlib.Path(wheel)) as context:
             subprocess.run([patchelf, "--force-rpath", "--set-rpath", paths + tail, library], check=True)
     context.out_wheel = add_platforms(context, ["manylinux_2_28_x86_64"], ["linux_x86_64"])
 """
-
-
-def cleared(folder: pathlib.Path) -> pathlib.Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 def unrepaired(ptpkg: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:

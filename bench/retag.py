@@ -16,16 +16,10 @@ import shutil
 import statistics
 import sys
 
-from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, median, readme_row, real_wheel, version_of
+from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, cleared, median, readme_row, real_wheel, version_of
 
 TORCH, BAR = "2.15.0", 30
 PLATFORM = "manylinux_2_34_x86_64"
-
-
-def cleared(folder: pathlib.Path) -> pathlib.Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 def main() -> int:

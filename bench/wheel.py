@@ -16,19 +16,13 @@ import statistics
 import subprocess
 import sys
 
-from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, median, readme_row, real_wheel, version_of
+from costs import HEAD, MB, PTPKG, SCRATCH, Cost, Runner, cleared, median, readme_row, real_wheel, version_of
 
 TORCH = "2.15.0"
 SMALL = 100_000
 BARS = {"default": 5, "fast": 8}
 LARGEST = {"default": 539.0, "fast": 1.08 * 539.0}  # MB
 MEMORY = 200  # MB
-
-
-def cleared(folder: pathlib.Path) -> pathlib.Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 def small_tree(folder: pathlib.Path) -> pathlib.Path:
