@@ -4,11 +4,11 @@
 // not defined.
 
 #include <libdeflate.h>
-#include <zlib.h>
 
 #include "archive/deflate_chunk.h"
 #include "archive/deflate_splice.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/zlib_inflate.h"
 #include "support/read_only_file.h"
 #include "unit/archive/builders.h"
 
@@ -31,18 +31,8 @@ std::optional<std::string> InflateAll(std::string_view packed) {
 
 /// Whether zlib inflates `packed` to `text`.
 bool ZlibTakes(std::string_view packed, const std::string& text) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -15) != Z_OK) std::abort();
-  std::string in(packed);  // zlib takes no pointer to const
-  std::string out(text.size() + 1, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int result = inflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  inflateEnd(&stream);
-  return result == Z_STREAM_END && out == text;
+  const auto [content, ended] = InflateWithZlib(std::string(packed), text.size() + 1);
+  return ended && content == text;
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kFreshBytes = 256U << 10U;
 constexpr std::size_t kEncodedBytes = 1U << 20U;
-// Of one step of deflate::Walker: three literals and a match, which is copied 8 bytes at a time.
-constexpr std::size_t kStepBytes = 3 + deflate::kMaxMatch + 8;
+// Of one step of deflate::Walker: three literals and a match.
+constexpr std::size_t kStepBytes = 3 + deflate::kMaxMatch + deflate::kCopyOverBytes;
 
 /// The edits, looked up by place.
 class Changes {
@@ -142,14 +142,8 @@ class Inflater {
   bool Match(unsigned length, unsigned distance) {
     if (distance > pos_) return false;
     if (begin_ + pos_ > watched_from_) Watch(length, distance);
-    char* to = buffer_.data() + pos_;
-    const char* from = to - distance;
+    deflate::CopyMatch(reinterpret_cast<std::byte*>(buffer_.data() + pos_), distance, length);
     pos_ += length;
-    if (distance < 8) {
-      for (unsigned i = 0; i < length; ++i) to[i] = from[i];
-      return true;
-    }
-    for (unsigned i = 0; i < length; i += 8) std::memcpy(to + i, from + i, 8);
     return true;
   }
   Result<void> Stored(std::string_view bytes) {

@@ -24,6 +24,9 @@ struct Entry {
   std::string link_target = {};      ///< Symlinks.
   std::string text = {};             ///< Small generated files, when `file` is empty.
   std::optional<AbsPath> file = {};  ///< Content on disk; for a symlink of a tree, the link itself.
+  /// Offsets, ascending, at which a chunk of a deflated file begins besides, so that what is equal behind
+  /// different beginnings is cut into equal chunks (DeflateCache).
+  std::vector<std::uint64_t> cuts = {};
 };
 
 class EntrySet {

@@ -1,4 +1,4 @@
-// Unpacks zips: names and structure through our own reader, content through libzip, members in parallel.
+// Unpacks zips, members in parallel.
 
 #include <algorithm>
 #include <array>

@@ -27,6 +27,9 @@ class LowBitWriter {
 
  private:
   Result<void> Drain();
+  /// As many whole groups of `bits` as there are, without a call for each. `piece`: what lies from the byte
+  /// `first` on, and eight more. Returns where the rest begins.
+  std::uint64_t PutGroups(const char* piece, std::uint64_t first, BitRange bits);
 
   ByteSink& out_;
   std::string bytes_;

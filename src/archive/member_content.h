@@ -18,18 +18,13 @@ struct MemberContent {
 };
 
 struct ContentOptions {
-  std::uint64_t memory_bytes = 0;  ///< Most that may be held in memory, content and stored form together.
+  std::uint64_t memory_bytes = 0;  ///< Most content that may be held in memory.
   bool hash = true;
-  /// Also a content that libdeflate inflates and zlib does not is refused: ScanDeflate, for what is held in
-  /// memory.
-  bool as_zlib = false;
   CountContent count = {};
-  /// Called once the stored form is no longer held. May be empty.
-  std::function<void()> on_inflated = {};
 };
 
-/// What ReadZipMember takes of the memory: 0 for a member that it does not hold there.
-std::uint64_t MemoryOfMember(const zip::CentralRecord& record, std::uint64_t memory_bytes);
+/// Whether ReadZipMember holds the content of a member in memory.
+bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes);
 
 /// Inflates the member with this index of the central directory and checks size and CRC. The file borrows
 /// `zip`. Errors: as ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
@@ -39,15 +34,14 @@ Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index
 /// The first bytes of `buffer` as a file, which owns it.
 std::unique_ptr<File> MakeBufferFile(ScratchBuffer buffer, std::size_t size_bytes);
 
-/// Moves `source` into a scratch file of env.cache_dir that has no name any more. Errors: kIo, kCancelled,
+/// An empty file of `folder` that has no name any more. Errors: kIo.
+Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder);
+
+/// Moves `source` into such a file of env.cache_dir. Errors: kIo, kCancelled,
 /// those of `source` and `count`.
 Result<std::unique_ptr<File>> Spill(Env& env, ByteSource& source, const CountContent& count);
 
-/// CRC-32 and, if asked for, sha256 of a whole file. Errors: those of reading; kCancelled.
-struct ContentDigest {
-  std::uint32_t crc32 = 0;
-  Sha256 sha256 = {};
-};
-Result<ContentDigest> DigestContent(Env& env, File& file, bool hash);
+/// Errors: those of reading; kCancelled.
+Result<Sha256> DigestContent(Env& env, File& file);
 
 }  // namespace ptpkg::archive

@@ -151,7 +151,8 @@ struct ZipMembers::State {
   /// Bytes of memory that a member takes.
   [[nodiscard]] std::uint64_t CostOf(std::size_t index, std::uint64_t memory_bytes) const {
     if (members[index].kind == FileKind::kSymlink) return 0;
-    return MemoryOfMember(zip->directory().records[records[index]], memory_bytes);
+    return IsHeldInMemory(zip->directory().records[records[index]], memory_bytes) ? members[index].size_bytes
+                                                                                  : 0;
   }
 };
 
@@ -186,20 +187,12 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
     items[i] = {.size_bytes = state.members[i].size_bytes, .cost = state.CostOf(i, options.memory_bytes)};
   MemorySchedule schedule(items, options.memory_bytes);
   const auto work = [&](std::size_t index) -> Result<void> {
-    std::uint64_t held = items[index].cost;
-    const auto leave = [&](MemorySchedule* place) { place->Free(held); };
+    const auto leave = [&](MemorySchedule* place) { place->Free(items[index].cost); };
     const std::unique_ptr<MemorySchedule, decltype(leave)> guard(&schedule, leave);
-    const auto on_inflated = [&] {
-      const std::uint64_t stored = held == 0 ? 0 : state.members[index].stored_bytes;
-      held -= stored;
-      schedule.Free(stored);
-    };
     return state.VisitOne(index,
                           {.memory_bytes = options.memory_bytes,
                            .hash = options.hash,
-                           .as_zlib = true,
-                           .count = [&](std::uint64_t bytes) { return counter.CountBytes(bytes); },
-                           .on_inflated = on_inflated},
+                           .count = [&](std::uint64_t bytes) { return counter.CountBytes(bytes); }},
                           visit);
   };
   const auto serve = [&](std::size_t) -> Result<void> {
@@ -298,8 +291,7 @@ Result<void> StreamPass::Add(const ArchiveMember& member, ByteSource& content) {
       [&state, member, cost, has_content, index = state.next++, file]() -> Result<std::uint64_t> {
         Sha256 sha256;
         if (has_content && state.options.hash) {
-          PTPKG_TRY(const ContentDigest digest, DigestContent(state.env, *file, true));
-          sha256 = digest.sha256;
+          PTPKG_TRY(sha256, DigestContent(state.env, *file));
         }
         PTPKG_CHECK(state.visit({.index = index, .member = member, .content = *file, .sha256 = sha256}));
         return cost;

@@ -2,8 +2,13 @@
 
 #include <fmt/core.h>
 
+#include "archive/deflate_chunk.h"
+#include "archive/inflate.h"
 #include "archive/zip_format.h"
+#include "archive/zip_writer.h"
 #include "support/name_problem.h"
+#include "support/read_only_file.h"
+#include "support/scratch_buffer.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -11,6 +16,12 @@ namespace {
 constexpr std::uint32_t kFolderType = 0040000;
 constexpr std::uint32_t kLinkType = 0120000;
 constexpr std::uint64_t kMaxZipLinkBytes = 4096;
+// A deflate stream grows 1032 times at most: 258 bytes for two bits.
+constexpr std::uint64_t kMaxGrowth = 1032;
+
+bool IsPlainMethod(const zip::CentralRecord& record, ZipMethod method) {
+  return record.method == static_cast<std::uint16_t>(method) && (record.flags & zip::kFlagEncrypted) == 0;
+}
 
 /// Fails when a member gives more or less than its header says.
 class SizedSource final : public ByteSource {
@@ -30,6 +41,39 @@ class SizedSource final : public ByteSource {
   Error failure_;
 };
 
+/// Computes the CRC-32 on the way, and compares it when all was read.
+class CheckedSource final : public ByteSource {
+ public:
+  CheckedSource(ByteSource& source, std::uint32_t crc32) : source_(source), expected_(crc32) {}
+  Result<std::size_t> Read(MutableBytes buffer) override {
+    Result<std::size_t> got = source_.Read(buffer);
+    if (!got) {
+      is_damaged_ = got.error().code() == ErrorCode::kCorrupt;
+      return got;
+    }
+    crc32_ = Crc32(crc32_, Bytes(buffer).first(*got));
+    if (*got != 0 || buffer.empty() || crc32_ == expected_) return got;
+    is_damaged_ = true;
+    return Error(ErrorCode::kCorrupt, "wrong CRC");
+  }
+  /// Whether a Read failed because of what the archive holds.
+  [[nodiscard]] bool is_damaged() const { return is_damaged_; }
+
+ private:
+  ByteSource& source_;
+  std::uint32_t expected_;
+  std::uint32_t crc32_ = 0;
+  bool is_damaged_ = false;
+};
+
+Result<void> ReadAll(ByteSource& content) {
+  ScratchBuffer buffer(64U << 10U);
+  while (true) {
+    PTPKG_TRY(const std::size_t got, content.Read(buffer.bytes()));
+    if (got == 0) return Ok();
+  }
+}
+
 /// The sum of all sizes. Refuses a bomb before anything is written.
 Result<std::uint64_t> CheckDeclaredSizes(const zip::Directory& directory, const ExtractLimits& limits,
                                          const std::string& archive) {
@@ -45,6 +89,15 @@ Result<std::uint64_t> CheckDeclaredSizes(const zip::Directory& directory, const 
 }
 
 }  // namespace
+
+bool IsDeflatedPlainly(const zip::CentralRecord& record) {
+  return IsPlainMethod(record, ZipMethod::kDeflate) && record.stored_bytes != 0 &&
+         record.size_bytes / kMaxGrowth <= record.stored_bytes;
+}
+
+bool IsStoredPlainly(const zip::CentralRecord& record) {
+  return IsPlainMethod(record, ZipMethod::kStored) && record.stored_bytes == record.size_bytes;
+}
 
 Result<std::unique_ptr<ZipContent>> ZipContent::Open(Fs& fs, const AbsPath& zip,
                                                      const ExtractLimits& limits) {
@@ -70,6 +123,33 @@ Result<zip::Handle> ZipContent::Take() {
 }
 
 Result<void> ZipContent::Stream(std::size_t index, const std::function<Result<void>(ByteSource&)>& use) {
+  const zip::CentralRecord& record = directory_.records[index];
+  const bool is_stored = IsStoredPlainly(record);
+  if (!is_stored && !IsDeflatedPlainly(record)) return StreamByLibzip(index, use);
+  PTPKG_TRY(const zip::LocalRecord local, zip::ReadLocal(*file_, record.offset, name_));
+  RangeFile range(*file_, FileStat{.size_bytes = record.stored_bytes}, local.data_offset);
+  std::unique_ptr<ByteSource> content;
+  if (is_stored) {
+    content = std::make_unique<FileSource>(range);
+  } else {
+    content =
+        MakeInflateSource(range, {.stored_bytes = record.stored_bytes, .size_bytes = record.size_bytes});
+  }
+  CheckedSource checked(*content, record.crc32);
+  Result<void> used = use(checked);
+  if (!checked.is_damaged()) return used;
+  // A machine without libzip has no other words than ours.
+  Result<void> by_libzip = StreamByLibzip(index, ReadAll);
+  if (!by_libzip && by_libzip.error().code() != ErrorCode::kUnsupported) return by_libzip;
+  return Error(
+      ErrorCode::kCorrupt,
+      fmt::format("'{}': member '{}' is a deflate stream that zlib refuses, though other readers may "
+                  "take it: it is damaged, has no last block, or uses codes that it does not define",
+                  name_, ShownName(record.name)));
+}
+
+Result<void> ZipContent::StreamByLibzip(std::size_t index,
+                                        const std::function<Result<void>(ByteSource&)>& use) {
   const zip::CentralRecord& record = directory_.records[index];
   PTPKG_TRY(zip::Handle handle, Take());
   {

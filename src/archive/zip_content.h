@@ -24,6 +24,11 @@ class MemberTaker {
   [[nodiscard]] virtual Error Refuse(std::string_view raw_name, std::string_view why) const = 0;
 };
 
+/// Members that need no libzip: one deflate stream, or the content itself. One whose declared size no stream
+/// of its length can have is not among them.
+bool IsDeflatedPlainly(const zip::CentralRecord& record);
+bool IsStoredPlainly(const zip::CentralRecord& record);
+
 class ZipContent {
  public:
   /// Errors: as ExtractZip, but for names and contents.
@@ -38,12 +43,14 @@ class ZipContent {
   /// Gives every member to `taker`, in the order of the central directory.
   Result<void> List(MemberTaker& taker);
 
-  /// Content of the member with this index in the central directory, through libzip, to its end. Any thread.
-  /// Errors: kCorrupt for damage, a wrong CRC, another size than declared; kUnsupported; those of `use`.
+  /// Content of the member with this index in the central directory. Any thread. Errors: kCorrupt for damage,
+  /// another size than declared and, once all of it was read, a wrong CRC, in libzip's words; kUnsupported;
+  /// those of `use`.
   Result<void> Stream(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
 
  private:
   ZipContent(std::string name, std::unique_ptr<File> file) : name_(std::move(name)), file_(std::move(file)) {}
+  Result<void> StreamByLibzip(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
   Result<void> ListLink(MemberTaker& taker, std::size_t index);
   Result<zip::Handle> Take();
 

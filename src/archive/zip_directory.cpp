@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "archive/zip_format.h"
+#include "support/limits.h"
 #include "support/name_problem.h"
 #include "support/utf8.h"
 
@@ -280,6 +281,8 @@ Result<Directory> ReadDirectory(File& file, std::string_view archive) {
   PTPKG_TRY(const std::string text,
             ReadRange(file, end.offset, static_cast<std::size_t>(end.size_bytes), archive));
   std::string_view rest = text;
+  directory.records.reserve(
+      std::min({std::uint64_t{end.count}, end.size_bytes / kCentralBytes, limits::kMembers}));
   while (!rest.empty()) {
     PTPKG_TRY(CentralRecord record, ParseCentral(rest, archive));
     directory.records.push_back(std::move(record));
@@ -294,17 +297,18 @@ Result<Directory> ReadDirectory(File& file, std::string_view archive) {
 Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view archive) {
   // One read serves most headers; an archive may have a million of them.
   constexpr std::size_t kGuess = 256;
-  std::string begin(kLocalBytes + kGuess, '\0');
+  std::array<char, kLocalBytes + kGuess> begin;
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, std::as_writable_bytes(std::span(begin))));
-  begin.resize(got);
   if (got < kLocalBytes) return Damaged(archive, "it is cut off");
-  const std::string_view fixed = begin;
+  const std::string_view fixed(begin.data(), got);
   if (Get32(fixed, 0) != kLocalSignature) return Damaged(archive, "a local header is missing");
   const std::size_t name_bytes = Get16(fixed, 26);
   const std::size_t extra_bytes = Get16(fixed, 28);
-  std::string variable = begin.substr(kLocalBytes, name_bytes + extra_bytes);
+  std::string_view variable = fixed.substr(kLocalBytes, name_bytes + extra_bytes);
+  std::string longer;
   if (variable.size() < name_bytes + extra_bytes) {
-    PTPKG_TRY(variable, ReadRange(file, offset + kLocalBytes, name_bytes + extra_bytes, archive));
+    PTPKG_TRY(longer, ReadRange(file, offset + kLocalBytes, name_bytes + extra_bytes, archive));
+    variable = longer;
   }
   LocalRecord record;
   record.name = variable.substr(0, name_bytes);

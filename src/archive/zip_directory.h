@@ -1,6 +1,6 @@
 #pragma once
 // The two directories of a zip: the central one and the local headers. Layer: archive, internal to it.
-// Content is left to libzip; it cannot show local headers, and hides what follows a NUL in a name.
+// libzip cannot show local headers, and hides what follows a NUL in a name.
 // Source: APPNOTE 6.3.10.
 
 #include <cstdint>

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <mutex>
 
+#include "archive/member_content.h"
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
+#include "support/parallel.h"
 #include "support/plural.h"
 
 namespace ptpkg::archive {
@@ -40,9 +43,6 @@ bool IsPlain(const LocalRecord& local) {
          local.size_bytes32 == zip::kMax32 && local.version_needed <= zip::kVersionZip64;
 }
 
-/// Content of this size or more may reach 4 GiB when it is deflated: libdeflate grows by 5 bytes in 10,000.
-constexpr std::uint64_t kSplicedZip64From = (4ULL << 30U) - (16ULL << 20U);
-
 class ZipEditor {
  public:
   ZipEditor(Env& env, const AbsPath& zip, const ZipEdits& edits) : env_(env), zip_(zip), edits_(edits) {}
@@ -59,7 +59,9 @@ class ZipEditor {
     for (const CentralRecord& record : directory_.records) {
       PTPKG_CHECK(CheckCopies(record, zip_.str()));
       total_bytes_ += record.stored_bytes;
-      if (edits_.spliced.contains(record.name)) ++spliced;
+      if (!edits_.spliced.contains(record.name)) continue;
+      total_bytes_ += record.stored_bytes;  // once for the edits, once for the copy
+      ++spliced;
     }
     if (spliced != edits_.spliced.size()) {
       return Error(ErrorCode::kInvalidInput,
@@ -78,6 +80,7 @@ class ZipEditor {
       task.Advance(bytes);
       return env_.cancel.Check();
     });
+    PTPKG_CHECK(SpliceAll(task));
     PTPKG_CHECK(WritePart(writer, task, /*last=*/false));
     PTPKG_CHECK(WritePart(writer, task, /*last=*/true));
     PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
@@ -93,9 +96,9 @@ class ZipEditor {
     };
     for (const CentralRecord& record : directory_.records) {
       if (!belongs(NameAfter(record))) continue;
-      const auto edits = edits_.spliced.find(record.name);
-      PTPKG_CHECK(edits == edits_.spliced.end() ? Keep(writer, record)
-                                                : Splice(writer, record, edits->second, task));
+      const auto spliced = spliced_.find(&record);
+      PTPKG_CHECK(spliced == spliced_.end() ? Keep(writer, record)
+                                            : WriteSpliced(writer, record, spliced->second));
     }
     std::vector<const Entry*> added;
     for (const Entry& entry : edits_.added) {
@@ -123,41 +126,110 @@ class ZipEditor {
     return mode == 0 ? 0644U : mode;
   }
 
-  Result<void> Splice(ZipWriter& writer, const CentralRecord& record, const MemberSplice& splice,
-                      Task& task) {
-    PTPKG_CHECK(env_.cancel.Check());
+  /// A member with its edits, on its way into the archive.
+  struct Spliced {
+    File* stored = nullptr;    ///< A scratch file.
+    std::uint64_t offset = 0;  ///< In it.
+    SplicedStream stream;
+  };
+
+  /// Several at once, which is why they wait in scratch files: the two largest libraries of torch's wheel
+  /// take most of the time of its repair.
+  Result<void> SpliceAll(Task& task) {
+    std::vector<const CentralRecord*> records;
+    for (const CentralRecord& record : directory_.records) {
+      if (edits_.spliced.contains(record.name)) records.push_back(&record);
+    }
+    if (records.empty()) return Ok();
+    std::stable_sort(records.begin(), records.end(), [](const CentralRecord* a, const CentralRecord* b) {
+      return a->size_bytes > b->size_bytes;  // a large one that begins last would be alone at the end
+    });
+    PTPKG_TRY(small_, OpenScratch(env_, env_.cache_dir));
+    std::vector<Spliced> made(records.size());
+    PTPKG_CHECK(ParallelFor(env_.jobs, records.size(), [&](std::size_t i) -> Result<void> {
+      PTPKG_TRY(made[i], Splice(*records[i]));
+      task.Advance(records[i]->stored_bytes);
+      return Ok();
+    }));
+    for (std::size_t i = 0; i < records.size(); ++i) spliced_[records[i]] = made[i];
+    return Ok();
+  }
+
+  /// Small ones share a scratch file: a wheel may have more libraries than a process may have open files.
+  Result<Spliced> Splice(const CentralRecord& record) {
+    constexpr std::uint64_t kSmallBytes = 4U << 20U;
+    Spliced spliced;
+    if (record.stored_bytes < kSmallBytes) {
+      StringSink sink;
+      PTPKG_TRY(spliced.stream, SpliceTo(record, sink));
+      const std::lock_guard lock(mutex_);
+      spliced.stored = small_.get();
+      spliced.offset = small_bytes_;
+      small_bytes_ += sink.str().size();
+      PTPKG_CHECK(small_->WriteAt(spliced.offset, AsBytes(sink.str())));
+      return spliced;
+    }
+    PTPKG_TRY(std::unique_ptr<File> file, OpenScratch(env_, env_.cache_dir));
+    FileSink sink(*file);
+    PTPKG_TRY(spliced.stream, SpliceTo(record, sink));
+    spliced.stored = file.get();
+    const std::lock_guard lock(mutex_);
+    large_.push_back(std::move(file));
+    return spliced;
+  }
+
+  /// Asks before each piece whether somebody wants it to end.
+  class InterruptibleSink final : public ByteSink {
+   public:
+    InterruptibleSink(Env& env, ByteSink& next) : env_(env), next_(next) {}
+    Result<void> Write(Bytes bytes) override {
+      PTPKG_CHECK(env_.cancel.Check());
+      return next_.Write(bytes);
+    }
+
+   private:
+    Env& env_;
+    ByteSink& next_;
+  };
+
+  Result<SplicedStream> SpliceTo(const CentralRecord& record, ByteSink& out) {
+    const MemberSplice& splice = edits_.spliced.find(record.name)->second;
     PTPKG_TRY(const LocalRecord local, zip::ReadLocal(*file_, record.offset, zip_.str()));
-    PTPKG_TRY(const RelPath path, NewName(record));
-    const auto method = static_cast<ZipMethod>(record.method);
-    PTPKG_TRY(ByteSink* const sink,
-              writer.Begin({.name = path,
-                            .mode = ModeOf(record),
-                            .method = method,
-                            .zip64 = record.size_bytes + splice.edits.appended.size() >= kSplicedZip64From}));
+    InterruptibleSink sink(env_, out);
     const DeflateRange range{
         .offset = local.data_offset, .stored_bytes = record.stored_bytes, .size_bytes = record.size_bytes};
     const std::string frame = fmt::format("while editing '{}' of '{}'", record.name, zip_.str());
-    PTPKG_TRY(const SplicedStream spliced,
-              method == ZipMethod::kDeflate
-                  ? SpliceDeflate(*file_, range, splice.edits, edits_.deflate.level, *sink)
-                  : SpliceStored(*file_, range, splice.edits, *sink),
+    PTPKG_TRY(const SplicedStream stream,
+              record.method == static_cast<std::uint16_t>(ZipMethod::kDeflate)
+                  ? SpliceDeflate(*file_, range, splice.edits, edits_.deflate.level, sink)
+                  : SpliceStored(*file_, range, splice.edits, sink),
               frame);
-    if (spliced.old_crc32 != record.crc32) {
+    if (stream.old_crc32 != record.crc32) {
       return Error(ErrorCode::kCorrupt,
                    fmt::format("'{}': member '{}' has another CRC than the zip says: it is damaged",
                                zip_.str(), record.name));
     }
-    if (spliced.sha256 != splice.sha256) {
+    if (stream.sha256 != splice.sha256) {
       return Error(ErrorCode::kCorrupt,
                    fmt::format(
                        "'{}': member '{}' becomes a file with sha256 {}, not the {} that its edits were "
                        "made for",
-                       zip_.str(), record.name, spliced.sha256.Hex(), splice.sha256.Hex()))
+                       zip_.str(), record.name, stream.sha256.Hex(), splice.sha256.Hex()))
           .WithHint("if another program changes the file meanwhile, run it again");
     }
-    PTPKG_CHECK(writer.End(spliced.crc32, spliced.size_bytes));
-    task.Advance(record.stored_bytes);
-    return Ok();
+    return stream;
+  }
+
+  Result<void> WriteSpliced(ZipWriter& writer, const CentralRecord& record, const Spliced& spliced) {
+    PTPKG_TRY(RelPath path, NewName(record));
+    return writer.Copy(*spliced.stored, {.name = std::move(path),
+                                         .mode = ModeOf(record),
+                                         .method = static_cast<ZipMethod>(record.method),
+                                         .time = ZipTimeOf(env_.source_date_epoch),
+                                         .crc32 = spliced.stream.crc32,
+                                         .size_bytes = spliced.stream.size_bytes,
+                                         .stored_bytes = spliced.stream.stored_bytes,
+                                         .data_offset = spliced.offset});
   }
 
   Result<void> Keep(ZipWriter& writer, const CentralRecord& record) {
@@ -181,6 +253,11 @@ class ZipEditor {
   const ZipEdits& edits_;
   std::unique_ptr<File> file_;
   zip::Directory directory_;  // what is kept, by offset
+  std::map<const CentralRecord*, Spliced> spliced_;
+  std::mutex mutex_;
+  std::unique_ptr<File> small_;  // of small spliced members, one behind the other
+  std::uint64_t small_bytes_ = 0;
+  std::vector<std::unique_ptr<File>> large_;
   std::uint64_t total_bytes_ = 0;
 };
 

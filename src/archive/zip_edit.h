@@ -37,13 +37,13 @@ struct ZipEdits {
 /// spliced ones, and behind them the new ones, with the time env.source_date_epoch; then the same of
 /// `last_folder`. A kept member brings its local header along where
 /// a strict reader takes that as it is; others (with data descriptors, extra fields, another name) get a new
-/// one. Entries of folders are left out, a mode that no Unix wrote becomes 0644. What is not read: CRCs of
-/// kept members, but that of a spliced one is checked. Post: `target` exists whole, or not at all; `zip` is
-/// as it was, unless it is `target`. Errors: kCorrupt (the directories of `zip`; a spliced member with
-/// another CRC, or whose new content has another digest than its MemberSplice says), kUnsupported for an
-/// encrypted member, a method besides stored and deflate, a link or device; kInvalidInput for two members of
-/// one name, for a spliced one that is not there or dropped, for edits that SpliceDeflate refuses;
-/// kAlreadyExists (kRefuse only), kIo, kCancelled.
+/// one. Spliced members wait in scratch files of env.cache_dir. Entries of folders are left out, a mode that
+/// no Unix wrote becomes 0644. What is not read: CRCs of kept members, but that of a spliced one is checked.
+/// Post: `target` exists whole, or not at all; `zip` is as it was, unless it is `target`. Errors: kCorrupt
+/// (the directories of `zip`; a spliced member with another CRC, or whose new content has another digest than
+/// its MemberSplice says), kUnsupported for an encrypted member, a method besides stored and deflate, a link
+/// or device; kInvalidInput for two members of one name, for a spliced one that is not there or dropped, for
+/// edits that SpliceDeflate refuses; kAlreadyExists (kRefuse only), kIo, kCancelled.
 Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target, OnExisting on_existing,
                             const ZipEdits& edits);
 

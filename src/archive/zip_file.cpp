@@ -18,7 +18,7 @@ Result<Digests> WriteZipFile(Env& env, const AbsPath& target, OnExisting on_exis
     }
   }
   PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));
-  DigestingFile file(out.file(), {.md5 = true, .blake2b_256 = true});
+  DigestingFile file(out.file(), {.md5 = true});
   const auto write_all = [&]() -> Result<void> {
     ZipWriter zip(file, env.source_date_epoch);
     PTPKG_CHECK(write(zip));

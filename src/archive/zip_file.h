@@ -10,7 +10,7 @@
 namespace ptpkg::archive {
 
 /// Writes `target` with the members that `write` gives it; all have the time env.source_date_epoch. Returns
-/// sha256, md5 and blake2b of the bytes written; of the written file only members whose packed size is above
+/// sha256 and md5 of the bytes written; of the written file only members whose packed size is above
 /// DigestingFile::kWindowBytes are read back for them. Errors: kAlreadyExists (kRefuse only, before anything
 /// is written), kIo, those of `write`.
 Result<Digests> WriteZipFile(Env& env, const AbsPath& target, OnExisting on_existing,

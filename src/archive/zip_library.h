@@ -1,6 +1,6 @@
 #pragma once
-// libzip, loaded by the first zip that is read: linked to the program it and libcrypto, which it needs, took
-// 2 MB of every run. Layer: archive, private to it.
+// libzip, loaded by the first member that needs it (zip_content.h): linked to the program it and libcrypto,
+// which it needs, took 2 MB of every run. Layer: archive, private to it.
 
 #include <zip.h>
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <mutex>
 
+#include "archive/deflate_cache.h"
 #include "archive/deflate_chunk.h"
 #include "archive/deflate_runs.h"
 #include "archive/zip_writer.h"
@@ -143,12 +144,20 @@ class MembersWriter {
       current_ = std::make_shared<Source>(entry, shape);  // each of its chunks holds it
       offset_ = 0;
     }
-    Chunk chunk{.source = current_,
-                .offset = offset_,
-                .length = std::min(options_.chunk_bytes, current_->size_bytes() - offset_)};
+    Chunk chunk{
+        .source = current_, .offset = offset_, .length = std::min(options_.chunk_bytes, NextCut() - offset_)};
     offset_ += chunk.length;
     if (chunk.is_last()) current_.reset();
     return std::optional<Chunk>(std::move(chunk));
+  }
+
+  /// Where the chunk at offset_ ends at the latest.
+  [[nodiscard]] std::uint64_t NextCut() const {
+    const std::uint64_t size_bytes = current_->size_bytes();
+    if (size_bytes <= options_.chunk_bytes) return size_bytes;
+    const std::vector<std::uint64_t>& cuts = current_->entry().cuts;
+    const auto cut = std::upper_bound(cuts.begin(), cuts.end(), offset_);
+    return cut == cuts.end() ? size_bytes : std::min(*cut, size_bytes);
   }
 
   Result<Source::Shape> ShapeOf(const Entry& entry) const {
@@ -184,10 +193,21 @@ class MembersWriter {
         if (Shrinks(packed.raw.size(), packed.deflated.size())) packed.method = ZipMethod::kDeflate;
       }
     } else if (packed.method == ZipMethod::kDeflate) {
-      PTPKG_TRY(packed.deflated, runs_->Deflate(AsBytes(packed.raw),
-                                                chunk.is_last() ? ChunkPlace::kLast : ChunkPlace::kBefore));
+      PTPKG_TRY(packed.deflated, DeflateChunk(AsBytes(packed.raw), chunk.is_last()));
     }
     return packed;
+  }
+
+  Result<std::string> DeflateChunk(Bytes raw, bool is_last) {
+    const ChunkPlace place = is_last ? ChunkPlace::kLast : ChunkPlace::kBefore;
+    if (options_.cache == nullptr) return runs_->Deflate(raw, place);
+    const DeflateCache::Key key{
+        .content = HashText(AsText(raw)), .ends_stream = is_last, .level = options_.level};
+    // What the cache cannot do, a full disk say, is no reason to fail: it saves time alone.
+    if (auto known = options_.cache->Find(key); known && *known) return **std::move(known);
+    PTPKG_TRY(std::string deflated, runs_->Deflate(raw, place));
+    static_cast<void>(options_.cache->Add(key, deflated));
+    return deflated;
   }
 
   // Serial, in order.

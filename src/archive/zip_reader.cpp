@@ -1,12 +1,11 @@
 // Single members of a zip, by name. Layer: archive.
 
 #include <fmt/core.h>
-#include <map>
+#include <unordered_map>
 
 #include "archive/entry_set.h"
 #include "archive/extract.h"
-#include "archive/zip_directory.h"
-#include "archive/zip_handle.h"
+#include "archive/zip_content.h"
 
 namespace ptpkg::archive {
 namespace {
@@ -17,10 +16,16 @@ constexpr std::uint16_t kStoredMethod = 0;
 
 struct ZipReader::State {
   AbsPath path;
-  std::unique_ptr<File> file;
-  zip::Handle handle;  // after the file, which it borrows
+  std::unique_ptr<ZipContent> content;
+  std::optional<zip::Handle> handle;  // once it is needed: for a large archive it takes longer than all else
   std::vector<Member> members;
-  std::map<std::string, std::size_t, std::less<>> index;
+  std::unordered_map<std::string_view, std::size_t> index;  // by the name in the directory
+
+  [[nodiscard]] Result<std::size_t> IndexOf(std::string_view name) const {
+    const auto found = index.find(name);
+    if (found != index.end()) return found->second;
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' has no member '{}'", path.str(), Printable(name)));
+  }
 };
 
 ZipReader::ZipReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -28,13 +33,15 @@ ZipReader::ZipReader(ZipReader&&) noexcept = default;
 ZipReader::~ZipReader() = default;
 
 Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
-  PTPKG_TRY(std::unique_ptr<File> file, fs.Open(archive, OpenMode::kRead));
-  PTPKG_TRY(const zip::Directory directory, zip::ReadDirectory(*file, archive.str()));
-  PTPKG_CHECK(zip::CheckLocalHeaders(*file, directory, archive.str()));
-  PTPKG_TRY(zip::Handle handle, zip::Handle::Open(*file, archive.str()));
-  auto state = std::unique_ptr<State>(new State{
-      .path = archive, .file = std::move(file), .handle = std::move(handle), .members = {}, .index = {}});
-  for (const zip::CentralRecord& record : directory.records) {
+  // Whoever reads a member says how large it may be.
+  const ExtractLimits limits{.max_bytes = UINT64_MAX};
+  PTPKG_TRY(std::unique_ptr<ZipContent> content, ZipContent::Open(fs, archive, limits));
+  auto state = std::make_unique<State>(
+      State{.path = archive, .content = std::move(content), .handle = {}, .members = {}, .index = {}});
+  const std::vector<zip::CentralRecord>& records = state->content->directory().records;
+  state->members.reserve(records.size());
+  state->index.reserve(records.size());
+  for (const zip::CentralRecord& record : records) {
     if (!state->index.emplace(record.name, state->members.size()).second) {
       return Error(ErrorCode::kCorrupt,
                    fmt::format("'{}': member '{}' occurs twice", archive.str(), Printable(record.name)));
@@ -57,29 +64,26 @@ const ZipReader::Member* ZipReader::Find(std::string_view name) const {
 }
 
 Result<std::string> ZipReader::ReadText(std::string_view name, std::uint64_t limit_bytes) const {
-  const Member* member = Find(name);
-  if (member != nullptr && member->size_bytes > limit_bytes) {
+  PTPKG_TRY(const std::size_t index, state_->IndexOf(name));
+  if (const Member& member = state_->members[index]; member.size_bytes > limit_bytes) {
     return Error(ErrorCode::kCorrupt,
                  fmt::format("'{}': member '{}' has {} bytes, more than the {} that fit its kind",
-                             state_->path.str(), Printable(name), member->size_bytes, limit_bytes));
+                             state_->path.str(), Printable(name), member.size_bytes, limit_bytes));
   }
-  PTPKG_TRY(const std::unique_ptr<ByteSource> source, OpenMember(name));
   StringSink text;
-  PTPKG_TRY(const std::uint64_t size_bytes, Pump(*source, text));
-  if (size_bytes != member->size_bytes) {
-    return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}': member '{}' is cut off", state_->path.str(), Printable(name)));
-  }
+  PTPKG_CHECK(state_->content->Stream(index, [&](ByteSource& content) -> Result<void> {
+    PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, Pump(content, text));
+    return Ok();
+  }));
   return text.str();
 }
 
 Result<std::unique_ptr<ByteSource>> ZipReader::OpenMember(std::string_view name) const {
-  const auto found = state_->index.find(name);
-  if (found == state_->index.end()) {
-    return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has no member '{}'", state_->path.str(), Printable(name)));
+  PTPKG_TRY(const std::size_t index, state_->IndexOf(name));
+  if (!state_->handle) {
+    PTPKG_TRY(state_->handle, zip::Handle::Open(state_->content->file(), state_->path.str()));
   }
-  return state_->handle.OpenMember(found->second);
+  return state_->handle->OpenMember(index);
 }
 
 }  // namespace ptpkg::archive

@@ -64,10 +64,13 @@ class ZipWriter {
   std::unique_ptr<State> state_;
 };
 
+class DeflateCache;
+
 struct DeflateOptions {
   int level = 6;  ///< 1..12 of libdeflate, 0 = store all.
   std::uint64_t chunk_bytes =
-      4U << 20U;  ///< Larger files are deflated in chunks of this size; at least 64 KiB.
+      4U << 20U;                  ///< Larger files are deflated in chunks of this size; at least 64 KiB.
+  DeflateCache* cache = nullptr;  ///< Of chunks of such files, for several archives; borrowed. May be null.
 };
 
 struct PackedMember {

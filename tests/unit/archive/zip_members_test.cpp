@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "archive/deflate_cache.h"
+#include "archive/deflate_chunk.h"
 #include "archive/extract.h"
 #include "archive/zip_format.h"
 #include "archive/zip_strict.h"
@@ -170,6 +172,77 @@ TEST(WriteZipMembers, StoresWhatDoesNotShrink) {
       const ZipReader all_stored,
       ZipReader::Open(*MakeOsFs(), dir.WriteFile("stored.zip", fs.Content("/out/stored.zip"))));
   for (const ZipReader::Member& member : all_stored.members()) EXPECT_TRUE(member.stored) << member.name;
+}
+
+TEST(WriteZipMembers, CutsMakeEqualPartsEqualChunks) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  fs.AddDir("/out");
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
+  DeflateOptions options = kSmallChunks;
+  options.cache = cache.get();
+  const std::string tail = WordyText(100'000, 4);  // two chunks
+  std::string before;
+  for (const std::size_t head_bytes : {std::size_t{70'001}, std::size_t{150'003}}) {
+    fs.AddFile("/in/a", WordyText(head_bytes, head_bytes) + tail);
+    EntrySet entries;
+    Entry entry = FileEntry("a", AbsPath::Literal("/in/a"), head_bytes + tail.size());
+    entry.cuts = {head_bytes};
+    ASSERT_OK(entries.Add(entry));
+    ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/cached.zip"), entries, options));
+    ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/plain.zip"), entries, kSmallChunks));
+    EXPECT_EQ(fs.Content("/out/cached.zip"), fs.Content("/out/plain.zip"));
+    ASSERT_OK_AND_ASSIGN(
+        const std::optional<std::string> known,
+        cache->Find({.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = true}));
+    ASSERT_TRUE(known.has_value());
+    if (!before.empty()) {
+      EXPECT_EQ(*known, before) << "the second file is cut where the first one is";
+    }
+    before = *known;
+  }
+  ASSERT_OK_AND_ASSIGN(
+      const std::optional<std::string> other,
+      cache->Find({.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = false}));
+  EXPECT_EQ(other, std::nullopt) << "a chunk that ends no stream is another one";
+}
+
+TEST(WriteZipMembers, TakesAChunkThatIsKnown) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  fs.AddDir("/out");
+  const std::string text = WordyText(65536 + 100);
+  fs.AddFile("/in/a", text);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
+  DeflatePool hard(12);
+  ASSERT_OK_AND_ASSIGN(const std::string harder,
+                       hard.Deflate(AsBytes(text).first(65536), ChunkPlace::kBefore));
+  ASSERT_OK(cache->Add({.content = HashText(std::string_view(text).substr(0, 65536))}, harder));
+  EntrySet entries;
+  ASSERT_OK(entries.Add(FileEntry("a", AbsPath::Literal("/in/a"), text.size())));
+  DeflateOptions options = kSmallChunks;
+  options.cache = cache.get();
+  ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/z.zip"), entries, options));
+  EXPECT_THAT(fs.Content("/out/z.zip"), HasSubstr(harder));
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader,
+                       ZipReader::Open(*MakeOsFs(), dir.WriteFile("z.zip", fs.Content("/out/z.zip"))));
+  EXPECT_THAT(reader.ReadText("a"), ::ptpkg::test::IsOkAndHolds(text));
+}
+
+TEST(DeflateCache, NoFailureOfTheDiskGivesAnotherChunk) {
+  ::ptpkg::test::RunFaultLoop(
+      {.setup = {},
+       .run = [&](Fs& fs) -> Result<void> {
+         TestEnv env({.fs = &fs});
+         PTPKG_TRY(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
+         PTPKG_CHECK(cache->Add({.content = HashText("a")}, "deflated"));
+         PTPKG_TRY(const std::optional<std::string> found, cache->Find({.content = HashText("a")}));
+         EXPECT_EQ(found, "deflated");
+         return Ok();
+       },
+       .check = {},
+       .may_swallow = true});  // a scratch folder that cannot be removed is left to a later run
 }
 
 TEST(WriteZipMembers, WritesSymlinksAsCopies) {
