@@ -70,6 +70,18 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one) {
   context.Print(one.to.str());
 }
 
+void PrintOutcomes(Context& context, const std::vector<pipeline::RepairOutcome>& outcomes, bool dry_run) {
+  for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one);
+  const auto stay = static_cast<std::size_t>(std::count_if(
+      outcomes.begin(), outcomes.end(), [](const pipeline::RepairOutcome& one) { return one.stays; }));
+  const std::size_t written = outcomes.size() - stay;
+  if (written != 0) {
+    context.env().reporter.Note(
+        fmt::format("{} {}", Plural(written, "wheel"), dry_run ? "would be written" : "written"));
+  }
+  if (stay != 0) context.env().reporter.Note(fmt::format("{} unchanged", Plural(stay, "wheel")));
+}
+
 Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
   pipeline::RepairRun run = flags.run;
   PTPKG_TRY(run.wheels, ResolvePaths(context, flags.wheels));
@@ -78,22 +90,19 @@ Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }
   run.check = !flags.no_check;
-  PTPKG_TRY(const std::vector<pipeline::RepairOutcome> outcomes, pipeline::Repair(context.env(), run));
+  PTPKG_TRY(const pipeline::RepairSummary summary, pipeline::Repair(context.env(), run));
   if (context.json()) {
     Json list = Json::array();
-    for (const pipeline::RepairOutcome& one : outcomes) list.push_back(OutcomeJson(one));
-    context.PrintJson(list);
-    return kDone;
+    for (const pipeline::RepairOutcome& one : summary.outcomes) list.push_back(OutcomeJson(one));
+    if (!summary.failure) {
+      context.PrintJson(list);
+    } else {
+      context.SetErrorDetails({{"outcomes", std::move(list)}});
+    }
+  } else {
+    PrintOutcomes(context, summary.outcomes, run.dry_run);
   }
-  for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one);
-  const auto stay = static_cast<std::size_t>(std::count_if(
-      outcomes.begin(), outcomes.end(), [](const pipeline::RepairOutcome& one) { return one.stays; }));
-  const std::size_t written = outcomes.size() - stay;
-  if (written != 0) {
-    context.env().reporter.Note(
-        fmt::format("{} {}", Plural(written, "wheel"), run.dry_run ? "would be written" : "written"));
-  }
-  if (stay != 0) context.env().reporter.Note(fmt::format("{} unchanged", Plural(stay, "wheel")));
+  if (summary.failure) return Error(*summary.failure);  // the wheels before it are written already
   return kDone;
 }
 

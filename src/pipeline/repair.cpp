@@ -183,18 +183,23 @@ class WheelRepairs {
 
 }  // namespace
 
-Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run) {
+Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
   WheelRepairs repairs(env, run);
   PTPKG_CHECK(repairs.Read());
   if (!run.dry_run && run.output) PTPKG_CHECK(env.fs.MakeDirs(*run.output));
-  std::vector<RepairOutcome> outcomes;
+  RepairSummary summary;
   for (const AbsPath& wheel : run.wheels) {
-    PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(RepairOutcome outcome, repairs.RepairOne(wheel),
-              fmt::format("while repairing '{}'", wheel.str()));
-    outcomes.push_back(std::move(outcome));
+    const Result<void> cancelled = env.cancel.Check();
+    Result<RepairOutcome> outcome =
+        cancelled ? repairs.RepairOne(wheel) : Result<RepairOutcome>(cancelled.error());
+    if (!outcome) {
+      summary.failure =
+          std::move(outcome).error().WithContext(fmt::format("while repairing '{}'", wheel.str()));
+      break;
+    }
+    summary.outcomes.push_back(*std::move(outcome));
   }
-  return outcomes;
+  return summary;
 }
 
 Result<std::vector<std::string>> BackendNames() {

@@ -54,10 +54,15 @@ struct RepairOutcome {
   std::vector<RepairedFile> files = {};
 };
 
-/// One outcome for each wheel, in order; those before one that fails stay. Errors: kUsage (no such backend or
-/// way to name, no platform tag, two wheels of one new name), kAlreadyExists, kCheckFailed (findings about
-/// tags, ELF files or RECORD), those of repair::PlanRepair and archive::WriteEditedZip.
-Result<std::vector<RepairOutcome>> Repair(Env& env, const RepairRun& run);
+struct RepairSummary {
+  std::vector<RepairOutcome> outcomes = {};  ///< In order, up to the wheel that failed.
+  std::optional<Error> failure = {};  ///< Of the first wheel that failed; those after it are not looked at.
+};
+
+/// Repairs one wheel after the other. Errors before the first: kUsage (no such backend or way to name, no
+/// platform tag), kIo. Failures: kUsage (two wheels of one new name), kAlreadyExists, kCheckFailed (findings
+/// about tags, ELF files or RECORD), kCancelled, those of repair::PlanRepair and archive::WriteEditedZip.
+Result<RepairSummary> Repair(Env& env, const RepairRun& run);
 
 /// What RepairRun::backend and rename take.
 Result<std::vector<std::string>> BackendNames();

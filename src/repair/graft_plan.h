@@ -1,7 +1,7 @@
 #pragma once
 // Which libraries of this machine go into a wheel, under which names, and what that changes in the files that
-// need them. Layer: repair. Names and choice follow auditwheel (tests/e2e/repair_test.py), apart
-// from what graft_rules.h says of some libraries.
+// need them. Layer: repair. Names (graft_names.h) and choice follow auditwheel (tests/e2e/repair_test.py),
+// apart from what graft_rules.h says of some libraries.
 
 #include <map>
 #include <set>
@@ -79,11 +79,8 @@ struct GraftContext {
 /// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
 /// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
 /// different libraries of the wheel have, none of them in the folder of who asks, and for a name of `opened`
-/// that is never copied, or that no file has; kCorrupt (a library of this
-/// machine), kIo, kCancelled.
+/// that is never copied, or that no file has, and for a library for glibc where the wheel is for musl;
+/// kCorrupt (a library of this machine), kIo, kCancelled.
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
-
-/// "libx-1a2b3c4d.so.1.2" for "libx.so.1.2", as auditwheel has it; a name that says so already stays.
-std::string HashedName(const std::string& file_name, const Sha256& digest);
 
 }  // namespace ptpkg::repair

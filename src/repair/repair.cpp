@@ -34,14 +34,13 @@ class Repairer {
     root_ = scratch.path();
     PTPKG_CHECK(UnpackElfFiles(env_, wheel_, root_));
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
-    PTPKG_CHECK(Plan(tree));
+    PTPKG_TRY(verify::DeservedPlatform deserved, Deserved(tree));
+    PTPKG_CHECK(Plan(tree, deserved));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
-    std::vector<verify::FileNeeds> needs = verify::MeasureNeeds(tree, policies_, libraries_);
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
-      needs = verify::MeasureNeeds(tree, policies_, libraries_);
+      PTPKG_TRY(deserved, Deserved(tree));
     }
-    PTPKG_TRY(verify::DeservedPlatform deserved, verify::DeservedBySymbols(needs));
     WheelRepair repair{.name = {},
                        .edits = {},
                        .content = std::move(scratch),
@@ -56,10 +55,15 @@ class Repairer {
   }
 
  private:
-  Result<void> Plan(const verify::ElfTree& tree) {
+  [[nodiscard]] Result<verify::DeservedPlatform> Deserved(const verify::ElfTree& tree) const {
+    return verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_, libraries_));
+  }
+
+  /// `deserved`: before anything is copied.
+  Result<void> Plan(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved) {
     PTPKG_TRY(std::vector<std::string> dependencies, verify::DeclaredDependencies(env_, tree));
     PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env_, tree, elf::IsaLevel::kBaseline));
-    PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, std::move(dependencies)));
+    PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, deserved, std::move(dependencies)));
     PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
     PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
     const GraftContext context{
@@ -96,10 +100,12 @@ class Repairer {
     return Ok();
   }
 
-  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, std::vector<std::string> dependencies) {
+  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved,
+                                       std::vector<std::string> dependencies) const {
     GraftOptions options{.folder = options_.folder,
                          .exclude = options_.exclude,
                          .opened = options_.opened,
+                         .musl = deserved.musl,
                          .dependencies = std::move(dependencies)};
     if (options.folder.empty())
       options.folder = options_.backend ? options_.backend->folder : info_.file_name.name + ".libs";
@@ -118,13 +124,10 @@ class Repairer {
     }
     options.rename = options_.rename.value_or(options.rename);
     PTPKG_TRY(options.opened_by_text, PythonFilesThatName(options.opened));
-    PTPKG_TRY(const std::string platform, PlatformWanted(tree));
-    for (const std::string& one : Split(platform, '.')) {
+    for (const std::string& one : Split(PlatformWanted(deserved.machine), '.')) {
       const auto policy = policies_.PolicyOfTag(one);
       if (policy && (!options.policy || *policy < *options.policy)) options.policy = policy;
     }
-    for (const verify::FileNeeds& file : verify::MeasureNeeds(tree, policies_, libraries_))
-      options.musl = options.musl || file.uses_musl;
     std::vector<Finding> ignored;  // the check of the result reports them
     PTPKG_TRY(const PackageNote note, verify::ReadNotes(env_, tree, {}, ignored));
     options.left_by_wheel = note.allow_unresolved;
@@ -148,13 +151,10 @@ class Repairer {
     return files;
   }
 
-  /// "" where the files decide.
-  Result<std::string> PlatformWanted(const verify::ElfTree& tree) const {
+  /// For files of `machine`; "" where the files decide.
+  [[nodiscard]] std::string PlatformWanted(const std::string& machine) const {
     if (options_.platform) return *options_.platform;
-    if (!options_.backend) return std::string();
-    PTPKG_TRY(const verify::DeservedPlatform deserved,
-              verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_, libraries_)));
-    return deserved.machine.empty() ? std::string() : options_.backend->platform + "_" + deserved.machine;
+    return options_.backend && !machine.empty() ? options_.backend->platform + "_" + machine : "";
   }
 
   Result<void> PlanEdits(const verify::ElfTree& tree, const verify::Loads& loads) {
@@ -186,16 +186,11 @@ class Repairer {
                     .strip = options_.strip,
                     .edits = EditsFor(change)};
       edit.edits.soname = graft.name;
+      std::vector<std::string> entries;
+      PTPKG_CHECK(AddFolders(edit.path, change.folders, entries));
       std::optional<elf::SearchPath> path;
-      if (!change.folders.empty()) {
-        const std::string from = edit.path.ParentText();
-        std::vector<std::string> entries;
-        for (const std::string& folder : change.folders) {
-          const std::string way = RelativeFrom(from, folder);
-          entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
-        }
+      if (!entries.empty())
         path = elf::SearchPath{.tag = elf::PathTag::kRpath, .text = elf::JoinSearchPath(entries)};
-      }
       SetSearchPath(path, edit.edits);
       edits_.push_back(std::move(edit));
     }
@@ -242,7 +237,7 @@ class Repairer {
     if (options_.platform) {
       PTPKG_TRY(request.platform, PlatformAsked(repair.deserved.machine));
     } else if (!repair.deserved.machine.empty() && options_.backend) {
-      request.platform = options_.backend->platform + "_" + repair.deserved.machine;
+      request.platform = PlatformWanted(repair.deserved.machine);
     } else if (!repair.deserved.machine.empty() && IsLinux(now)) {
       request.platform = verify::PlatformAfter(policies_, now, repair.deserved);
     }

@@ -26,7 +26,17 @@ std::optional<std::string> InstalledFolder(const std::string& folder) {
   return RelPath::Literal(*file).ParentText();
 }
 
-/// A way from the file to each of the folders that no entry leads to yet. Errors: as SearchPaths::For.
+}  // namespace
+
+std::optional<std::string> InstalledPath(const std::string& member) {
+  const std::size_t top = member.find('/');
+  if (top == std::string::npos || !member.substr(0, top).ends_with(".data")) return member;
+  for (const std::string_view scheme : {"/platlib/", "/purelib/"}) {
+    if (member.compare(top, scheme.size(), scheme) == 0) return member.substr(top + scheme.size());
+  }
+  return std::nullopt;
+}
+
 Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
                         std::vector<std::string>& entries) {
   if (folders.empty()) return Ok();
@@ -56,17 +66,6 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
     if (!leads_there) entries.push_back(way == "." ? "$ORIGIN" : "$ORIGIN/" + way);
   }
   return Ok();
-}
-
-}  // namespace
-
-std::optional<std::string> InstalledPath(const std::string& member) {
-  const std::size_t top = member.find('/');
-  if (top == std::string::npos || !member.substr(0, top).ends_with(".data")) return member;
-  for (const std::string_view scheme : {"/platlib/", "/purelib/"}) {
-    if (member.compare(top, scheme.size(), scheme) == 0) return member.substr(top + scheme.size());
-  }
-  return std::nullopt;
 }
 
 SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads,

@@ -55,6 +55,11 @@ class SearchPaths {
   std::set<std::string> missing_;  // files that need, or may open, what the tree lacks
 };
 
+/// Appends to `entries`, a search path of the member `file`, a way from where it is installed to each of
+/// `folders` (tree paths) that no entry leads to yet. Errors: as SearchPaths::For.
+Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
+                        std::vector<std::string>& entries);
+
 /// Where an installer puts a member: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for what goes
 /// elsewhere than into site-packages.
 std::optional<std::string> InstalledPath(const std::string& member);

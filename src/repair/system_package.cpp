@@ -1,5 +1,6 @@
 #include "repair/system_package.h"
 
+#include <array>
 #include <optional>
 
 #include "support/process.h"
@@ -15,17 +16,23 @@ constexpr std::string_view kMergedFolder = "/usr";
 
 using Owners = std::map<AbsPath, SystemPackage>;
 
-/// "debian", as /etc/os-release says it; "" if it says nothing.
-Result<std::string> DistributionName(Env& env) {
+/// "debian", as etc/os-release of the system at `root` says it; `unsaid` if it says nothing.
+Result<std::string> DistributionName(Env& env, const AbsPath& root, const std::string& unsaid) {
   constexpr std::string_view kKey = "ID=";
-  const AbsPath path = AbsPath::Literal("/etc/os-release");
+  const AbsPath path = root / "etc/os-release";
   PTPKG_TRY(const bool there, Exists(env.fs, path));
-  if (!there) return std::string();
+  if (!there) return unsaid;
   PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kMaxListBytes));
   for (const std::string& line : SplitLines(text)) {
     if (line.starts_with(kKey)) return ReplaceAll(line.substr(kKey.size()), "\"", "");
   }
-  return std::string();
+  return unsaid;
+}
+
+/// How the path is called before the merge of /usr, or after it.
+std::string OtherSpelling(const std::string& path) {
+  const bool merged = path.starts_with(std::string(kMergedFolder) + "/");
+  return merged ? path.substr(kMergedFolder.size()) : std::string(kMergedFolder) + path;
 }
 
 /// How the lists may call each file.
@@ -33,9 +40,7 @@ std::map<std::string, AbsPath> Spellings(const std::vector<AbsPath>& files) {
   std::map<std::string, AbsPath> spellings;
   for (const AbsPath& file : files) {
     spellings.emplace(file.str(), file);
-    const bool merged = file.str().starts_with(std::string(kMergedFolder) + "/");
-    spellings.emplace(
-        merged ? file.str().substr(kMergedFolder.size()) : std::string(kMergedFolder) + file.str(), file);
+    spellings.emplace(OtherSpelling(file.str()), file);
   }
   return spellings;
 }
@@ -95,9 +100,12 @@ Result<Owners> AskDpkg(Env& env, const std::vector<AbsPath>& files) {
   PTPKG_TRY(const auto names, DebianOwners(env, files));
   Owners owners;
   if (names.empty()) return owners;
-  PTPKG_TRY(const std::string text, ReadFile(env.fs, AbsPath::Literal("/var/lib/dpkg/status")));
+  const AbsPath status = AbsPath::Literal("/var/lib/dpkg/status");
+  PTPKG_TRY(const bool there, Exists(env.fs, status));
+  if (!there) return owners;  // an image from which it was removed
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, status, kMaxListBytes));
   const std::map<std::string, Stanza> packages = ParseStatus(text);
-  PTPKG_TRY(const std::string distribution, DistributionName(env));
+  PTPKG_TRY(const std::string distribution, DistributionName(env, AbsPath::Literal("/"), "debian"));
   for (const auto& [file, name] : names) {
     const auto found = packages.find(name);
     if (found == packages.end()) continue;
@@ -105,7 +113,7 @@ Result<Owners> AskDpkg(Env& env, const std::vector<AbsPath>& files) {
     owners[file] = {.name = package.package,
                     .version = package.version,
                     .url = wheel::PackageUrl({.type = "deb",
-                                              .name_space = distribution.empty() ? "debian" : distribution,
+                                              .name_space = distribution,
                                               .name = package.package,
                                               .version = package.version,
                                               .qualifiers = {{"arch", package.architecture}}})};
@@ -113,25 +121,90 @@ Result<Owners> AskDpkg(Env& env, const std::vector<AbsPath>& files) {
   return owners;
 }
 
+/// The package of apk's list that has the file at `path`. A stanza names its package first (P, V, A), then
+/// each folder (F, without the first '/') with its files (R).
+std::optional<Stanza> OwnerIn(std::string_view list, const std::string& path) {
+  const std::string other = OtherSpelling(path);
+  Stanza stanza;
+  std::string folder;
+  for (const std::string& line : SplitLines(list)) {
+    if (line.empty()) stanza = {};
+    if (line.size() < 2 || line[1] != ':') continue;
+    const std::string value = line.substr(2);
+    switch (line[0]) {
+      case 'P':
+        stanza.package = value;
+        break;
+      case 'V':
+        stanza.version = value;
+        break;
+      case 'A':
+        stanza.architecture = value;
+        break;
+      case 'F':
+        folder = "/" + value + "/";
+        break;
+      case 'R':
+        if ((folder + value == path || folder + value == other) && !stanza.package.empty()) return stanza;
+        break;
+      default:
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+/// As the apk of the system says, in whose folders `file` lies.
+Result<std::optional<SystemPackage>> AskApk(Env& env, const AbsPath& file) {
+  constexpr std::array<std::string_view, 2> kLists = {"lib/apk/db/installed", "usr/lib/apk/db/installed"};
+  AbsPath root = file;
+  while (root.str() != "/") {
+    root = root.Parent();
+    for (const std::string_view name : kLists) {
+      const AbsPath list = root / name;
+      PTPKG_TRY(const bool there, Exists(env.fs, list));
+      if (!there) continue;
+      PTPKG_TRY(const std::string text, ReadFile(env.fs, list, kMaxListBytes));
+      const auto owner = OwnerIn(text, file.str().substr(root.str() == "/" ? 0 : root.str().size()));
+      if (!owner) continue;
+      PTPKG_TRY(const std::string distribution, DistributionName(env, root, "alpine"));
+      return std::optional(
+          SystemPackage{.name = owner->package,
+                        .version = owner->version,
+                        .url = wheel::PackageUrl({.type = "apk",
+                                                  .name_space = distribution,
+                                                  .name = owner->package,
+                                                  .version = owner->version,
+                                                  .qualifiers = {{"arch", owner->architecture}}})});
+    }
+  }
+  return std::optional<SystemPackage>();
+}
+
 Result<std::optional<SystemPackage>> AskRpm(Env& env, const AbsPath& program, const AbsPath& file) {
   Command command;
   command.argv = {program.str(), "-qf", "--queryformat",
-                  "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE} %{ARCH}\\n", file.str()};
+                  "%{NAME} %{EPOCHNUM} %{VERSION}-%{RELEASE} %{ARCH}\\n", file.str()};
   command.env = {{"PATH", PathVariable(env.variables)}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
-  const std::vector<std::string> words = Split(Trim(status.output), ' ');
-  if (!status.ok() || words.size() != 3) return std::optional<SystemPackage>();
-  const std::string version = words[1].starts_with("0:") ? words[1].substr(2) : words[1];
-  PTPKG_TRY(const std::string distribution, DistributionName(env));
-  return std::optional(
-      SystemPackage{.name = words[0],
-                    .version = version,
-                    .url = wheel::PackageUrl({.type = "rpm",
-                                              .name_space = distribution.empty() ? "linux" : distribution,
-                                              .name = words[0],
-                                              .version = version,
-                                              .qualifiers = {{"arch", words[2]}}})});
+  if (!status.ok()) return std::optional<SystemPackage>();
+  for (const std::string& line : SplitLines(status.output)) {
+    // Warnings of rpm stand between its answers; of several packages that share a file the first counts.
+    const std::vector<std::string> words = Split(line, ' ');
+    if (words.size() != 4 || words[1].find_first_not_of("0123456789") != std::string::npos) continue;
+    PTPKG_TRY(const std::string distribution, DistributionName(env, AbsPath::Literal("/"), "linux"));
+    std::map<std::string, std::string> qualifiers = {{"arch", words[3]}};
+    if (words[1] != "0") qualifiers["epoch"] = words[1];
+    return std::optional(SystemPackage{.name = words[0],
+                                       .version = (words[1] == "0" ? "" : words[1] + ":") + words[2],
+                                       .url = wheel::PackageUrl({.type = "rpm",
+                                                                 .name_space = distribution,
+                                                                 .name = words[0],
+                                                                 .version = words[2],
+                                                                 .qualifiers = std::move(qualifiers)})});
+  }
+  return std::optional<SystemPackage>();
 }
 
 }  // namespace
@@ -139,11 +212,14 @@ Result<std::optional<SystemPackage>> AskRpm(Env& env, const AbsPath& program, co
 Result<Owners> FindOwners(Env& env, const std::vector<AbsPath>& files) {
   PTPKG_TRY(Owners owners, AskDpkg(env, files), "while asking which packages the libraries belong to");
   const std::optional<AbsPath> rpm = FindProgram("rpm", PathVariable(env.variables));
-  if (!rpm) return owners;
   for (const AbsPath& file : files) {
     if (owners.contains(file)) continue;
-    PTPKG_TRY(const auto package, AskRpm(env, *rpm, file));
-    if (package) owners.emplace(file, *package);
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(auto package, AskApk(env, file));
+    if (!package && rpm) {
+      PTPKG_TRY(package, AskRpm(env, *rpm, file));
+    }
+    if (package) owners.emplace(file, *std::move(package));
   }
   return owners;
 }

@@ -126,7 +126,13 @@ class ExpressionChecker {
     }
     std::string_view id = word;
     if (id.size() > 1 && id.ends_with('+')) id.remove_suffix(1);
-    if (!IsReference(id) && !SpdxTable().licenses.contains(ToLower(id))) {
+    const bool reference = IsReference(id);
+    if (reference && id != word) {
+      return InvalidExpression(
+          fmt::format("'{}' is no licence of the SPDX list, so no '+' can follow it", word),
+          fmt::format("write '{}': the licence's own text says which versions it has", id));
+    }
+    if (!reference && !SpdxTable().licenses.contains(ToLower(id))) {
       return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", word),
                                Suggestion(id, SpdxTable().licenses));
     }

@@ -1,6 +1,7 @@
 #include "verify/deserved_platform.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "support/text.h"
@@ -82,7 +83,37 @@ std::string Against(const FileNeeds& file, const std::string& platform, const Pl
   return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.Because());
 }
 
+bool IsOfOtherSystem(const std::string& platform) {
+  return platform != "any" && MachineOfTag(platform).empty();
+}
+
+/// Whether code of these kinds can be for the system of `platform`. Systems that are not in the table may
+/// have any.
+bool MayBeFor(const std::string& platform, const std::set<MachineCode>& code) {
+  struct System {
+    std::string_view prefix;
+    MachineCode code;
+  };
+  constexpr std::array<System, 7> kSystems = {{{"win32", MachineCode::kPe},
+                                               {"win_", MachineCode::kPe},
+                                               {"macosx_", MachineCode::kMachO},
+                                               {"ios_", MachineCode::kMachO},
+                                               {"emscripten_", MachineCode::kWasm},
+                                               {"pyemscripten_", MachineCode::kWasm},
+                                               {"pyodide_", MachineCode::kWasm}}};
+  for (const System& system : kSystems) {
+    if (platform.starts_with(system.prefix))
+      return code.contains(system.code) || code.contains(MachineCode::kObjects);
+  }
+  return !code.empty();
+}
+
 }  // namespace
+
+bool IsForOtherSystems(const std::string& platform) {
+  const std::vector<std::string> plain = Split(platform, '.');
+  return std::any_of(plain.begin(), plain.end(), IsOfOtherSystem);
+}
 
 Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
   PTPKG_TRY(const Common common, CommonOf(files));
@@ -128,7 +159,8 @@ Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
   return deserved;
 }
 
-Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform) {
+Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
+                           const std::set<MachineCode>& code) {
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   constexpr std::size_t kNamed = 10;
   std::size_t unfit = 0;
@@ -141,6 +173,12 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
                    fmt::format("no file is for a machine of Linux, so none deserves the platform tag '{}'",
                                plain))
           .WithHint("leave --platform out, or give auto: the wheel is for any machine");
+    }
+    if (IsOfOtherSystem(plain) && !MayBeFor(plain, code)) {
+      return Error(ErrorCode::kCheckFailed,
+                   fmt::format("no file holds code of the system of '{}', so none deserves that platform tag",
+                               plain))
+          .WithHint("give auto; 'ptpkg retag --platform' sets a tag without asking the files");
     }
     for (const FileNeeds& file : files) {
       const std::string reason = Against(file, plain, policies);
@@ -157,14 +195,16 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
 
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
                           const DeservedPlatform& deserved) {
-  if (deserved.musl) return now;
   const std::vector<std::string> platforms = Split(now, '.');
-  const auto promised = PromiseOfTags(policies, platforms).glibc;
+  const auto promise = PromiseOfTags(policies, platforms);
   const auto due = policies.PolicyOfTag(deserved.tag);
   const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
     return MachineOfTag(platform) == deserved.machine;
   });
-  return due && promised == due && same_machine ? now : deserved.tag;
+  // Which musllinux it is no symbol tells: what the wheel says is as good.
+  const bool same_system =
+      deserved.tag.starts_with("musllinux_") ? promise.musl : due && promise.glibc == due;
+  return same_system && same_machine ? now : deserved.tag;
 }
 
 }  // namespace ptpkg::verify

@@ -3,10 +3,12 @@
 // Sources: PEP 600, PEP 656; auditwheel's policies (data/manylinux.yaml).
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "support/result.h"
+#include "verify/file_kind.h"
 #include "verify/file_needs.h"
 #include "verify/platform_policies.h"
 
@@ -36,12 +38,17 @@ Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
                                     const std::vector<std::string>& dependencies);
 
 /// Holds `platform`, a tag or a dot-joined set, against machine, C library and symbol versions of the files.
-/// Errors: kCheckFailed naming each file that needs more, with its symbols; the same for a tag of Linux when
-/// no file says what machine it is for.
-Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform);
+/// `code`: the kinds of machine code that the tree holds, for tags of other systems, whose files are not
+/// measured. Errors: kCheckFailed naming each file that needs more, with its symbols; the same for a tag of
+/// Linux when no file says what machine it is for, and for one of another system when no code is of its kind.
+Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
+                           const std::set<MachineCode>& code);
 
-/// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`; else its tag. A wheel
-/// for musl keeps its own.
+/// Whether some tag of `platform` is judged by `code` alone: one of a system that is not Linux.
+bool IsForOtherSystems(const std::string& platform);
+
+/// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`, or some musllinux
+/// where that is one; else its tag.
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
                           const DeservedPlatform& deserved);
 

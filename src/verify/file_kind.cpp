@@ -1,6 +1,5 @@
 #include "verify/file_kind.h"
 
-#include <algorithm>
 #include <array>
 
 namespace ptpkg::verify {
@@ -11,14 +10,19 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t kPeOffsetAt = 0x3c;  // of the field in the DOS header that says where "PE" is
 
-constexpr std::array<std::string_view, 6> kMachineCode = {
-    "\x7f"
-    "ELF"sv,
-    "\xfe\xed\xfa\xce"sv,
-    "\xfe\xed\xfa\xcf"sv,  // Mach-O, big endian
-    "\xce\xfa\xed\xfe"sv,
-    "\xcf\xfa\xed\xfe"sv,  // little endian
-    "!<arch>\n"sv};
+struct Magic {
+  std::string_view bytes;
+  MachineCode code;
+};
+constexpr std::array<Magic, 7> kMagics = {{{"\x7f"
+                                            "ELF"sv,
+                                            MachineCode::kElf},
+                                           {"\xfe\xed\xfa\xce"sv, MachineCode::kMachO},  // big endian
+                                           {"\xfe\xed\xfa\xcf"sv, MachineCode::kMachO},
+                                           {"\xce\xfa\xed\xfe"sv, MachineCode::kMachO},  // little endian
+                                           {"\xcf\xfa\xed\xfe"sv, MachineCode::kMachO},
+                                           {"\0asm"sv, MachineCode::kWasm},
+                                           {"!<arch>\n"sv, MachineCode::kObjects}}};
 
 /// Mach-O of several architectures: their number follows where a Java class has its version, 45 or more.
 bool IsFatMachO(std::string_view head) {
@@ -46,15 +50,17 @@ Result<bool> IsElfFile(Fs& fs, const AbsPath& path) {
          "ELF";
 }
 
-Result<bool> HoldsMachineCode(Fs& fs, const AbsPath& path) {
+Result<std::optional<MachineCode>> MachineCodeOf(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kRead));
   std::array<std::byte, kPeOffsetAt + 4> bytes{};
   PTPKG_TRY(const std::size_t got, file->ReadAt(0, bytes));
   const std::string_view head = AsText(Bytes(bytes).first(got));
-  const bool known = std::any_of(kMachineCode.begin(), kMachineCode.end(),
-                                 [&](std::string_view magic) { return head.starts_with(magic); });
-  if (known || IsFatMachO(head)) return true;
-  return IsPe(*file, head);
+  for (const Magic& magic : kMagics) {
+    if (head.starts_with(magic.bytes)) return std::optional(magic.code);
+  }
+  if (IsFatMachO(head)) return std::optional(MachineCode::kMachO);
+  PTPKG_TRY(const bool pe, IsPe(*file, head));
+  return pe ? std::optional(MachineCode::kPe) : std::nullopt;
 }
 
 }  // namespace ptpkg::verify

@@ -1,15 +1,27 @@
 #pragma once
 // What a file is, by its first bytes. Layer: verify.
 
+#include <cstdint>
+#include <optional>
+
 #include "support/fs.h"
 
 namespace ptpkg::verify {
 
+/// Formats of machine code: each belongs to systems of its own.
+enum class MachineCode : std::uint8_t {
+  kElf,      ///< Linux and most others.
+  kMachO,    ///< macOS, iOS.
+  kPe,       ///< Windows.
+  kWasm,     ///< Pyodide.
+  kObjects,  ///< An archive of objects, of whatever format.
+};
+
 /// True when the file begins with the ELF magic number. Errors: those of reading.
 Result<bool> IsElfFile(Fs& fs, const AbsPath& path);
 
-/// True for machine code of any system: ELF, Mach-O, PE, and archives of objects (ar). Errors: those of
-/// reading. Source: PE format, "Signature"; mach-o/loader.h, fat.h; ar(5).
-Result<bool> HoldsMachineCode(Fs& fs, const AbsPath& path);
+/// The machine code that the file holds; nullopt: none. Errors: those of reading. Source: PE format,
+/// "Signature"; mach-o/loader.h, fat.h; WebAssembly, "Modules"; ar(5).
+Result<std::optional<MachineCode>> MachineCodeOf(Fs& fs, const AbsPath& path);
 
 }  // namespace ptpkg::verify

@@ -181,17 +181,25 @@ bool IsLicensePath(std::string_view path) {
   return !climbs && !path.starts_with("/") && path.find_first_of("*\\") == std::string_view::npos;
 }
 
-/// As the index reads it: operators in any case, and no DocumentRef.
+/// A word of a licence expression as SPDX writes it. The index takes operators and LicenseRef in any case.
+std::string LicenseWord(const std::string& word) {
+  constexpr std::array<std::string_view, 3> kOperators = {"AND", "OR", "WITH"};
+  constexpr std::string_view kReference = "LicenseRef-";
+  const std::string lower = ToLower(word);
+  for (const std::string_view one : kOperators) {
+    if (lower == ToLower(one)) return std::string(one);
+  }
+  const bool reference = lower.starts_with(ToLower(kReference));
+  return reference ? std::string(kReference) + word.substr(kReference.size()) : word;
+}
+
+/// As the index reads it, which takes no DocumentRef.
 void CheckLicenseExpression(const wheel::CoreMetadata& metadata, FieldReport& report) {
   const std::string value(Trim(metadata.Get("License-Expression")));
   if (value.empty()) return;
   const std::string spaced = ReplaceAll(ReplaceAll(ReplaceAll(value, "\t", " "), "(", " ( "), ")", " ) ");
   std::string expression;
-  for (const std::string& word : Split(spaced, ' ')) {
-    const std::string lower = ToLower(word);
-    expression += lower == "and" ? "AND" : lower == "or" ? "OR" : lower == "with" ? "WITH" : word;
-    expression += ' ';
-  }
+  for (const std::string& word : Split(spaced, ' ')) expression += LicenseWord(word) + ' ';
   const Result<void> known = spec::CheckLicense(Trim(expression));
   if (known && value.find("DocumentRef-") == std::string::npos) return;
   report.Add("wheel-metadata-field",

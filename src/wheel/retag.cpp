@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "archive/extract.h"
+#include "archive/zip_format.h"
 #include "support/hash.h"
 #include "support/text.h"
 #include "wheel/header_block.h"
@@ -121,6 +122,18 @@ std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip,
   return folders;
 }
 
+/// A link is none of a wheel: installers write a file with the text of its target.
+Result<void> CheckKinds(const archive::ZipReader& zip) {
+  for (const archive::ZipReader::Member& member : zip.members()) {
+    const std::uint32_t type = member.mode & archive::zip::kModeType;
+    if (member.name.ends_with('/') || type == 0 || type == archive::zip::kModeRegular) continue;
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a link or device, which a wheel cannot hold", member.name))
+        .WithHint("make the wheel again with a file in its place");
+  }
+  return Ok();
+}
+
 /// What is taken over from RECORD must fit what is in the wheel, as far as that can be told without reading
 /// it.
 Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& info) {
@@ -222,8 +235,11 @@ class Retagger {
     }
     PTPKG_TRY(RelPath name, RelPath::Parse(After(file.path.str())));
     out_.edits.dropped.insert(file.path.str());
-    out_.edits.added.push_back(
-        {.name = std::move(name), .mode = file.mode, .size_bytes = file.size_bytes, .file = file.file});
+    out_.edits.added.push_back({.name = std::move(name),
+                                .mode = file.mode,
+                                .size_bytes = file.size_bytes,
+                                .file = file.file,
+                                .cuts = file.cuts});
     return Ok();
   }
 
@@ -241,6 +257,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
             ReadWheelInfo(env, wheel, content.rows ? RecordUse::kPassedOver : RecordUse::kRead));
   const std::string frame = fmt::format("while reading '{}'", wheel.str());
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel), frame);
+  PTPKG_CHECK(CheckKinds(zip), frame);
   if (content.rows) {
     info.record = *content.rows;
   } else {

@@ -43,6 +43,7 @@ struct NewFile {
   /// How it differs from the member of this name, which is edited then instead of compressed anew. nullopt:
   /// it is new, or another one.
   std::optional<archive::ContentEdits> splice = {};
+  std::vector<std::uint64_t> cuts = {};  ///< archive::Entry::cuts
 };
 
 /// What a wheel is to hold besides what a RetagRequest says.
@@ -66,7 +67,8 @@ struct Retagging {
 /// in its place. With the version the names of the .dist-info and .data folders change. Signatures of RECORD
 /// are left out. New files get their rows of RECORD; with them .dist-info comes last. Errors: kInvalidInput
 /// (a tag, build, local version or requirement that is none); kCorrupt for a member that RECORD lacks, or has
-/// with another size, and for a row without a member; those of ReadWheelInfo.
+/// with another size, and for a row without a member; kUnsupported for a link or device; those of
+/// ReadWheelInfo.
 Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
                             const NewContent& content = {});
 

@@ -9,6 +9,7 @@ import sys
 import zipfile
 
 import harness
+import json_test
 import wheel_maker
 from wheel_maker import SUFFIX
 
@@ -146,6 +147,7 @@ class Repair(wheel_maker.WheelCase):
                     extra="int brought(void); int left(void);")
         wheel = self.wheel(requires="Requires-Dist: nvidia-cuda-runtime-cu12\n")
         result = self.repair(wheel, "--exclude", "libleft.*")
+        self.assertEqual(json_test.JsonOutput.complaints(self, [[result]], "repair"), "")
         self.assertEqual(result["grafted"], [])
         self.assertEqual({one["library"]: one["why"] for one in result["left_out"]},
                          {"libcuda.so.1": "never copied", "libcudart.so.12": "a dependency brings it", "libleft.so.1": "--exclude"})
@@ -412,6 +414,31 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("--force", refused.stderr)
         self.repair(self.wheel(), "--dry-run", "--force")
         self.assertEqual(taken.read_bytes(), b"another")
+
+    def test_what_was_written_before_one_that_fails_is_told(self):
+        self.module("one", self.library("libchain.so.1", "int value(void) { return 2; }"))
+        first = self.wheel()
+        bad = self.scratch / "bad" / first.name
+        bad.parent.mkdir()
+        bad.write_bytes(first.read_bytes()[:-30])
+        last = self.scratch / "last" / first.name.replace("toy-1.0-", "toy-1.0-1-")
+        last.parent.mkdir()
+        shutil.copy(first, last)
+        output = self.scratch / "out"
+        done = self.ptpkg("repair", first, bad, last, "--output", output, exit_code=3)
+        written, = output.iterdir()
+        self.assertEqual(done.stdout.split(), [str(written)])
+        self.assertIn("1 wheel written", done.stderr)
+        self.assertIn(f"while repairing '{bad}'", done.stderr)
+        self.assertIn("toy.libs/libchain-", done.stderr)
+        done = self.ptpkg("repair", first, bad, last, "--output", output, "--force", "--json", exit_code=3)
+        document = json.loads(done.stdout)
+        self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
+        self.assertEqual(document["error"]["code"], "corrupt")
+        outcome, = document["outcomes"]
+        self.assertEqual((outcome["from"], outcome["to"]), (str(first), str(written)))
+        self.assertEqual(list(output.iterdir()), [written])
+        self.assertEqual(harness.leftovers(self.scratch), [])
 
     def test_auditwheel_makes_the_same(self):
         self.library("libdeep.so.2", "int deep(void) { return 40; }")

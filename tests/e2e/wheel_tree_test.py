@@ -167,6 +167,11 @@ class WheelTree(harness.Case):
                 done = self.ptpkg("wheel", tree, "--output", self.scratch / f"out-{platform}", "--platform", "auto")
                 self.assertIn(f"-py3-none-{platform}.whl", done.stdout)
                 self.assertIn(f"'{name}' is no ELF file", done.stderr)
+                self.make(tree, "--platform", platform, output=f"asked-{platform}")
+                (tree / name).write_text("no code")
+                done = self.ptpkg("wheel", tree, "--output", self.scratch / "no", "--platform", platform, exit_code=1)
+                self.assertIn(f"no file holds code of the system of '{platform}'", done.stderr)
+                self.assertEqual(list(self.scratch.glob("no/wheels/*")), [])
         tree = self.unpacked("abi", WHEEL=INFO["WHEEL"].replace("py3-none", "cp311-cp311"))
         self.assertIn("-cp311-cp311-linux_x86_64.whl", self.make(tree, "--platform", "auto", output="abi-out").name)
         (tree / "toy/A.class").write_bytes(b"\xca\xfe\xba\xbe\0\0\0\x41")  # of Java, for any machine

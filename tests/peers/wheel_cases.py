@@ -257,6 +257,8 @@ license-both | License: MIT\\nLicense-Expression: MIT
 expression | License-Expression: Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSL-1.0 AND MIT
 expression-lower | License-Expression: mit or (apache-2.0 with llvm-exception)
 expression-ref | License-Expression: LicenseRef-Proprietary
+expression-ref-case | License-Expression: licenseref-a or LICENSEREF-b
+expression-ref-plus | License-Expression: LicenseRef-a+
 expression-document | License-Expression: DocumentRef-x:LicenseRef-y
 expression-unknown | License-Expression: GPL
 expression-open | License-Expression: (MIT

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "repair/graft_plan.h"
+#include "repair/graft_names.h"
 #include "support/hash.h"
 #include "support/matchers.h"
 #include "support/must.h"

@@ -34,11 +34,34 @@ TEST(CheckLicense, SuggestsTheNearestIdentifier) {
 }
 
 TEST(CheckLicense, RefusesWhatIsNoExpression) {
-  for (const char* text : {"", "MIT AND", "MIT WITH", "(MIT", "MIT)", "MIT Zlib", "MIT or Zlib", "AND MIT",
-                           "()", "(MIT) WITH LLVM-exception", "MIT WITH MIT", "LicenseRef-", "LicenseRef-a_b",
-                           "DocumentRef-x", "DocumentRef-:LicenseRef-x", "+", "MIT++"}) {
+  for (const char* text : {"",
+                           "MIT AND",
+                           "MIT WITH",
+                           "(MIT",
+                           "MIT)",
+                           "MIT Zlib",
+                           "MIT or Zlib",
+                           "AND MIT",
+                           "()",
+                           "(MIT) WITH LLVM-exception",
+                           "MIT WITH MIT",
+                           "LicenseRef-",
+                           "LicenseRef-a_b",
+                           "DocumentRef-x",
+                           "DocumentRef-:LicenseRef-x",
+                           "+",
+                           "MIT++",
+                           "LicenseRef-a+",
+                           "LicenseRef-+",
+                           "DocumentRef-x:LicenseRef-a+"}) {
     EXPECT_THAT(CheckLicense(text), FailsWith(ErrorCode::kInvalidInput, ::testing::_)) << text;
   }
+}
+
+TEST(CheckLicense, APlusIsForLicencesOfTheList) {
+  const auto refused = CheckLicense("MIT OR LicenseRef-Mine+");
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("no '+' can follow it")));
+  EXPECT_THAT(refused, HasHint(HasSubstr("write 'LicenseRef-Mine'")));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(DeservedBy, WhatHasNoVersionIsNamed) {
   ASSERT_OK_AND_ASSIGN(const auto deserved, DeservedBy({expat}, {}));
   EXPECT_EQ(deserved.tag, "manylinux_2_12_x86_64");
   EXPECT_THAT(deserved.reasons, ElementsAre("'a.so' needs 'libexpat.so.1'"));
-  EXPECT_THAT(CheckDeserved({expat}, "manylinux_2_5_x86_64"),
+  EXPECT_THAT(CheckDeserved({expat}, "manylinux_2_5_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("because of 'libexpat.so.1'")));
   FileNeeds musl;
   musl.file = "m.so";
@@ -76,7 +76,7 @@ TEST(DeservedBy, WhatHasNoVersionIsNamed) {
   ASSERT_OK_AND_ASSIGN(const auto none, DeservedBySymbols({musl}));
   EXPECT_EQ(none.tag, "linux_x86_64");
   EXPECT_THAT(none.reasons, ElementsAre("'m.so' uses 'zcalloc of libz.so.1', which no policy admits"));
-  EXPECT_THAT(CheckDeserved({musl}, "musllinux_1_2_x86_64"),
+  EXPECT_THAT(CheckDeserved({musl}, "musllinux_1_2_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("'m.so' uses 'zcalloc of libz.so.1'")));
 }
 
@@ -96,27 +96,54 @@ TEST(DeservedBy, MuslHasItsOwnTagAndNoGlibcBesideIt) {
 
 TEST(CheckDeserved, NamesTheSymbolsThatForbidATag) {
   const std::vector<FileNeeds> files = {Library("a.so", 17), Library("b.so", 34)};
-  EXPECT_THAT(CheckDeserved(files, "manylinux_2_34_x86_64"), IsOk());
-  EXPECT_THAT(CheckDeserved(files, "linux_x86_64"), IsOk());
-  EXPECT_THAT(CheckDeserved(files, "manylinux2014_x86_64.manylinux_2_34_x86_64"),
+  EXPECT_THAT(CheckDeserved(files, "manylinux_2_34_x86_64", {}), IsOk());
+  EXPECT_THAT(CheckDeserved(files, "linux_x86_64", {}), IsOk());
+  EXPECT_THAT(CheckDeserved(files, "manylinux2014_x86_64.manylinux_2_34_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed,
                         HasSubstr("'b.so' needs 'manylinux_2_34_x86_64', because of 'f@GLIBC_2.34'")));
-  EXPECT_THAT(CheckDeserved(files, "manylinux_2_39_aarch64"),
+  EXPECT_THAT(CheckDeserved(files, "manylinux_2_39_aarch64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("is for x86_64")));
-  EXPECT_THAT(CheckDeserved(files, "musllinux_1_2_x86_64"),
+  EXPECT_THAT(CheckDeserved(files, "musllinux_1_2_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("needs glibc")));
   const std::vector<FileNeeds> many(20, Library("c.so", 40));
-  EXPECT_THAT(CheckDeserved(many, "manylinux_2_17_x86_64"),
+  EXPECT_THAT(CheckDeserved(many, "manylinux_2_17_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("and 10 more")));
 }
 
 TEST(CheckDeserved, ATagOfLinuxNeedsAFileForIt) {
-  EXPECT_THAT(CheckDeserved({}, "manylinux_2_28_x86_64"),
+  EXPECT_THAT(CheckDeserved({}, "manylinux_2_28_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("no file is for a machine of Linux")));
-  EXPECT_THAT(CheckDeserved({}, "linux_x86_64"),
+  EXPECT_THAT(CheckDeserved({}, "linux_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("linux_x86_64")));
-  EXPECT_THAT(CheckDeserved({}, "any"), IsOk());
-  EXPECT_THAT(CheckDeserved({}, "macosx_11_0_arm64"), IsOk());
+  EXPECT_THAT(CheckDeserved({}, "any", {}), IsOk());
+}
+
+TEST(CheckDeserved, ATagOfAnotherSystemNeedsCodeOfItsKind) {
+  const std::vector<std::pair<const char*, MachineCode>> kinds = {
+      {"win_amd64", MachineCode::kPe},
+      {"win32", MachineCode::kPe},
+      {"macosx_11_0_arm64", MachineCode::kMachO},
+      {"ios_13_0_arm64_iphoneos", MachineCode::kMachO},
+      {"pyodide_2024_0_wasm32", MachineCode::kWasm}};
+  for (const auto& [platform, code] : kinds) {
+    EXPECT_TRUE(IsForOtherSystems(platform)) << platform;
+    EXPECT_THAT(CheckDeserved({}, platform, {code, MachineCode::kElf}), IsOk()) << platform;
+    EXPECT_THAT(CheckDeserved({}, platform, {MachineCode::kObjects}), IsOk()) << platform;
+    for (const std::set<MachineCode>& none : {std::set<MachineCode>(), {MachineCode::kElf}}) {
+      EXPECT_THAT(CheckDeserved({}, platform, none),
+                  FailsWith(ErrorCode::kCheckFailed,
+                            HasSubstr(fmt::format("no file holds code of the system of '{}'", platform))));
+    }
+  }
+  EXPECT_THAT(CheckDeserved({}, "freebsd_14_amd64", {MachineCode::kElf}), IsOk());
+  EXPECT_THAT(CheckDeserved({}, "freebsd_14_amd64", {}),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("freebsd")));
+  EXPECT_THAT(CheckDeserved({}, "any.win_amd64", {}),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("win_amd64")));
+  EXPECT_FALSE(IsForOtherSystems("any.manylinux_2_28_x86_64"));
+  // Code of Linux is for no other system, whatever lies beside it.
+  EXPECT_THAT(CheckDeserved({Library("a.so", 17)}, "win_amd64", {MachineCode::kElf, MachineCode::kPe}),
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("'a.so' is for x86_64")));
 }
 
 TEST(DeservedBySymbols, LibrariesFromElsewhereDoNotCount) {
@@ -139,7 +166,14 @@ TEST(PlatformAfter, StaysAsItIsWrittenWhereItSaysTheSame) {
   EXPECT_EQ(after("manylinux_2_5_x86_64"), "manylinux_2_17_x86_64");
   EXPECT_EQ(after("manylinux_2_17_aarch64"), "manylinux_2_17_x86_64");
   const DeservedPlatform musl{.machine = "x86_64", .musl = true, .tag = "musllinux_1_2_x86_64"};
-  EXPECT_EQ(PlatformAfter(policies, "musllinux_1_1_x86_64", musl), "musllinux_1_1_x86_64");
+  const auto of_musl = [&](const std::string& now) { return PlatformAfter(policies, now, musl); };
+  EXPECT_EQ(of_musl("musllinux_1_1_x86_64"), "musllinux_1_1_x86_64");
+  EXPECT_EQ(of_musl("musllinux_1_1_aarch64"), "musllinux_1_2_x86_64");
+  EXPECT_EQ(of_musl("linux_x86_64"), "musllinux_1_2_x86_64");
+  EXPECT_EQ(of_musl("manylinux_2_17_x86_64"), "musllinux_1_2_x86_64");
+  EXPECT_EQ(of_musl("any"), "musllinux_1_2_x86_64");
+  const DeservedPlatform none{.machine = "x86_64", .musl = true, .tag = "linux_x86_64"};
+  EXPECT_EQ(PlatformAfter(policies, "musllinux_1_1_x86_64", none), "linux_x86_64");
 }
 
 }  // namespace

@@ -184,13 +184,13 @@ TEST_F(WheelChecksTest, LicenseExpressionsAreHeldAgainstTheList) {
     return Ids(With({{file, "Metadata-Version: 2.4\nName: toy\nVersion: 1.0\nLicense-Expression: " +
                                 expression + "\n"}}));
   };
-  for (const char* right :
-       {"MIT", "mit and (apache-2.0 with llvm-exception)", "BSD-3-Clause OR GPL-2.0+",
-        "LicenseRef-Proprietary", "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSL-1.0"}) {
+  for (const char* right : {"MIT", "mit and (apache-2.0 with llvm-exception)", "BSD-3-Clause OR GPL-2.0+",
+                            "LicenseRef-Proprietary", "licenseref-a or LICENSEREF-b",
+                            "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSL-1.0"}) {
     EXPECT_THAT(ids(right), IsEmpty()) << right;
   }
-  for (const char* wrong :
-       {"GPL", "MIT AND", "MIT Apache-2.0", "(MIT", "MIT WITH MIT", "DocumentRef-x:LicenseRef-y"}) {
+  for (const char* wrong : {"GPL", "MIT AND", "MIT Apache-2.0", "(MIT", "MIT WITH MIT",
+                            "DocumentRef-x:LicenseRef-y", "LicenseRef-a+", "licenseref-"}) {
     EXPECT_THAT(ids(wrong), ElementsAre("wheel-metadata-field " + file)) << wrong;
   }
 }

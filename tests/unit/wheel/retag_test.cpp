@@ -5,6 +5,7 @@
 
 #include "archive/extract.h"
 #include "support/matchers.h"
+#include "unit/archive/builders.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::wheel {
@@ -226,6 +227,118 @@ TEST_F(RetagTest, ARecordThatDoesNotFitIsNotTakenOver) {
     EXPECT_THAT(plan, FailsWith(ErrorCode::kCorrupt, HasSubstr(why)));
     EXPECT_THAT(plan, HasHint(HasSubstr("ptpkg check")));
   }
+}
+
+class NewContentTest : public RetagTest {
+ protected:
+  /// A file of the wheel with `text` as its new content.
+  NewFile File(const std::string& path, const std::string& text) {
+    const AbsPath file = env_.dir().WriteFile("new" + std::to_string(++count_), text);
+    return {
+        .path = RelPath::Literal(path), .file = file, .sha256 = HashText(text), .size_bytes = text.size()};
+  }
+  /// The edited wheel, of which every row of RECORD is right.
+  Result<AbsPath> Edit(const AbsPath& wheel, const RetagRequest& request, const NewContent& content) {
+    PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request, content));
+    const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    EXPECT_THAT(UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_))),
+                test::IsOk());
+    return to;
+  }
+};
+
+TEST_F(NewContentTest, FilesAreReplacedAndAddedAndDistInfoComesLast) {
+  Members members = Toy();
+  members.emplace_back("toy.libs/old.so", "old");
+  const AbsPath wheel = Wheel(members);
+  ASSERT_OK_AND_ASSIGN(
+      const AbsPath to,
+      Edit(wheel, {}, {.files = {File("toy.libs/new.so", "new"), File("toy.py", "changed")}}));
+  EXPECT_EQ(to.Name(), kToyName);
+  EXPECT_THAT(NamesIn(to),
+              ElementsAre("toy.libs/old.so", "toy.libs/new.so", "toy.py", "toy-1.0.dist-info/METADATA",
+                          "toy-1.0.dist-info/WHEEL", "toy-1.0.dist-info/RECORD"));
+  EXPECT_THAT(TextOf(to, "toy.py"), test::IsOkAndHolds("changed"));
+  EXPECT_THAT(TextOf(to, "toy.libs/new.so"), test::IsOkAndHolds("new"));
+}
+
+TEST_F(NewContentTest, ModesAreThoseOfTheFiles) {
+  NewFile program = File("toy/prog", "x");
+  program.mode = 0755;
+  ASSERT_OK_AND_ASSIGN(const AbsPath to,
+                       Edit(Wheel(Toy()), {}, {.files = {program, File("toy/lib.so", "y")}}));
+  ASSERT_OK_AND_ASSIGN(const archive::ZipReader zip, archive::ZipReader::Open(env_->fs, to));
+  EXPECT_EQ(zip.Find("toy/prog")->mode & 0777U, 0755U);
+  EXPECT_EQ(zip.Find("toy/lib.so")->mode & 0777U, 0644U);
+}
+
+TEST_F(NewContentTest, AFewBytesAreSpliced) {
+  Members members = Toy();
+  const std::string old(100'000, 'a');
+  members.emplace_back("toy/big.so", old);
+  NewFile file = File("toy/big.so", "b" + old.substr(1) + "end");
+  file.splice = archive::ContentEdits{.replaced = {{.offset = 0, .bytes = "b"}}, .appended = "end"};
+  const AbsPath wheel = Wheel(members);
+  ASSERT_OK_AND_ASSIGN(const Retagging plan, PlanRetag(env_, wheel, {}, {.files = {file}}));
+  EXPECT_TRUE(plan.edits.spliced.contains("toy/big.so"));
+  EXPECT_FALSE(plan.edits.dropped.contains("toy/big.so"));
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Edit(wheel, {}, {.files = {file}}));
+  EXPECT_THAT(TextOf(to, "toy/big.so"), test::IsOkAndHolds("b" + old.substr(1) + "end"));
+}
+
+TEST_F(NewContentTest, DocumentsAreReplacedAndAdded) {
+  Members members = Toy();
+  members.emplace_back("toy-1.0.dist-info/sboms/a.json", "old");
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Edit(Wheel(members), {},
+                                              {.documents = {{"sboms/a.json", "A"}, {"sboms/b.json", "B"}}}));
+  EXPECT_THAT(TextOf(to, "toy-1.0.dist-info/sboms/a.json"), test::IsOkAndHolds("A"));
+  EXPECT_THAT(TextOf(to, "toy-1.0.dist-info/sboms/b.json"), test::IsOkAndHolds("B"));
+}
+
+TEST_F(NewContentTest, PathsAreThoseBeforeAnotherVersion) {
+  Members members = Toy();
+  members.emplace_back("toy-1.0.data/platlib/toy/a.so", "old");
+  members.emplace_back("toy-1.0.data/platlib/toy/b.so", std::string(1000, 'b'));
+  NewFile spliced = File("toy-1.0.data/platlib/toy/b.so", std::string(1000, 'b') + "c");
+  spliced.splice = archive::ContentEdits{.replaced = {}, .appended = "c"};
+  ASSERT_OK_AND_ASSIGN(const AbsPath to,
+                       Edit(Wheel(members), {.platform = "linux_x86_64", .local = "cpu"},
+                            {.files = {File("toy-1.0.data/platlib/toy/a.so", "new"), spliced},
+                             .documents = {{"sboms/a.json", "A"}}}));
+  EXPECT_EQ(to.Name(), "toy-1.0+cpu-py3-none-linux_x86_64.whl");
+  EXPECT_THAT(TextOf(to, "toy-1.0+cpu.data/platlib/toy/a.so"), test::IsOkAndHolds("new"));
+  EXPECT_THAT(TextOf(to, "toy-1.0+cpu.data/platlib/toy/b.so"), test::IsOkAndHolds(HasSubstr("bbc")));
+  EXPECT_THAT(TextOf(to, "toy-1.0+cpu.dist-info/sboms/a.json"), test::IsOkAndHolds("A"));
+}
+
+TEST_F(NewContentTest, RowsThatAreGivenAreTakenForThoseOfRecord) {
+  Members members = Toy();
+  members.emplace_back("toy/unlisted.py", "x");
+  members.emplace_back("toy-1.0.dist-info/RECORD", "no record at all\n");
+  const AbsPath wheel = Wheel(members);
+  EXPECT_THAT(PlanRetag(env_, wheel, {.build = "1"}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("RECORD")));
+  NewContent content = {.files = {File("toy.py", "changed")}};
+  content.rows.emplace();
+  for (const auto& [path, text] : members) {
+    if (path == "toy-1.0.dist-info/RECORD") continue;
+    const Sha256 digest = HashText(text);
+    content.rows->push_back({path, Base64UrlUnpadded(std::as_bytes(std::span(digest.bytes))), text.size()});
+  }
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Edit(wheel, {.build = "1"}, content));
+  EXPECT_THAT(TextOf(to, "toy.py"), test::IsOkAndHolds("changed"));
+}
+
+TEST_F(NewContentTest, LinksCannotBeHeld) {
+  archive::test::ZipText zip;
+  for (const auto& [name, text] : Toy()) zip.members.push_back({.name = name, .content = text});
+  zip.members.push_back({.name = "link.py", .content = "toy.py", .unix_mode = 0120777});
+  const AbsPath wheel = env_.dir().WriteFile(kToyName, archive::test::ToText(zip));
+  NewContent content;
+  content.rows.emplace();
+  EXPECT_THAT(PlanRetag(env_, wheel, {.build = "1"}, content),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("'link.py' is a link or device")));
 }
 
 TEST_F(RetagTest, RefusesWhatIsNone) {

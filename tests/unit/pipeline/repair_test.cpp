@@ -1,0 +1,105 @@
+// What `ptpkg repair` says of several wheels when one of them fails.
+
+#include "pipeline/repair.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/test_env.h"
+#include "unit/elf/synthetic_elf.h"
+#include "unit/wheel/wheel_fixture.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::IsOkAndHolds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RepairTest : public testing::Test {
+ protected:
+  /// A wheel with a library whose search path is to go.
+  AbsPath Sick(const std::string& folder) {
+    elf::test::SyntheticElf library;
+    library.needed = {};
+    library.rpath = "/opt/build/lib";
+    auto members = wheel::MinimalMembers();
+    members.pop_back();
+    members[2].second =
+        "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n";
+    members.emplace_back("toy/a.so", library.Build());
+    const std::string record = "toy-1.0.dist-info/RECORD";
+    members.emplace_back(record, wheel::RecordOf(members, record));
+    return wheel::WriteRawZip(env_, env_.dir() / folder / "toy-1.0-py3-none-linux_x86_64.whl", members);
+  }
+  AbsPath Junk(const std::string& folder) {
+    return env_.dir().WriteFile(folder + "/toy-1.0-py3-none-any.whl", "no zip");
+  }
+  /// Of the summary's outcomes, what they have written.
+  static std::vector<std::string> Written(const RepairSummary& summary) {
+    std::vector<std::string> written;
+    for (const RepairOutcome& one : summary.outcomes) written.push_back(one.to.str());
+    return written;
+  }
+
+  test::TestEnv env_;
+  const AbsPath output_ = env_.dir() / "out";
+  const AbsPath new_wheel_ = output_ / "toy-1.0-py3-none-manylinux_2_5_x86_64.whl";
+};
+
+TEST_F(RepairTest, WhatWasWrittenBeforeOneThatFailsIsTold) {
+  const AbsPath bad = Junk("b");
+  ASSERT_OK_AND_ASSIGN(const RepairSummary summary,
+                       Repair(env_, {.wheels = {Sick("a"), bad, Sick("c")}, .output = output_}));
+  EXPECT_THAT(Written(summary), ElementsAre(new_wheel_.str()));
+  EXPECT_THAT(Exists(env_->fs, new_wheel_), IsOkAndHolds(true));
+  ASSERT_TRUE(summary.failure);
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(summary.failure->context().back(), HasSubstr("while repairing '" + bad.str() + "'"));
+}
+
+TEST_F(RepairTest, TwoWheelsOfOneNewNameAreNotBothWritten) {
+  ASSERT_OK_AND_ASSIGN(const RepairSummary summary,
+                       Repair(env_, {.wheels = {Sick("a"), Sick("b")}, .output = output_}));
+  EXPECT_THAT(Written(summary), ElementsAre(new_wheel_.str()));
+  ASSERT_TRUE(summary.failure);
+  EXPECT_THAT(Result<void>(*summary.failure), FailsWith(ErrorCode::kUsage, HasSubstr("two of the wheels")));
+}
+
+TEST_F(RepairTest, ANameThatIsTakenStopsTheRunBeforeAnythingIsWritten) {
+  env_.dir().WriteFile("out/" + std::string(new_wheel_.Name()), "in the way");
+  for (const bool dry_run : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(
+        const RepairSummary summary,
+        Repair(env_, {.wheels = {Sick(dry_run ? "a" : "b")}, .output = output_, .dry_run = dry_run}));
+    EXPECT_THAT(summary.outcomes, IsEmpty());
+    ASSERT_TRUE(summary.failure);
+    EXPECT_EQ(summary.failure->code(), ErrorCode::kAlreadyExists);
+    EXPECT_EQ(env_.dir().ReadFile("out/" + std::string(new_wheel_.Name())), "in the way");
+  }
+}
+
+TEST_F(RepairTest, AnInterruptionIsAFailureOfTheNextWheel) {
+  const RepairRun run = {.wheels = {Sick("a")}, .output = output_};
+  env_.cancel.Cancel();
+  ASSERT_OK_AND_ASSIGN(const RepairSummary summary, Repair(env_, run));
+  EXPECT_THAT(summary.outcomes, IsEmpty());
+  ASSERT_TRUE(summary.failure);
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kCancelled);
+}
+
+TEST_F(RepairTest, WhatIsWrongBeforeTheFirstWheelIsNoFailureOfOne) {
+  EXPECT_THAT(Repair(env_, {.wheels = {Sick("a")}, .backend = "pytorch-cuda99", .output = output_}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("pytorch-cuda99")));
+  EXPECT_THAT(Repair(env_, {.wheels = {Sick("b")}, .platform = "many linux", .output = output_}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("is no platform tag")));
+  EXPECT_THAT(Repair(env_, {.wheels = {Sick("c")}, .rename = "sha", .output = output_}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("'sha'")));
+  EXPECT_THAT(Exists(env_->fs, output_), IsOkAndHolds(false));
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
