@@ -5,6 +5,7 @@
 #include <set>
 
 #include "spec/constraint.h"
+#include "spec/gpu_slice.h"
 
 namespace ptpkg::channel {
 namespace {
@@ -35,10 +36,21 @@ struct Package {
   std::optional<std::vector<Want>> wants;  ///< Read when the package is first looked at.
 };
 
-/// Newer first.
+/// A package for some GPUs (docs/slices.md).
+bool IsSlice(const Candidate& candidate) {
+  // Asked in every comparison: what costs no memory comes first.
+  return std::any_of(
+             candidate.depends.begin(), candidate.depends.end(),
+             [](const std::string& depends) { return depends.starts_with(spec::kCudaArchPackage); }) &&
+         spec::WithoutLabel(candidate.build, '_') != candidate.build;
+}
+
+/// Newer first. A slice has a build number that puts it before its package where it is installed; what is
+/// built with it is for all GPUs.
 bool ComesBefore(const Candidate& left, const Candidate& right) {
   const auto version = spec::CompareVersions(left.version, right.version);
   if (version != std::strong_ordering::equal) return version > 0;
+  if (IsSlice(left) != IsSlice(right)) return IsSlice(right);
   if (left.build_number != right.build_number) return left.build_number > right.build_number;
   if (left.build != right.build) return left.build > right.build;
   // "1.0" and "1.0.0" are equal versions, but not the same package.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/page_file.h"
 #include "cli/size_table.h"
 #include "cli/verbs.h"
 #include "pipeline/slice.h"
@@ -19,6 +20,7 @@ struct SliceFlags {
   std::string artifact;
   std::string output;
   std::string ptx = "drop";
+  std::optional<std::string> html;
   pipeline::SliceRun run;
 };
 
@@ -117,12 +119,15 @@ Result<ExitCode> RunSlice(Context& context, const SliceFlags& flags) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }
   run.keep_ptx = flags.ptx == "keep";
+  PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(const pipeline::SliceOutcome outcome, pipeline::Slice(context.env(), run));
+  const Json document = SliceOutcomeJson(outcome, run.dry_run);
   if (context.json()) {
-    context.PrintJson(SliceOutcomeJson(outcome, run.dry_run));
+    context.PrintJson(document);
   } else {
     PrintSlices(context, outcome, run.dry_run);
   }
+  PTPKG_CHECK(WritePage(context, page, document));
   return kDone;
 }
 
@@ -180,7 +185,10 @@ Verb SliceVerb() {
        .target = &flags->run.cuda,
        .needs = "--variant"},
       {.names = "--force", .help = "Replace files of the new names", .target = &flags->run.force},
-      {.names = "--dry-run", .help = "Say what would be done; write nothing", .target = &flags->run.dry_run}};
+      {.names = "--dry-run",
+       .help = "Say what would be done; write nothing but the page of --html",
+       .target = &flags->run.dry_run},
+      HtmlOption(flags->html, "sizes by slice, file and architecture, and why a file stays as it is")};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "slice",
           .summary = "Make packages for one GPU each out of one that has code for many",
@@ -195,6 +203,7 @@ Verb SliceVerb() {
               "libraries may not be changed by their licence, and stay as they are.",
           .examples = {"ptpkg slice torch-2.15.0+cu130-*.whl --gpu 9.0 --gpu 8.0+8.6 -o slices",
                        "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --each --ptx keep",
+                       "ptpkg slice torch-2.15.0+cu130-*.whl --each --dry-run --html slices.html",
                        "ptpkg slice libtoy.so --gpu 12.0 --dry-run --json"},
           .run = [flags](Context& context) { return RunSlice(context, *flags); }};
 }

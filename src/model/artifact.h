@@ -26,7 +26,7 @@ Result<ArtifactFormat> RequireFormat(const AbsPath& artifact);
 struct Artifact {
   ArtifactFormat format = ArtifactFormat::kConda;
   AbsPath path = AbsPath::Literal("/nonexistent");
-  Digests digests;                   ///< sha256 and md5; blake2b for wheels and zips.
+  Digests digests;                   ///< sha256 and md5.
   std::uint64_t unpacked_bytes = 0;  ///< Of the files in it, metadata of conda packages aside.
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The file of --html of `ptpkg inspect` and `ptpkg diff`. Layer: pipeline.
+// The file of --html of `ptpkg inspect`, `diff` and `slice`. Layer: pipeline.
 
 #include "support/env.h"
 #include "support/json_fwd.h"

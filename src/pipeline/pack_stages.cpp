@@ -30,7 +30,7 @@ using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
 constexpr int kCondaVersion = 3;
-constexpr int kWheelVersion = 5;
+constexpr int kWheelVersion = 6;
 constexpr int kZipVersion = 2;
 
 /// What the build stage left: the tree that is packed, and the licence files beside it. `for_conda`: without
@@ -184,25 +184,19 @@ void AddPackStages(graph::StageTable& stages) {
               .keep = graph::Keep::kStaging,
               .parallel = true,
               .run = RunPack<PackConda>,
-              .find = [](Env& env, const Node& node, const std::string& key) {
-                return FindPacked(env, node, key, node.inputs.value("formats", Json::array()).size());
-              }});
+              .find = FindArtifacts});
   stages.Add({.name = "wheel",
               .version = kWheelVersion,
               .keep = graph::Keep::kStaging,
               .parallel = true,
               .run = RunPack<PackWheel>,
-              .find = [](Env& env, const Node& node, const std::string& key) {
-                return FindPacked(env, node, key, 1);
-              }});
+              .find = FindArtifacts});
   stages.Add({.name = "zip",
               .version = kZipVersion,
               .keep = graph::Keep::kStaging,
               .parallel = true,
               .run = RunPack<PackZip>,
-              .find = [](Env& env, const Node& node, const std::string& key) {
-                return FindPacked(env, node, key, 1);
-              }});
+              .find = FindArtifacts});
 }
 
 }  // namespace ptpkg::pipeline

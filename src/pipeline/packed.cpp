@@ -106,6 +106,12 @@ graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<Artif
   return result;
 }
 
+std::size_t ArtifactCount(const graph::Node& node) {
+  const auto count = node.inputs.find("count");
+  if (count != node.inputs.end()) return count->is_number_unsigned() ? count->get<std::size_t>() : 0;
+  return node.inputs.value("formats", Json::array({""})).size();
+}
+
 Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
                                                     std::size_t count) {
   const std::optional<AbsPath> place = OutputOf(node);
@@ -114,6 +120,11 @@ Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node&
   PTPKG_TRY(const std::vector<ArtifactRecord> records, output.MadeBy(key));
   if (records.empty() || records.size() != count) return std::optional<graph::NodeResult>();
   return std::optional(PublishedResult(*place, records));
+}
+
+Result<std::optional<graph::NodeResult>> FindArtifacts(Env& env, const graph::Node& node,
+                                                       const std::string& key) {
+  return FindPacked(env, node, key, ArtifactCount(node));
 }
 
 }  // namespace ptpkg::pipeline

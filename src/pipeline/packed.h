@@ -41,9 +41,17 @@ std::optional<AbsPath> OutputOf(const graph::Node& node);
 /// A result made of records in the output folder: their files lie at their places.
 graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records);
 
+/// How many artifacts a node that packs makes at most: its input "count", or one for each of its "formats",
+/// or one.
+std::size_t ArtifactCount(const graph::Node& node);
+
 /// For Stage::find: the artifacts of this key in the output folder of place "output", when they are as
 /// many as `count`.
 Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
                                                     std::size_t count);
+
+/// The same for all that a node packs: ArtifactCount.
+Result<std::optional<graph::NodeResult>> FindArtifacts(Env& env, const graph::Node& node,
+                                                       const std::string& key);
 
 }  // namespace ptpkg::pipeline

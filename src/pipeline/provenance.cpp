@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "conda/about_json.h"
+#include "pipeline/packed.h"
 #include "provenance/key_file.h"
 #include "source/prepare.h"
 #include "support/hash.h"
@@ -204,13 +205,14 @@ Making MakingOfRepack(const graph::Node& node) {
 std::string AddSigning(const graph::StageTable& stages, const Signing& signing, const std::string& pack,
                        graph::Plan& plan) {
   const graph::Node* const packed = plan.Find(pack);
-  const std::size_t artifacts =
-      packed == nullptr ? 1 : packed->inputs.value("formats", Json::array({""})).size();
   graph::Node node = stages.MakeNode("sign", pack.substr(pack.find('/') + 1));
   node.id = "sign/" + pack;
   node.inputs["key"] = signing.signer.key_id;
   node.inputs["definition"] = *signing.making.definition;
-  node.inputs["count"] = artifacts;  // named as no need is: the key has one digest a name
+  // Named as no need is: the key has one digest a name.
+  node.inputs["count"] = packed == nullptr ? 1 : ArtifactCount(*packed);
+  if (packed != nullptr && packed->inputs.contains("slices"))
+    node.inputs["definition"]["externalParameters"]["slices"] = packed->inputs["slices"];
   node.places.emplace("sign key", signing.signer.key);
   if (packed != nullptr && packed->places.contains("output"))
     node.places.emplace("output", packed->places.at("output"));

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "pipeline/slice_stage.h"
 #include "pipeline/wheel_form.h"
 #include "support/hash.h"
 #include "support/json.h"
@@ -19,6 +20,16 @@ constexpr std::string_view kBefore = "passed before ";
 /// "conda" of "conda/toy-1.0-0": the role of a pack's artifacts in its publication.
 std::string RoleOf(const std::string& pack_id) { return pack_id.substr(0, pack_id.find('/')); }
 
+/// `publish` brings the artifacts of `pack` once they are checked, and signed if anything is.
+void AddArtifacts(const graph::StageTable& stages, const PublicationRequest& request, const std::string& pack,
+                  graph::Plan& plan, graph::Node& publish) {
+  const std::string role = RoleOf(pack);
+  publish.needs.emplace(role, pack);
+  publish.needs.emplace(fmt::format("{}check {}", kPassed, role), AddCheck(stages, request, pack, plan));
+  if (request.signing)
+    publish.needs.emplace("signed " + role, AddSigning(stages, *request.signing, pack, plan));
+}
+
 }  // namespace
 
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
@@ -32,16 +43,16 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   graph::Node check = stages.MakeNode("check", request.subject);
   check.id = CheckIdOf(pack);
   check.inputs["allow unresolved"] = request.allow_unresolved;
-  check.inputs["device code"] = request.device_code;
-  check.inputs["linux may need more"] =
-      std::any_of(plan.nodes.begin(), plan.nodes.end(),
-                  [&](const graph::Node& node) { return node.id == pack && MayEndAtLinux(node); });
+  const graph::Node& whole = WholeOf(plan, pack);
+  // A slice lacks code that its recipe asks for.
+  check.inputs["device code"] = whole.id == pack ? request.device_code : std::vector<std::string>{"any"};
+  check.inputs["linux may need more"] = MayEndAtLinux(whole);
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
   if (!request.staged.empty()) {
     check.needs.emplace("staged tree", request.staged);
     // conda replaces it at install; nobody does that for a wheel or a zip.
-    check.inputs["prefix may stay"] = RoleOf(pack) == "conda";
+    check.inputs["prefix may stay"] = RoleOf(whole.id) == "conda";
   }
   std::string id = check.id;
   plan.nodes.push_back(std::move(check));
@@ -54,12 +65,14 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
   publish.places.emplace("output", request.output);
   if (request.force) publish.options.emplace("force", "");
   if (!request.build_number.empty()) publish.options.emplace("build-number", request.build_number);
+  for (const std::string& pack : request.packs) AddArtifacts(stages, request, pack, plan, publish);
   for (const std::string& pack : request.packs) {
-    const std::string role = RoleOf(pack);
-    publish.needs.emplace(role, pack);
-    publish.needs.emplace(fmt::format("{}check {}", kPassed, role), AddCheck(stages, request, pack, plan));
-    if (request.signing)
-      publish.needs.emplace("signed " + role, AddSigning(stages, *request.signing, pack, plan));
+    if (request.slices.gpus.empty() || !CanSlice(*plan.Find(pack))) continue;
+    // Minutes of slicing are lost on a package that is not published.
+    std::set<std::string> passed = {CheckIdOf(pack)};
+    if (!request.test.empty()) passed.insert(request.test);
+    const std::string slices = AddSlicing(stages, request.slices, pack, std::move(passed), plan);
+    AddArtifacts(stages, request, slices, plan, publish);
   }
   if (!request.test.empty()) {
     publish.needs.emplace(fmt::format("{}test {}", kPassed, RoleOf(request.packs.front())), request.test);

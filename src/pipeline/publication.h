@@ -8,6 +8,7 @@
 
 #include "graph/stage.h"
 #include "pipeline/provenance.h"
+#include "recipe/recipe.h"
 
 namespace ptpkg::pipeline {
 
@@ -22,6 +23,7 @@ struct PublicationRequest {
   /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
   /// these were made with.
   std::set<std::string> passed = {};
+  recipe::GpuSlices slices = {};  ///< Made of each pack that can have some, and published with it.
   std::string build_number = {};  ///< Of a variant with a zip.
   bool force = false;
   std::optional<Signing> signing = {};  ///< nullopt: nothing is signed.
@@ -31,7 +33,8 @@ struct PublicationRequest {
 std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& request,
                      const std::string& pack, graph::Plan& plan);
 
-/// Adds a check for each pack, and the publication of all of them. Returns the publication's id.
+/// Adds a check for each pack, slices and their checks, and the publication of all of them. Returns the
+/// publication's id.
 std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
                            graph::Plan& plan);
 

@@ -127,9 +127,7 @@ void AddSignStage(graph::StageTable& stages) {
               .keep = graph::Keep::kStaging,
               .run = RunSign,
               .find = [](Env& env, const graph::Node& node, const std::string& key) {
-                const Json artifacts = node.inputs.value("count", Json(0));
-                const std::size_t count = artifacts.is_number_unsigned() ? artifacts.get<std::size_t>() : 0;
-                return FindPacked(env, node, key, 2 * count);
+                return FindPacked(env, node, key, 2 * ArtifactCount(node));
               }});
 }
 

@@ -17,8 +17,10 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// A plan takes up to 32 MB (elf::PlanSlice), a verification 16 MB.
-constexpr int kMostAtOnce = 3;
+/// Files of one slice. A plan takes up to 32 MB (elf::PlanSlice), a verification 16 MB.
+constexpr int kFilesAtOnce = 2;
+/// While one slice is written and held against the original, by one core, another one is packed.
+constexpr int kSlicesAtOnce = 2;
 
 bool IsAllowed(const std::vector<std::string>& globs, const RelPath& path) {
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
@@ -51,14 +53,17 @@ class Slicing {
       targets.push_back(std::move(target));
     }
     PTPKG_CHECK(PlanFallback());
-    for (std::size_t i = 0; i < slices_.size(); ++i) {
-      PTPKG_CHECK(env_.cancel.Check());
-      const AbsPath place = scratch.path() / "slices" / slices_[i].Label();
-      PTPKG_TRY(SliceOfArtifact slice, MakeSlice(slices_[i], targets[i], place),
-                fmt::format("while slicing '{}' for {}", run_.artifact.Name(), slices_[i].str()));
-      PTPKG_CHECK(RemoveTree(env_.fs, place));  // the next one needs the room
-      outcome_.slices.push_back(std::move(slice));
-    }
+    if (!run_.dry_run) PTPKG_CHECK(source_->Expect(slices_.size(), scratch.path()));
+    std::vector<SliceOfArtifact> made(slices_.size());
+    PTPKG_CHECK(
+        ParallelFor(std::min(env_.jobs, kSlicesAtOnce), slices_.size(), [&](std::size_t i) -> Result<void> {
+          PTPKG_CHECK(env_.cancel.Check());
+          const AbsPath place = scratch.path() / "slices" / slices_[i].Label();
+          PTPKG_TRY(made[i], MakeSlice(slices_[i], targets[i], place),
+                    fmt::format("while slicing '{}' for {}", run_.artifact.Name(), slices_[i].str()));
+          return RemoveTree(env_.fs, place);  // others need the room
+        }));
+    outcome_.slices = std::move(made);
     PTPKG_CHECK(WriteFallback());
     return std::move(outcome_);
   }
@@ -112,8 +117,14 @@ class Slicing {
       const bool matches = std::any_of(files_.begin(), files_.end(), [&](const DeviceFile& file) {
         return IsAllowed({glob}, file.place.path);
       });
-      if (!matches) env_.reporter.Warn(fmt::format("--allow '{}' matches no file with GPU code", glob));
+      if (matches) continue;
+      env_.reporter.Warn(fmt::format("{} '{}' matches no file with GPU code of '{}'", AllowName(), glob,
+                                     run_.artifact.Name()));
     }
+  }
+
+  [[nodiscard]] std::string AllowName() const {
+    return run_.of_recipe ? "extra.ptpkg.slices.allow" : "--allow";
   }
 
   [[nodiscard]] std::string WhyKept(const RelPath& path, const std::string& licence) const {
@@ -125,6 +136,10 @@ class Slicing {
   }
 
   Result<void> CheckFiles() const {
+    if (files_.empty() && run_.of_recipe) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' has no GPU code", run_.artifact.Name()))
+          .WithHint("leave extra.ptpkg.slices empty for outputs and variants without GPU code");
+    }
     if (files_.empty()) {
       return Error(ErrorCode::kUsage, fmt::format("'{}' has no GPU code", run_.artifact.str()))
           .WithHint("'ptpkg inspect' shows what is in it");
@@ -137,7 +152,8 @@ class Slicing {
     return Error(ErrorCode::kRefused,
                  fmt::format("all GPU code of '{}' is in files that must stay as they are:{}",
                              run_.artifact.Name(), Join(lines, "")))
-        .WithHint("--allow GLOB slices those that you have the right to change");
+        .WithHint(AllowName() + (run_.of_recipe ? " names" : " GLOB slices") +
+                  " those that you have the right to change");
   }
 
   /// --each, and whether there is code for every GPU.
@@ -234,7 +250,7 @@ class Slicing {
         .keep_ptx = run_.keep_ptx};
     std::vector<SliceOfFile> made(files_.size());
     PTPKG_CHECK(
-        ParallelFor(std::min(env_.jobs, kMostAtOnce), files_.size(), [&](std::size_t i) -> Result<void> {
+        ParallelFor(std::min(env_.jobs, kFilesAtOnce), files_.size(), [&](std::size_t i) -> Result<void> {
           const std::string& path = outcome_.files[i].path;
           if (std::string why = WhyAsItWas(i, slice); !why.empty()) {
             made[i].told = {.path = path,
@@ -243,7 +259,8 @@ class Slicing {
                             .kept_because = std::move(why)};
             return Ok();
           }
-          const auto to = run_.dry_run ? std::nullopt : std::optional(place / files_[i].place.path);
+          std::optional<SliceTarget> to;
+          if (!run_.dry_run) to = {.path = place / files_[i].place.path, .hash = source_->WantsDigests()};
           PTPKG_TRY(made[i], SliceDeviceFile(env_, files_[i], request, to),
                     fmt::format("while slicing '{}'", path));
           return Ok();

@@ -26,6 +26,9 @@ struct SliceRun {
   std::string cuda = {};  ///< With `variant`: the lowest version of CUDA; "": by the local version, "cu130".
   bool force = false;     ///< Replace files of the new names.
   bool dry_run = false;   ///< Read and say; write nothing.
+  /// Messages name keys of extra.ptpkg.slices in place of flags, and say kRefused where the command line
+  /// would be wrong.
+  bool of_recipe = false;
 };
 
 /// Bytes of GPU code by nvcc's names, "sm_90" and "compute_90"; "other" is what has no architecture.
@@ -67,16 +70,16 @@ struct SliceOutcome {
   std::optional<SliceOfArtifact> fallback = {};
 };
 
-/// Reads the artifact once and writes its slices in the order of the request, each verified
-/// (elf::VerifySlice) before it gets its name; those before one that fails stay. A wheel gets the label of
-/// the slice behind its local version, "+cu130.sm90"; a conda package behind its build string, "h1_0_sm90",
-/// with the number and requirement of docs/slices.md; a library keeps its name, in a folder named by the
-/// label. A label of an earlier slice is replaced. Files without code for a GPU of the slice stay as they
-/// are. /// As variants, wheels keep their version and get a label, and variant.json. A null variant is
-/// sliced with SliceRun::variant alone. Errors: kUsage (no slice asked for, or two that are the same; a text
-/// that is none; neither wheel, conda package nor a file with GPU code; a slice that is the artifact itself),
-/// kRefused (no code for a GPU; all of it is in libraries of NVIDIA), kAlreadyExists, those of elf::PlanSlice
-/// and of reading and writing the format.
+/// Reads the artifact once and writes its slices, two at once, each verified (elf::VerifySlice) before it
+/// gets its name; those that are done when one fails stay. SliceOutcome has them in the order of the request.
+/// A wheel gets the label of the slice behind its local version, "+cu130.sm90"; a conda package behind its
+/// build string, "h1_0_sm90", with the number and requirement of docs/slices.md; a library keeps its name, in
+/// a folder named by the label. A label of an earlier slice is replaced. Files without code for a GPU of the
+/// slice stay as they are. As variants, wheels keep their version and get a label, and variant.json. A null
+/// variant is sliced with SliceRun::variant alone. Errors: kUsage (no slice asked for, or two that are the
+/// same; a text that is none; neither wheel, conda package nor a file with GPU code; a slice that is the
+/// artifact itself), kRefused (no code for a GPU; all of it is in libraries of NVIDIA), kAlreadyExists, those
+/// of elf::PlanSlice and of reading and writing the format.
 Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
 
 }  // namespace ptpkg::pipeline

@@ -23,7 +23,6 @@ namespace {
 // before the package, which serves whoever none fits, and those of a later build before all of an earlier
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
-constexpr std::string_view kVirtualPackage = "__cuda_arch ";
 
 std::string BuildOf(const std::string& build, const spec::GpuSlice& slice) {
   const std::string before = spec::WithoutLabel(build, '_');
@@ -34,7 +33,7 @@ std::string BuildOf(const std::string& build, const spec::GpuSlice& slice) {
 std::string RequirementOf(const spec::GpuSlice& slice) {
   std::vector<std::string> versions;
   for (const std::uint32_t gpu : slice.gpus) versions.push_back(spec::CapabilityOf(gpu) + ".*");
-  return std::string(kVirtualPackage) + Join(versions, "|");
+  return fmt::format("{} {}", spec::kCudaArchPackage, Join(versions, "|"));
 }
 
 Result<Json> IndexOf(const Json& before, const spec::GpuSlice& slice) {
@@ -44,7 +43,7 @@ Result<Json> IndexOf(const Json& before, const spec::GpuSlice& slice) {
   PTPKG_TRY(std::vector<std::string> depends, JsonStringsOr(before, "depends", {}, "info/index.json"));
   const bool is_slice = spec::WithoutLabel(build, '_') != build;
   if (is_slice)
-    std::erase_if(depends, [](const std::string& one) { return one.starts_with(kVirtualPackage); });
+    std::erase_if(depends, [](const std::string& one) { return one.starts_with(spec::kCudaArchPackage); });
   depends.push_back(RequirementOf(slice));
   const std::uint64_t whole = static_cast<std::uint64_t>(number) / (is_slice ? kSliceNumbers : 1);
   index["build"] = BuildOf(build, slice);

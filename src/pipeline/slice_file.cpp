@@ -30,6 +30,25 @@ Result<CodeSizes> ReadSizes(File& file) {
   return code ? SizesOf(*code) : CodeSizes();
 }
 
+/// Where in the slice long parts begin that lie elsewhere in the original: behind the GPU code.
+std::vector<std::uint64_t> MovedParts(const elf::SlicePlan& plan) {
+  constexpr std::uint64_t kLeastBytes = 4U << 20U;
+  std::vector<std::uint64_t> parts;
+  std::uint64_t offset = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t shift = 0;  // how much further in front the part is than in the original
+  for (const elf::SlicePiece& piece : plan.pieces) {
+    if (piece.kind == elf::SlicePiece::Kind::kCopy && piece.from - offset != shift) {
+      if (shift != 0 && offset - begin >= kLeastBytes) parts.push_back(begin);
+      begin = offset;
+      shift = piece.from - offset;
+    }
+    offset += piece.size_bytes;
+  }
+  if (shift != 0 && offset - begin >= kLeastBytes) parts.push_back(begin);
+  return parts;
+}
+
 }  // namespace
 
 CodeSizes SizesOf(const elf::DeviceCode& code) {
@@ -61,7 +80,7 @@ Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& p
 }
 
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
-                                    const std::optional<AbsPath>& target) {
+                                    const std::optional<SliceTarget>& target) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::unique_ptr<File> original, env.fs.Open(file.place.file, OpenMode::kRead));
   PTPKG_TRY(const elf::SlicePlan plan, elf::PlanSlice(*original, request));
@@ -81,20 +100,25 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
     PTPKG_TRY(slice.told.code, ReadSizes(*sliced));
     return slice;
   }
-  PTPKG_CHECK(env.fs.MakeDirs(target->Parent()));
-  PTPKG_TRY(const std::unique_ptr<File> sliced, env.fs.Open(*target, OpenMode::kCreateNew));
+  const AbsPath& path = target->path;
+  PTPKG_CHECK(env.fs.MakeDirs(path.Parent()));
+  PTPKG_TRY(const std::unique_ptr<File> sliced, env.fs.Open(path, OpenMode::kCreateNew));
   PTPKG_CHECK(elf::WriteSlice(*original, plan, *sliced));
   PTPKG_CHECK(sliced->Close());
-  PTPKG_CHECK(env.fs.SetMode(*target, file.place.mode));
-  PTPKG_TRY(const std::unique_ptr<File> written, env.fs.Open(*target, OpenMode::kRead));
+  PTPKG_CHECK(env.fs.SetMode(path, file.place.mode));
+  PTPKG_TRY(const std::unique_ptr<File> written, env.fs.Open(path, OpenMode::kRead));
   PTPKG_CHECK(elf::VerifySlice(*original, *written, request));
   PTPKG_TRY(slice.told.code, ReadSizes(*written));
-  PTPKG_TRY(const Digests digests, HashFile(env.fs, *target));
   slice.file = SlicedFile{.path = file.place.path,
-                          .file = *target,
+                          .file = path,
                           .mode = file.place.mode,
-                          .sha256 = digests.sha256,
-                          .size_bytes = digests.size_bytes};
+                          .sha256 = {},
+                          .size_bytes = plan.new_size,
+                          .cuts = MovedParts(plan)};
+  if (target->hash) {
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
+    slice.file->sha256 = digests.sha256;
+  }
   return slice;
 }
 

@@ -34,9 +34,14 @@ struct SliceOfFile {
   std::optional<SlicedFile> file = {};  ///< nullopt: it is as it was, or `target` was not given.
 };
 
-/// Plans the slice and, with `target`, writes it there, a file that does not exist, and holds it against the
-/// original. Errors: those of elf::PlanSlice, elf::WriteSlice, elf::VerifySlice; kIo.
+struct SliceTarget {
+  AbsPath path;      ///< A file that does not exist.
+  bool hash = true;  ///< Fill in SlicedFile::sha256.
+};
+
+/// Plans the slice and, with `target`, writes it there and holds it against the original. Errors: those of
+/// elf::PlanSlice, elf::WriteSlice, elf::VerifySlice; kIo.
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
-                                    const std::optional<AbsPath>& target);
+                                    const std::optional<SliceTarget>& target);
 
 }  // namespace ptpkg::pipeline

@@ -12,6 +12,7 @@ class FileSourceOfSlices final : public SliceSource {
  public:
   FileSourceOfSlices(Env& env, const AbsPath& file) : env_(env), file_(file) {}
 
+  [[nodiscard]] bool WantsDigests() const override { return false; }
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& /*folder*/) override {
     PTPKG_TRY(const RelPath name, RelPath::Parse(file_.Name()));
     PTPKG_TRY(stat_, env_.fs.Stat(file_));

@@ -27,13 +27,17 @@ struct SlicedFile {
   RelPath path;  ///< In the artifact.
   AbsPath file;
   std::uint32_t mode = 0644;
-  Sha256 sha256;
+  Sha256 sha256;  ///< All zero unless SliceSource::WantsDigests.
   std::uint64_t size_bytes = 0;
+  std::vector<std::uint64_t> cuts = {};  ///< Where parts begin that other slices have elsewhere.
 };
 
 class SliceSource {
  public:
   virtual ~SliceSource() = default;
+
+  /// Whether Write lists digests of the files.
+  [[nodiscard]] virtual bool WantsDigests() const { return true; }
 
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
   /// the object may use what lies there later. Call it once, first.
@@ -42,7 +46,10 @@ class SliceSource {
   virtual Result<std::string> VendorLicence() = 0;
   /// The path of a slice below the output folder.
   virtual Result<RelPath> NameOf(const spec::GpuSlice& slice) = 0;
-  /// Writes the slice as `target`, whose folder exists. Post: it is there whole, or as it was.
+  /// Called once before Write, with the number of slices; `scratch` stays until the last one. Errors: kIo.
+  virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
+  /// Writes the slice as `target`, whose folder exists. Several at once. Post: it is there whole, or as it
+  /// was.
   virtual Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
                              const AbsPath& target, OnExisting on_existing) = 0;
   /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.

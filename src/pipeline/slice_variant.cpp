@@ -43,11 +43,9 @@ std::string CudaOfLocal(const std::vector<std::string>& local) {
 }
 
 Result<std::string> ParseCuda(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot != std::string_view::npos && IsNumber(text.substr(0, dot)) && IsNumber(text.substr(dot + 1)))
-    return std::string(text);
-  return Error(ErrorCode::kUsage, fmt::format("--cuda '{}' is no version of CUDA", text))
-      .WithHint("write it as 13.0");
+  auto version = spec::ParseCudaVersion(text);
+  if (version) return version;
+  return Error(ErrorCode::kUsage, "--cuda " + version.error().message()).WithHint(version.error().hint());
 }
 
 Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& files) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "archive/deflate_cache.h"
 #include "archive/extract.h"
 #include "model/package_note.h"
 #include "pipeline/edited_wheel.h"
@@ -76,6 +77,12 @@ class WheelSource final : public SliceSource {
     return RelPath::Parse(plan.name.str());
   }
 
+  Result<void> Expect(std::size_t slices, const AbsPath& scratch) override {
+    if (slices < 2) return Ok();
+    PTPKG_TRY(cache_, archive::DeflateCache::Create(env_, scratch));
+    return Ok();
+  }
+
   Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files, const AbsPath& target,
                      OnExisting on_existing) override {
     wheel::NewContent content;
@@ -87,9 +94,11 @@ class WheelSource final : public SliceSource {
                                .file = file.file,
                                .mode = file.mode,
                                .sha256 = file.sha256,
-                               .size_bytes = file.size_bytes});
+                               .size_bytes = file.size_bytes,
+                               .cuts = file.cuts});
     }
-    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
+    PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
+    plan.edits.deflate.cache = cache_.get();
     return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
                             std::nullopt);
   }
@@ -138,7 +147,8 @@ class WheelSource final : public SliceSource {
   wheel::FileName name_;
   bool variant_;
   VariantFacts facts_;
-  std::vector<std::string> local_;  // of the version
+  std::vector<std::string> local_;                // of the version
+  std::unique_ptr<archive::DeflateCache> cache_;  // of several slices
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ graph::StageTable MakeStages() {
   AddOutputsStages(stages);
   AddPackStages(stages);
   AddRepackStages(stages);
+  AddSliceStage(stages);
   AddSignStage(stages);
   AddPublishStages(stages);
   return stages;

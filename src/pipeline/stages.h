@@ -19,6 +19,8 @@
 //                 python, source_date_epoch
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
 //   repack-tree   .whl of a folder. Inputs: tree, layout, distribution, source_date_epoch
+//   slice         conda packages and wheels for one GPU each. Needs "artifacts". Inputs: slices (gpus, ptx,
+//                 allow; of wheels variant, cuda), count (of artifacts), source_date_epoch
 //   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
 //   makes
 //                 itself and they are built with. Inputs: key (its id), definition, count (of artifacts).
@@ -30,7 +32,7 @@
 //   index         index files. Needs all publications
 //
 // Stages that write wheels also have the inputs of wheel_form.h: compression, platform, deflater; a zip has
-// deflater.
+// deflater, and so have slices of wheels.
 //
 // A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": […], "unknown_requirements": […]}.
 // Its files lie flat in its folder; a record's `path` is the place below the output folder. "forbidden" holds
@@ -45,6 +47,7 @@ void AddBuildStage(graph::StageTable& stages);
 void AddOutputsStages(graph::StageTable& stages);
 void AddPackStages(graph::StageTable& stages);    ///< conda, wheel, zip
 void AddRepackStages(graph::StageTable& stages);  ///< repack-conda, repack-wheel, repack-tree
+void AddSliceStage(graph::StageTable& stages);
 void AddSignStage(graph::StageTable& stages);
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index
 

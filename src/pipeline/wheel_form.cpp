@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <set>
 
 #include "support/text.h"
 #include "verify/check.h"
@@ -27,10 +28,21 @@ Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
       return path;
     PTPKG_TRY(const FileStat stat, env.fs.Stat(tree.root / entry.path));
     if (stat.kind != FileKind::kRegular) continue;
-    PTPKG_TRY(const bool code, verify::HoldsMachineCode(env.fs, tree.root / entry.path));
+    PTPKG_TRY(const auto code, verify::MachineCodeOf(env.fs, tree.root / entry.path));
     if (code) return path;
   }
   return std::string();
+}
+
+Result<std::set<verify::MachineCode>> CodeIn(Env& env, const StagedTree& tree) {
+  std::set<verify::MachineCode> kinds;
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.kind != FileKind::kRegular) continue;
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const auto code, verify::MachineCodeOf(env.fs, tree.root / entry.path));
+    if (code) kinds.insert(*code);
+  }
+  return kinds;
 }
 
 /// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
@@ -78,7 +90,11 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
                                 ? AnyOrAsItWas(env, run, parts)
                                 : LinuxOrBetter(env, run, deserved, wanted));
   } else {
-    PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted));
+    std::set<verify::MachineCode> code;
+    if (verify::IsForOtherSystems(wanted)) {
+      PTPKG_TRY(code, CodeIn(env, parts.tree.payload));
+    }
+    PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted, code));
     tag.platform = wanted;
   }
   if (tag.platform != "any") parts.description.root_is_purelib = false;  // binaries go to platlib

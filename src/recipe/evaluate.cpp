@@ -123,7 +123,8 @@ class RecipeEvaluator {
     const Node merged = own == nullptr ? Node() : MergeNodes(*section, *own);
     PTPKG_TRY(recipe.ptpkg,
               ReadPtpkgExtra(reader_, own == nullptr ? section : &merged, input_.check_wheel_requirement));
-    return Ok();
+    // What stands at the top for all outputs asks nothing of one that makes no package.
+    return recipe.staging ? Ok() : CheckSlices(own == nullptr ? section : &merged, recipe.ptpkg, noarch_);
   }
 
   /// What the files are made of and by; the variant keys that it reads are those of the build script.

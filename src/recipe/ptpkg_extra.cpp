@@ -285,6 +285,9 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   if (const Node* device_code = section->Find("device_code")) {
     PTPKG_TRY(extra.device_code, ReadDeviceCode(reader, *device_code));
   }
+  if (const Node* slices = section->Find("slices")) {
+    PTPKG_TRY(extra.slices, ReadSlices(reader, *slices, extra.device_code));
+  }
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
   PTPKG_TRY(extra.memory_per_job, ReadMemoryPerJob(reader, section->Find("memory_per_job")));
   PTPKG_TRY(extra.resume, reader.BoolOf(section, "resume", true));

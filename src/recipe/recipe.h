@@ -145,6 +145,15 @@ struct ZipPart {
   std::map<std::string, std::string> texts = {};  ///< Small files that are added: path → content.
 };
 
+/// extra.ptpkg.slices: packages for one GPU each, made of those of the recipe (docs/slices.md).
+struct GpuSlices {
+  std::vector<std::string> gpus = {};  ///< As spec::GpuSlice::str(), one for each slice; empty: no slices.
+  bool keep_ptx = false;
+  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
+  bool variant = false;                 ///< Wheels: variant wheels.
+  std::string cuda = {};                ///< Of those: the lowest version of CUDA; "": by the local version.
+};
+
 /// extra.ptpkg of the recipe.
 struct PtpkgExtra {
   std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< What this recipe can make.
@@ -156,6 +165,7 @@ struct PtpkgExtra {
   /// Named exactly if `formats` has "zip". Only packing reads it, from a ZipOutput, so the codec of a whole
   /// recipe leaves it out.
   ZipPart zip;
+  GpuSlices slices;  ///< Made of finished packages, which do not depend on it: no codec writes it either.
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
   std::vector<std::string> device_code;       ///< As of spec::DeviceCodeRequest, which takes it.

@@ -106,6 +106,13 @@ Json LayoutToJson(const Layout& layout) {
   return rules;
 }
 
+Json SlicesToJson(const GpuSlices& slices) {
+  if (slices.gpus.empty()) return Json();
+  Members members;
+  members.Add("gpus", slices.gpus).Add("ptx", slices.keep_ptx ? "keep" : "").Add("allow", slices.allow);
+  return members.AddIf(slices.variant, "variant").Add("cuda", slices.cuda).Take();
+}
+
 Json PtpkgToJson(const PtpkgExtra& extra) {
   Members layouts;
   for (const auto& [family, layout] : extra.layouts) layouts.Add(family.c_str(), LayoutToJson(layout));
@@ -131,6 +138,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
       .Add("system_packages", extra.system_packages)
       .Add("allow_unresolved", extra.allow_unresolved)
       .Add("device_code", extra.device_code)
+      .Add("slices", SlicesToJson(extra.slices))
       .AddIf(extra.allow_empty, "allow_empty")
       .Take();
 }

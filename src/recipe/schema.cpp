@@ -220,6 +220,9 @@ constexpr Rule kZip[] = {
     {"exclude", Shape::kTexts},
     {"texts", Shape::kTextMapping},
 };
+constexpr Rule kSlices[] = {
+    {"gpus", Shape::kTexts}, {"ptx"}, {"allow", Shape::kTexts}, {"variant"}, {"cuda"},
+};
 constexpr Rule kDev[] = {{"script", Shape::kTextsOrMapping, kScript}};
 constexpr Rule kPtpkgOutput[] = {
     {"formats", Shape::kTexts},
@@ -232,6 +235,7 @@ constexpr Rule kPtpkgOutput[] = {
     {"resume"},
     {"memory_per_job"},
     {"device_code", Shape::kTexts},
+    {"slices", Shape::kTextsOrMapping, kSlices},
     {"dev", Shape::kMapping, kDev},
 };
 constexpr auto kPtpkg = With(kPtpkgOutput, {"outputs", Shape::kNamedMappings, kPtpkgOutput});

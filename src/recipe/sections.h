@@ -51,6 +51,14 @@ Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node);
 /// where no list of formats that they belong to can name 'zip', whatever the variant.
 Result<void> CheckZipKeys(const Node& section);
 
+/// extra.ptpkg.slices; `device_code`: that of the same variant. Errors: kInvalidInput for a value that is
+/// none, and for 'each' where `device_code` names no machine code.
+Result<GpuSlices> ReadSlices(Reader& reader, const Node& node, const std::vector<std::string>& device_code);
+
+/// Errors: kInvalidInput for slices of what cannot have any: a package that is `noarch`, formats that hold no
+/// package. REQUIRES: `extra` is what was read of `section`.
+Result<void> CheckSlices(const Node* section, const PtpkgExtra& extra, bool noarch);
+
 /// extra.ptpkg; `check_requirement`: of EvaluationInput.
 Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const TextCheck& check_requirement);
 

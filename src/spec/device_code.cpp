@@ -138,6 +138,15 @@ Result<DeviceCodeRequest> DeviceCodeRequest::Parse(const std::vector<std::string
   return request;
 }
 
+ArchitectureNames DeviceCodeRequest::Sass() const {
+  ArchitectureNames names;
+  if (others_) names.insert(others_->sass.begin(), others_->sass.end());
+  for (const Rule& rule : rules_) {
+    if (rule.asked) names.insert(rule.asked->sass.begin(), rule.asked->sass.end());
+  }
+  return names;
+}
+
 bool DeviceCodeRequest::AsksForCode() const {
   return others_ ||
          std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.asked.has_value(); });

@@ -49,6 +49,9 @@ class DeviceCodeRequest {
   /// Whether any file is asked for anything.
   [[nodiscard]] bool AsksForCode() const;
 
+  /// The machine code that is asked for, of whichever files.
+  [[nodiscard]] ArchitectureNames Sass() const;
+
   /// What is asked of `file`, a path in the package: by the first glob that matches the end of it from the
   /// beginning of a name on, else by the list for all files. Null: nothing.
   [[nodiscard]] const DeviceArchitectures* Of(std::string_view file) const;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "spec/characters.h"
 #include "support/text.h"
 
 namespace ptpkg::spec {
@@ -111,6 +112,17 @@ Result<std::vector<GpuSlice>> ParseGpuSlices(const std::vector<std::string>& tex
     slices.push_back(std::move(slice));
   }
   return slices;
+}
+
+Result<std::string> ParseCudaVersion(std::string_view text) {
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.size() <= 3 && std::all_of(part.begin(), part.end(), IsDigit);
+  };
+  const std::size_t dot = text.find('.');
+  if (dot != std::string_view::npos && is_number(text.substr(0, dot)) && is_number(text.substr(dot + 1)))
+    return std::string(text);
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no version of CUDA", text))
+      .WithHint("write it as 13.0");
 }
 
 std::string WithoutLabel(std::string_view text, char separator) {

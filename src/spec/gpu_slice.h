@@ -13,6 +13,9 @@
 
 namespace ptpkg::spec {
 
+/// The virtual package of the machine's GPUs, which a slice that is a conda package requires (CEP 46).
+inline constexpr std::string_view kCudaArchPackage = "__cuda_arch";
+
 /// Compute capabilities that there are, ascending: 30 to 121.
 std::span<const std::uint32_t> KnownGpus();
 
@@ -37,6 +40,9 @@ Result<GpuSlice> ParseGpuSlice(std::string_view text);
 
 /// All of a list. Errors: as above; kInvalidInput for two slices that are the same.
 Result<std::vector<GpuSlice>> ParseGpuSlices(const std::vector<std::string>& texts);
+
+/// A version of CUDA as variants state it: "13.0". Errors: kInvalidInput for any other text.
+Result<std::string> ParseCudaVersion(std::string_view text);
 
 /// A local version or build string without the label of an earlier slice at its end: "cu130" of
 /// "cu130.sm80.sm86". `separator`: what stands between words, '.' or '_'.

@@ -38,6 +38,7 @@ Json RenderedToJson(const recipe::Recipe& recipe) {
   json["license"] = recipe.about.license;
   // Without a list the build decides: only it knows whether there is something to make a wheel of.
   json["formats"] = recipe.ptpkg.formats_given ? Json(recipe.ptpkg.formats) : Json(nullptr);
+  if (!recipe.ptpkg.slices.gpus.empty()) json["slices"] = recipe.ptpkg.slices.gpus;
   return json;
 }
 

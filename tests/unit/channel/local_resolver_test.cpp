@@ -220,6 +220,19 @@ TEST(Resolve, OfTwoFormatsTakesConda) {
   }
 }
 
+TEST(Resolve, TakesThePackageForAllGpusBeforeItsSlices) {
+  Candidate slice = Pack("lib-1-h_0_sm90", {"__cuda_arch 9.0.*"});
+  slice.build_number = 90;
+  const Candidate whole = Pack("lib-1-h_0");
+  for (const auto& channel : {std::vector<Candidate>{slice, whole}, std::vector<Candidate>{whole, slice}})
+    EXPECT_THAT(Stems(Resolve(channel, Host({"lib"}))), ElementsAre("lib-1-h_0"));
+  EXPECT_THAT(Stems(Resolve({slice, whole}, Host({"lib 1 h_0_sm90"}))), ElementsAre("lib-1-h_0_sm90"))
+      << "who names it gets it";
+  Candidate other = Pack("lib-1-h_sm90");  // only its name is like one
+  other.build_number = 1;
+  EXPECT_THAT(Stems(Resolve({other, whole}, Host({"lib"}))), ElementsAre("lib-1-h_sm90"));
+}
+
 TEST(Resolve, ADamagedPackageIsAnErrorWhereItWouldBeTaken) {
   Candidate damaged = Pack("lib-2-0");
   damaged.damage = "its index.json is missing";

@@ -5,7 +5,8 @@
 namespace ptpkg::elf::test {
 namespace {
 
-constexpr std::uint64_t kPage = 0x1000;
+constexpr std::uint32_t kRelativeX8664 = 8;
+constexpr std::uint32_t kRelativeAarch64 = 1027;
 constexpr std::uint64_t kWrapper = 24;  // u32 magic, u32 version, u64 container, u64 other
 constexpr std::uint32_t kTypeRela = 4;
 constexpr std::uint32_t kTypeRelr = 19;
@@ -41,7 +42,7 @@ class Assembly {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (i == read_only_end) {
         end_of_code_ = at;
-        at = UpTo(at, kPage);
+        at = UpTo(at, library_.page_bytes);
       }
       parts_[i].offset = at = UpTo(at, parts_[i].align);
       at += parts_[i].content.size();
@@ -122,7 +123,8 @@ class Assembly {
         PokeWord(table.content, Wrapped(), 8 * i, place);
       } else {
         PokeWord(table.content, Wrapped(), 24 * i, place);
-        PokeU32(table.content, Wrapped(), 24 * i + 8, 8);  // R_X86_64_RELATIVE
+        PokeU32(table.content, Wrapped(), 24 * i + 8,
+                library_.machine == kMachineAarch64 ? kRelativeAarch64 : kRelativeX8664);
         PokeWord(table.content, Wrapped(), 24 * i + 16, target);
       }
     }
@@ -172,8 +174,8 @@ class Assembly {
       return Segment{type, flags, begin, begin, begin, end - begin, end - begin, align};
     };
     std::vector<Segment> segments = {
-        at(kSegmentLoad, kFlagRead, 0, end_of_code_, kPage),
-        at(kSegmentLoad, kFlagRead | kFlagWrite, dynamic.offset, end_of_data_, kPage),
+        at(kSegmentLoad, kFlagRead, 0, end_of_code_, library_.page_bytes),
+        at(kSegmentLoad, kFlagRead | kFlagWrite, dynamic.offset, end_of_data_, library_.page_bytes),
         at(kSegmentDynamic, kFlagRead | kFlagWrite, dynamic.offset, dynamic.offset + dynamic.content.size(),
            8),
         at(kSegmentNote, kFlagRead, note.offset, note.offset + note.content.size(), 4),
@@ -213,7 +215,7 @@ class Assembly {
     PokeU32(image_, Wrapped(), 20, 1);
     PokeU16(image_, Wrapped(), 52, 64);
     const FileHeader header{.type = kTypeDyn,
-                            .machine = kMachineX8664,
+                            .machine = library_.machine,
                             .program_headers_offset = 64,
                             .section_headers_offset = library_.places.section_headers,
                             .program_header_size = 56,

@@ -8,6 +8,8 @@
 
 namespace ptpkg::elf::test {
 
+inline constexpr std::uint16_t kMachineAarch64 = 183;
+
 /// One load segment holds headers, tables, .nv_fatbin and a section behind it; a second one .dynamic and the
 /// wrappers.
 struct WrappedLibrary {
@@ -15,6 +17,8 @@ struct WrappedLibrary {
   std::string relocatable = {};         ///< Of __nv_relfatbin; "" for none.
   bool packed_relocations = false;      ///< DT_RELR instead of DT_RELA.
   bool spare_segment = true;            ///< A PT_NULL; else a note stands behind the program headers.
+  std::uint16_t machine = kMachineX8664;
+  std::uint64_t page_bytes = 0x1000;  ///< Alignment of the load segments.
 
   /// Where the parts came to lie in the image that Build made last; its addresses are its offsets.
   struct Places {

@@ -10,6 +10,7 @@
 #include "support/matchers.h"
 #include "support/text.h"
 #include "unit/elf/edits_of.h"
+#include "unit/elf/kept_elements.h"
 #include "unit/elf/linked_toys.h"
 
 namespace ptpkg::elf::test {
@@ -27,22 +28,27 @@ constexpr std::string_view kFor80And86WithPtx =
     "answer 42 notes 1\n2:80:200000:80 1:90:24:99 \n2:75:10000:75 \n2:86:150000:86 1:80:1000:88 \n"
     "2:80:150000:81 \n";
 
+/// Plans a slice of `from`, verifies it, and writes it to `to`.
+SlicePlan SliceToy(LinkedToys& toys, std::string_view from, std::string_view to,
+                   const SliceRequest& request) {
+  SlicePlan plan;
+  const auto run = [&]() -> Result<void> {
+    PTPKG_TRY(const auto file, toys.fs().Open(toys.Path(from), OpenMode::kRead));
+    PTPKG_TRY(plan, PlanSlice(*file, request));
+    PTPKG_TRY(const auto sliced, MakeSlicedFile(*file, plan));
+    PTPKG_CHECK(VerifySlice(*file, *sliced, request));
+    PTPKG_TRY(const auto target, toys.fs().Open(toys.Path(to), OpenMode::kCreateNew));
+    PTPKG_CHECK(WriteSlice(*file, plan, *target));
+    return target->Close();
+  };
+  EXPECT_OK(run());
+  return plan;
+}
+
 class LinkedSlice : public ::testing::TestWithParam<std::string> {
  protected:
-  /// Plans a slice of `from`, verifies it, and writes it to `to`.
   SlicePlan Slice(std::string_view from, std::string_view to, const SliceRequest& request) {
-    SlicePlan plan;
-    const auto run = [&]() -> Result<void> {
-      PTPKG_TRY(const auto file, toys_.fs().Open(toys_.Path(from), OpenMode::kRead));
-      PTPKG_TRY(plan, PlanSlice(*file, request));
-      PTPKG_TRY(const auto sliced, MakeSlicedFile(*file, plan));
-      PTPKG_CHECK(VerifySlice(*file, *sliced, request));
-      PTPKG_TRY(const auto target, toys_.fs().Open(toys_.Path(to), OpenMode::kCreateNew));
-      PTPKG_CHECK(WriteSlice(*file, plan, *target));
-      return target->Close();
-    };
-    EXPECT_OK(run());
-    return plan;
+    return SliceToy(toys_, from, to, request);
   }
 
   std::string Loaded(std::string_view name) {
@@ -95,6 +101,24 @@ TEST_P(LinkedSlice, ForTwoGpusWithPtx) {
   EXPECT_EQ(Loaded("slice.so"), kFor80And86WithPtx);
 }
 
+TEST_P(LinkedSlice, OfEveryGpuInBothFormsElementsHaveTheBytesOfTheOriginal) {
+  const std::string original = toys_.Bytes("libdevice.so");
+  std::size_t compared = 0;
+  // Its own architectures; Tegra's 8.7 and later ones have PTX alone.
+  for (const std::uint32_t gpu : {75U, 80U, 86U, 87U, 89U, 90U, 100U, 120U}) {
+    for (const SliceForm form : {SliceForm::kCompact, SliceForm::kInPlace}) {
+      for (const bool keep_ptx : {false, true}) {
+        const std::string name = fmt::format("{}-{}-{}.so", gpu, SliceFormName(form), keep_ptx);
+        SCOPED_TRACE(name);
+        const SliceRequest request = {.gpus = {gpu}, .form = form, .keep_ptx = keep_ptx};
+        EXPECT_EQ(Slice("libdevice.so", name, request).form, form);
+        compared += ExpectKept(original, toys_.Bytes(name), request.gpus, keep_ptx);
+      }
+    }
+  }
+  EXPECT_GT(compared, 8U * 2 * 2 * 4);
+}
+
 TEST_P(LinkedSlice, StripUnderstandsIt) {
   Slice("libdevice.so", "slice.so", {.gpus = {90}});
   toys_.Output({"strip", "slice.so"});
@@ -118,6 +142,57 @@ TEST_P(LinkedSlice, ASliceOfASlice) {
   EXPECT_EQ(Loaded("slice.so"), kFor90);
   EXPECT_FALSE(Slice("slice.so", "again.so", {.gpus = {90}}).Changes());
   EXPECT_EQ(toys_.Bytes("slice.so"), toys_.Bytes("again.so"));
+}
+
+/// The addends of all R_AARCH64_RELATIVE, as readelf prints them.
+std::vector<std::uint64_t> RelativeAddends(LinkedToys& toys, const std::string& name) {
+  std::vector<std::uint64_t> addends;
+  for (const std::string& line : SplitLines(toys.Output({"readelf", "-rW", name}))) {
+    if (line.find(" R_AARCH64_RELATIVE ") == std::string::npos) continue;
+    addends.push_back(std::stoull(line.substr(line.rfind(' ') + 1), nullptr, 16));
+  }
+  return addends;
+}
+
+/// What the wrappers hold in the file: the pointers of DT_RELR, and those that lld fills.
+std::vector<std::uint64_t> WordsOfWrappers(const std::string& file) {
+  const std::string wrappers = SectionBytes(file, ".nvFatBinSegment");
+  const Codec codec(ElfClass::k64, ByteOrder::kLittle);
+  std::vector<std::uint64_t> words;
+  for (std::size_t at = 8; at + 16 <= wrappers.size(); at += 24)
+    words.push_back(codec.Word(AsBytes(wrappers), at));
+  return words;
+}
+
+TEST(LinkedDevices, OfAarch64AreSlicedToo) {
+  const std::vector<std::string> sets = Aarch64Sets();
+  if (sets.empty()) GTEST_SKIP() << "no clang and lld were found when the tests were built";
+  for (const std::string& set : sets) {
+    LinkedToys toys(set);
+    const std::string original = toys.Bytes("libdevice.so");
+    for (const SliceForm form : {SliceForm::kCompact, SliceForm::kInPlace}) {
+      for (const std::uint32_t gpu : {75U, 80U, 86U, 90U}) {
+        const std::string name = fmt::format("{}-{}.so", gpu, SliceFormName(form));
+        SCOPED_TRACE(set + " " + name);
+        const SlicePlan plan = SliceToy(toys, "libdevice.so", name, {.gpus = {gpu}, .form = form});
+        EXPECT_EQ(plan.form, form) << plan.not_compact;
+        const std::string slice = toys.Bytes(name);
+        EXPECT_EQ(slice.size() < original.size(), form == SliceForm::kCompact);
+        ExpectKept(original, slice, {gpu}, false);
+        std::vector<std::uint64_t> places;
+        for (const FoundContainer& one : FindContainers(SectionBytes(slice, ".nv_fatbin")))
+          places.push_back(SectionAddress(slice, ".nv_fatbin") + one.offset);
+        ASSERT_EQ(places.size(), 4U);
+        if (set != "aarch64-lld-relr") {
+          EXPECT_EQ(RelativeAddends(toys, name), places);
+        }
+        if (set != "aarch64-lld") {
+          EXPECT_EQ(WordsOfWrappers(slice), places);
+        }
+        EXPECT_EQ(toys.Output({"readelf", "-ahW", name}).find("readelf: "), std::string::npos);
+      }
+    }
+  }
 }
 
 TEST(LinkedDevices, EveryInstalledLinkerHasOne) {

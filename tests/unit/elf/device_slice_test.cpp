@@ -10,9 +10,9 @@
 #include "elf/slice_verify.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
-#include "support/mem_fs.h"
 #include "unit/elf/device_libraries.h"
 #include "unit/elf/elf_additions.h"
+#include "unit/elf/slice_of.h"
 
 namespace ptpkg::elf::test {
 namespace {
@@ -28,35 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
-const AbsPath kSliced = AbsPath::Literal("/lib.so");
 const SliceRequest kInPlaceFor90 = {.gpus = {90}, .form = SliceForm::kInPlace};
-
-/// A file, its plan and the result's bytes.
-struct Sliced {
-  SlicePlan plan;
-  std::string bytes;
-};
-
-Result<std::string> WholeOf(File& file) {
-  PTPKG_TRY(const FileStat stat, file.Stat());
-  std::string bytes(stat.size_bytes, '\0');
-  PTPKG_TRY(const std::size_t got, file.ReadAt(0, std::as_writable_bytes(std::span(bytes))));
-  bytes.resize(got);
-  return bytes;
-}
-
-/// Plans, verifies and reads the slice.
-Result<Sliced> SliceAndVerify(const std::string& bytes, const SliceRequest& request) {
-  MemFs fs;
-  fs.AddFile(kSliced.str(), bytes);
-  PTPKG_TRY(const auto file, fs.Open(kSliced, OpenMode::kRead));
-  Sliced sliced;
-  PTPKG_TRY(sliced.plan, PlanSlice(*file, request));
-  PTPKG_TRY(const auto result, MakeSlicedFile(*file, sliced.plan));
-  PTPKG_CHECK(VerifySlice(*file, *result, request));
-  PTPKG_TRY(sliced.bytes, WholeOf(*result));
-  return sliced;
-}
 
 Result<SlicePlan> PlanOf(const std::string& bytes, const SliceRequest& request = {.gpus = {90}}) {
   MemFs fs;

@@ -27,6 +27,15 @@ T Must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
+constexpr std::string_view kDeviceSet = "device-";
+constexpr std::string_view kAarch64Set = "aarch64-";
+
+std::vector<std::string> SetsNamed(std::string_view begin) {
+  std::vector<std::string> sets = Must(MakeOsFs()->ListDir(ToyRoot()));
+  std::erase_if(sets, [&](const std::string& set) { return !set.starts_with(begin); });
+  return sets;
+}
+
 int ExitCode(Env& env, const Command& command) {
   const ExitStatus status = Must(env.process.Run(command));
   return status.signal != 0 ? 128 + status.signal : status.code;
@@ -43,16 +52,14 @@ std::vector<std::string> InstalledLinkers() {
   return linkers;
 }
 
-std::vector<std::string> DeviceSets() {
-  std::vector<std::string> sets = Must(MakeOsFs()->ListDir(ToyRoot()));
-  std::erase_if(sets, [](const std::string& set) { return !set.starts_with("device-"); });
-  return sets;
-}
+std::vector<std::string> DeviceSets() { return SetsNamed(kDeviceSet); }
+std::vector<std::string> Aarch64Sets() { return SetsNamed(kAarch64Set); }
 
 LinkedToys::LinkedToys(const std::string& set) {
   const AbsPath from = ToyRoot() / set;
-  if (set.starts_with("device-")) {
-    for (const char* name : {"libdevice.so", "device_loader"}) Must(fs().CopyFile(from / name, Path(name)));
+  if (set.starts_with(kDeviceSet) || set.starts_with(kAarch64Set)) {
+    Must(fs().CopyFile(from / "libdevice.so", Path("libdevice.so")));
+    if (set.starts_with(kDeviceSet)) Must(fs().CopyFile(from / "device_loader", Path("device_loader")));
     return;
   }
   static_cast<void>(dir_.MakeDir("deps"));

@@ -16,10 +16,13 @@ std::vector<std::string> InstalledLinkers();
 
 /// Of those that elf_devices made (CMakeLists.txt): "device-bfd", …
 std::vector<std::string> DeviceSets();
+/// Of those that elf_aarch64_devices made: "aarch64-lld", …; none where clang or lld is missing.
+std::vector<std::string> Aarch64Sets();
 
 class LinkedToys {
  public:
-  /// `set`: one of DeviceSets, a linker, or "with-pad", "with-rpath", "with-shared-string" (CMakeLists.txt).
+  /// `set`: one of DeviceSets or Aarch64Sets, a linker, or "with-pad", "with-rpath", "with-shared-string"
+  /// (CMakeLists.txt).
   explicit LinkedToys(const std::string& set);
 
   [[nodiscard]] AbsPath Path(std::string_view relative) const { return dir_ / relative; }

@@ -7,6 +7,7 @@
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
 #include "support/openssl_keys.h"
+#include "unit/elf/device_libraries.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -42,6 +43,22 @@ class Project {
                "source: {path: src}\nrequirements: {host: [lib]}\ntests: [{script: [\"test -e " + site +
                    "/toy.txt\"]}]\nextra: {ptpkg: {formats: [conda, tar.bz2, wheel, zip], zip: "
                    "{name: toy-1.0, root: site-packages}}}\n"));
+    const auto code = [](std::uint32_t number) {
+      return elf::test::Container(
+          {{.number = number, .payload = std::string(8000, static_cast<char>(number))},
+           {.number = 90, .payload = std::string(8000, 'x')}});
+    };
+    Put("gpu/files/libgpu.so", elf::test::WrappedLibrary{.containers = {code(80), code(86)}}.Build());
+    Put("gpu/LICENSE", "MIT");
+    Put("gpu/recipe.yaml",
+        Recipe("gpu",
+               "D=" + site + "/gpu-1.0.dist-info && mkdir -p $D " + site + "/gpu && cp libgpu.so " + site +
+                   "/gpu && printf 'Metadata-Version: 2.1\\nName: gpu\\nVersion: "
+                   "1.0\\n' > $D/METADATA && printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: "
+                   "false\\nTag: py3-none-linux_x86_64\\n' > $D/WHEEL",
+               "source: {path: files}\nextra: {ptpkg: {formats: [conda, tar.bz2, wheel], slices: {gpus: "
+               "[9.0, 8.0], "
+               "variant: true, cuda: 13.0}}}\n"));
     Put("two/LICENSE", "MIT");
     Put("two/recipe.yaml",
         "schema_version: 1\nrecipe: {name: two, version: \"1.0\"}\nabout: {license: MIT, license_file: "
@@ -116,9 +133,11 @@ class KeysTest : public ::testing::Test {
       EXPECT_THAT(repacked, IsOk());
       if (repacked) plans.push_back(*repacked);
     }
-    auto outputs = PlanBuild(env_, project_.Request({"two"}));
-    EXPECT_THAT(outputs, IsOk());
-    if (outputs) plans.push_back(outputs->plan);
+    for (const char* recipe : {"two", "gpu"}) {
+      auto planned = PlanBuild(env_, project_.Request({recipe}));
+      EXPECT_THAT(planned, IsOk());
+      if (planned) plans.push_back(planned->plan);
+    }
     return plans;
   }
   Result<BuildSummary> RunIn(const graph::Plan& plan, const std::string& id) {
@@ -181,7 +200,7 @@ TEST_F(KeysTest, ContentAtAPlaceIsComparedWithTheKey) {
     std::size_t plan;
   };
   const std::vector<graph::Plan> plans = AllPlans();
-  ASSERT_EQ(plans.size(), 6U);
+  ASSERT_EQ(plans.size(), 7U);
   for (const graph::Node& node : plans[1].nodes) ASSERT_THAT(RunIn(plans[1], node.id), IsOk()) << node.id;
   const std::vector<Edit> edits = {
       {"toy/data.txt", "build/toy-1.0-0", 1},

@@ -23,6 +23,9 @@ constexpr const char* kHeir =
     "[dep]}},"
     " {staging: {name: two}, build: {script: p}}, {package: {name: toy}, inherit: {from: one}}]\n";
 
+constexpr const char* kSliced = "extra: {ptpkg: {slices: 9.0}}\n";
+constexpr const char* kSliceNodes = "check/slice-conda check/slice-wheel slice-conda slice-wheel";
+
 const std::vector<Row> kRows = {
     {"$schema", "$schema: x\n", ""},  // for editors
     {"schema_version", "schema_version: 2\n", "refused"},
@@ -176,6 +179,16 @@ const std::vector<Row> kRows = {
      "check/conda check/wheel conda wheel"},
     {"extra.ptpkg.device_code", "extra: {ptpkg: {device_code: \"8.0\"}}\n",
      "check/conda check/wheel conda wheel"},
+    {"extra.ptpkg.slices", "extra: {ptpkg: {slices: 9.0}}\n", kSliceNodes},
+    {"extra.ptpkg.slices.gpus", "extra: {ptpkg: {slices: {gpus: 9.0}}}\n", kSliceNodes},
+    {"extra.ptpkg.slices.ptx", "extra: {ptpkg: {slices: {gpus: 9.0, ptx: keep}}}\n",
+     "slice-conda slice-wheel", kSliced},
+    {"extra.ptpkg.slices.allow", "extra: {ptpkg: {slices: {gpus: 9.0, allow: a}}}\n",
+     "slice-conda slice-wheel", kSliced},
+    {"extra.ptpkg.slices.variant", "extra: {ptpkg: {slices: {gpus: 9.0, variant: true}}}\n", "slice-wheel",
+     kSliced},
+    {"extra.ptpkg.slices.cuda", "extra: {ptpkg: {slices: {gpus: 9.0, variant: true, cuda: 13.0}}}\n",
+     "slice-wheel", "extra: {ptpkg: {slices: {gpus: 9.0, variant: true}}}\n"},
     // recipe.name is for --source.
     {"recipe.name", "recipe: {name: s, version: \"1\"}\noutputs: [{package: {name: toy}}]\n", "", kOne},
     {"recipe.version", "recipe: {name: r, version: \"2\"}\noutputs: [{package: {name: toy}}]\n",
@@ -256,7 +269,10 @@ class RecipeKeysTest : public BuildFixture {
       inputs.erase("recipe file");
       if (inputs.contains("output")) inputs["output"].erase("rendered_recipe_yaml");
       const bool staging = node.stage == "build" && inputs["recipe"].contains("staging");
-      nodes[staging ? "staging" : node.stage + (node.stage == "check" ? node.id.substr(5, 6) : "")] = inputs;
+      // Stages of which there are several nodes are told apart: "check/slice-conda" of
+      // "check/slice-conda/toy-…".
+      const bool several = node.stage == "check" || node.stage == "slice";
+      nodes[staging ? "staging" : several ? node.id.substr(0, node.id.rfind('/')) : node.stage] = inputs;
     }
     return nodes;
   }

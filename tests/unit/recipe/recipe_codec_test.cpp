@@ -42,7 +42,7 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 14);  // all but the zip travel
+static_assert(CountFields<PtpkgExtra>() == 15);  // all but the zip and the slices travel
 static_assert(CountFields<ZipPart>() == 6);
 static_assert(CountFields<ZipOutput>() == 4);
 static_assert(CountFields<CondaOutput>() == 20);

@@ -101,6 +101,15 @@ TEST(DeviceCodeRequest, AnyAsksForNothing) {
   EXPECT_NE(some.Of("liba.so"), nullptr);
 }
 
+TEST(DeviceCodeRequest, MachineCodeOfAllLists) {
+  ASSERT_OK_AND_ASSIGN(
+      const DeviceCodeRequest request,
+      DeviceCodeRequest::Parse({"8.0;90-virtual", "liba.so=10.0f;8.0", "libb.so=any", "12.0"}));
+  EXPECT_EQ(request.Sass(), (ArchitectureNames{"sm_80", "sm_100f", "sm_120"}));
+  ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest none, DeviceCodeRequest::Parse({"any"}));
+  EXPECT_TRUE(none.Sass().empty());
+}
+
 TEST(DeviceCodeRequest, Refusals) {
   EXPECT_THAT(DeviceCodeRequest::Parse({"any", "8.0"}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands beside")));

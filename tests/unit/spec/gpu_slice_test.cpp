@@ -55,5 +55,15 @@ TEST(GpuSliceTexts, AnEarlierLabelGoes) {
   EXPECT_EQ(WithoutLabel("smart.sm", '.'), "smart.sm");
 }
 
+TEST(CudaVersions, HaveTwoNumbers) {
+  for (const char* version : {"13.0", "9.2", "12.10"})
+    EXPECT_THAT(ParseCudaVersion(version), IsOkAndHolds(std::string(version)));
+  for (const char* wrong : {"", "13", "13.", ".0", "13.0.1", "cu130", "1300.0"}) {
+    EXPECT_THAT(ParseCudaVersion(wrong),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no version of CUDA")))
+        << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace ptpkg::spec

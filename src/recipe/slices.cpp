@@ -1,0 +1,135 @@
+// extra.ptpkg.slices of a recipe. Layer: recipe.
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "recipe/sections.h"
+#include "spec/device_code.h"
+#include "spec/gpu_slice.h"
+#include "support/text.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+constexpr std::string_view kEach = "each";
+
+Error InvalidSlices(std::string message, const SourceSpan& span) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
+}
+
+/// A slice for each GPU that `device_code` asks machine code for.
+Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_code,
+                                         const SourceSpan& span) {
+  PTPKG_TRY(const spec::DeviceCodeRequest asked, spec::DeviceCodeRequest::Parse(device_code));
+  std::vector<std::string> gpus;
+  for (const std::string& name : asked.Sass()) {
+    const bool suffixed = name.ends_with('a') || name.ends_with('f');
+    const auto slice =
+        spec::ParseGpuSlice(std::string_view(name).substr(0, name.size() - (suffixed ? 1 : 0)));
+    if (!slice) return Error(slice.error()).At(span).WithHint("list the GPUs in place of 'each'");
+    // Code of sm_90 and sm_90a is for one GPU.
+    if (std::find(gpus.begin(), gpus.end(), slice->str()) == gpus.end()) gpus.push_back(slice->str());
+  }
+  // "any" says that a variant has no GPU code; without a word, nothing is known.
+  const bool has_none = !device_code.empty() && !asked.AsksForCode();
+  if (!gpus.empty() || has_none) return gpus;
+  return InvalidSlices("'each' takes the GPUs of 'extra.ptpkg.device_code', which names no machine code",
+                       span)
+      .WithHint("list there what the package is built for, such as \"8.0;9.0\", or list the GPUs here");
+}
+
+Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
+                                          const std::vector<std::string>& device_code) {
+  PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
+  std::vector<std::string> gpus;
+  for (const Reader::PlacedText& text : texts) {
+    const SourceSpan& span = text.node->span;
+    if (text.text == kEach) {
+      if (texts.size() == 1) return EachGpu(device_code, span);
+      return InvalidSlices("'each' stands beside other slices", span)
+          .WithHint("'each' alone makes one slice for each GPU of 'device_code'");
+    }
+    gpus.push_back(text.text);
+    // With those before it, so that a slice that is there already is told of at its own place.
+    const auto slices = spec::ParseGpuSlices(gpus);
+    if (!slices) return Error(slices.error()).At(span);
+    gpus.back() = slices->back().str();
+  }
+  return gpus;
+}
+
+Result<bool> ReadKeepPtx(Reader& reader, const Node& node) {
+  PTPKG_TRY(const std::string text, reader.ReadText(node));
+  if (text.empty() || text == "drop") return false;
+  if (text == "keep") return true;
+  return InvalidSlices(fmt::format("'extra.ptpkg.slices.ptx' is 'keep' or 'drop', not '{}'", text),
+                       node.span);
+}
+
+Result<std::string> ReadCuda(Reader& reader, const Node& node) {
+  PTPKG_TRY(const std::string text, reader.ReadText(node));
+  if (text.empty()) return text;
+  const auto version = spec::ParseCudaVersion(text);
+  if (!version) return Error(version.error()).At(node.span);
+  return *version;
+}
+
+bool Makes(const PtpkgExtra& extra, std::string_view format) {
+  return std::find(extra.formats.begin(), extra.formats.end(), format) != extra.formats.end();
+}
+
+}  // namespace
+
+Result<GpuSlices> ReadSlices(Reader& reader, const Node& node, const std::vector<std::string>& device_code) {
+  GpuSlices slices;
+  if (node.kind != Node::Kind::kMapping) {
+    PTPKG_TRY(slices.gpus, ReadGpus(reader, node, device_code));
+    return slices;
+  }
+  const Node* gpus = node.Find("gpus");
+  if (gpus == nullptr) {
+    return InvalidSlices("'extra.ptpkg.slices' has no 'gpus'", node.span)
+        .WithHint("list them, as gpus: [\"9.0\", \"8.0+8.6\"], or write gpus: each");
+  }
+  PTPKG_TRY(slices.gpus, ReadGpus(reader, *gpus, device_code));
+  if (const Node* ptx = node.Find("ptx")) {
+    PTPKG_TRY(slices.keep_ptx, ReadKeepPtx(reader, *ptx));
+  }
+  PTPKG_TRY(slices.allow, reader.TextsOf(&node, "allow"));
+  PTPKG_TRY(slices.variant, reader.BoolOf(&node, "variant", false));
+  if (const Node* cuda = node.Find("cuda")) {
+    PTPKG_TRY(slices.cuda, ReadCuda(reader, *cuda));
+    if (!slices.cuda.empty() && !slices.variant) {
+      return InvalidSlices("'extra.ptpkg.slices.cuda' is said of variant wheels alone", cuda->span)
+          .WithHint("add 'variant: true', or leave 'cuda' out");
+    }
+  }
+  return slices;
+}
+
+Result<void> CheckSlices(const Node* section, const PtpkgExtra& extra, bool noarch) {
+  const Node* slices = FindIn(section, "slices");
+  if (slices == nullptr || extra.slices.gpus.empty()) return Ok();
+  if (noarch) {
+    return InvalidSlices("'extra.ptpkg.slices' of a noarch package, which can hold no GPU code", slices->span)
+        .WithHint("leave 'slices' empty for it");
+  }
+  const bool wheel = Makes(extra, "wheel");
+  if (!wheel && !Makes(extra, "conda") && !Makes(extra, "tar.bz2")) {
+    return InvalidSlices(
+               fmt::format("'extra.ptpkg.slices' are made of conda packages and wheels, and 'formats' "
+                           "lists only '{}'",
+                           Join(extra.formats, "', '")),
+               slices->span)
+        .WithHint("add 'conda' or 'wheel' to 'extra.ptpkg.formats', or leave 'slices' out");
+  }
+  if (extra.slices.variant && !wheel) {
+    return InvalidSlices("'extra.ptpkg.slices.variant' makes variant wheels, and 'formats' lists no 'wheel'",
+                         slices->span)
+        .WithHint("add 'wheel' to 'extra.ptpkg.formats', or leave 'variant' out");
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::recipe
