@@ -6,8 +6,8 @@
 
 #include "cli/findings.h"
 #include "cli/inspect_text.h"
+#include "cli/page_file.h"
 #include "cli/verbs.h"
-#include "pipeline/html_page.h"
 #include "pipeline/inspect.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -16,6 +16,8 @@ namespace ptpkg::cli {
 
 namespace {
 
+constexpr std::string_view kOnPage = "size map, graph of libraries, tables";
+
 struct InspectFlags {
   std::vector<std::string> artifacts;
   std::optional<std::string> html;
@@ -23,20 +25,6 @@ struct InspectFlags {
   std::uint64_t rows = 10;
   pipeline::InspectRequest request;
 };
-
-/// The file of --html, if it is given and may be written.
-Result<std::optional<AbsPath>> PageFile(Context& context, const std::optional<std::string>& flag) {
-  PTPKG_TRY(std::optional<AbsPath> file, ResolveFile(context, "--html", flag));
-  if (file) PTPKG_CHECK(pipeline::CheckPageFile(context.env(), *file));
-  return file;
-}
-
-Result<void> WritePage(Context& context, const std::optional<AbsPath>& file, const Json& document) {
-  if (!file) return Ok();
-  PTPKG_CHECK(pipeline::WriteHtmlPage(context.env(), *file, document));
-  context.env().reporter.Note(fmt::format("'{}' written", context.Shown(file->str())));
-  return Ok();
-}
 
 void PrintInspection(Context& context, const InspectFlags& flags, const Json& document, Report report) {
   report.subject = context.Shown(report.subject);
@@ -105,15 +93,6 @@ Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
   return code;
 }
 
-Option HtmlOption(std::optional<std::string>& html) {
-  return {.names = "--html",
-          .value = "FILE",
-          .help =
-              "Also write a page for a browser, in place of an earlier one: size map, graph of libraries, "
-              "tables; it needs no network",
-          .target = &html};
-}
-
 Option RowsOption(std::uint64_t& rows) {
   return {.names = "--rows",
           .value = "NUMBER",
@@ -141,7 +120,7 @@ Verb InspectVerb() {
             .help = "List every library that each file needs, and the rule by which ld.so finds it",
             .target = &flags->graph},
            RowsOption(flags->rows),
-           HtmlOption(flags->html),
+           HtmlOption(flags->html, kOnPage),
            {.names = "--device-code",
             .value = "LIST",
             .help = "GPU architectures that are compared with those of each file, as of ptpkg check; may be "
@@ -176,7 +155,7 @@ Verb DiffVerb() {
       .options = {{.names = "OLD", .help = "Artifact", .target = &flags->before, .words = 1},
                   {.names = "NEW", .help = "Artifact, of another format perhaps", .target = &flags->after},
                   RowsOption(flags->rows),
-                  HtmlOption(flags->html)},
+                  HtmlOption(flags->html, kOnPage)},
       .notes =
           "Files are compared by content. Of ELF files it is told what differs: code,\n"
           "data, GPU code, build id, search path, embedded paths. Modes count as\n"

@@ -21,13 +21,16 @@ Json NullWithout(const std::optional<std::string>& text) { return text ? Json(*t
 
 std::string ModeText(std::uint32_t mode) { return fmt::format("0{:03o}", mode); }
 
+/// Key by key: of 13,000 files, lists of pairs cost an eighth of all the time of --quick.
 Json ListedFileToJson(const ListedFile& file) {
-  return {{"path", file.path},
-          {"size_bytes", file.size_bytes},
-          {"stored_bytes", file.stored_bytes ? Json(*file.stored_bytes) : Json(nullptr)},
-          {"mode", file.mode ? Json(ModeText(*file.mode)) : Json(nullptr)},
-          {"kind", FileClassName(file.file_class)},
-          {"target", file.target.empty() ? Json(nullptr) : Json(file.target)}};
+  Json object = Json::object();
+  object["path"] = file.path;
+  object["size_bytes"] = file.size_bytes;
+  object["stored_bytes"] = file.stored_bytes ? Json(*file.stored_bytes) : Json(nullptr);
+  object["mode"] = file.mode ? Json(ModeText(*file.mode)) : Json(nullptr);
+  object["kind"] = FileClassName(file.file_class);
+  object["target"] = file.target.empty() ? Json(nullptr) : Json(file.target);
+  return object;
 }
 
 FileClass ClassOf(const TreeEntry& entry, const FactsByPath& facts) {
@@ -234,7 +237,7 @@ Json CommonPart(const AbsPath& artifact, const Listing& listing, const std::vect
           {"size_bytes", listing.size_bytes},
           {"unpacked_bytes", unpacked_bytes},
           {"metadata", MetadataToJson(listing.metadata)},
-          {"files", list}};
+          {"files", std::move(list)}};
 }
 
 }  // namespace

@@ -122,3 +122,34 @@ def many_libraries(count, fan=1):
     path = "toy/many/lib{:03}.so".format
     return [elf(path(index), 50_000, [need(f"lib{before:03}.so", path=path(before)) for before in (index - fan, index - 2 * fan) if before >= 0])
             for index in range(count)]
+
+
+def slicing(gpus=(("8.0",), ("9.0",), ("8.0", "9.0"), ("12.0",)), fallback=True, extra_files=()):
+    """A wheel of five files with GPU code and its slices: one file is NVIDIA's, one has too little code, one is in place, one has gaps."""
+    large, small, object_, vendor, other = (f"toy/lib/{name}" for name in ("libtoy_cuda.so", "libtoy_linalg.so", "libtoy_static.a", "libnccl.so.2", "libtoy_old.so"))
+    code = {large: {"sm_80": 60_000_000, "sm_90": 70_000_000, "sm_90a": 5_000_000, "sm_120": 80_000_000, "compute_120": 9_000_000, "other": 1_000},
+            small: {"sm_80": 2_000_000, "sm_90": 2_500_000, "sm_120": 3_000_000}, object_: {"sm_80": 400_000, "sm_90": 500_000, "sm_120": 600_000},
+            vendor: {"sm_80": 30_000_000, "sm_90": 40_000_000}, other: {"sm_75": 900_000}, **{path: {"sm_80": 1_000, "sm_90": 1_000, "sm_120": 1_000} for path in extra_files}}
+    files = [{"path": path, "size": sum(sizes.values()) + 50_000_000, "code": sizes,
+              "kept_because": "NVIDIA's licence does not allow to change it" if path == vendor else None} for path, sizes in sorted(code.items())]
+
+    def in_slice(file, wanted):
+        same = {"path": file["path"], "size": file["size"], "code": file["code"], "form": None, "not_compact": None, "kept_because": None, "gaps": {}}
+        if file["kept_because"] or file["path"] == other:
+            return {**same, "kept_because": file["kept_because"] or f"it has no code for {' and '.join(wanted)}"}
+        names = {f"sm_{gpu.replace('.', '')}" for gpu in wanted} | {"other"} | ({"sm_90a"} if "9.0" in wanted else set())
+        kept = {name: size for name, size in file["code"].items() if name in names}
+        form = "in place" if file["path"] == object_ else "compact"
+        dropped = sum(file["code"].values()) - sum(kept.values())
+        return {**same, "code": kept, "form": form, "size": file["size"] - (dropped if form == "compact" else 0),
+                "not_compact": "members of static archives keep their place" if form == "in place" else None,
+                "gaps": {"12.0": 3} if file["path"] == large and "12.0" in wanted else {}}
+
+    def one(wanted, name, size):
+        return {"gpus": list(wanted), "to": f"/out/toy-1.0+cu130{name}-cp311-cp311-linux_x86_64.whl", "size": size,
+                "files": [in_slice(file, wanted) for file in files]}
+
+    slices = [one(wanted, "." + ".".join(f"sm{gpu.replace('.', '')}" for gpu in wanted), 130_000_000 + 40_000_000 * len(wanted)) for wanted in gpus]
+    null = {**one((), "-null", 310_000_000), "files": [{**in_slice(file, ("1.0",)), "size": file["size"], "code": file["code"], "form": None, "not_compact": None,
+                                                        "kept_because": "the null variant has all of it"} for file in files]}
+    return {"from": "/out/toy-1.0+cu130-cp311-cp311-linux_x86_64.whl", "size": 310_000_000, "files": files, "slices": slices, "fallback": null if fallback else None}

@@ -1,7 +1,8 @@
-"""The page of `ptpkg inspect --html` and `ptpkg diff --html` in a browser: what it shows, that everything on it works by mouse and by
+"""The page of `ptpkg inspect --html`, `diff --html` and `slice --html` in a browser: what it shows, that everything on it works by mouse and by
 keyboard, that it asks for nothing and can be read."""
 
 import base64
+import hashlib
 import json
 import pathlib
 import re
@@ -84,10 +85,37 @@ class Pages(harness.Case):
         for section in page.value("[...document.querySelectorAll('section')].map((one) => one.id)"):
             page.scroll(f"#{section}")
 
+    def wheel(self, version, **more):
+        """A wheel with a program of this system in it."""
+        info = f"toy-{version}.dist-info"
+        files = {"toy/__init__.py": b"# A toy.\n", "toy/bin/true": pathlib.Path(shutil.which("true")).resolve().read_bytes(),
+                 f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toy\nVersion: {version}\n".encode(),
+                 f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n",
+                 **{name: text if isinstance(text, bytes) else text.encode() for name, text in more.items()}}
+        path = self.scratch / f"toy-{version}-py3-none-linux_x86_64.whl"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+            digests = {name: base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode() for name, content in files.items()}
+            lines = [f"{name},sha256={digests[name]},{len(content)}\n" for name, content in files.items()]
+            archive.writestr(f"{info}/RECORD", "".join([*lines, f"{info}/RECORD,,\n"]))
+        return path
+
+    def document_of(self, page):
+        packed = re.search(r'id="document">([^<]*)<', page.read_text()).group(1)
+        return json.loads(zlib.decompress(base64.b64decode(packed), -15))
+
+    def see(self, path, title):
+        page = browser.Page(self.browser, path, 1600)
+        self.see_all(page)
+        self.assertEqual(page.problems(), [])
+        self.assertEqual(page.value(text_of("h1")), title)
+        return page
+
 
 class Readable(Pages):
     def test_fits_windows_and_schemes_and_asks_for_nothing(self):
-        for name, document in (("inspect", [documents.inspection()]), ("diff", documents.comparison())):
+        for name, document in (("inspect", [documents.inspection()]), ("diff", documents.comparison()), ("slice", documents.slicing())):
             path = self.page_of(document, name)
             for width in (400, 1600):
                 for dark in (False, True):
@@ -119,7 +147,7 @@ class Readable(Pages):
         self.assertEqual(outside, [])
 
     def test_everything_that_can_be_used_has_a_name(self):
-        for document in ([documents.inspection()], documents.comparison()):
+        for document in ([documents.inspection()], documents.comparison(), documents.slicing()):
             page = self.show(document)
             self.see_all(page)
             nodes = page.call("Accessibility.getFullAXTree")["nodes"]
@@ -181,6 +209,19 @@ class Hostile(Pages):
         self.assertIsNone(page.value("window.broken === undefined ? null : window.broken"))
         self.assertEqual(page.value(count_of("main img, main script")), 0)
         self.assertEqual(page.value("document.documentElement.scrollWidth"), 400)
+
+    def test_names_of_slices_are_text(self):
+        document = documents.slicing(extra_files=[f"toy/{name}" for name in self.NAMES])
+        for file in (file for one in [document, *document["slices"]] for file in one["files"]):
+            file["code"][self.NAMES[0]] = 5
+        document["slices"][0].update(to=f"/out/{self.NAMES[1]}")
+        document["slices"][1]["files"][0].update(kept_because=self.NAMES[0], form=None)
+        page = self.show(document)
+        self.see_all(page)
+        self.assertIsNone(page.value("window.broken === undefined ? null : window.broken"))
+        self.assertEqual(page.value(count_of("main img, main script, main a[href]")), 0)
+        self.assertIn(self.NAMES[0], page.value(text_of("#reasons")))
+        self.assertNotRegex(page.value(text_of("body main")), "[\u2028\u202e]")
 
     def test_the_policy_stops_a_script_that_is_not_the_page_s_own(self):
         path = self.page_of([documents.inspection()])
@@ -397,31 +438,6 @@ class Works(Pages):
 
 
 class Verbs(Pages):
-    def wheel(self, version, **more):
-        """A wheel with a program of this system in it."""
-        info = f"toy-{version}.dist-info"
-        files = {"toy/__init__.py": b"# A toy.\n", "toy/bin/true": pathlib.Path(shutil.which("true")).resolve().read_bytes(),
-                 f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toy\nVersion: {version}\n".encode(),
-                 f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n",
-                 **{name: text.encode() for name, text in more.items()}}
-        path = self.scratch / f"toy-{version}-py3-none-linux_x86_64.whl"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in files.items():
-                archive.writestr(name, content)
-            archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"]))
-        return path
-
-    def document_of(self, page):
-        packed = re.search(r'id="document">([^<]*)<', page.read_text()).group(1)
-        return json.loads(zlib.decompress(base64.b64decode(packed), -15))
-
-    def see(self, path, title):
-        page = browser.Page(self.browser, path, 1600)
-        self.see_all(page)
-        self.assertEqual(page.problems(), [])
-        self.assertEqual(page.value(text_of("h1")), title)
-        return page
-
     def test_inspect(self):
         wheel, path = self.wheel("1.0"), self.scratch / "new/page.html"
         for flags in ((), ("--quick",)):

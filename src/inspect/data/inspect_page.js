@@ -87,7 +87,8 @@ function findingFiles(files) {
   } }, element("summary", { class: "muted" }, plural(files.length, "file")))];
 }
 
-function findingsView(findings) {
+// `noun`: what one of them is called.
+function findingsView(findings, noun = "finding") {
   if (!findings.length) return [element("p", {}, "None.")];
   const severities = ["error", "warning", "info"].filter((one) => findings.some((finding) => finding.severity === one));
   const list = element("ul", { class: "findings" });
@@ -99,7 +100,7 @@ function findingsView(findings) {
   const groups = groupedFindings(findings, severities);
   function draw() {
     const seen = groups.filter((one) => (!chosen.size || chosen.has(one.severity)) && one.text.includes(text));
-    count.textContent = `${formatCount(sum(seen, (one) => one.files.length || 1))} of ${plural(findings.length, "finding")}`;
+    count.textContent = `${formatCount(sum(seen, (one) => one.files.length || 1))} of ${plural(findings.length, noun)}`;
     more.hidden = seen.length <= most;
     more.textContent = `Show more: ${formatCount(seen.length - most)} are left`;
     list.replaceChildren(...seen.slice(0, most).map((one) => element("li", {}, element("span", { class: `state ${one.severity}` }, one.severity),
@@ -109,7 +110,7 @@ function findingsView(findings) {
   draw();
   const chips = chipRow("Severities", severities.map((one) => [one, `${one} ${formatCount(findings.filter((finding) => finding.severity === one).length)}`]),
     (set) => { chosen = set; draw(); });
-  chips.append(searchBox("Search findings", (value) => { text = value; draw(); }), count);
+  chips.append(searchBox(`Search ${noun}s`, (value) => { text = value; draw(); }), count);
   return [chips, list, more];
 }
 
