@@ -21,7 +21,9 @@ import subprocess
 import sys
 import zipfile
 
-from costs import PTPKG, SCRATCH
+import packaging.metadata
+
+from costs import MB, PTPKG, SCRATCH
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests/e2e"))
@@ -213,12 +215,28 @@ def prove_byte_code(wheel: Wheel, finding: dict) -> str | None:
     return f"`unzip -l`: {finding['file']}" if finding["file"].endswith(".pyc") and finding["file"] in wheel.names else None
 
 
+def prove_upload_size(wheel: Wheel, finding: dict) -> str | None:
+    size = wheel.path.stat().st_size
+    return f"`stat`: {size / MB:,.0f} MB; the index takes 100 MiB, more from projects that asked" if size > 100 << 20 else None
+
+
+def prove_metadata_field(wheel: Wheel, finding: dict) -> str | None:
+    field = quoted(finding["message"])[0].lower()
+    try:
+        packaging.metadata.Metadata.from_email(wheel.document("METADATA"))
+    except ExceptionGroup as refused:
+        reasons = [str(error) for error in refused.exceptions if isinstance(error, packaging.metadata.InvalidMetadata) and error.field == field]
+        return f"packaging.metadata: {reasons[0]}" if reasons else None
+    return None
+
+
 PROOFS = {
     "elf-unresolved-needed": prove_unresolved, "elf-unreachable-needed": prove_unreachable, "elf-search-path-absolute": prove_absolute,
     "elf-search-path-empty": prove_empty, "elf-search-path-dead": prove_dead, "elf-search-path-escapes": prove_escapes,
     "elf-soname-mismatch": prove_soname, "elf-duplicate-soname": prove_duplicate, "elf-glibc-floor": prove_floor,
     "elf-isa-level": prove_isa, "elf-text-relocations": prove_text_relocations, "wheel-tag-mismatch": prove_tags,
     "wheel-file-name-form": prove_name_form, "wheel-pure-with-binaries": prove_pure, "wheel-byte-code": prove_byte_code,
+    "wheel-upload-size": prove_upload_size, "wheel-metadata-field": prove_metadata_field,
 }
 REST = re.compile(r"^and (\d+) more of this kind")
 
@@ -240,7 +258,7 @@ def check(ptpkg: pathlib.Path, wheel: pathlib.Path) -> list[dict]:
     return json.loads(done.stdout)[0]["findings"]
 
 
-def rows(wheel: Wheel, findings: list[dict]) -> tuple[list[str], int]:
+def rows(title: str, wheel: Wheel, findings: list[dict]) -> tuple[list[str], int]:
     """A line of the table per kind of finding, with the proof of its first; and how many findings are not proven."""
     kinds: dict[tuple[str, str], list[dict]] = collections.defaultdict(list)
     for finding in findings:
@@ -255,7 +273,7 @@ def rows(wheel: Wheel, findings: list[dict]) -> tuple[list[str], int]:
                 print(f"NOT PROVEN: {wheel.path.name}: {kind}: {finding['file']}: {finding['message']}", file=sys.stderr)
         unproven += proofs.count(None)
         where = f"`{group[0]['file']}`: " if group[0]["file"] else ""
-        lines.append(f"| {wheel.path.name.split('-')[0]} {wheel.path.name.split('-')[1]} | {severity} | `{kind}` | {len(group) + hidden} | "
+        lines.append(f"| {title} | {severity} | `{kind}` | {len(group) + hidden} | "
                      f"{where}{proofs[0] or '**none**'} |")
     return lines, unproven
 
@@ -272,12 +290,13 @@ def main() -> int:
     for requirement in chosen:
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / "tree").mkdir(parents=True)
+        title = requirement.replace("==", " ")
         path = fetch(requirement, (options.keep or scratch).resolve())
         findings = check(options.ptpkg.resolve(), path)
         if not findings:
-            clean.append(" ".join(path.name.split("-")[:2]))
+            clean.append(title)
             continue
-        lines, bad = rows(Wheel(path, scratch / "tree"), findings)
+        lines, bad = rows(title, Wheel(path, scratch / "tree"), findings)
         table, unproven = table + lines, unproven + bad
         print("\n".join(lines), file=sys.stderr, flush=True)
         print(f"{path.name}: {len(findings)} findings, {bad} not proven", file=sys.stderr)
