@@ -176,8 +176,9 @@ Result<HttpAnswer> S3Bucket::SendIf(Request request, const S3Condition& conditio
     if (answer.status != 501) return answer;
     if (knows_conditions_.exchange(false)) {
       env().reporter.Warn(fmt::format(
-          "{} has no conditional writes: what two runs write at the same time is only read back and "
-          "mended, so publish from one place at a time",
+          "{} has no conditional writes: what two runs write at the same time is read back after two seconds "
+          "and "
+          "mended, which helps only if neither is slower than that; so publish from one place at a time",
           Title()));
     }
   }

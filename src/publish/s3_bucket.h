@@ -60,6 +60,8 @@ class S3Bucket {
   /// Send under a condition. A store that knows none (501) gets this and all further requests without, and
   /// the user a warning.
   Result<HttpAnswer> SendIf(Request request, const S3Condition& condition);
+  /// False once SendIf has met a store that knows none.
+  [[nodiscard]] bool KnowsConditions() const { return knows_conditions_; }
 
   /// What a status that is not the wanted one means, as AnswerError; a condition that did not hold, and an
   /// object that somebody else is changing: kAlreadyExists.

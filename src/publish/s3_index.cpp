@@ -1,7 +1,9 @@
 #include "publish/s3_index.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/core.h>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -21,6 +23,8 @@ constexpr const char* kHtmlType = "text/html; charset=utf-8";
 constexpr const char* kSimpleJsonType = "application/vnd.pypi.simple.v1+json";
 constexpr int kRounds = 40;  // each one that somebody else has outrun is progress of his
 constexpr int kLongestPause = 5;
+/// Longer than anybody is between reading an index and writing it.
+constexpr std::chrono::milliseconds kSettlingTime{2000};
 
 /// A file that is made of an index.
 struct DerivedFile {
@@ -45,18 +49,30 @@ class IndexWriter {
  public:
   explicit IndexWriter(S3Bucket& bucket) : bucket_(bucket) {}
 
+  /// Carries out `pass`, which completes indexes with this writer. In a store without conditional writes
+  /// somebody who has read an index before may write it after, without the rows of this run, who then sees
+  /// nothing of it: so the pass is repeated after a while, until it finds nothing to write.
+  Result<void> UntilSettled(const std::function<Result<void>()>& pass) {
+    for (int round = 1; round <= kRounds; ++round) {
+      wrote_ = false;
+      PTPKG_CHECK(pass());
+      if (!wrote_ || bucket_.KnowsConditions()) return Ok();
+      PTPKG_CHECK(SleepUnlessCancelled(bucket_.env().clock, kSettlingTime, bucket_.env().cancel));
+    }
+    return OthersKeepChanging("the indexes");
+  }
+
   Result<void> Complete(const SharedIndex& index) {
     int outrun = 0;
     for (int round = 1; round <= kRounds; ++round) {
       PTPKG_TRY(const Outcome outcome, Round(index), fmt::format("while completing '{}'", index.path));
       if (outcome == Outcome::kNothingToWrite) return Ok();
+      wrote_ = true;
       if (outcome == Outcome::kWritten) continue;
       outrun = std::min(outrun + 1, kLongestPause);
       PTPKG_CHECK(PauseBefore(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
     }
-    return Error(ErrorCode::kNetwork,
-                 fmt::format("others keep changing '{}' of {}", index.path, bucket_.Title()))
-        .WithHint("publish again: what is there is not sent again, and the index is completed");
+    return OthersKeepChanging(fmt::format("'{}'", index.path));
   }
 
  private:
@@ -96,6 +112,11 @@ class IndexWriter {
     return wrote ? Outcome::kWritten : Outcome::kNothingToWrite;
   }
 
+  [[nodiscard]] Error OthersKeepChanging(const std::string& what) const {
+    return Error(ErrorCode::kNetwork, fmt::format("others keep changing {} of {}", what, bucket_.Title()))
+        .WithHint("publish again: what is there is not sent again, and the index is completed");
+  }
+
   [[nodiscard]] Error NoIndex(const std::string& path, const Error& why) const {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{}' of {} is no index: {}", path, bucket_.Title(), why.message()))
@@ -115,6 +136,7 @@ class IndexWriter {
   }
 
   S3Bucket& bucket_;
+  bool wrote_ = false;  // in this pass
 };
 
 Result<std::vector<DerivedFile>> Nothing(const Json& /*index*/, const std::string& /*text*/) {
@@ -191,9 +213,7 @@ Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
   return subdirs;
 }
 
-Result<void> CompleteSubdirs(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
-  PTPKG_TRY(const Subdirs subdirs, SubdirsOf(bucket.env(), uploads));
-  IndexWriter writer(bucket);
+Result<void> CompleteSubdirs(IndexWriter& writer, const Subdirs& subdirs) {
   for (const auto& [subdir, records] : subdirs) {
     // First: who finds a package in the one finds it in the other.
     const channel::CondaRecords& added = records;
@@ -205,22 +225,27 @@ Result<void> CompleteSubdirs(S3Bucket& bucket, const std::vector<const Upload*>&
   return Ok();
 }
 
-Result<void> CompletePages(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
-  std::map<std::string, std::vector<channel::IndexedWheel>> projects;
+using Projects = std::map<std::string, std::vector<channel::IndexedWheel>>;
+
+/// The rows of the wheels, by project; the .metadata files that they promise are there from now on.
+Result<Projects> ProjectsOf(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+  Projects projects;
   for (const Upload* upload : uploads) {
     if (!upload->wheel) continue;
     PTPKG_TRY(channel::IndexedWheel wheel,
               channel::DescribeWheel(*upload->wheel, upload->Name(), upload->digests.size_bytes));
     wheel.sha256 = upload->digests.sha256;
-    // First: the page says that it is there.
     PTPKG_TRY(const bool written,
               bucket.WriteIfOther(S3PathOf(*upload) + ".metadata", "text/plain; charset=utf-8",
                                   upload->wheel->metadata_text));
     static_cast<void>(written);
     projects[wheel.project].push_back(std::move(wheel));
   }
+  return projects;
+}
+
+Result<void> CompletePages(IndexWriter& writer, const Projects& projects) {
   if (projects.empty()) return Ok();
-  IndexWriter writer(bucket);
   std::vector<std::string> names;
   for (const auto& [project, wheels] : projects) {
     const std::vector<channel::IndexedWheel>& added = wheels;
@@ -231,9 +256,9 @@ Result<void> CompletePages(S3Bucket& bucket, const std::vector<const Upload*>& u
   return writer.Complete(RootOf(names));
 }
 
-Result<void> CompleteIfThere(S3Bucket& bucket, SharedIndex index) {
+Result<void> CompleteIfThere(IndexWriter& writer, SharedIndex index) {
   index.only_if_there = true;
-  return IndexWriter(bucket).Complete(index);
+  return writer.Complete(index);
 }
 
 /// Digests of the files of the changes by name, by subdir and by project.
@@ -242,7 +267,7 @@ struct Grouped {
   std::map<std::string, std::map<std::string, std::string>> projects = {};
 };
 
-Result<void> RemoveFromIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
+Result<void> RemoveFromIndexes(IndexWriter& writer, const std::vector<Change>& changes) {
   Grouped gone;
   for (const Change& change : changes) {
     const ArtifactId& artifact = change.artifact;
@@ -254,14 +279,23 @@ Result<void> RemoveFromIndexes(S3Bucket& bucket, const std::vector<Change>& chan
     const std::map<std::string, std::string>& files = digests;
     const DocumentEdit edit = [&files](Json& index) { return channel::RemoveRows(index, files); };
     // First: who finds a package in the one finds it in the other.
-    PTPKG_CHECK(CompleteIfThere(bucket, RepodataOf(subdir, edit)));
-    PTPKG_CHECK(CompleteIfThere(bucket, RunExportsOf(subdir, edit)));
+    PTPKG_CHECK(CompleteIfThere(writer, RepodataOf(subdir, edit)));
+    PTPKG_CHECK(CompleteIfThere(writer, RunExportsOf(subdir, edit)));
   }
   for (const auto& [project, digests] : gone.projects) {
     const std::map<std::string, std::string>& files = digests;
-    PTPKG_CHECK(CompleteIfThere(bucket, ProjectOf(project, [&files](Json& page) {
+    PTPKG_CHECK(CompleteIfThere(writer, ProjectOf(project, [&files](Json& page) {
                                   return channel::RemoveFromProjectPage(page, files);
                                 })));
+  }
+  return Ok();
+}
+
+Result<void> SetYanked(IndexWriter& writer, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    const channel::Yank yank = YankOf(change);
+    PTPKG_CHECK(CompleteIfThere(
+        writer, ProjectOf(yank.project, [&yank](Json& page) { return channel::SetYanked(page, yank); })));
   }
   return Ok();
 }
@@ -277,15 +311,10 @@ std::string S3PathOf(const Upload& upload) { return S3PathOf(upload.Id()); }
 Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
   if (changes.empty()) return Ok();
   Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
-  if (changes.front().action == Action::kRemove) {
-    PTPKG_CHECK(RemoveFromIndexes(bucket, changes));
-  } else {
-    for (const Change& change : changes) {
-      const channel::Yank yank = YankOf(change);
-      PTPKG_CHECK(CompleteIfThere(
-          bucket, ProjectOf(yank.project, [&yank](Json& page) { return channel::SetYanked(page, yank); })));
-    }
-  }
+  const bool remove = changes.front().action == Action::kRemove;
+  IndexWriter writer(bucket);
+  PTPKG_CHECK(writer.UntilSettled(
+      [&] { return remove ? RemoveFromIndexes(writer, changes) : SetYanked(writer, changes); }));
   task.Done();
   return Ok();
 }
@@ -302,8 +331,13 @@ Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& 
 
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
   Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
-  PTPKG_CHECK(CompleteSubdirs(bucket, uploads));
-  PTPKG_CHECK(CompletePages(bucket, uploads));
+  PTPKG_TRY(const Subdirs subdirs, SubdirsOf(bucket.env(), uploads));
+  PTPKG_TRY(const Projects projects, ProjectsOf(bucket, uploads));
+  IndexWriter writer(bucket);
+  PTPKG_CHECK(writer.UntilSettled([&]() -> Result<void> {
+    PTPKG_CHECK(CompleteSubdirs(writer, subdirs));
+    return CompletePages(writer, projects);
+  }));
   task.Done();
   return Ok();
 }

@@ -19,8 +19,9 @@ std::string S3PathOf(const Upload& upload);
 
 /// Makes the indexes list the uploads, which are in the bucket, beside all that others have put there. Each
 /// index is read, completed, and written on condition that it is still what was read; else all over again.
-/// What is made of it (repodata.json.zst, HTML pages) follows, until a round finds nothing to write. Rows are
-/// those of IndexConda and IndexWheels. Errors: kNetwork (others keep writing), kRefused (an index that is
+/// What is made of it (repodata.json.zst, HTML pages) follows, until a round finds nothing to write; in a
+/// store without conditional writes until that is so some seconds after the last write. Rows are those of
+/// IndexConda and IndexWheels. Errors: kNetwork (others keep writing), kRefused (an index that is
 /// none, a file that changed since), those of S3Bucket.
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads);
 

@@ -3,6 +3,7 @@
 The store is moto, behind a proxy (servers/s3_server.py); boto3, py-rattler, pip and uv read what was published.
 """
 
+import hashlib
 import json
 import secrets
 import shutil
@@ -55,6 +56,20 @@ class Bucket:
 
     def __exit__(self, *_) -> None:
         self.server.__exit__(None, None, None)
+
+
+class SlowWriter(faults.Fault):
+    """Another publisher, who has read the index now, and writes it right after the next run has read back what it wrote."""
+
+    def __init__(self, server: S3Server, key: str) -> None:
+        super().__init__(method="GET", path=f"/{key}$", skip=1)
+        self.server, self.key, self.text = server, key, server.read(key)
+
+    def answered(self, handler, request, answer):
+        # Without a type urllib sends a form, of which moto takes no bytes.
+        self.server.moto.ask("PUT", f"/channel/{self.key}", self.text, Content_Type="application/json",
+                             x_amz_meta_sha256=hashlib.sha256(self.text).hexdigest())
+        return answer
 
 
 class Case(publishing.Case):
@@ -263,6 +278,25 @@ class Publishing(Case, servers_test.Clients):
                 listed = bucket.json("conda/noarch/repodata.json")["packages.conda"]
                 self.assertEqual(sorted(listed), sorted(package.name for package in packages))
                 self.assertEqual(sorted(bucket.json("conda/noarch/run_exports.json")["packages.conda"]), sorted(listed))
+
+    def test_a_slow_publisher_takes_rows_away(self):
+        """It has read the index before this run writes it, and writes it after this run has read it back: nobody notices in a
+        store without conditions, but who looks again."""
+        first, second = self.named_packages(2)
+        with self.bucket(conditions=False) as bucket:
+            self.publish_to(bucket, first)
+            slow = SlowWriter(bucket.server, "team/conda/noarch/repodata.json")
+            bucket.server.faults.append(slow)
+            self.publish_to(bucket, second)
+            self.assertEqual(slow.times, 0)
+            self.assertEqual(sorted(bucket.json("conda/noarch/repodata.json")["packages.conda"]), [first.name, second.name])
+            # What is made of it agrees with it: read back by the digests it tells.
+            bucket.server.state()
+            slow = SlowWriter(bucket.server, "team/conda/noarch/repodata.json")
+            bucket.server.faults.append(slow)
+            self.run_verb("remove", second, "--from", *bucket.flags()[1:], **bucket.variables())
+            self.assertEqual(slow.times, 0)
+            self.assertEqual([*bucket.json("conda/noarch/repodata.json")["packages.conda"]], [first.name])
 
     def test_dry_run(self):
         with self.bucket() as bucket:
