@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 #include <set>
 
+#include "elf/archive_compact.h"
 #include "elf/edit.h"
+#include "elf/object_compact.h"
 #include "elf/section_table.h"
 #include "elf/slice_compact.h"
 #include "elf/static_archive.h"
@@ -27,13 +29,6 @@ std::string NamesOf(const DeviceShare& share) {
   for (const auto& [architecture, amount] : share.ptx) names.push_back(architecture.PtxName());
   return names.empty() ? "none for any GPU" : fmt::format("{}", fmt::join(names, ", "));
 }
-
-/// One section of the file and what becomes of its containers.
-struct SlicedSection {
-  std::size_t index = 0;
-  std::string_view name;
-  std::vector<SlicedContainer> containers;
-};
 
 /// What a file or a member has for the wanted GPUs.
 struct Coverage {
@@ -78,15 +73,24 @@ class SlicePlanner {
 
  private:
   Result<void> TakeArchive(File& file) {
-    if (request_.form == SliceForm::kCompact)
-      plan_.not_compact = "members of static archives keep their place";
-    return ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
+    ArchiveParts parts;
+    if (request_.form == SliceForm::kCompact) {
+      PTPKG_TRY(parts, ReadArchiveParts(file));
+      PTPKG_TRY(plan_.not_compact, FindArchiveObstacle(file, parts));
+      members_may_shrink_ = plan_.not_compact.empty();
+    }
+    PTPKG_CHECK(ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
       const Result<void> taken = TakeElf(member, place);
       if (taken) return Ok();
       const Error& error = taken.error();
       return Error(error.code(), fmt::format("member '{}': {}", place.name, error.message()))
           .WithHint(error.hint());
-    });
+    }));
+    if (smaller_.empty()) return Ok();
+    plan_.form = SliceForm::kCompact;
+    PTPKG_TRY(std::vector<Replacement> changes, PlanArchive(file, parts, smaller_));
+    for (Replacement& change : changes) replacements_.push_back(std::move(change));
+    return Ok();
   }
 
   /// `place`: {} of a file that is no member.
@@ -199,7 +203,9 @@ class SlicePlanner {
   }
 
   Result<void> PlanForm(File& file, const Image& image, const MemberPlace& place,
-                        std::vector<SlicedSection>& sections) {
+                        const std::vector<SlicedSection>& sections) {
+    if (request_.form == SliceForm::kCompact && image.header.type == kTypeRel)
+      return PlanObjectForm(file, image, place, sections);
     const SlicedSection* compacted = nullptr;
     if (request_.form == SliceForm::kCompact && place.name.empty()) {
       PTPKG_TRY(CompactPlan compact, PlanEmbedded(file, image, sections));
@@ -210,7 +216,7 @@ class SlicePlanner {
         compacted = &sections.front();
       }
     }
-    for (SlicedSection& section : sections) {
+    for (const SlicedSection& section : sections) {
       if (&section != compacted) PlanInPlace(place, section);
     }
     return Ok();
@@ -222,32 +228,61 @@ class SlicePlanner {
     const auto embedded = std::count_if(sections.begin(), sections.end(), [](const SlicedSection& section) {
       return section.name == kEmbeddedCode;
     });
-    if (image.header.type == kTypeRel) {
-      plan.why_not = "an object file keeps its layout";
-    } else if (embedded != 1) {
+    if (embedded != 1) {
       plan.why_not = fmt::format("the file has {} sections .nv_fatbin", embedded);
-    } else if (std::none_of(sections.front().containers.begin(), sections.front().containers.end(),
-                            [](const SlicedContainer& one) { return one.new_size != one.size_bytes; })) {
+    } else if (!sections.front().Changes()) {
       plan.why_not = "nothing is dropped from .nv_fatbin";
     } else {
-      return PlanCompact(file, image, sections.front().index, sections.front().containers);
+      return PlanCompact(file, image, sections.front());
     }
     return plan;
   }
 
-  void PlanInPlace(const MemberPlace& place, SlicedSection& section) {
-    for (SlicedContainer& container : section.containers) {
-      if (container.new_size == container.size_bytes) continue;
-      Replacement replacement{.offset = place.offset + container.offset,
-                              .size_bytes = container.size_bytes,
-                              .pieces = std::move(container.pieces),
-                              .what = "a container of device code"};
-      for (SlicePiece& piece : replacement.pieces) {
-        if (piece.kind == SlicePiece::Kind::kCopy) piece.from += place.offset;
-      }
-      replacement.pieces.push_back(ZeroPiece(container.size_bytes - container.new_size));
-      replacements_.push_back(std::move(replacement));
+  /// An object, or a member that is one.
+  Result<void> PlanObjectForm(File& file, const Image& image, const MemberPlace& place,
+                              const std::vector<SlicedSection>& sections) {
+    const bool is_member = !place.name.empty();
+    ObjectPlan object;
+    if (!is_member || members_may_shrink_) {
+      PTPKG_TRY(object, PlanObject(file, image, sections));
     }
+    if (object.removed_bytes == 0) {
+      // Of an archive the first reason stands for all.
+      if (plan_.not_compact.empty() && !object.why_not.empty()) {
+        plan_.not_compact =
+            is_member ? fmt::format("member '{}': {}", place.name, object.why_not) : object.why_not;
+      }
+      for (const SlicedSection& section : sections) PlanInPlace(place, section);
+      return Ok();
+    }
+    for (Replacement& replacement : object.replacements) Add(place, std::move(replacement));
+    if (is_member) {
+      smaller_.push_back({.place = place, .removed_bytes = object.removed_bytes});
+    } else {
+      plan_.form = SliceForm::kCompact;
+    }
+    return Ok();
+  }
+
+  void PlanInPlace(const MemberPlace& place, const SlicedSection& section) {
+    for (const SlicedContainer& container : section.containers) {
+      if (container.new_size == container.size_bytes) continue;
+      Replacement replacement{.offset = container.offset,
+                              .size_bytes = container.size_bytes,
+                              .pieces = container.pieces,
+                              .what = "a container of device code"};
+      replacement.pieces.push_back(ZeroPiece(container.size_bytes - container.new_size));
+      Add(place, std::move(replacement));
+    }
+  }
+
+  /// `replacement`: of the member, by its own offsets.
+  void Add(const MemberPlace& place, Replacement replacement) {
+    replacement.offset += place.offset;
+    for (SlicePiece& piece : replacement.pieces) {
+      if (piece.kind == SlicePiece::Kind::kCopy) piece.from += place.offset;
+    }
+    replacements_.push_back(std::move(replacement));
   }
 
   [[nodiscard]] Result<void> CheckCoverage() const {
@@ -264,6 +299,8 @@ class SlicePlanner {
   SlicePlan plan_;
   Coverage coverage_;
   std::vector<Replacement> replacements_;
+  std::vector<SmallerMember> smaller_;
+  bool members_may_shrink_ = false;
   std::size_t containers_ = 0;
 };
 

@@ -21,6 +21,7 @@ inline constexpr std::uint16_t kTypeDyn = 3;
 /// e_machine, where the code depends on it.
 inline constexpr std::uint16_t kMachineMips = 8;
 inline constexpr std::uint16_t kMachineX8664 = 62;
+inline constexpr std::uint16_t kMachineAarch64 = 183;
 
 /// p_type.
 inline constexpr std::uint32_t kSegmentNull = 0;
@@ -41,10 +42,12 @@ inline constexpr std::uint32_t kFlagRead = 4;
 inline constexpr std::uint32_t kSectionProgbits = 1;
 inline constexpr std::uint32_t kSectionSymtab = 2;
 inline constexpr std::uint32_t kSectionStrtab = 3;
+inline constexpr std::uint32_t kSectionRela = 4;
 inline constexpr std::uint32_t kSectionHash = 5;
 inline constexpr std::uint32_t kSectionDynamic = 6;
 inline constexpr std::uint32_t kSectionNote = 7;
 inline constexpr std::uint32_t kSectionNobits = 8;
+inline constexpr std::uint32_t kSectionRel = 9;
 inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
 inline constexpr std::uint32_t kSectionGnuVerdef = 0x6ffffffd;

@@ -9,7 +9,6 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint16_t kMachineAarch64 = 183;
 constexpr std::uint32_t kRelativeX8664 = 8;
 constexpr std::uint32_t kRelativeAarch64 = 1027;
 
@@ -21,7 +20,6 @@ constexpr std::uint64_t kDtRelrsz = 35;
 constexpr std::uint64_t kDtRelr = 36;
 constexpr std::uint64_t kDtRelrent = 37;
 
-constexpr std::uint64_t kRelaSize = 24;                   // u64 place, u32 type, u32 symbol, i64 addend
 constexpr std::uint64_t kTableStep = 40'000 * kRelaSize;  // under 1 MiB; a multiple of 8 too
 constexpr std::uint64_t kWindowBytes = 64U << 10U;
 constexpr std::uint64_t kWord = 8;

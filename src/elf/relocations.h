@@ -10,6 +10,9 @@
 
 namespace ptpkg::elf {
 
+/// A record of a table with addends: u64 place, u32 type, u32 symbol, i64 addend.
+inline constexpr std::uint64_t kRelaSize = 24;
+
 struct Relocation {
   std::uint64_t place = 0;   ///< Address of the word.
   std::uint32_t type = 0;    ///< Of DT_RELR: that of a relative one.

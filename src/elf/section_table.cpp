@@ -102,4 +102,27 @@ Result<std::vector<std::string>> CheckSectionTable(File& file, const Image& imag
   return warnings;
 }
 
+std::string FindSharedBytes(const Image& image) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  bool fits = true;
+  const auto add = [&](std::uint64_t offset, std::uint64_t size) {
+    if (size == 0) return;
+    fits = fits && offset <= image.file_size && size <= image.file_size - offset;
+    ranges.emplace_back(offset, size);
+  };
+  add(0, image.codec.FileHeaderSize());
+  add(image.header.program_headers_offset, image.segments.size() * image.codec.SegmentSize());
+  add(image.header.section_headers_offset, image.sections.size() * image.codec.SectionSize());
+  for (const Section& section : image.sections) {
+    if (section.type != 0 && section.type != kSectionNobits) add(section.offset, section.size);
+  }
+  if (!fits) return "a section passes the end of the file";
+  std::sort(ranges.begin(), ranges.end());
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i - 1].first + ranges[i - 1].second > ranges[i].first)
+      return fmt::format("sections or headers share bytes (file offset {})", ranges[i].first);
+  }
+  return "";
+}
+
 }  // namespace ptpkg::elf

@@ -19,6 +19,11 @@ inline constexpr std::uint64_t kSectionExecute = 4;
 /// Errors: kCorrupt for a table that is not there, not closed, or larger than 16 MiB; kIo.
 Result<std::string> ReadSectionNames(File& file, const Image& image);
 
+/// Why the tables of headers and the sections of `image` contradict each other: one passes the end of the
+/// file, or two share bytes, so that they say two things of which only one could follow an edit. "" when they
+/// do not.
+std::string FindSharedBytes(const Image& image);
+
 /// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash
 /// as their section headers tell them. Returns warnings: sections without a name. A file without section
 /// headers has nothing to check. Errors: kCorrupt naming the section, kIo.

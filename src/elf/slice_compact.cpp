@@ -5,18 +5,14 @@
 
 #include "elf/edit.h"
 #include "elf/relocations.h"
+#include "elf/section_table.h"
+#include "elf/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kContainerAlign = 8;
 constexpr std::uint64_t kMovedAlign = 64;  // of notes, hash tables and symbols none asks for more
 constexpr std::uint64_t kSmallestPage = 4096;
-constexpr std::uint64_t kSymbolsAtATime = 32U << 10U;
-constexpr std::uint32_t kKeptRela = 4;
-constexpr std::uint32_t kKeptRel = 9;
-constexpr std::uint16_t kFirstReservedIndex = 0xff00;
-constexpr std::uint32_t kSymbolOfSection = 3;  // STT_SECTION
 
 /// Why the compact form is not possible; "" when nothing is in the way.
 using Obstacle = std::string;
@@ -24,21 +20,15 @@ using Obstacle = std::string;
 std::uint64_t Up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
 std::uint64_t Down(std::uint64_t value, std::uint64_t align) { return value / align * align; }
 
-/// Record of a 64-bit symbol table: u32 name, u8 info, u8 other, u16 section, u64 value, u64 size.
-struct TableSymbol {
-  std::uint32_t type = 0;
-  std::uint16_t section = 0;
-  std::uint64_t value = 0;
-  std::uint64_t size = 0;
-  std::uint64_t offset = 0;  ///< Of the record, in the file.
-};
-
 class CompactPlanner {
  public:
-  CompactPlanner(File& file, const Image& image, std::size_t section,
-                 const std::vector<SlicedContainer>& containers)
-      : file_(file), image_(image), section_(image.sections[section]), containers_(containers) {
-    layout_.section = section;
+  CompactPlanner(File& file, const Image& image, const SlicedSection& sliced)
+      : file_(file),
+        image_(image),
+        sliced_(sliced),
+        section_(image.sections[sliced.index]),
+        containers_(sliced.containers) {
+    layout_.section = sliced.index;
     layout_.begin = section_.offset;
     layout_.end = section_.offset + section_.size;
     layout_.vaddr = section_.addr;
@@ -63,7 +53,8 @@ class CompactPlanner {
     if (Obstacle why = FindLoad(); !why.empty()) return why;
     if (Obstacle why = CheckOthers(); !why.empty()) return why;
     if (Obstacle why = CheckSound(); !why.empty()) return why;
-    Pack();
+    layout_.packed = Pack(containers_);
+    layout_.used_bytes = layout_.packed.size_bytes;
     PTPKG_TRY(Obstacle pointers, ReadPointers());
     if (!pointers.empty()) return pointers;
     if (Obstacle why = FindShift(); !why.empty()) return why;
@@ -83,7 +74,7 @@ class CompactPlanner {
       return fmt::format("relocations of machine {} are not known", image_.header.machine);
     if (layout_.section >= kFirstReservedIndex) return "the file has more than 65,279 sections";
     const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
-      return (s.type == kKeptRela || s.type == kKeptRel) && s.addr == 0;
+      return (s.type == kSectionRela || s.type == kSectionRel) && s.addr == 0;
     });
     return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
   }
@@ -118,41 +109,9 @@ class CompactPlanner {
     return "";
   }
 
-  /// Sections and tables of headers that pass the end of the file or share bytes say two things of them, of
-  /// which only one could follow.
   [[nodiscard]] Obstacle CheckSound() const {
-    if (const Result<void> sound = CheckSegments(image_); !sound) return sound.error().message();
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-    bool fits = true;
-    const auto add = [&](std::uint64_t offset, std::uint64_t size) {
-      if (size == 0) return;
-      fits = fits && offset <= image_.file_size && size <= image_.file_size - offset;
-      ranges.emplace_back(offset, size);
-    };
-    add(0, image_.codec.FileHeaderSize());
-    add(image_.header.program_headers_offset, image_.segments.size() * image_.codec.SegmentSize());
-    add(image_.header.section_headers_offset, image_.sections.size() * image_.codec.SectionSize());
-    for (const Section& section : image_.sections) {
-      if (section.type != 0 && section.type != kSectionNobits) add(section.offset, section.size);
-    }
-    if (!fits) return "a section passes the end of the file";
-    std::sort(ranges.begin(), ranges.end());
-    for (std::size_t i = 1; i < ranges.size(); ++i) {
-      if (ranges[i - 1].first + ranges[i - 1].second > ranges[i].first)
-        return fmt::format("sections or headers share bytes (file offset {})", ranges[i].first);
-    }
-    return "";
-  }
-
-  void Pack() {
-    std::uint64_t at = 0;
-    for (const SlicedContainer& container : containers_) {
-      at = Up(at, kContainerAlign);
-      layout_.places.push_back(at);
-      at += container.new_size;
-    }
-    layout_.packed_bytes = at;
-    layout_.used_bytes = at;
+    const Result<void> sound = CheckSegments(image_);
+    return sound ? FindSharedBytes(image_) : sound.error().message();
   }
 
   [[nodiscard]] bool IsInSection(std::uint64_t vaddr) const {
@@ -161,16 +120,11 @@ class CompactPlanner {
 
   /// Index of the container that begins at `vaddr`; the number of containers when none does.
   [[nodiscard]] std::size_t ContainerAt(std::uint64_t vaddr) const {
-    const std::uint64_t offset = vaddr - layout_.vaddr + layout_.begin;
-    const auto found = std::lower_bound(
-        containers_.begin(), containers_.end(), offset,
-        [](const SlicedContainer& container, std::uint64_t at) { return container.offset < at; });
-    const bool is_start = found != containers_.end() && found->offset == offset;
-    return is_start ? static_cast<std::size_t>(found - containers_.begin()) : containers_.size();
+    return sliced_.ContainerAt(vaddr - layout_.vaddr + layout_.begin);
   }
 
   [[nodiscard]] bool Moves(std::size_t container) const {
-    return containers_[container].offset != layout_.begin + layout_.places[container];
+    return containers_[container].offset != layout_.begin + layout_.packed.places[container];
   }
 
   Result<Obstacle> ReadPointers() {
@@ -257,38 +211,17 @@ class CompactPlanner {
     if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
     layout_.block_bytes = end - room_->begin;
     if (layout_.block_bytes == 0) return "";
-    const std::uint64_t past = Up(layout_.Address(layout_.packed_bytes), kMovedAlign);
+    const std::uint64_t past = Up(layout_.Address(layout_.packed.size_bytes), kMovedAlign);
     layout_.block_at = past + room_->vaddr % kMovedAlign - layout_.vaddr;
     layout_.used_bytes = layout_.block_at + layout_.block_bytes;
     return "";
-  }
-
-  /// Calls `take` with each symbol of `table`, until it gives an obstacle.
-  template <class Take>
-  Result<Obstacle> ForEachSymbol(const Section& table, Take take) const {
-    const std::size_t record = image_.codec.SymbolSize();
-    const std::uint64_t count = table.size / record;
-    for (std::uint64_t first = 0; first < count; first += kSymbolsAtATime) {
-      const std::uint64_t size = std::min(kSymbolsAtATime, count - first) * record;
-      const std::uint64_t offset = table.offset + first * record;
-      PTPKG_TRY(const auto bytes, ReadExact(file_, offset, size, "a symbol table"));
-      for (std::uint64_t at = 0; at < size; at += record) {
-        Obstacle why = take(TableSymbol{.type = std::to_integer<std::uint32_t>(bytes[at + 4]) & 0xfU,
-                                        .section = image_.codec.U16(bytes, at + 6),
-                                        .value = image_.codec.Word(bytes, at + 8),
-                                        .size = image_.codec.Word(bytes, at + 16),
-                                        .offset = offset + at});
-        if (!why.empty()) return why;
-      }
-    }
-    return Obstacle();
   }
 
   [[nodiscard]] Result<Obstacle> CheckDynamicSymbols() const {
     const auto address = image_.dynamic->Find(kDtSymtab);
     const auto table = address ? image_.FindSection(kSectionDynsym, *address) : std::nullopt;
     if (!table) return Obstacle("no section header tells the size of .dynsym");
-    return ForEachSymbol(image_.sections[*table], [&](const TableSymbol& symbol) -> Obstacle {
+    return ForEachSymbol(file_, image_, image_.sections[*table], [&](const TableSymbol& symbol) -> Obstacle {
       const bool is_here =
           symbol.section == layout_.section || (symbol.section != 0 && IsInSection(symbol.value));
       return is_here ? "a symbol of .dynsym lies in .nv_fatbin" : "";
@@ -297,11 +230,10 @@ class CompactPlanner {
 
   /// Symbols that start-up code of objects gives to containers follow them.
   Result<Obstacle> PlanSymbols() {
-    const auto table = std::find_if(image_.sections.begin(), image_.sections.end(),
-                                    [](const Section& section) { return section.type == kSectionSymtab; });
-    if (table == image_.sections.end()) return Obstacle();
-    return ForEachSymbol(*table, [&](const TableSymbol& symbol) -> Obstacle {
-      if (symbol.section != layout_.section || symbol.type == kSymbolOfSection) return "";
+    const Section* table = FindSymbolTable(image_);
+    if (table == nullptr) return Obstacle();
+    return ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
+      if (symbol.section != layout_.section || symbol.IsOfSection()) return "";
       const std::size_t container =
           IsInSection(symbol.value) ? ContainerAt(symbol.value) : containers_.size();
       if (container == containers_.size())
@@ -312,12 +244,13 @@ class CompactPlanner {
         return fmt::format("a symbol of .symtab has {} bytes of .nv_fatbin, not those of its container ({})",
                            symbol.size, what.size_bytes);
       if (Moves(container)) {
-        replacements_.push_back(WordReplacement(symbol.offset + 8, layout_.Address(layout_.places[container]),
+        replacements_.push_back(WordReplacement(symbol.value_offset,
+                                                layout_.Address(layout_.packed.places[container]),
                                                 "a symbol of a container"));
       }
       if (symbol.size != 0 && what.new_size != what.size_bytes)
         replacements_.push_back(
-            WordReplacement(symbol.offset + 16, what.new_size, "a symbol of a container"));
+            WordReplacement(symbol.size_offset, what.new_size, "a symbol of a container"));
       return "";
     });
   }
@@ -329,7 +262,7 @@ class CompactPlanner {
     for (const Relocation& pointer : pointers_) {
       const std::size_t container = ContainerAt(pointer.addend);
       if (!Moves(container)) continue;
-      const std::uint64_t target = layout_.Address(layout_.places[container]);
+      const std::uint64_t target = layout_.Address(layout_.packed.places[container]);
       replacements.push_back(WordReplacement(pointer.addend_offset, target, "a pointer to a container"));
       if (pointer.is_relr) continue;
       // The loader does not read this word; tools do, where the linker wrote it (lld --apply-dynamic-relocs).
@@ -343,12 +276,8 @@ class CompactPlanner {
   [[nodiscard]] Replacement PackedSection() const {
     Replacement packed{
         .offset = layout_.begin, .size_bytes = section_.size, .pieces = {}, .what = "section .nv_fatbin"};
-    std::uint64_t at = 0;
-    for (std::size_t i = 0; i < containers_.size(); ++i) {
-      packed.pieces.push_back(ZeroPiece(layout_.places[i] - at));
-      packed.pieces.insert(packed.pieces.end(), containers_[i].pieces.begin(), containers_[i].pieces.end());
-      at = layout_.places[i] + containers_[i].new_size;
-    }
+    packed.pieces = PiecesOf(containers_, layout_.packed);
+    std::uint64_t at = layout_.packed.size_bytes;
     if (layout_.block_bytes != 0) {
       packed.pieces.push_back(ZeroPiece(layout_.block_at - at));
       packed.pieces.push_back(CopyPiece(layout_.room->begin, layout_.block_bytes));
@@ -360,6 +289,7 @@ class CompactPlanner {
 
   File& file_;
   const Image& image_;
+  const SlicedSection& sliced_;
   const Section& section_;
   const std::vector<SlicedContainer>& containers_;
   CompactLayout layout_;
@@ -370,9 +300,8 @@ class CompactPlanner {
 
 }  // namespace
 
-Result<CompactPlan> PlanCompact(File& file, const Image& image, std::size_t section,
-                                const std::vector<SlicedContainer>& containers) {
-  return CompactPlanner(file, image, section, containers).Run();
+Result<CompactPlan> PlanCompact(File& file, const Image& image, const SlicedSection& section) {
+  return CompactPlanner(file, image, section).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -1,5 +1,6 @@
 #pragma once
-// The compact form of a slice: what changes in the file beside the containers. Layer: elf, private to it.
+// The compact form of a linked file's slice: what changes in it beside the containers. Layer: elf, private to
+// it.
 
 #include <string>
 #include <vector>
@@ -9,13 +10,6 @@
 
 namespace ptpkg::elf {
 
-struct SlicedContainer {
-  std::uint64_t offset = 0;      ///< In the original file.
-  std::uint64_t size_bytes = 0;  ///< There.
-  std::uint64_t new_size = 0;
-  std::vector<SlicePiece> pieces = {};  ///< KeptOf
-};
-
 /// How the file is laid out anew.
 struct CompactLayout {
   std::size_t section = 0;  ///< .nv_fatbin
@@ -23,13 +17,12 @@ struct CompactLayout {
   std::uint64_t begin = 0;  ///< The section's offset, its end and its address.
   std::uint64_t end = 0;
   std::uint64_t vaddr = 0;
-  std::vector<std::uint64_t> places = {};  ///< Of each container, from `begin`.
-  std::uint64_t packed_bytes = 0;          ///< From `begin` to the end of the last container.
-  std::uint64_t used_bytes = 0;            ///< With the block that makes room for a program header.
-  std::uint64_t shift = 0;                 ///< What lies behind `end` moves to the front by as much.
-  bool splits = false;                     ///< The load segment has more behind the section.
-  std::size_t spared = 0;  ///< Index of the program header that the second load segment replaces;
-                           ///< the number of segments when none is.
+  PackedContainers packed = {};
+  std::uint64_t used_bytes = 0;  ///< With the block that makes room for a program header.
+  std::uint64_t shift = 0;       ///< What lies behind `end` moves to the front by as much.
+  bool splits = false;           ///< The load segment has more behind the section.
+  std::size_t spared = 0;        ///< Index of the program header that the second load segment replaces;
+                                 ///< the number of segments when none is.
   std::optional<HeaderRoom> room = {};
   std::uint64_t block_at = 0;     ///< Of `room`'s block, from `begin`.
   std::uint64_t block_bytes = 0;  ///< Up to the end of the last thing in it; 0: nothing has to move.
@@ -43,10 +36,9 @@ struct CompactPlan {
   std::vector<Replacement> replacements = {};
 };
 
-/// Plans the compact form of `file`, whose containers in `section` become `containers` (ascending). Errors:
-/// kCorrupt (relocations, symbols or segments that contradict the file), kIo.
-Result<CompactPlan> PlanCompact(File& file, const Image& image, std::size_t section,
-                                const std::vector<SlicedContainer>& containers);
+/// Plans the compact form of a linked `file`, whose .nv_fatbin is `section`. Errors: kCorrupt (relocations,
+/// symbols or segments that contradict the file), kIo.
+Result<CompactPlan> PlanCompact(File& file, const Image& image, const SlicedSection& section);
 
 /// The ELF header, program headers, section headers and .dynamic entries of `layout`, and the values of
 /// .symtab that follow the block of its `room`. Errors: kCorrupt, kIo.

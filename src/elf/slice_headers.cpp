@@ -122,7 +122,7 @@ class HeaderPlan {
       } else {
         section.offset = layout_.NewOffset(section.offset);
       }
-      if (i == layout_.section) section.size = layout_.packed_bytes;
+      if (i == layout_.section) section.size = layout_.packed.size_bytes;
       image_.codec.EncodeSection(section, MutableBytes(bytes).subspan(i * record, record));
     }
     Put(image_.header.section_headers_offset, std::move(bytes), "the section headers");

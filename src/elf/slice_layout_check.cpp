@@ -15,16 +15,11 @@ namespace {
 constexpr std::uint64_t kStep = 1U << 20U;
 constexpr std::uint64_t kWordBytes = 8;
 
-Error OtherLayout(std::string what) {
-  return Error(ErrorCode::kInternal, "the slice differs from its original: " + std::move(what))
-      .WithHint("please report this; the original is unchanged");
-}
-
 Result<void> Fill(File& file, std::uint64_t offset, MutableBytes bytes) {
   PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));
   return got == bytes.size()
              ? Ok()
-             : OtherLayout(fmt::format("the file ends before offset {}", offset + bytes.size()));
+             : SliceDiffers(fmt::format("the file ends before offset {}", offset + bytes.size()));
 }
 
 /// Index of the first byte that differs; the size when none does.
@@ -75,7 +70,7 @@ class LayoutCheck {
     header.section_headers_offset = old_.image.header.section_headers_offset;
     header.program_header_count = old_.image.header.program_header_count;
     old_.image.codec.EncodeFileHeader(header, now);
-    if (old != now) return OtherLayout("the ELF header");
+    if (old != now) return SliceDiffers("the ELF header");
     Skip(0, size);
     const std::uint64_t slots = std::max(old_.image.segments.size(), new_.image.segments.size());
     Skip(old_.image.header.program_headers_offset, slots * old_.image.codec.SegmentSize());
@@ -97,20 +92,20 @@ class LayoutCheck {
       Section old = old_.image.sections[i];
       const Section& now = new_.image.sections[i];
       if (i == embedded_.section) {
-        if (now.size > old.size) return OtherLayout("section .nv_fatbin got larger");
+        if (now.size > old.size) return SliceDiffers("section .nv_fatbin got larger");
         old.size = now.size;
       }
       const bool has_bytes = old.type != 0 && old.type != kSectionNobits;
       if (!IsSameButPlace(old, now) || (!has_bytes && !IsOldOrShifted(old.offset, now.offset)))
-        return OtherLayout(fmt::format("section header {}", i));
+        return SliceDiffers(fmt::format("section header {}", i));
       if (old.addr != now.addr) {
-        if (!MayMove(old)) return OtherLayout(fmt::format("section {} has another address", i));
+        if (!MayMove(old)) return SliceDiffers(fmt::format("section {} has another address", i));
         moved_[i] = now.addr - old.addr;
         Skip(old.offset, old.size);
       }
       const bool is_loaded = old.type != kSectionNobits && (old.flags & kSectionAlloc) != 0 && old.size != 0;
       if (is_loaded && IsMapped(old_.image, old) && !IsMapped(new_.image, now))
-        return OtherLayout(fmt::format("section {} is not mapped from its bytes", i));
+        return SliceDiffers(fmt::format("section {} is not mapped from its bytes", i));
     }
     return CheckBlock();
   }
@@ -141,7 +136,7 @@ class LayoutCheck {
       const Section& section = old_.image.sections[i];
       const bool is_here = section.type != 0 && section.type != kSectionNobits && section.size != 0 &&
                            section.offset < end && section.offset + section.size > begin;
-      if (is_here && !moved_.contains(i)) return OtherLayout(fmt::format("section {} was overwritten", i));
+      if (is_here && !moved_.contains(i)) return SliceDiffers(fmt::format("section {} was overwritten", i));
     }
     Skip(begin, end - begin);
     return Ok();
@@ -151,7 +146,7 @@ class LayoutCheck {
     const DynamicTable& old = *old_.image.dynamic;
     if (!new_.image.dynamic || new_.image.dynamic->range.vaddr != old.range.vaddr ||
         new_.image.dynamic->entries.size() != old.entries.size())
-      return OtherLayout("the dynamic section");
+      return SliceDiffers("the dynamic section");
     for (std::size_t i = 0; i < old.entries.size(); ++i) {
       const DynamicEntry& entry = old.entries[i];
       const bool is_table = entry.tag == kDtHash || entry.tag == kDtGnuHash || entry.tag == kDtSymtab;
@@ -169,12 +164,12 @@ class LayoutCheck {
     PTPKG_TRY(const std::vector<Relocation> old, Pointers(old_));
     PTPKG_TRY(const std::vector<Relocation> now, Pointers(new_));
     if (old.size() != now.size())
-      return OtherLayout(fmt::format("{} pointers into .nv_fatbin instead of {}", now.size(), old.size()));
+      return SliceDiffers(fmt::format("{} pointers into .nv_fatbin instead of {}", now.size(), old.size()));
     for (std::size_t i = 0; i < old.size(); ++i) {
       const ContainerMoves::Move* move = embedded_.Find(old[i].addend);
       if (move == nullptr || now[i].place != old[i].place || now[i].type != old[i].type ||
           now[i].addend != move->to)
-        return OtherLayout(fmt::format("the pointer to a container at address {:#x}", old[i].place));
+        return SliceDiffers(fmt::format("the pointer to a container at address {:#x}", old[i].place));
       Expect(old[i].addend_offset, move->to);
       if (old[i].is_relr || move->to == move->from) continue;
       PTPKG_TRY(const std::uint64_t offset, old_.image.OffsetOf(old[i].place, kWordBytes, "a pointer"));
@@ -220,7 +215,7 @@ class LayoutCheck {
             return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
           });
       if (!found)
-        return OtherLayout(fmt::format("the segment of type {:#x} at address {:#x}", old.type, old.vaddr));
+        return SliceDiffers(fmt::format("the segment of type {:#x} at address {:#x}", old.type, old.vaddr));
     }
     return Ok();
   }
@@ -254,7 +249,7 @@ class LayoutCheck {
         loads[now.size()].offset = segment.offset;  // CheckLoad compares the bytes
       now.push_back(segment);
     }
-    return now == loads ? Ok() : OtherLayout("the loadable segments");
+    return now == loads ? Ok() : SliceDiffers("the loadable segments");
   }
 
   /// What `old` has to be in the slice, but for offsets and the right to execute.
@@ -266,7 +261,7 @@ class LayoutCheck {
                        device.offset - old.offset == device.addr - old.vaddr;
     if (!holds) return Ok();
     const std::uint64_t end = EndOfCode();
-    if (end > device_end) return OtherLayout("something stands behind .nv_fatbin");
+    if (end > device_end) return SliceDiffers("something stands behind .nv_fatbin");
     loads.back().file_size = end - old.vaddr;
     loads.back().memory_size = end - old.vaddr;
     const std::uint64_t gone = device_end - old.vaddr;
@@ -304,7 +299,7 @@ class LayoutCheck {
       }
       const std::uint64_t vaddr = old.vaddr + (at - old.offset);
       const Segment* now = LoadAt(vaddr, old.flags);
-      if (now == nullptr) return OtherLayout(fmt::format("address {:#x} is not loaded as it was", vaddr));
+      if (now == nullptr) return SliceDiffers(fmt::format("address {:#x} is not loaded as it was", vaddr));
       const std::uint64_t size = std::min({stop - at, now->vaddr + now->file_size - vaddr, kStep});
       PTPKG_CHECK(CompareExpected(at, now->offset + (vaddr - now->vaddr), size));
       at += size;
@@ -317,7 +312,7 @@ class LayoutCheck {
                  now.vaddr + now.memory_size == old.vaddr + old.memory_size;
         });
     return has_zeros ? Ok()
-                     : OtherLayout(fmt::format("zeros behind the segment at address {:#x}", old.vaddr));
+                     : SliceDiffers(fmt::format("zeros behind the segment at address {:#x}", old.vaddr));
   }
 
   /// The end of the skipped range at `at`; else `at`, and `stop` is where the next one begins.
@@ -354,7 +349,7 @@ class LayoutCheck {
       }
     }
     const std::size_t same = FirstDifference(old, now);
-    return same == size ? Ok() : OtherLayout(fmt::format("byte {} of the original", old_at + same));
+    return same == size ? Ok() : SliceDiffers(fmt::format("byte {} of the original", old_at + same));
   }
 
   /// What is not loaded, and what moved.
@@ -397,7 +392,7 @@ class LayoutCheck {
         Follow(old_symbols.subspan(symbol, record));
       }
       if (FirstDifference(old_symbols, new_symbols) != size)
-        return OtherLayout(fmt::format("a symbol of .symtab, from byte {} on", at));
+        return SliceDiffers(fmt::format("a symbol of .symtab, from byte {} on", at));
     }
     return Ok();
   }
@@ -431,6 +426,11 @@ class LayoutCheck {
 
 }  // namespace
 
+Error SliceDiffers(const std::string& what) {
+  return Error(ErrorCode::kInternal, "the slice differs from its original: " + what)
+      .WithHint("please report this; the original is unchanged");
+}
+
 const ContainerMoves::Move* ContainerMoves::Find(std::uint64_t vaddr) const {
   const auto found = std::lower_bound(moves.begin(), moves.end(), vaddr,
                                       [](const Move& move, std::uint64_t at) { return move.from < at; });
@@ -447,7 +447,7 @@ Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64
     PTPKG_CHECK(Fill(left.file, left.offset + at, left_bytes.bytes().first(size)));
     PTPKG_CHECK(Fill(right.file, right.offset + at, right_bytes.bytes().first(size)));
     const std::size_t same = FirstDifference(left_bytes.First(size), right_bytes.First(size));
-    if (same != size) return OtherLayout(fmt::format("{}, byte {}", what, at + same));
+    if (same != size) return SliceDiffers(fmt::format("{}, byte {}", what, at + same));
   }
   return Ok();
 }

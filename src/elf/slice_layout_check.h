@@ -1,6 +1,7 @@
 #pragma once
 // Whether a compact slice says the same as its original but for its containers. Layer: elf, private to it.
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct ContainerMoves {
   /// The container that begins at `vaddr`; null when none does.
   [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
 };
+
+/// kInternal: "the slice differs from its original: " and `what`.
+Error SliceDiffers(const std::string& what);
 
 /// Where bytes begin.
 struct BytesAt {

@@ -42,6 +42,41 @@ std::uint64_t SizeOf(const std::vector<SlicePiece>& pieces) {
   return sum;
 }
 
+bool SlicedSection::Changes() const {
+  return std::any_of(containers.begin(), containers.end(),
+                     [](const SlicedContainer& one) { return one.new_size != one.size_bytes; });
+}
+
+std::size_t SlicedSection::ContainerAt(std::uint64_t offset) const {
+  const auto found = std::lower_bound(
+      containers.begin(), containers.end(), offset,
+      [](const SlicedContainer& container, std::uint64_t at) { return container.offset < at; });
+  const bool is_start = found != containers.end() && found->offset == offset;
+  return is_start ? static_cast<std::size_t>(found - containers.begin()) : containers.size();
+}
+
+PackedContainers Pack(const std::vector<SlicedContainer>& containers) {
+  PackedContainers packed;
+  for (const SlicedContainer& container : containers) {
+    const std::uint64_t at = (packed.size_bytes + kContainerAlign - 1) / kContainerAlign * kContainerAlign;
+    packed.places.push_back(at);
+    packed.size_bytes = at + container.new_size;
+  }
+  return packed;
+}
+
+std::vector<SlicePiece> PiecesOf(const std::vector<SlicedContainer>& containers,
+                                 const PackedContainers& packed) {
+  std::vector<SlicePiece> pieces;
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    pieces.push_back(ZeroPiece(packed.places[i] - at));
+    pieces.insert(pieces.end(), containers[i].pieces.begin(), containers[i].pieces.end());
+    at = packed.places[i] + containers[i].new_size;
+  }
+  return pieces;
+}
+
 Replacement WordReplacement(std::uint64_t offset, std::uint64_t value, std::string_view what) {
   std::vector<std::byte> word(8);
   Codec(ElfClass::k64, ByteOrder::kLittle).PutWord(word, 0, value);

@@ -14,6 +14,40 @@ SlicePiece BytesPiece(std::vector<std::byte> bytes);
 
 std::uint64_t SizeOf(const std::vector<SlicePiece>& pieces);
 
+/// A container and what becomes of it.
+struct SlicedContainer {
+  std::uint64_t offset = 0;      ///< In the original file.
+  std::uint64_t size_bytes = 0;  ///< There.
+  std::uint64_t new_size = 0;
+  std::vector<SlicePiece> pieces = {};  ///< KeptOf
+};
+
+/// One section of device code and what becomes of its containers.
+struct SlicedSection {
+  std::size_t index = 0;
+  std::string_view name = {};                    ///< kEmbeddedCode or kRelocatableCode.
+  std::vector<SlicedContainer> containers = {};  ///< Ascending by offset.
+
+  [[nodiscard]] bool Changes() const;
+  /// Index of the container that begins at file offset `offset`; the number of containers when none does.
+  [[nodiscard]] std::size_t ContainerAt(std::uint64_t offset) const;
+};
+
+/// Where containers come to lie when they follow each other, from the section's begin.
+struct PackedContainers {
+  std::vector<std::uint64_t> places = {};
+  std::uint64_t size_bytes = 0;  ///< From the section's begin to the end of the last one.
+};
+
+/// On 8 bytes each, as nvcc aligns them.
+PackedContainers Pack(const std::vector<SlicedContainer>& containers);
+
+/// The bytes of `packed`, with zeros between containers.
+std::vector<SlicePiece> PiecesOf(const std::vector<SlicedContainer>& containers,
+                                 const PackedContainers& packed);
+
+inline constexpr std::uint64_t kContainerAlign = 8;
+
 /// What takes the place of a range of the original.
 struct Replacement {
   std::uint64_t offset = 0;

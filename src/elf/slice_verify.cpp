@@ -3,29 +3,27 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/archive_compact.h"
 #include "elf/device_choice.h"
+#include "elf/object_check.h"
 #include "elf/section_table.h"
 #include "elf/slice_layout_check.h"
 #include "elf/static_archive.h"
+#include "support/read_only_file.h"
 
 namespace ptpkg::elf {
 namespace {
-
-Error SliceDiffers(std::string what) {
-  return Error(ErrorCode::kInternal, "the slice differs from its original: " + std::move(what))
-      .WithHint("please report this; the original is unchanged");
-}
 
 /// A section of containers as a fresh read finds it.
 struct FoundSection {
   std::string_view name;
   std::size_t index = 0;
-  std::uint64_t offset = 0;  ///< In the whole file.
+  std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
-  std::vector<DeviceContainer> containers;  ///< Offsets in the whole file.
+  std::vector<DeviceContainer> containers;
 };
 
-Result<std::vector<FoundSection>> FindInElf(File& file, std::uint64_t base) {
+Result<std::vector<FoundSection>> FindSections(File& file) {
   std::vector<FoundSection> found;
   PTPKG_TRY(const std::optional<Image> image, ReadImage(file));
   if (!image || image->sections.empty() || image->header.section_names_index == 0) return found;
@@ -36,14 +34,11 @@ Result<std::vector<FoundSection>> FindInElf(File& file, std::uint64_t base) {
       const Section& section = image->sections[index];
       FoundSection one{.name = name,
                        .index = index,
-                       .offset = base + section.offset,
+                       .offset = section.offset,
                        .size_bytes = section.size,
                        .containers = {}};
       PTPKG_CHECK(ForEachContainer(file, name, section, [&](const DeviceContainer& container) {
-        DeviceContainer placed = container;
-        placed.offset += base;
-        for (DeviceElement& element : placed.elements) element.offset += base;
-        one.containers.push_back(std::move(placed));
+        one.containers.push_back(container);
         return Ok();
       }));
       found.push_back(std::move(one));
@@ -52,26 +47,15 @@ Result<std::vector<FoundSection>> FindInElf(File& file, std::uint64_t base) {
   return found;
 }
 
-Result<std::vector<FoundSection>> FindAll(File& file) {
-  PTPKG_TRY(const bool is_archive, IsStaticArchive(file));
-  if (!is_archive) return FindInElf(file, 0);
-  std::vector<FoundSection> all;
-  PTPKG_CHECK(ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
-    PTPKG_TRY(std::vector<FoundSection> found, FindInElf(member, place.offset));
-    for (FoundSection& one : found) all.push_back(std::move(one));
-    return Ok();
-  }));
-  return all;
-}
-
+/// Of a file that is no archive, or of a member.
 class SliceComparison {
  public:
   SliceComparison(File& original, File& sliced, const SliceRequest& request)
       : original_(original), sliced_(sliced), request_(request) {}
 
   Result<void> Run() {
-    PTPKG_TRY(before_, FindAll(original_));
-    PTPKG_TRY(after_, FindAll(sliced_));
+    PTPKG_TRY(before_, FindSections(original_));
+    PTPKG_TRY(after_, FindSections(sliced_));
     if (before_.size() != after_.size())
       return SliceDiffers(
           fmt::format("{} sections of device code instead of {}", after_.size(), before_.size()));
@@ -142,6 +126,11 @@ class SliceComparison {
     PTPKG_TRY(const std::optional<Image> after, ReadImage(sliced_));
     if (!before || !after || before->sections.size() != after->sections.size())
       return SliceDiffers("another number of sections");
+    if (before->header.type == kTypeRel) {
+      std::vector<ContainerMoves> device;
+      for (std::size_t i = 0; i < before_.size(); ++i) device.push_back(MovesOf(i, 0, 0));
+      return CheckObject({original_, *before}, {sliced_, *after}, device);
+    }
     ContainerMoves embedded;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> skipped;
     std::size_t count = 0;
@@ -151,20 +140,25 @@ class SliceComparison {
         continue;
       }
       ++count;
-      embedded.section = before_[i].index;
-      const Section& old = before->sections[before_[i].index];
-      const Section& now = after->sections[after_[i].index];
-      for (std::size_t k = 0; k < before_[i].containers.size(); ++k) {
-        const DeviceContainer& from = before_[i].containers[k];
-        const DeviceContainer& to = after_[i].containers[k];
-        embedded.moves.push_back({.from = old.addr + (from.offset - old.offset),
-                                  .to = now.addr + (to.offset - now.offset),
-                                  .from_size = from.size_bytes,
-                                  .to_size = to.size_bytes});
-      }
+      embedded = MovesOf(i, before->sections[before_[i].index].addr, after->sections[after_[i].index].addr);
     }
     if (count != 1) return SliceDiffers(fmt::format("its size, with {} sections .nv_fatbin", count));
     return CheckLayout({original_, *before}, {sliced_, *after}, embedded, skipped);
+  }
+
+  /// Of the section `i` of both, which lies at these addresses.
+  [[nodiscard]] ContainerMoves MovesOf(std::size_t i, std::uint64_t old_address,
+                                       std::uint64_t new_address) const {
+    ContainerMoves moves{.section = before_[i].index};
+    for (std::size_t k = 0; k < before_[i].containers.size(); ++k) {
+      const DeviceContainer& from = before_[i].containers[k];
+      const DeviceContainer& to = after_[i].containers[k];
+      moves.moves.push_back({.from = old_address + (from.offset - before_[i].offset),
+                             .to = new_address + (to.offset - after_[i].offset),
+                             .from_size = from.size_bytes,
+                             .to_size = to.size_bytes});
+    }
+    return moves;
   }
 
   File& original_;
@@ -174,9 +168,96 @@ class SliceComparison {
   std::vector<FoundSection> after_;
 };
 
+/// Headers, names and tables of two archives are equal but for the sizes and places of members, and each
+/// member is a slice of its original.
+class ArchiveComparison {
+ public:
+  ArchiveComparison(File& original, File& sliced, const SliceRequest& request)
+      : original_(original), sliced_(sliced), request_(request) {}
+
+  Result<void> Run() {
+    PTPKG_TRY(before_, ReadArchiveParts(original_));
+    PTPKG_TRY(after_, ReadArchiveParts(sliced_));
+    if (before_.members.size() != after_.members.size())
+      return SliceDiffers(
+          fmt::format("{} members instead of {}", after_.members.size(), before_.members.size()));
+    for (std::size_t i = 0; i < before_.members.size(); ++i) PTPKG_CHECK(CompareMembers(i));
+    if (before_.tables.size() != after_.tables.size()) return SliceDiffers("another number of tables");
+    for (std::size_t i = 0; i < before_.tables.size(); ++i)
+      PTPKG_CHECK(CompareTables(before_.tables[i], after_.tables[i]));
+    return Ok();
+  }
+
+ private:
+  Result<void> CompareMembers(std::size_t index) {
+    const MemberPlace& old = before_.members[index];
+    const MemberPlace& now = after_.members[index];
+    const std::string what = fmt::format("the header of member '{}'", old.name);
+    constexpr std::uint64_t kBehindSize = kMemberSizeAt + kMemberSizeDigits;
+    const std::uint64_t header = old.offset - old.header_offset;
+    if (header != now.offset - now.header_offset) return SliceDiffers(what);
+    PTPKG_CHECK(
+        CompareBytes({original_, old.header_offset}, {sliced_, now.header_offset}, kMemberSizeAt, what));
+    PTPKG_CHECK(CompareBytes({original_, old.header_offset + kBehindSize},
+                             {sliced_, now.header_offset + kBehindSize}, header - kBehindSize, what));
+    if (old.size_bytes % 2 != now.size_bytes % 2) return SliceDiffers(what);
+    PTPKG_TRY(FileStat before, original_.Stat());
+    PTPKG_TRY(FileStat after, sliced_.Stat());
+    before.size_bytes = old.size_bytes;
+    after.size_bytes = now.size_bytes;
+    RangeFile member(original_, before, old.offset);
+    RangeFile sliced(sliced_, after, now.offset);
+    PTPKG_CHECK(SliceComparison(member, sliced, request_).Run(),
+                fmt::format("while comparing member '{}'", old.name));
+    return Ok();
+  }
+
+  Result<void> CompareTables(const ArchiveTable& old, const ArchiveTable& now) {
+    if (old.kind != now.kind || old.size_bytes != now.size_bytes)
+      return SliceDiffers("a table of the archive");
+    const bool has_places =
+        old.kind == ArchiveTable::Kind::kSymbols32 || old.kind == ArchiveTable::Kind::kSymbols64;
+    PTPKG_TRY(const FileStat before, original_.Stat());
+    PTPKG_TRY(const FileStat after, sliced_.Stat());
+    // In place nothing moves, and a table need not be understood.
+    const bool is_equal = !has_places || before.size_bytes == after.size_bytes;
+    if (is_equal)
+      return CompareBytes({original_, old.offset}, {sliced_, now.offset}, old.size_bytes,
+                          "a table of the archive");
+    PTPKG_TRY(const std::vector<std::uint64_t> old_places, ReadSymbolPlaces(original_, old));
+    PTPKG_TRY(const std::vector<std::uint64_t> new_places, ReadSymbolPlaces(sliced_, now));
+    if (old_places.size() != new_places.size()) return SliceDiffers("the table of symbols");
+    for (std::size_t i = 0; i < old_places.size(); ++i) {
+      if (MemberAt(before_, old_places[i]) != MemberAt(after_, new_places[i]))
+        return SliceDiffers(fmt::format("symbol {} of the archive is another member's", i));
+    }
+    const std::uint64_t width = old.kind == ArchiveTable::Kind::kSymbols64 ? 8 : 4;
+    const std::uint64_t names = std::min(old.size_bytes, width * (1 + old_places.size()));
+    return CompareBytes({original_, old.offset + names}, {sliced_, now.offset + names},
+                        old.size_bytes - names, "names of the table of symbols");
+  }
+
+  /// Index of the member whose header is at `place`; nullopt when none is.
+  static std::optional<std::size_t> MemberAt(const ArchiveParts& parts, std::uint64_t place) {
+    const auto found = std::lower_bound(
+        parts.members.begin(), parts.members.end(), place,
+        [](const MemberPlace& member, std::uint64_t at) { return member.header_offset < at; });
+    if (found == parts.members.end() || found->header_offset != place) return std::nullopt;
+    return static_cast<std::size_t>(found - parts.members.begin());
+  }
+
+  File& original_;
+  File& sliced_;
+  const SliceRequest& request_;
+  ArchiveParts before_;
+  ArchiveParts after_;
+};
+
 }  // namespace
 
 Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request) {
+  PTPKG_TRY(const bool is_archive, IsStaticArchive(original));
+  if (is_archive) return ArchiveComparison(original, sliced, request).Run();
   return SliceComparison(original, sliced, request).Run();
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kArchiveMagic = "!<arch>\n";
 constexpr std::string_view kThinMagic = "!<thin>\n";
-constexpr std::uint64_t kHeaderSize = 60;  // name 16, time 12, owner 6, group 6, mode 8, size 10, end 2
+// Of a header: name 16, time 12, owner 6, group 6, mode 8, size 10, end 2.
 constexpr std::string_view kHeaderEnd = "`\n";
 constexpr std::uint64_t kMaxLongNameBytes = 16U << 20U;  // bytes of the table of long names
 constexpr std::uint64_t kMaxName = 4096;
@@ -42,23 +42,33 @@ Error Broken(std::uint64_t at, std::string_view what) {
 /// One member as its header and long name tell it.
 struct Member {
   std::string name;
+  std::optional<ArchiveTable::Kind> table;
   std::uint64_t begin = 0;
   std::uint64_t size_bytes = 0;
 };
+
+using Visit = std::function<Result<void>(const MemberPlace& place, File& member)>;
 
 class Walk {
  public:
   Walk(File& archive, const FileStat& stat) : archive_(archive), stat_(stat) {}
 
-  Result<void> Run(const std::function<Result<void>(const MemberPlace&, File&)>& visit) {
+  /// `tables` may be null.
+  Result<void> Run(const Visit& visit, std::vector<ArchiveTable>* tables) {
     std::uint64_t at = kArchiveMagic.size();
     while (at < stat_.size_bytes) {
       PTPKG_TRY(const Member member, ReadMember(at));
-      if (!member.name.empty()) {
+      if (!member.table) {
         FileStat stat = stat_;
         stat.size_bytes = member.size_bytes;
         RangeFile file(archive_, stat, member.begin);
-        PTPKG_CHECK(visit({.name = member.name, .offset = member.begin}, file));
+        PTPKG_CHECK(visit({.name = member.name,
+                           .offset = member.begin,
+                           .header_offset = at,
+                           .size_bytes = member.size_bytes},
+                          file));
+      } else if (tables != nullptr) {
+        tables->push_back({.kind = *member.table, .offset = member.begin, .size_bytes = member.size_bytes});
       }
       at = member.begin + member.size_bytes;
       at += at % 2;  // members begin at even offsets
@@ -67,21 +77,23 @@ class Walk {
   }
 
  private:
-  /// A name of "" says that the member is a table of the archive itself.
   Result<Member> ReadMember(std::uint64_t at) {
-    if (stat_.size_bytes - at < kHeaderSize) return Broken(at, "the header of a member is cut short");
-    PTPKG_TRY(const auto bytes, ReadExact(archive_, at, kHeaderSize, "the header of a member"));
+    if (stat_.size_bytes - at < kMemberHeaderBytes) return Broken(at, "the header of a member is cut short");
+    PTPKG_TRY(const auto bytes, ReadExact(archive_, at, kMemberHeaderBytes, "the header of a member"));
     const std::string_view header = AsText(bytes);
-    const std::optional<std::uint64_t> size = Number(header.substr(48, 10));
+    const std::optional<std::uint64_t> size = Number(header.substr(kMemberSizeAt, kMemberSizeDigits));
     if (!size || header.substr(58) != kHeaderEnd) return Broken(at, "this is no header of a member");
-    Member member{.name = {}, .begin = at + kHeaderSize, .size_bytes = *size};
+    Member member{.name = {}, .table = {}, .begin = at + kMemberHeaderBytes, .size_bytes = *size};
     if (member.size_bytes > stat_.size_bytes - member.begin) {
       return Broken(at, fmt::format("a member of {} bytes, where {} are left", member.size_bytes,
                                     stat_.size_bytes - member.begin));
     }
     std::string_view name = Trim(header.substr(0, 16));
-    if (name == "/" || name == "/SYM64/") return member;
+    if (name == "/") member.table = ArchiveTable::Kind::kSymbols32;
+    if (name == "/SYM64/") member.table = ArchiveTable::Kind::kSymbols64;
+    if (member.table) return member;
     if (name == "//") {
+      member.table = ArchiveTable::Kind::kNames;
       PTPKG_CHECK(ReadNames(member));
       return member;
     }
@@ -127,7 +139,8 @@ class Walk {
     name.resize(std::min(name.size(), name.find('\0')));
     member.begin += *size;
     member.size_bytes -= *size;
-    if (!name.starts_with("__.SYMDEF")) member.name = name.empty() ? "?" : name;
+    if (name.starts_with("__.SYMDEF")) member.table = ArchiveTable::Kind::kBsdSymbols;
+    member.name = name.empty() ? "?" : name;
     return Ok();
   }
 
@@ -143,15 +156,30 @@ Result<bool> IsStaticArchive(File& file) {
   return magic == kArchiveMagic || magic == kThinMagic;
 }
 
-Result<void> ForEachMember(File& archive,
-                           const std::function<Result<void>(const MemberPlace& place, File& member)>& visit) {
+namespace {
+
+Result<void> WalkArchive(File& archive, const Visit& visit, std::vector<ArchiveTable>* tables) {
   PTPKG_TRY(const std::string magic, Magic(archive));
   if (magic == kThinMagic) {
     return Error(ErrorCode::kUnsupported, "a thin archive names its members and does not hold them")
         .WithHint("make the archive without 'T' (ar) or '--thin'");
   }
   PTPKG_TRY(const FileStat stat, archive.Stat());
-  return Walk(archive, stat).Run(visit);
+  return Walk(archive, stat).Run(visit, tables);
+}
+
+}  // namespace
+
+Result<void> ForEachMember(File& archive, const Visit& visit) { return WalkArchive(archive, visit, nullptr); }
+
+Result<ArchiveParts> ReadArchiveParts(File& archive) {
+  ArchiveParts parts;
+  const Visit keep = [&](const MemberPlace& place, File&) {
+    parts.members.push_back(place);
+    return Ok();
+  };
+  PTPKG_CHECK(WalkArchive(archive, keep, &parts.tables));
+  return parts;
 }
 
 }  // namespace ptpkg::elf

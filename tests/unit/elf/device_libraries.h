@@ -8,8 +8,6 @@
 
 namespace ptpkg::elf::test {
 
-inline constexpr std::uint16_t kMachineAarch64 = 183;
-
 /// One load segment holds headers, tables, .nv_fatbin and a section behind it; a second one .dynamic and the
 /// wrappers.
 struct WrappedLibrary {

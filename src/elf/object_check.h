@@ -1,0 +1,18 @@
+#pragma once
+// Whether a compact slice of an object says the same as its original but for its containers. Layer: elf,
+// private to it.
+
+#include <vector>
+
+#include "elf/slice_layout_check.h"
+
+namespace ptpkg::elf {
+
+/// What VerifySlice says of an object's headers, sections, symbols and relocations. `device`: the sections of
+/// containers, whose contents are not compared; addresses in them count from the section's begin. Errors:
+/// kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 2 MiB, and
+/// the symbols of containers.
+Result<void> CheckObject(const OpenImage& original, const OpenImage& sliced,
+                         const std::vector<ContainerMoves>& device);
+
+}  // namespace ptpkg::elf
