@@ -6,6 +6,7 @@
 #include "fuzz/require.h"
 #include "support/read_only_file.h"
 #include "unit/elf/device_libraries.h"
+#include "unit/elf/device_objects.h"
 
 namespace ptpkg::fuzz {
 namespace {
@@ -53,6 +54,14 @@ std::vector<std::string> Seeds() {
   const std::string object = elf::test::DeviceLibrary(small, small, elf::kTypeRel);
   seeds.push_back(object);
   seeds.push_back(elf::test::StaticArchive({{"a.o", object}, {"a_name_of_many_letters.o", object}}));
+  std::vector<std::string> objects;
+  for (const bool named : {false, true}) {
+    elf::test::DeviceObject compact{.containers = {large, small}, .relocatable = small, .named = named};
+    objects.push_back(compact.Build());
+  }
+  seeds.push_back(elf::test::ArchiveWithSymbols({{"a.o", objects[0]}, {"b.o", objects[1]}},
+                                                {{"one", 0}, {"two", 1}, {"three", 0}}));
+  seeds.insert(seeds.end(), objects.begin(), objects.end());
   return seeds;
 }
 

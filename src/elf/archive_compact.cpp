@@ -14,18 +14,10 @@ std::uint64_t BigEndian(Bytes bytes) {
   return value;
 }
 
-bool IsSymbolTable(const ArchiveTable& table) {
-  return table.kind == ArchiveTable::Kind::kSymbols32 || table.kind == ArchiveTable::Kind::kSymbols64;
-}
-
-std::uint64_t PlaceBytes(const ArchiveTable& table) {
-  return table.kind == ArchiveTable::Kind::kSymbols64 ? 8 : 4;
-}
-
 }  // namespace
 
 Result<std::vector<std::uint64_t>> ReadSymbolPlaces(File& archive, const ArchiveTable& table) {
-  const std::uint64_t width = PlaceBytes(table);
+  const std::uint64_t width = table.PlaceBytes();
   std::vector<std::uint64_t> places;
   if (table.size_bytes == 0) return places;
   PTPKG_TRY(const auto bytes, ReadExact(archive, table.offset, table.size_bytes, "the table of symbols"));
@@ -46,7 +38,7 @@ Result<std::string> FindArchiveObstacle(File& archive, const ArchiveParts& parts
   for (const ArchiveTable& table : parts.tables) {
     if (table.kind == ArchiveTable::Kind::kBsdSymbols)
       return std::string("its table of symbols is that of BSD");
-    if (!IsSymbolTable(table)) continue;
+    if (table.PlaceBytes() == 0) continue;
     if (table.size_bytes > kMaxSymbolTableBytes)
       return fmt::format("its table of symbols has {} bytes", table.size_bytes);
     auto places = ReadSymbolPlaces(archive, table);
@@ -82,10 +74,10 @@ Result<std::vector<Replacement>> PlanArchive(File& archive, const ArchiveParts& 
     replacements.push_back(std::move(number));
   }
   for (const ArchiveTable& table : parts.tables) {
-    if (!IsSymbolTable(table)) continue;
+    if (table.PlaceBytes() == 0) continue;
     PTPKG_TRY(const std::vector<std::uint64_t> places, ReadSymbolPlaces(archive, table));
     if (places.empty()) continue;
-    const std::uint64_t width = PlaceBytes(table);
+    const std::uint64_t width = table.PlaceBytes();
     std::vector<std::byte> bytes;
     bytes.reserve(places.size() * width);
     for (const std::uint64_t place : places) {

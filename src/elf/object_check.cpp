@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
+#include <set>
 
 #include "elf/relocations.h"
 #include "elf/section_table.h"
@@ -43,6 +44,7 @@ class ObjectCheck {
 
   Result<void> CheckSections() {
     if (const std::string shared = FindSharedBytes(new_.image); !shared.empty()) return SliceDiffers(shared);
+    std::set<std::uint64_t> moves = {0};
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       Section old = old_.image.sections[i];
       const Section& now = new_.image.sections[i];
@@ -53,6 +55,23 @@ class ObjectCheck {
       const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
       if (has_bytes && old.align > 1 && moved % old.align != 0)
         return SliceDiffers(fmt::format("section {} has lost its alignment", i));
+      if (has_bytes) moves.insert(moved);
+    }
+    moves.insert(old_.image.header.section_headers_offset - new_.image.header.section_headers_offset);
+    return CheckEmptySections(moves);
+  }
+
+  /// What has no bytes moves with what stands beside it.
+  Result<void> CheckEmptySections(const std::set<std::uint64_t>& moves) {
+    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
+      const Section& old = old_.image.sections[i];
+      const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
+      const bool is_inside = std::any_of(device_.begin(), device_.end(), [&](const ContainerMoves& moved) {
+        const Section& section = old_.image.sections[moved.section];
+        return old.offset > section.offset && old.offset - section.offset < section.size;
+      });
+      if (has_bytes || is_inside || moves.contains(old.offset - new_.image.sections[i].offset)) continue;
+      return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
     }
     return Ok();
   }

@@ -89,9 +89,10 @@ class ObjectPlanner {
   Obstacle FindShifts() {
     std::uint64_t align = 8;  // of the section headers
     for (const Section& section : image_.sections) {
+      if ((section.align & (section.align - 1)) != 0)
+        return fmt::format("a section is aligned to {:#x}, no power of 2", section.align);
       if (section.type != kSectionNobits) align = std::max(align, section.align);
     }
-    if ((align & (align - 1)) != 0) return fmt::format("a section is aligned to {:#x}, no power of 2", align);
     std::uint64_t gain = 0;
     for (Part& part : parts_) {
       part.packed = Pack(part.sliced->containers);

@@ -176,6 +176,7 @@ class ArchiveComparison {
       : original_(original), sliced_(sliced), request_(request) {}
 
   Result<void> Run() {
+    PTPKG_CHECK(CompareBytes({original_, 0}, {sliced_, 0}, kArchiveMagic.size(), "the magic number"));
     PTPKG_TRY(before_, ReadArchiveParts(original_));
     PTPKG_TRY(after_, ReadArchiveParts(sliced_));
     if (before_.members.size() != after_.members.size())
@@ -215,12 +216,12 @@ class ArchiveComparison {
   Result<void> CompareTables(const ArchiveTable& old, const ArchiveTable& now) {
     if (old.kind != now.kind || old.size_bytes != now.size_bytes)
       return SliceDiffers("a table of the archive");
-    const bool has_places =
-        old.kind == ArchiveTable::Kind::kSymbols32 || old.kind == ArchiveTable::Kind::kSymbols64;
+    PTPKG_CHECK(CompareBytes({original_, old.header_offset}, {sliced_, now.header_offset},
+                             old.offset - old.header_offset, "the header of a table"));
     PTPKG_TRY(const FileStat before, original_.Stat());
     PTPKG_TRY(const FileStat after, sliced_.Stat());
     // In place nothing moves, and a table need not be understood.
-    const bool is_equal = !has_places || before.size_bytes == after.size_bytes;
+    const bool is_equal = old.PlaceBytes() == 0 || before.size_bytes == after.size_bytes;
     if (is_equal)
       return CompareBytes({original_, old.offset}, {sliced_, now.offset}, old.size_bytes,
                           "a table of the archive");
@@ -231,8 +232,7 @@ class ArchiveComparison {
       if (MemberAt(before_, old_places[i]) != MemberAt(after_, new_places[i]))
         return SliceDiffers(fmt::format("symbol {} of the archive is another member's", i));
     }
-    const std::uint64_t width = old.kind == ArchiveTable::Kind::kSymbols64 ? 8 : 4;
-    const std::uint64_t names = std::min(old.size_bytes, width * (1 + old_places.size()));
+    const std::uint64_t names = std::min(old.size_bytes, old.PlaceBytes() * (1 + old_places.size()));
     return CompareBytes({original_, old.offset + names}, {sliced_, now.offset + names},
                         old.size_bytes - names, "names of the table of symbols");
   }

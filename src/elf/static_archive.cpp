@@ -12,7 +12,6 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::string_view kArchiveMagic = "!<arch>\n";
 constexpr std::string_view kThinMagic = "!<thin>\n";
 // Of a header: name 16, time 12, owner 6, group 6, mode 8, size 10, end 2.
 constexpr std::string_view kHeaderEnd = "`\n";
@@ -68,7 +67,10 @@ class Walk {
                            .size_bytes = member.size_bytes},
                           file));
       } else if (tables != nullptr) {
-        tables->push_back({.kind = *member.table, .offset = member.begin, .size_bytes = member.size_bytes});
+        tables->push_back({.kind = *member.table,
+                           .header_offset = at,
+                           .offset = member.begin,
+                           .size_bytes = member.size_bytes});
       }
       at = member.begin + member.size_bytes;
       at += at % 2;  // members begin at even offsets

@@ -28,14 +28,22 @@ struct ArchiveTable {
     kBsdSymbols,  ///< "__.SYMDEF" and its kin.
   };
   Kind kind = Kind::kNames;
+  std::uint64_t header_offset = 0;
   std::uint64_t offset = 0;  ///< Of its content.
   std::uint64_t size_bytes = 0;
+
+  /// Bytes of a place of a member in GNU's tables of symbols: 4 or 8; 0 of other tables.
+  [[nodiscard]] std::uint64_t PlaceBytes() const {
+    if (kind == Kind::kSymbols64) return 8;
+    return kind == Kind::kSymbols32 ? 4 : 0;
+  }
 };
 
 /// In a member's header: where the decimal number of its bytes stands, and how long it is.
 inline constexpr std::uint64_t kMemberSizeAt = 48;
 inline constexpr std::uint64_t kMemberSizeDigits = 10;
 inline constexpr std::uint64_t kMemberHeaderBytes = 60;
+inline constexpr std::string_view kArchiveMagic = "!<arch>\n";
 
 struct ArchiveParts {
   std::vector<ArchiveTable> tables = {};  ///< In file order.

@@ -55,6 +55,15 @@ class LinkedSlice : public ::testing::TestWithParam<std::string> {
     return toys_.Output({toys_.Path("device_loader").str(), toys_.Path(name).str()});
   }
 
+  /// Links `inputs` as the library was; returns the new one's name.
+  std::string Link(const std::string& inputs) {
+    const std::string linker = GetParam().substr(7, GetParam().find('-', 7) - 7);
+    toys_.Output(
+        {"sh", "-c",
+         fmt::format("g++ -shared -fuse-ld={} {} -o linked.so -Wl,--build-id=sha1", linker, inputs)});
+    return "linked.so";
+  }
+
   /// Findings of eu-elflint, without the numbers that count program headers. Left out: those of sections
   /// without bytes, to which mold gives the file offset 0, so that they seem to lie in another segment.
   std::vector<std::string> Findings(std::string_view name) {
@@ -87,6 +96,37 @@ TEST_P(LinkedSlice, CompactLoadsWithWhatIsKept) {
   EXPECT_EQ(toys_.Output({"readelf", "-nW", "slice.so"}).find("readelf: "), std::string::npos);
   ASSERT_EQ(plan.untouched.size(), 1U);
   EXPECT_THAT(plan.untouched[0].gaps, ElementsAre(90));
+}
+
+TEST_P(LinkedSlice, AnObjectIsSlicedBeforeItIsLinked) {
+  for (const SliceForm form : {SliceForm::kCompact, SliceForm::kInPlace}) {
+    const std::string object = form == SliceForm::kCompact ? "compact.o" : "in_place.o";
+    const SlicePlan plan = Slice("device.o", object, {.gpus = {90}, .form = form});
+    EXPECT_EQ(plan.form, form) << plan.not_compact;
+    EXPECT_EQ(plan.new_size < plan.old_size / 2, form == SliceForm::kCompact);
+    EXPECT_EQ(toys_.Output({"sh", "-c", fmt::format("readelf -aW {} 2>&1", object)}).find("readelf: "),
+              std::string::npos);
+    EXPECT_EQ(Loaded(Link("host.o " + object)), kFor90);
+    // Tools that write objects anew understand it.
+    toys_.Output({"objcopy", "--strip-debug", object, "copied.o"});
+    toys_.Output({"ld", "-r", "host.o", "copied.o", "-o", "merged.o"});
+    EXPECT_EQ(Loaded(Link("merged.o")), kFor90);
+  }
+}
+
+TEST_P(LinkedSlice, AnArchiveIsSlicedBeforeItIsLinked) {
+  const SlicePlan plan = Slice("libdevice.a", "slice.a", {.gpus = {90}});
+  EXPECT_EQ(plan.form, SliceForm::kCompact) << plan.not_compact;
+  EXPECT_EQ(plan.not_compact, "");
+  EXPECT_LT(plan.new_size, plan.old_size / 2);
+  const auto index_of = [&](const char* archive) {
+    return toys_.Output({"sh", "-c", fmt::format("nm -s {} | sed -n '/^Archive index/,/^$/p'", archive)});
+  };
+  EXPECT_THAT(index_of("libdevice.a"), HasSubstr("device_answer in host.o"));
+  EXPECT_EQ(index_of("slice.a"), index_of("libdevice.a"));
+  EXPECT_EQ(Loaded(Link("-Wl,--whole-archive slice.a -Wl,--no-whole-archive")), kFor90);
+  // By its table of symbols: what is asked for brings the containers along.
+  EXPECT_EQ(Loaded(Link("-Wl,--undefined=device_answer slice.a")), kFor90);
 }
 
 TEST_P(LinkedSlice, InPlaceLoadsWithWhatIsKept) {

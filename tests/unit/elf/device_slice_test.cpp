@@ -126,13 +126,12 @@ TEST(DeviceSlice, NothingToDropIsTheSameFile) {
   EXPECT_EQ(sliced.bytes, library);
 }
 
-TEST(DeviceSlice, ObjectsAndArchivesKeepTheirLayout) {
+TEST(DeviceSlice, InPlaceObjectsAndArchivesKeepTheirLayout) {
   const std::string whole = Container({Sass(80), Sass(90), {.kind = 8, .payload = "for later"}});
   const std::string kept = Padded(Container({Sass(90), {.kind = 8, .payload = "for later"}}), whole);
   const std::string object = DeviceLibrary(whole, whole, kTypeRel);
   const std::string slice = DeviceLibrary(kept, kept, kTypeRel);
-  ASSERT_OK_AND_ASSIGN(const Sliced one, SliceAndVerify(object, {.gpus = {90}}));
-  EXPECT_EQ(one.plan.not_compact, "an object file keeps its layout");
+  ASSERT_OK_AND_ASSIGN(const Sliced one, SliceAndVerify(object, kInPlaceFor90));
   EXPECT_EQ(one.bytes, slice);
   const std::string gap = DeviceLibrary(Container({Sass(75)}), "", kTypeRel);
   ASSERT_OK_AND_ASSIGN(
@@ -140,8 +139,7 @@ TEST(DeviceSlice, ObjectsAndArchivesKeepTheirLayout) {
       SliceAndVerify(
           StaticArchive(
               {{"a.o", object}, {"notes", "odd"}, {"name_of_many_letters.o", object}, {"gap.o", gap}}),
-          {.gpus = {90}}));
-  EXPECT_EQ(all.plan.not_compact, "members of static archives keep their place");
+          kInPlaceFor90));
   EXPECT_EQ(all.plan.form, SliceForm::kInPlace);
   EXPECT_EQ(
       all.bytes,

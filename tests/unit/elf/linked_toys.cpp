@@ -59,7 +59,9 @@ LinkedToys::LinkedToys(const std::string& set) {
   const AbsPath from = ToyRoot() / set;
   if (set.starts_with(kDeviceSet) || set.starts_with(kAarch64Set)) {
     Must(fs().CopyFile(from / "libdevice.so", Path("libdevice.so")));
-    if (set.starts_with(kDeviceSet)) Must(fs().CopyFile(from / "device_loader", Path("device_loader")));
+    if (!set.starts_with(kDeviceSet)) return;
+    for (const char* name : {"device_loader", "host.o", "device.o", "libdevice.a"})
+      Must(fs().CopyFile(from / name, Path(name)));
     return;
   }
   static_cast<void>(dir_.MakeDir("deps"));

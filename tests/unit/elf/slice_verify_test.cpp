@@ -7,9 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "elf/static_archive.h"
 #include "support/matchers.h"
 #include "support/read_only_file.h"
 #include "unit/elf/device_libraries.h"
+#include "unit/elf/device_objects.h"
 
 namespace ptpkg::elf::test {
 namespace {
@@ -58,8 +60,22 @@ bool IsUsed(const std::string& bytes, std::uint64_t at) {
   };
   return holds(0, 64) || holds(64, (*image)->segments.size() * 56) ||
          holds((*image)->header.section_headers_offset, (*image)->sections.size() * 64) ||
-         std::any_of((*image)->sections.begin(), (*image)->sections.end(),
-                     [&](const Section& section) { return holds(section.offset, section.size); });
+         std::any_of((*image)->sections.begin(), (*image)->sections.end(), [&](const Section& section) {
+           return section.type != kSectionNobits && holds(section.offset, section.size);
+         });
+}
+
+/// The same of an archive: headers of members are read, and what aligns members is not.
+bool IsUsedInArchive(const std::string& bytes, std::uint64_t at) {
+  MemoryFile file(AsBytes(bytes));
+  bool used = true;
+  EXPECT_OK(ForEachMember(file, [&](const MemberPlace& place, File&) {
+    if (at >= place.offset && at - place.offset < place.size_bytes)
+      used = IsUsed(bytes.substr(place.offset, place.size_bytes), at - place.offset);
+    if (at == place.offset + place.size_bytes && at % 2 == 1) used = false;
+    return Ok();
+  }));
+  return used;
 }
 
 TEST(VerifySlice, FindsEveryByteThatWasTouched) {
@@ -87,6 +103,44 @@ TEST(VerifySlice, FindsEveryByteThatWasTouched) {
       EXPECT_GT(found, 300U);
     }
   }
+}
+
+DeviceObject Object(bool named) {
+  return {
+      .containers = {Container({SassOfSize(80, 200), SassOfSize(90, 40)}), Container({SassOfSize(75, 24)})},
+      .relocatable = Container({SassOfSize(80, 104), SassOfSize(90, 16)}),
+      .named = named};
+}
+
+TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnObject) {
+  for (const bool named : {false, true}) {
+    const std::string original = Object(named).Build();
+    const std::string sliced = SliceOf(original, {.gpus = {90}});
+    ASSERT_LT(sliced.size(), original.size());
+    for (std::size_t at = 0; at < sliced.size(); ++at) {
+      std::string touched = sliced;
+      touched[at] = static_cast<char>(touched[at] ^ 0x10);
+      EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsed(sliced, at)) << at;
+    }
+  }
+}
+
+TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
+  const auto archive = [](const std::vector<std::string>& objects) {
+    return ArchiveWithSymbols({{"a.o", objects[0]}, {"notes", "even"}, {"b.o", objects[1]}},
+                              {{"one", 0}, {"two", 2}, {"odd", 1}});
+  };
+  const std::vector<std::string> objects = {Object(false).Build(), Object(true).Build()};
+  const std::string original = archive(objects);
+  const std::string sliced = SliceOf(original, {.gpus = {90}});
+  ASSERT_EQ(sliced, archive({SliceOf(objects[0], {.gpus = {90}}), SliceOf(objects[1], {.gpus = {90}})}));
+  for (std::size_t at = 0; at < sliced.size(); ++at) {
+    std::string touched = sliced;
+    touched[at] = static_cast<char>(touched[at] ^ 0x10);
+    EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsedInArchive(sliced, at)) << at;
+  }
+  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
+  EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}));
 }
 
 TEST(VerifySlice, FindsAnotherRequest) {
