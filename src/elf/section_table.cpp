@@ -1,5 +1,6 @@
 #include "elf/section_table.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "elf/corrupt.h"
