@@ -1,6 +1,7 @@
 #include "elf/slice_compact.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "elf/edit.h"
@@ -53,6 +54,7 @@ class CompactPlanner {
     if (Obstacle why = FindLoad(); !why.empty()) return why;
     if (Obstacle why = CheckOthers(); !why.empty()) return why;
     if (Obstacle why = CheckSound(); !why.empty()) return why;
+    if (Obstacle why = CheckDynamic(); !why.empty()) return why;
     layout_.packed = Pack(containers_);
     layout_.used_bytes = layout_.packed.size_bytes;
     PTPKG_TRY(Obstacle pointers, ReadPointers());
@@ -114,6 +116,23 @@ class CompactPlanner {
     return sound ? FindSharedBytes(image_) : sound.error().message();
   }
 
+  /// What the loader reads must not be what is dropped, whatever section headers say.
+  [[nodiscard]] Obstacle CheckDynamic() const {
+    constexpr std::array<std::uint64_t, 14> kAddresses = {
+        kDtPltgot, kDtHash,      kDtStrtab,    kDtSymtab,  kDtRela,   kDtInit,    kDtFini,
+        kDtJmprel, kDtInitArray, kDtFiniArray, kDtGnuHash, kDtVersym, kDtVerneed, kDtVerdef};
+    for (const DynamicEntry& entry : image_.dynamic->entries) {
+      const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), entry.tag) != kAddresses.end();
+      if (is_address && IsInSection(entry.value))
+        return fmt::format("an entry of .dynamic (tag {:#x}) leads into .nv_fatbin", entry.tag);
+    }
+    const MappedRange& strings = image_.strings;
+    const bool apart =
+        strings.offset >= layout_.end ||
+        (strings.offset <= layout_.begin && strings.size_bytes <= layout_.begin - strings.offset);
+    return apart ? "" : "the dynamic string table reaches into .nv_fatbin";
+  }
+
   [[nodiscard]] bool IsInSection(std::uint64_t vaddr) const {
     return vaddr >= layout_.vaddr && vaddr - layout_.vaddr < section_.size;
   }
@@ -150,6 +169,8 @@ class CompactPlanner {
   Obstacle Take(const Relocation& relocation) {
     if (IsInSection(relocation.place) || IsInSection(relocation.place + 7))
       return fmt::format("the loader writes into .nv_fatbin (address {:#x})", relocation.place);
+    if (relocation.addend_offset >= layout_.begin && relocation.addend_offset < layout_.end)
+      return "relocations lie in .nv_fatbin";
     const bool is_relative = relocation.type == RelativeType(image_);
     if (is_relative && room_ && relocation.addend >= room_->vaddr &&
         relocation.addend - room_->vaddr < room_->end - room_->begin) {

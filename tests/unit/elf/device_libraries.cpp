@@ -231,6 +231,7 @@ class Assembly {
     library_.places.wrappers = Of(".nvFatBinSegment").offset;
     library_.places.symbols = Of(".symtab").offset;
     library_.places.dynamic_symbols = Of(".dynsym").offset;
+    library_.places.dynamic = Of(".dynamic").offset;
   }
 
   WrappedLibrary& library_;

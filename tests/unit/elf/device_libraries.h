@@ -26,6 +26,8 @@ struct WrappedLibrary {
     std::uint64_t wrappers = 0;
     std::uint64_t symbols = 0;  ///< .symtab: symbol i + 1 is that of container i.
     std::uint64_t dynamic_symbols = 0;
+    std::uint64_t dynamic =
+        0;  ///< Tables of hash, symbols (and record size), strings (and size), relocations.
     std::uint64_t section_headers = 0;
   };
   Places places = {};

@@ -207,6 +207,10 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
       {places.symbols + 24 + 16, 8, 77, "a symbol of .symtab has 77 bytes of .nv_fatbin"},
       {places.dynamic_symbols + 24 + 8, 8, places.code, "a symbol of .dynsym lies in .nv_fatbin"},
       {code_header + 16, 8, places.code + 8, ".nv_fatbin lies in no loadable segment"},
+      {places.dynamic + 16 * 3 + 8, 8, places.code + 8,
+       "an entry of .dynamic (tag 0x5) leads into .nv_fatbin"},
+      {places.dynamic + 16 * 4 + 8, 8, 600, "the dynamic string table reaches into .nv_fatbin"},
+      {places.dynamic + 16 * 6 + 8, 8, 24 * 40, "relocations lie in .nv_fatbin"},
       {64 + 48, 8, 0x1800, "is aligned to 0x1800, no power of 2"},
       {64 + 48, 8, 0x10000, "less than a page of 65536"},
       {64 + 4 * 56, 4, kSegmentGnuStack, ""},  // then the note makes room
