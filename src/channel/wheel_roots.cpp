@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/gpu_slice.h"
 #include "support/text.h"
 
 namespace ptpkg::channel {
@@ -35,31 +36,39 @@ std::size_t PartsOfBackend(const std::vector<std::string>& parts) {
 }  // namespace
 
 bool IsBackend(std::string_view name) {
-  const std::vector<std::string> parts = Split(name, '.');
+  const std::string backend = spec::WithoutLabel(name, '.');
+  if (backend.empty()) return !name.empty();
+  const std::vector<std::string> parts = Split(backend, '.');
   return PartsOfBackend(parts) == parts.size();
 }
 
 std::optional<std::string> BackendOf(const wheel::Version& version) {
-  const std::size_t count = PartsOfBackend(version.local);
-  if (count == 0) return std::nullopt;
-  std::string name = version.local.front();
-  for (std::size_t i = 1; i < count; ++i) name += "." + version.local[i];
-  return name;
+  const std::string local = Join(version.local, ".");
+  const std::string whole = spec::WithoutLabel(local, '.');
+  const std::vector<std::string> parts = Split(whole, '.');
+  std::vector<std::string> name(parts.begin(),
+                                parts.begin() + static_cast<std::ptrdiff_t>(PartsOfBackend(parts)));
+  if (local.size() > whole.size()) name.push_back(local.substr(whole.empty() ? 0 : whole.size() + 1));
+  return name.empty() ? std::nullopt : std::optional(Join(name, "."));
 }
 
 WheelRoots RootsOf(const std::vector<IndexedWheel>& wheels) {
   WheelRoots result;
   std::set<std::string> with_backend;
-  std::vector<const IndexedWheel*> others;
+  std::vector<std::optional<std::string>> backends;
   for (const IndexedWheel& wheel : wheels) {
-    const std::optional<std::string> backend =
-        wheel.folder.empty() ? BackendOf(wheel.version) : std::optional(wheel.folder);
-    if (!backend) {
-      others.push_back(&wheel);
-      continue;
+    backends.push_back(wheel.folder.empty() ? BackendOf(wheel.version) : std::optional(wheel.folder));
+    if (!backends.back()) continue;
+    result.roots.try_emplace(*backends.back());
+    if (!spec::WithoutLabel(*backends.back(), '.').empty()) with_backend.insert(wheel.project);
+  }
+  std::vector<const IndexedWheel*> others;
+  for (std::size_t i = 0; i < wheels.size(); ++i) {
+    if (!backends[i]) others.push_back(&wheels[i]);
+    for (auto& [root, projects] : result.roots) {
+      if (root == backends[i] || spec::WithoutLabel(root, '.') == backends[i])
+        projects[wheels[i].project].push_back(wheels[i]);
     }
-    result.roots[*backend][wheel.project].push_back(wheel);
-    with_backend.insert(wheel.project);
   }
   for (const IndexedWheel* const wheel : others) {
     if (!wheel->version.local.empty() || with_backend.contains(wheel->project)) {

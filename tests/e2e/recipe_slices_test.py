@@ -103,6 +103,11 @@ class RecipeSlices(harness.Case):
                          {names[3]: (3, []), names[4]: (3080, ["__cuda_arch 8.0.*|8.6.*"]), names[5]: (3090, ["__cuda_arch 9.0.*"])})
         page = json.loads((self.dist / "wheels/simple/toy/index.json").read_text())
         self.assertEqual(sorted(item["filename"] for item in page["files"]), names[:3])
+        # An installer that asks for no version gets the slice from its own index, and the whole wheel from that of the backend.
+        self.ptpkg("index", self.dist / "wheels", "--roots")
+        for root, found in (("cu130", names[:1]), ("cu130.sm90", [names[0], names[2]]), ("cu130.sm80.sm86", names[:2])):
+            page = json.loads((self.dist / "wheels" / root / "toy/index.json").read_text())
+            self.assertEqual(sorted(item["filename"] for item in page["files"]), found)
         self.assertEqual(harness.leftovers(self.scratch), [])
 
         # The same bytes as those of the verb.

@@ -33,6 +33,11 @@ TEST(Backend, IsWhatTheLocalVersionBeginsWith) {
       {"2.9.0+rocm6.2.4.1", "rocm6.2.4"},
       {"2.9.0+rocm6.4.20250612", "rocm6.4"},
       {"2.9.0+rocm6.4.git123", "rocm6.4"},
+      {"2.9.0+cu130.sm90", "cu130.sm90"},
+      {"2.9.0+cu130.sm80.sm86", "cu130.sm80.sm86"},
+      {"2.9.0+cu130.with.cudnn.sm90", "cu130.sm90"},
+      {"2.9.0+sm90", "sm90"},
+      {"2.9.0+git1.sm90", "sm90"},
   };
   for (const auto& [version, backend] : cases) {
     ASSERT_OK_AND_ASSIGN(const wheel::Version parsed, wheel::ParseVersion(version));
@@ -45,8 +50,8 @@ TEST(Backend, IsWhatTheLocalVersionBeginsWith) {
     ASSERT_OK_AND_ASSIGN(const wheel::Version parsed, wheel::ParseVersion(version));
     EXPECT_EQ(BackendOf(parsed), std::nullopt) << version;
   }
-  for (const char* name :
-       {"", ".", "simple", "cu", "cu12x", "rocm6", "rocm6.4.", "rocm6.4.git1", "cpu.cxx11", "CPU"})
+  for (const char* name : {"", ".", "simple", "cu", "cu12x", "rocm6", "rocm6.4.", "rocm6.4.git1", "cpu.cxx11",
+                           "CPU", "sm", "sm90.", "sm90.cu130", "git1.sm90"})
     EXPECT_FALSE(IsBackend(name)) << name;
 }
 
@@ -64,6 +69,24 @@ class WheelRootsTest : public WheelFolderTest {
     return urls;
   }
 };
+
+TEST_F(WheelRootsTest, ASliceIsInARootOfItsOwnWithWhatItsBackendHas) {
+  AddWheel("torch", "2.9.0+cu130");
+  AddWheel("torch", "2.9.0+cu130.sm90");
+  AddWheel("torchvision", "0.24+cu130");
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("toy", "1.0");
+  AddWheel("toy", "1.0+sm90");
+  EXPECT_THAT(Index().roots, ElementsAre("cpu", "cu130", "cu130.sm90", "sm90"));
+  EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torch", "cu130.sm90"), ElementsAre("../../torch-2.9.0%2Bcu130-py3-none-any.whl",
+                                                       "../../torch-2.9.0%2Bcu130.sm90-py3-none-any.whl"));
+  EXPECT_THAT(Urls("torchvision", "cu130.sm90"),
+              ElementsAre("../../torchvision-0.24%2Bcu130-py3-none-any.whl"));
+  EXPECT_THAT(Urls("toy", "sm90"),
+              ElementsAre("../../toy-1.0-py3-none-any.whl", "../../toy-1.0%2Bsm90-py3-none-any.whl"));
+  EXPECT_THAT(Urls("toy", "cu130"), ElementsAre("../../toy-1.0-py3-none-any.whl"));
+}
 
 TEST_F(WheelRootsTest, EachListsItsWheelsAndThoseOfNoBackend) {
   AddWheel("torch", "2.9.0+cpu");
