@@ -37,13 +37,22 @@ Json SliceJson(const pipeline::SliceOfArtifact& slice, bool dry_run) {
   for (const pipeline::FileInSlice& file : slice.files) {
     Json gaps = Json::object();
     for (const auto& [gpu, containers] : file.gaps) gaps[gpu] = containers;
+    Json whole = Json::array();
+    for (const pipeline::WholeContainer& one : file.whole) {
+      whole.push_back({{"member", ReasonJson(one.member)},
+                       {"section", one.section},
+                       {"offset", one.offset},
+                       {"code", CodeJson(one.code)},
+                       {"gpus", one.gpus}});
+    }
     files.push_back({{"path", file.path},
                      {"size", file.size_bytes},
                      {"code", CodeJson(file.code)},
                      {"form", ReasonJson(file.form)},
                      {"not_compact", ReasonJson(file.not_compact)},
                      {"kept_because", ReasonJson(file.kept_because)},
-                     {"gaps", gaps}});
+                     {"gaps", gaps},
+                     {"whole", whole}});
   }
   return {{"gpus", slice.gpus},
           {"to", slice.to.str()},
@@ -82,19 +91,37 @@ std::vector<SizeRow> CodeRows(const pipeline::CodeSizes& before, const pipeline:
   return rows;
 }
 
+/// "libtoy.a(a.o), .nv_fatbin at 1024 (sm_75, sm_80)"
+std::string PlaceOf(const pipeline::WholeContainer& whole) {
+  std::vector<std::string> names;
+  for (const auto& [name, size_bytes] : whole.code) names.push_back(name);
+  return fmt::format("{}{} at {} ({})",
+                     whole.member.empty() ? "" : fmt::format("member '{}', ", whole.member), whole.section,
+                     whole.offset, Join(names, ", "));
+}
+
+void NoteGaps(Reporter& reporter, const pipeline::FileInSlice& file) {
+  constexpr std::size_t kNamed = 3;  // all of them are in the JSON
+  for (const auto& [gpu, containers] : file.gaps) {
+    reporter.Note(
+        fmt::format("    kept whole, without code for {}: {}", gpu, Plural(containers, "container")));
+  }
+  for (std::size_t i = 0; i < std::min(kNamed, file.whole.size()); ++i)
+    reporter.Note("      " + PlaceOf(file.whole[i]));
+  if (file.whole.size() > kNamed) reporter.Note(fmt::format("      and {} more", file.whole.size() - kNamed));
+}
+
 void NoteFile(Reporter& reporter, const pipeline::SliceableFile& before, const pipeline::FileInSlice& after) {
   if (!after.kept_because.empty()) {
     reporter.Note(fmt::format("  {} stays as it is: {}", after.path, after.kept_because));
+    NoteGaps(reporter, after);
     return;
   }
   const std::string title = fmt::format("  {}: {} -> {}, {}", after.path, HumanBytes(before.size_bytes),
                                         HumanBytes(after.size_bytes), after.form);
   for (const std::string& line : SizeTable(title, CodeRows(before.code, after.code))) reporter.Note(line);
   if (!after.not_compact.empty()) reporter.Note("    not compact: " + after.not_compact);
-  for (const auto& [gpu, containers] : after.gaps) {
-    reporter.Note(
-        fmt::format("    kept whole, without code for {}: {}", gpu, Plural(containers, "container")));
-  }
+  NoteGaps(reporter, after);
 }
 
 void PrintSlices(Context& context, const pipeline::SliceOutcome& outcome, bool dry_run) {

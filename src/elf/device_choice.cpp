@@ -9,7 +9,7 @@ namespace {
 
 // Compute capabilities of Tegra chips, whose machine code is apart from that of other chips of the same
 // major number (NVIDIA's programming guide, "Binary Compatibility").
-constexpr std::array<std::uint32_t, 6> kTegra = {53, 62, 72, 87, 101, 110};
+constexpr std::array<std::uint32_t, 7> kTegra = {32, 53, 62, 72, 87, 101, 110};
 
 bool IsTegra(std::uint32_t number) { return std::find(kTegra.begin(), kTegra.end(), number) != kTegra.end(); }
 
@@ -45,13 +45,14 @@ bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t g
   if (kind == DeviceCodeKind::kOther) return false;
   if (code.suffix == 'a') return code.number == gpu;
   if (kind == DeviceCodeKind::kPtx && code.suffix != 'f') return code.number <= gpu;
-  if (kind == DeviceCodeKind::kSass && (IsTegra(code.number) || IsTegra(gpu))) return code.number == gpu;
+  // Left are machine code and the PTX of a family, which is compiled to what only its chips have.
+  if (IsTegra(code.number) || IsTegra(gpu)) return code.number == gpu;
   return IsLaterOfItsMajor(gpu, code.number);
 }
 
 DeviceChoice ChooseElements(const DeviceContainer& container, const SliceRequest& request) {
   DeviceChoice choice;
-  const auto any = [](const DeviceElement&) { return true; };
+  const auto for_all_later = [](const DeviceElement& element) { return element.architecture.suffix == '\0'; };
   std::set<std::size_t> kept;
   for (const std::uint32_t gpu : std::set<std::uint32_t>(request.gpus.begin(), request.gpus.end())) {
     const std::vector<std::size_t> found = ForGpu(container, gpu);
@@ -59,7 +60,7 @@ DeviceChoice ChooseElements(const DeviceContainer& container, const SliceRequest
     if (found.empty() && !container.elements.empty()) choice.gaps.push_back(gpu);
   }
   if (request.keep_ptx) {
-    const std::vector<std::size_t> ptx = Highest(container, DeviceCodeKind::kPtx, any);
+    const std::vector<std::size_t> ptx = Highest(container, DeviceCodeKind::kPtx, for_all_later);
     kept.insert(ptx.begin(), ptx.end());
   }
   for (std::size_t i = 0; i < container.elements.size(); ++i) {

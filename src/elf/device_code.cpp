@@ -16,13 +16,6 @@ void Add(const DeviceAmounts& more, DeviceAmounts& sum) {
   }
 }
 
-void Add(const DeviceShare& more, DeviceShare& sum) {
-  Add(more.sass, sum.sass);
-  Add(more.ptx, sum.ptx);
-  sum.other_bytes += more.other_bytes;
-  sum.containers += more.containers;
-}
-
 /// The member in front of what is wrong with it.
 Error InMember(const std::string& name, const Error& error) {
   return Error(error.code(), fmt::format("member '{}': {}", name, error.message())).WithHint(error.hint());
@@ -56,7 +49,12 @@ Result<std::optional<DeviceCode>> ReadElf(File& file) {
 
 }  // namespace
 
-void AddShare(const DeviceShare& more, DeviceShare& sum) { Add(more, sum); }
+void AddShare(const DeviceShare& more, DeviceShare& sum) {
+  Add(more.sass, sum.sass);
+  Add(more.ptx, sum.ptx);
+  sum.other_bytes += more.other_bytes;
+  sum.containers += more.containers;
+}
 
 void AddElement(const DeviceElement& element, DeviceShare& sum) {
   if (element.kind == DeviceCodeKind::kOther) {
@@ -80,9 +78,14 @@ DeviceShare DeviceCode::Judged() const {
   if (is_linked && !embedded.sass.empty()) {
     Add(linkable_ptx, judged.ptx);
   } else {
-    Add(relocatable, judged);
+    AddShare(relocatable, judged);
   }
   return judged;
+}
+
+void DeviceCode::AddRelocatable(const DeviceShare& container) {
+  AddShare(container, relocatable);
+  if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
 }
 
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image) {
@@ -91,12 +94,9 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image)
   if (image.sections.empty() || image.header.section_names_index == 0) return std::optional<DeviceCode>();
   PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
   PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode,
-                           [&](const DeviceShare& container) { Add(container, code.embedded); }));
-  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode, [&](const DeviceShare& container) {
-    Add(container, code.relocatable);
-    const bool own = IsWithin(container.sass, code.embedded.sass);
-    if (code.is_linked && own) Add(container.ptx, code.linkable_ptx);
-  }));
+                           [&](const DeviceShare& container) { AddShare(container, code.embedded); }));
+  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode,
+                           [&](const DeviceShare& container) { code.AddRelocatable(container); }));
   return IsEmpty(code) ? std::optional<DeviceCode>() : std::optional(std::move(code));
 }
 
@@ -108,8 +108,8 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file) {
     const Result<std::optional<DeviceCode>> code = ReadElf(member);
     if (!code) return InMember(place.name, code.error());
     if (!*code) return Ok();
-    Add((*code)->embedded, sum.embedded);
-    Add((*code)->relocatable, sum.relocatable);
+    AddShare((*code)->embedded, sum.embedded);
+    AddShare((*code)->relocatable, sum.relocatable);
     return Ok();
   }));
   return IsEmpty(sum) ? std::optional<DeviceCode>() : std::optional(std::move(sum));

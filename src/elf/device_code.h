@@ -46,6 +46,8 @@ struct DeviceCode {
   /// device linker makes machine code alone. Without embedded machine code, or of objects and archives, all
   /// that it holds.
   [[nodiscard]] DeviceShare Judged() const;
+  /// Counts a container of relocatable code. REQUIRES: `is_linked` and `embedded` are complete.
+  void AddRelocatable(const DeviceShare& container);
   bool operator==(const DeviceCode&) const = default;
 };
 

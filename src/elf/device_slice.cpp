@@ -30,24 +30,6 @@ std::string NamesOf(const DeviceShare& share) {
   return names.empty() ? "none for any GPU" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// What a file or a member has for the wanted GPUs.
-struct Coverage {
-  DeviceShare code;
-  std::set<std::uint32_t> gpus;  ///< Wanted ones that some container has code for.
-
-  void Add(const DeviceShare& share, const SliceRequest& request, const DeviceChoice& choice) {
-    AddShare(share, code);
-    if (share.sass.empty() && share.ptx.empty()) return;
-    for (const std::uint32_t gpu : request.gpus) {
-      if (!std::binary_search(choice.gaps.begin(), choice.gaps.end(), gpu)) gpus.insert(gpu);
-    }
-  }
-  void Add(const Coverage& more) {
-    AddShare(more.code, code);
-    gpus.insert(more.gpus.begin(), more.gpus.end());
-  }
-};
-
 class SlicePlanner {
  public:
   explicit SlicePlanner(const SliceRequest& request) : request_(request) {}
@@ -100,14 +82,12 @@ class SlicePlanner {
     if (place.name.empty()) PTPKG_CHECK(CheckFinished(file));
     PTPKG_TRY(const std::string names, ReadSectionNames(file, *image));
     std::vector<SlicedSection> sections;
-    Coverage embedded;
-    Coverage relocatable;
-    PTPKG_CHECK(TakeSections({file, *image, names, place}, kEmbeddedCode, sections, embedded));
-    PTPKG_CHECK(TakeSections({file, *image, names, place}, kRelocatableCode, sections, relocatable));
-    // What a process can run decides. What the device linker works on is all there is of an object.
-    const bool is_linked = image->header.type != kTypeRel;
-    coverage_.Add(embedded);
-    if (!is_linked || (embedded.code.sass.empty() && embedded.code.ptx.empty())) coverage_.Add(relocatable);
+    DeviceCode code{.is_linked = image->header.type != kTypeRel};
+    PTPKG_CHECK(TakeSections({file, *image, names, place}, kEmbeddedCode, sections, code));
+    PTPKG_CHECK(TakeSections({file, *image, names, place}, kRelocatableCode, sections, code));
+    // Of an archive each part can be what a later link takes.
+    if (!place.name.empty()) code.is_linked = false;
+    AddShare(code.Judged(), judged_);
     PTPKG_CHECK(CheckApartFromOthers(*image, sections));
     return PlanForm(file, *image, place, sections);
   }
@@ -120,28 +100,31 @@ class SlicePlanner {
   };
 
   Result<void> TakeSections(const Where& where, std::string_view name, std::vector<SlicedSection>& sections,
-                            Coverage& coverage) {
+                            DeviceCode& code) {
     PTPKG_TRY(const std::vector<std::size_t> found, FindDeviceSections(where.image, where.names, name));
     for (const std::size_t index : found) {
       SlicedSection section{.index = index, .name = name, .containers = {}};
-      PTPKG_CHECK(ForEachContainer(where.file, name, where.image.sections[index],
-                                   [&](const DeviceContainer& container) {
-                                     return TakeContainer(where, container, section, coverage);
-                                   }));
+      PTPKG_CHECK(ForEachContainer(
+          where.file, name, where.image.sections[index],
+          [&](const DeviceContainer& container) { return TakeContainer(where, container, section, code); }));
       sections.push_back(std::move(section));
     }
     return Ok();
   }
 
   Result<void> TakeContainer(const Where& where, const DeviceContainer& container, SlicedSection& section,
-                             Coverage& coverage) {
+                             DeviceCode& code) {
     if (++containers_ > kMaxContainers) {
       return Error(ErrorCode::kUnsupported,
                    fmt::format("more than {} containers of device code", kMaxContainers));
     }
     const DeviceChoice choice = ChooseElements(container, request_);
     const DeviceShare share = ShareOf(container);
-    coverage.Add(share, request_, choice);
+    if (section.name == kEmbeddedCode) {
+      AddShare(share, code.embedded);
+    } else {
+      code.AddRelocatable(share);
+    }
     ++plan_.kept.containers;
     if (choice.DropsFrom(container)) ++plan_.dropped.containers;
     for (std::size_t i = 0; i < container.elements.size(); ++i) {
@@ -287,9 +270,9 @@ class SlicePlanner {
 
   [[nodiscard]] Result<void> CheckCoverage() const {
     for (const std::uint32_t gpu : request_.gpus) {
-      if (coverage_.gpus.contains(gpu)) continue;
+      if (HasCodeFor(judged_, gpu)) continue;
       return Error(ErrorCode::kRefused, fmt::format("there is no code for GPU {}: the file has {}",
-                                                    GpuName(gpu), NamesOf(coverage_.code)))
+                                                    GpuName(gpu), NamesOf(judged_)))
           .WithHint("name a GPU that it was built for, or build it for this one too");
     }
     return Ok();
@@ -297,19 +280,12 @@ class SlicePlanner {
 
   const SliceRequest& request_;
   SlicePlan plan_;
-  Coverage coverage_;
+  DeviceShare judged_;  // what counts as the code of the file
   std::vector<Replacement> replacements_;
   std::vector<SmallerMember> smaller_;
   bool members_may_shrink_ = false;
   std::size_t containers_ = 0;
 };
-
-std::uint64_t BytesIn(const DeviceShare& share) {
-  std::uint64_t sum = share.other_bytes;
-  for (const auto& [architecture, amount] : share.sass) sum += amount.size_bytes;
-  for (const auto& [architecture, amount] : share.ptx) sum += amount.size_bytes;
-  return sum;
-}
 
 Result<void> CheckPlanned(File& file, const SlicePlan& plan) {
   PTPKG_TRY(const FileStat now, file.Stat());
@@ -367,7 +343,13 @@ std::string_view SliceFormName(SliceForm form) {
   return form == SliceForm::kCompact ? "compact" : "in place";
 }
 
-std::uint64_t SlicePlan::DroppedBytes() const { return BytesIn(dropped); }
+bool HasCodeFor(const DeviceShare& share, std::uint32_t gpu) {
+  const auto runs = [&](const DeviceAmounts& amounts, DeviceCodeKind kind) {
+    return std::any_of(amounts.begin(), amounts.end(),
+                       [&](const auto& one) { return RunsOn(kind, one.first, gpu); });
+  };
+  return runs(share.sass, DeviceCodeKind::kSass) || runs(share.ptx, DeviceCodeKind::kPtx);
+}
 
 std::map<std::uint32_t, std::size_t> SlicePlan::Gaps() const {
   std::map<std::uint32_t, std::size_t> gaps;

@@ -26,9 +26,12 @@ namespace ptpkg::elf {
 
 /// Whether a GPU of compute capability `gpu` (90 is 9.0) can use code of that kind and architecture.
 /// Machine code: of the same major and an equal or lower minor number, with suffix 'f' too; with suffix 'a'
-/// exactly this chip; from and for Tegra chips (53, 62, 72, 87, 101, 110) exactly this number. PTX: of an
-/// equal or lower number; 'a' exactly; 'f' the same major and an equal or lower minor number. kOther: never.
+/// exactly this chip; from and for Tegra chips (32, 53, 62, 72, 87, 101, 110) exactly this number. PTX: of an
+/// equal or lower number; 'a' exactly; 'f' as machine code. kOther: never.
 bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t gpu);
+
+/// Whether a GPU can use any of the code.
+bool HasCodeFor(const DeviceShare& share, std::uint32_t gpu);
 
 enum class SliceForm : std::uint8_t { kInPlace, kCompact };
 
@@ -38,7 +41,7 @@ std::string_view SliceFormName(SliceForm form);
 struct SliceRequest {
   std::vector<std::uint32_t> gpus = {};  ///< Compute capabilities: 90 is 9.0. At least one.
   SliceForm form = SliceForm::kCompact;
-  bool keep_ptx = false;  ///< Also the highest PTX of each container, for GPUs of later architectures.
+  bool keep_ptx = false;  ///< Also the highest PTX without suffix of each container, for later GPUs.
 };
 
 /// A range of the result.
@@ -81,7 +84,6 @@ struct SlicePlan {
 
   /// Whether the result differs from the original.
   [[nodiscard]] bool Changes() const { return dropped.containers != 0; }
-  [[nodiscard]] std::uint64_t DroppedBytes() const;
   /// Wanted GPU → number of containers that have nothing for it.
   [[nodiscard]] std::map<std::uint32_t, std::size_t> Gaps() const;
 };
@@ -92,9 +94,9 @@ struct SlicePlan {
 /// always kept. Nothing to drop is no error: Changes() is false.
 /// Errors: kInvalidInput (no GPU asked for; neither ELF file nor archive, or no device code in it; containers
 /// that contradict their section or overlap what else is to change), kRefused when a wanted GPU would be left
-/// without code, because no container has any for it: the message names the GPU and what there is; those of
-/// ReadDeviceCode. Cost: a read per element, the dynamic relocations and, where there is one, .symtab.
-/// Memory: 11 MB for libtorch_cuda.so (520 MB, 476 containers).
+/// without code, because nothing that counts (DeviceCode::Judged) has any for it: the message names the GPU
+/// and what there is; those of ReadDeviceCode. Cost: a read per element, the dynamic relocations and, where
+/// there is one, .symtab. Memory: 11 MB for libtorch_cuda.so (520 MB, 476 containers).
 Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request);
 
 /// The result as a file that is only read; borrows both. Errors of reads: those of `file`; kRefused when the

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
-#include <set>
 
+#include "elf/object_compact.h"
 #include "elf/relocations.h"
 #include "elf/section_table.h"
 #include "elf/symbol_table.h"
@@ -44,34 +44,39 @@ class ObjectCheck {
 
   Result<void> CheckSections() {
     if (const std::string shared = FindSharedBytes(new_.image); !shared.empty()) return SliceDiffers(shared);
-    std::set<std::uint64_t> moves = {0};
+    std::map<std::uint64_t, std::uint64_t> moves = {{0, 0}};  // by place in the original
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       Section old = old_.image.sections[i];
+      if (!IsKnownInObjects(old.type)) return SliceDiffers(fmt::format("section {} of a type not known", i));
       const Section& now = new_.image.sections[i];
       if (MovesOf(i) != nullptr && now.size <= old.size) old.size = now.size;
-      const std::uint64_t moved = old.offset - now.offset;
+      const std::uint64_t place = old.offset;
+      const std::uint64_t moved = place - now.offset;
       old.offset = now.offset;
       if (old != now) return SliceDiffers(fmt::format("section header {}", i));
       const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
       if (has_bytes && old.align > 1 && moved % old.align != 0)
         return SliceDiffers(fmt::format("section {} has lost its alignment", i));
-      if (has_bytes) moves.insert(moved);
+      if (has_bytes) moves[place] = moved;
     }
-    moves.insert(old_.image.header.section_headers_offset - new_.image.header.section_headers_offset);
+    const std::uint64_t headers = old_.image.header.section_headers_offset;
+    moves[headers] = headers - new_.image.header.section_headers_offset;
     return CheckEmptySections(moves);
   }
 
-  /// What has no bytes moves with what stands beside it.
-  Result<void> CheckEmptySections(const std::set<std::uint64_t>& moves) {
+  /// What has no bytes moves no less than what stands before it, and no more than what stands behind.
+  Result<void> CheckEmptySections(const std::map<std::uint64_t, std::uint64_t>& moves) {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       const Section& old = old_.image.sections[i];
       const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
-      const bool is_inside = std::any_of(device_.begin(), device_.end(), [&](const ContainerMoves& moved) {
-        const Section& section = old_.image.sections[moved.section];
-        return old.offset > section.offset && old.offset - section.offset < section.size;
-      });
-      if (has_bytes || is_inside || moves.contains(old.offset - new_.image.sections[i].offset)) continue;
-      return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
+      if (has_bytes) continue;
+      const auto behind = moves.upper_bound(old.offset);
+      const std::uint64_t least = std::prev(behind)->second;
+      const std::uint64_t most =
+          behind == moves.end() ? old_.image.file_size - new_.image.file_size : behind->second;
+      const std::uint64_t moved = old.offset - new_.image.sections[i].offset;
+      if (moved < least || moved > most)
+        return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
     }
     return Ok();
   }
@@ -87,13 +92,12 @@ class ObjectCheck {
   Result<void> ReadSymbols() {
     const Section* table = FindSymbolTable(old_.image);
     if (table == nullptr) return Ok();
-    PTPKG_TRY(const std::string end,
-              ForEachSymbol(old_.file, old_.image, *table, [&](const TableSymbol& symbol) {
-                const bool is_here = symbol.IsOfSection() && MovesOf(symbol.section) != nullptr;
-                if (is_here) section_symbols_[symbol.number] = MovesOf(symbol.section);
-                return std::string();
-              }));
-    return end.empty() ? Ok() : SliceDiffers(end);
+    PTPKG_CHECK(ForEachSymbol(old_.file, old_.image, *table, [&](const TableSymbol& symbol) {
+      const bool is_here = symbol.IsOfSection() && MovesOf(symbol.section) != nullptr;
+      if (is_here) section_symbols_[symbol.number] = MovesOf(symbol.section);
+      return std::string();
+    }));
+    return Ok();
   }
 
   Result<void> CheckContent(std::size_t index) {

@@ -1,6 +1,7 @@
 #include "elf/object_compact.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <map>
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t kRelocationsAtOnce = 32U << 10U;
 constexpr std::uint64_t kSectionHeadersOffsetAt = 40;  // e_shoff
+
+/// Each section and symbol is looked up among them; an object of nvcc has two, one of `ld -r` no more.
+constexpr std::size_t kMaxDeviceSections = 64;
 
 /// Why the compact form is not possible; "" when nothing is in the way.
 using Obstacle = std::string;
@@ -79,10 +83,18 @@ class ObjectPlanner {
   }
 
   [[nodiscard]] Obstacle CheckKind() const {
+    if (parts_.size() > kMaxDeviceSections)
+      return fmt::format("it has {} sections of device code", parts_.size());
+
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";
     if (!image_.segments.empty()) return "the object has program headers";
     if (image_.sections.size() >= kFirstReservedIndex) return "the file has more than 65,279 sections";
+    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
+      if (!IsKnownInObjects(image_.sections[i].type))
+        return fmt::format("section {} is of type {:#x}, which may hold pointers to containers", i,
+                           image_.sections[i].type);
+    }
     return FindSharedBytes(image_);
   }
 
@@ -255,6 +267,22 @@ class ObjectPlanner {
 };
 
 }  // namespace
+
+bool IsKnownInObjects(std::uint32_t type) {
+  constexpr std::uint32_t kInitArray = 14;
+  constexpr std::uint32_t kGroup = 17;
+  constexpr std::array<std::uint32_t, 5> kOfTools = {
+      0x6ffffff5,  // SHT_GNU_ATTRIBUTES
+      0x6fff4c03,  // SHT_LLVM_ADDRSIG
+      0x6fff4c09,  // SHT_LLVM_CALL_GRAPH_PROFILE, whose symbols are in relocations of its own
+      0x70000001,  // SHT_X86_64_UNWIND
+      0x70000003,  // SHT_AARCH64_ATTRIBUTES
+  };
+  if (type <= kSectionStrtab || type == kSectionRela || type == kSectionNote || type == kSectionNobits)
+    return true;
+  if (type == kSectionRel || (type >= kInitArray && type <= kGroup)) return true;
+  return std::find(kOfTools.begin(), kOfTools.end(), type) != kOfTools.end();
+}
 
 Result<ObjectPlan> PlanObject(File& file, const Image& image, const std::vector<SlicedSection>& sections) {
   return ObjectPlanner(file, image, sections).Run();

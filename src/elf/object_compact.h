@@ -13,6 +13,10 @@ struct ObjectPlan {
   std::uint64_t removed_bytes = 0;  ///< The object gets smaller by as much: a multiple of 8.
 };
 
+/// Whether what a section of this type says of others is known: plain bytes, symbols, names, relocations that
+/// are followed, notes, groups, arrays of functions. SHT_CREL (clang -Wa,--crel) is one that is not.
+bool IsKnownInObjects(std::uint32_t type);
+
 /// Plans the compact form of a relocatable object, whose sections of device code are `sections`: containers
 /// move together, pointers to them (relocations, symbols) follow, and what lies behind a section moves to the
 /// front by what it lost, as far as the alignment of all that follows allows. Nothing else changes. Errors:

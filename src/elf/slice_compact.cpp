@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "elf/code_references.h"
 #include "elf/edit.h"
 #include "elf/relocations.h"
 #include "elf/section_table.h"
@@ -62,6 +63,8 @@ class CompactPlanner {
     if (Obstacle why = FindShift(); !why.empty()) return why;
     PTPKG_TRY(Obstacle exported, CheckDynamicSymbols());
     if (!exported.empty()) return exported;
+    PTPKG_TRY(Obstacle computed, CheckCode());
+    if (!computed.empty()) return computed;
     return PlanSymbols();
   }
 
@@ -76,7 +79,7 @@ class CompactPlanner {
       return fmt::format("relocations of machine {} are not known", image_.header.machine);
     if (layout_.section >= kFirstReservedIndex) return "the file has more than 65,279 sections";
     const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
-      return (s.type == kSectionRela || s.type == kSectionRel) && s.addr == 0;
+      return (s.type == kSectionRela || s.type == kSectionRel || s.type == kSectionCrel) && s.addr == 0;
     });
     return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
   }
@@ -247,6 +250,17 @@ class CompactPlanner {
           symbol.section == layout_.section || (symbol.section != 0 && IsInSection(symbol.value));
       return is_here ? "a symbol of .dynsym lies in .nv_fatbin" : "";
     });
+  }
+
+  /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance.
+  [[nodiscard]] Result<Obstacle> CheckCode() const {
+    std::vector<std::uint64_t> moving;
+    for (std::size_t i = 0; i < containers_.size(); ++i) {
+      if (Moves(i)) moving.push_back(layout_.vaddr + (containers_[i].offset - layout_.begin));
+    }
+    PTPKG_TRY(const std::optional<std::uint64_t> found, FindCodeReference(file_, image_, moving));
+    return found ? fmt::format("code at address {:#x} computes the place of a container", *found)
+                 : Obstacle();
   }
 
   /// Symbols that start-up code of objects gives to containers follow them.

@@ -93,6 +93,7 @@ class Walk {
     std::string_view name = Trim(header.substr(0, 16));
     if (name == "/") member.table = ArchiveTable::Kind::kSymbols32;
     if (name == "/SYM64/") member.table = ArchiveTable::Kind::kSymbols64;
+    if (name.starts_with("__.SYMDEF")) member.table = ArchiveTable::Kind::kBsdSymbols;
     if (member.table) return member;
     if (name == "//") {
       member.table = ArchiveTable::Kind::kNames;

@@ -95,7 +95,18 @@ class Slicing {
     PTPKG_TRY(const std::string licence, source_->VendorLicence());
     std::vector<std::optional<DeviceFile>> read(places.size());
     PTPKG_CHECK(ParallelFor(env_.jobs, places.size(), [&](std::size_t i) -> Result<void> {
-      PTPKG_TRY(read[i], ReadDeviceFile(env_, places[i]));
+      auto file = ReadDeviceFile(env_, places[i]);
+      if (file) {
+        read[i] = *std::move(file);
+        return Ok();
+      }
+      const ErrorCode code = file.error().code();
+      const bool damaged =
+          code == ErrorCode::kInvalidInput || code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported;
+      if (!damaged || places[i].file == run_.artifact) return file.error();
+      // Of a package: the data of a test, say, which is none of ours to judge.
+      env_.reporter.Warn(
+          fmt::format("'{}' stays as it is: {}", places[i].path.str(), file.error().message()));
       return Ok();
     }));
     for (std::optional<DeviceFile>& file : read) {
@@ -142,7 +153,9 @@ class Slicing {
     }
     if (files_.empty()) {
       return Error(ErrorCode::kUsage, fmt::format("'{}' has no GPU code", run_.artifact.str()))
-          .WithHint("'ptpkg inspect' shows what is in it");
+          .WithHint(
+              "GPU code is in sections .nv_fatbin and __nv_relfatbin of ELF files and static archives; "
+              "archives in archives are not looked into");
     }
     const auto kept = [](const SliceableFile& file) { return !file.kept_because.empty(); };
     if (!std::all_of(outcome_.files.begin(), outcome_.files.end(), kept)) return Ok();
@@ -279,7 +292,10 @@ class Slicing {
       PTPKG_TRY(const FileStat stat, env_.fs.Stat(target));
       told.size_bytes = stat.size_bytes;
     }
-    task.Done(Plural(sliced.size(), "file") + " sliced");
+    const auto changed = std::count_if(told.files.begin(), told.files.end(),
+                                       [](const FileInSlice& file) { return !file.form.empty(); });
+    task.Done(Plural(static_cast<std::size_t>(changed), "file") +
+              (run_.dry_run ? " would be sliced" : " sliced"));
     return told;
   }
 

@@ -42,15 +42,25 @@ struct SliceableFile {
   std::string kept_because = {};  ///< Why no slice changes it; "": slices do.
 };
 
+/// A container of GPU code that has nothing for some GPU of the slice, and is kept whole.
+struct WholeContainer {
+  std::string member = {};   ///< Of a static archive; "" of other files.
+  std::string section = {};  ///< ".nv_fatbin"
+  std::uint64_t offset = 0;  ///< In the original file.
+  CodeSizes code = {};
+  std::vector<std::string> gpus = {};  ///< The GPUs without code in it: "9.0".
+};
+
 /// The same file in one slice.
 struct FileInSlice {
   std::string path;
   std::uint64_t size_bytes = 0;
   CodeSizes code = {};
-  std::string form = {};          ///< "in place", "compact"; "": it is as it was.
-  std::string not_compact = {};   ///< Why it is in place although compact was wanted; "" otherwise.
-  std::string kept_because = {};  ///< Why it is as it was.
-  /// Containers that are kept whole, by the GPU that they have nothing for: "9.0".
+  std::string form = {};                   ///< "in place", "compact"; "": it is as it was.
+  std::string not_compact = {};            ///< Why it is in place although compact was wanted; "" otherwise.
+  std::string kept_because = {};           ///< Why it is as it was.
+  std::vector<WholeContainer> whole = {};  ///< In file order.
+  /// How many of them have nothing for a GPU: "9.0".
   std::map<std::string, std::uint64_t> gaps = {};
 };
 

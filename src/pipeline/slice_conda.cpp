@@ -1,6 +1,7 @@
 // Slices of a conda package: the same files but for the libraries; index.json and paths.json follow. Layer:
 // pipeline. Source: CEP 34 (contents), CEP 46 (__cuda_arch).
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <map>
 
@@ -24,8 +25,21 @@ namespace {
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
 
-std::string BuildOf(const std::string& build, const spec::GpuSlice& slice) {
-  const std::string before = spec::WithoutLabel(build, '_');
+/// Whether index.json is that of a slice: a build string of the user's own may end in "sm80" too.
+Result<bool> IsSlice(const Json& index) {
+  PTPKG_TRY(const std::string build, JsonStringOr(index, "build", "", "info/index.json"));
+  PTPKG_TRY(const std::int64_t number, JsonInteger(index, "build_number", "info/index.json"));
+  PTPKG_TRY(const std::vector<std::string> depends, JsonStringsOr(index, "depends", {}, "info/index.json"));
+  const bool requires_gpu = std::any_of(depends.begin(), depends.end(), [](const std::string& one) {
+    return one.starts_with(spec::kCudaArchPackage);
+  });
+  return requires_gpu && number >= static_cast<std::int64_t>(kSliceNumbers) &&
+         spec::WithoutLabel(build, '_') != build;
+}
+
+/// `build`: of a slice, or of a whole package.
+std::string BuildOf(const std::string& build, bool is_slice, const spec::GpuSlice& slice) {
+  const std::string before = is_slice ? spec::WithoutLabel(build, '_') : build;
   return (before.empty() ? "" : before + "_") + ReplaceAll(slice.Label(), ".", "_");
 }
 
@@ -41,12 +55,12 @@ Result<Json> IndexOf(const Json& before, const spec::GpuSlice& slice) {
   PTPKG_TRY(const std::string build, JsonStringOr(before, "build", "", "info/index.json"));
   PTPKG_TRY(const std::int64_t number, JsonInteger(before, "build_number", "info/index.json"));
   PTPKG_TRY(std::vector<std::string> depends, JsonStringsOr(before, "depends", {}, "info/index.json"));
-  const bool is_slice = spec::WithoutLabel(build, '_') != build;
+  PTPKG_TRY(const bool is_slice, IsSlice(before));
   if (is_slice)
     std::erase_if(depends, [](const std::string& one) { return one.starts_with(spec::kCudaArchPackage); });
   depends.push_back(RequirementOf(slice));
   const std::uint64_t whole = static_cast<std::uint64_t>(number) / (is_slice ? kSliceNumbers : 1);
-  index["build"] = BuildOf(build, slice);
+  index["build"] = BuildOf(build, is_slice, slice);
   index["build_number"] = whole * kSliceNumbers + slice.gpus.front();
   index["depends"] = depends;
   return index;
@@ -93,6 +107,8 @@ class CondaSource final : public SliceSource {
     for (const auto& [name, text] : info_->info_files) {
       if (name.starts_with("licenses/") && IsOwnLicence(name)) licences.emplace_back("info/" + name, text);
     }
+    PTPKG_TRY(const std::string licence, JsonStringOr(info_->index, "license", "", "info/index.json"));
+    if (licences.empty() && IsVendorLicenceName(licence)) return licence;
     return VendorLicenceOf(licences);
   }
 
@@ -141,7 +157,8 @@ class CondaSource final : public SliceSource {
  private:
   [[nodiscard]] Result<conda::DistName> DistNameOf(const spec::GpuSlice& slice) const {
     PTPKG_TRY(conda::DistName name, conda::DistName::Parse(package_.Name()));
-    name.build = BuildOf(name.build, slice);
+    PTPKG_TRY(const bool is_slice, IsSlice(info_->index));
+    name.build = BuildOf(name.build, is_slice, slice);
     return name;
   }
 

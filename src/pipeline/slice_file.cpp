@@ -17,14 +17,6 @@ void AddSizes(const elf::DeviceShare& share, CodeSizes& sizes) {
   if (share.other_bytes != 0) sizes[std::string(kOther)] += share.other_bytes;
 }
 
-bool ShareRunsOn(const elf::DeviceShare& share, std::uint32_t gpu) {
-  const auto runs = [&](const elf::DeviceAmounts& amounts, elf::DeviceCodeKind kind) {
-    return std::any_of(amounts.begin(), amounts.end(),
-                       [&](const auto& one) { return elf::RunsOn(kind, one.first, gpu); });
-  };
-  return runs(share.sass, elf::DeviceCodeKind::kSass) || runs(share.ptx, elf::DeviceCodeKind::kPtx);
-}
-
 Result<CodeSizes> ReadSizes(File& file) {
   PTPKG_TRY(const std::optional<elf::DeviceCode> code, elf::ReadDeviceCode(file));
   return code ? SizesOf(*code) : CodeSizes();
@@ -59,14 +51,12 @@ CodeSizes SizesOf(const elf::DeviceCode& code) {
 }
 
 bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu) {
-  return ShareRunsOn(code.embedded, gpu) || ShareRunsOn(code.relocatable, gpu);
+  return elf::HasCodeFor(code.Judged(), gpu);
 }
 
 std::vector<std::uint32_t> GpusOf(const elf::DeviceCode& code) {
   std::set<std::uint32_t> gpus;
-  for (const elf::DeviceShare* share : {&code.embedded, &code.relocatable}) {
-    for (const auto& [architecture, amount] : share->sass) gpus.insert(architecture.number);
-  }
+  for (const auto& [architecture, amount] : code.Judged().sass) gpus.insert(architecture.number);
   return {gpus.begin(), gpus.end()};
 }
 
@@ -87,10 +77,18 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
   SliceOfFile slice{
       .told = {.path = file.place.path.str(), .size_bytes = plan.new_size, .not_compact = plan.not_compact}};
   for (const auto& [gpu, containers] : plan.Gaps()) slice.told.gaps[spec::CapabilityOf(gpu)] = containers;
+  for (const elf::UntouchedContainer& one : plan.untouched) {
+    WholeContainer whole{.member = one.member, .section = one.section, .offset = one.offset};
+    AddSizes(one.code, whole.code);
+    for (const std::uint32_t gpu : one.gaps) whole.gpus.push_back(spec::CapabilityOf(gpu));
+    slice.told.whole.push_back(std::move(whole));
+  }
   if (!plan.Changes()) {
     slice.told.size_bytes = file.place.size_bytes;
     slice.told.code = SizesOf(file.code);
-    slice.told.kept_because = "all of its code is for these GPUs";
+    slice.told.kept_because = slice.told.gaps.empty()
+                                  ? "all of its code is for these GPUs"
+                                  : "what it could lose is in containers without code for these GPUs";
     slice.told.not_compact.clear();
     return slice;
   }

@@ -14,10 +14,10 @@ namespace ptpkg::pipeline {
 /// Its names are those of CodeSizes. Embedded and relocatable code together.
 CodeSizes SizesOf(const elf::DeviceCode& code);
 
-/// Whether a GPU of that number can use any of the code.
+/// Whether a GPU of that number can use any of the code that counts (DeviceCode::Judged).
 bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu);
 
-/// The GPUs that it has machine code of, ascending.
+/// The GPUs that it has machine code of which counts, ascending.
 std::vector<std::uint32_t> GpusOf(const elf::DeviceCode& code);
 
 /// A file that slices may change.

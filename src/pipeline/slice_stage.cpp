@@ -21,7 +21,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kSliceVersion = 1;
+constexpr int kSliceVersion = 2;
 constexpr const char* kKeep = "keep";
 constexpr const char* kDrop = "drop";
 constexpr const char* kStage = "slice";

@@ -38,7 +38,9 @@ Result<elf::IsaLevel> LevelOf(Env& env, const AbsPath& path) {
 std::string CudaOfLocal(const std::vector<std::string>& local) {
   if (local.empty() || !local.front().starts_with("cu")) return {};
   const std::string digits = local.front().substr(2);
-  if (!IsNumber(digits) || digits.size() < 2) return {};
+  // "cu130", and "cu92" of old; "cu12" is no 1.2.
+  const bool is_old = digits.size() == 2 && digits >= "75";
+  if (!IsNumber(digits) || (digits.size() != 3 && !is_old)) return {};
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
 }
 
@@ -58,8 +60,10 @@ Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& fi
 }
 
 std::string VariantLabel(const spec::GpuSlice& slice, const VariantFacts& facts) {
+  std::string label = slice.Label();
+  if (facts.labels_cuda) label += ".cuda" + ReplaceAll(facts.cuda, ".", "_");
   const std::string level = LevelValue(facts.level);
-  return slice.Label() + (level.empty() ? "" : fmt::format(".{}_{}", kCpuSpace, level));
+  return level.empty() ? label : fmt::format("{}.{}_{}", label, kCpuSpace, level);
 }
 
 wheel::VariantDocument VariantOf(const spec::GpuSlice& slice, const VariantFacts& facts) {

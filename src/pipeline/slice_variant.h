@@ -16,6 +16,7 @@ namespace ptpkg::pipeline {
 /// What all variants of a wheel have in common.
 struct VariantFacts {
   std::string cuda = {};                           ///< "13.0"; "": not known, and not said.
+  bool labels_cuda = false;                        ///< It is another one than the local version says.
   elf::IsaLevel level = elf::IsaLevel::kUnstated;  ///< Highest of the files.
 };
 
@@ -28,14 +29,14 @@ Result<std::string> ParseCuda(std::string_view text);
 /// The highest level that one of the ELF files states. Errors: those of reading.
 Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& files);
 
-/// "sm90", "sm90.x86_64_v3": everything that can differ between wheels of a version is in it, since a label
-/// stands for the same properties in all of them.
+/// "sm90", "sm90.cuda13_0.x86_64_v3": everything that can differ between wheels of a version is in it, since
+/// a label stands for the same properties in all of them.
 std::string VariantLabel(const spec::GpuSlice& slice, const VariantFacts& facts);
 
 /// variant.json of a slice.
 wheel::VariantDocument VariantOf(const spec::GpuSlice& slice, const VariantFacts& facts);
 
-/// variant.json of the artifact as it is: it fits every system.
+/// variant.json of the artifact as it is: it states nothing, and serves where no other variant fits.
 wheel::VariantDocument NullVariantOf(const VariantFacts& facts);
 
 }  // namespace ptpkg::pipeline

@@ -36,6 +36,7 @@ class WheelSource final : public SliceSource {
     facts_.cuda = CudaOfLocal(local_);
     if (!cuda.empty()) {
       PTPKG_TRY(facts_.cuda, ParseCuda(cuda));
+      facts_.labels_cuda = facts_.cuda != CudaOfLocal(local_);
     }
     return Ok();
   }

@@ -195,12 +195,12 @@ class RecipeSlices(harness.Case):
         summary = json.loads(done.stdout)
         self.assertNotIn("stand in one index", done.stderr)
         stem = f"toy-1.0+cu130-{TAG}"
-        self.assertEqual(self.published(), [f"{stem}-null.whl", f"{stem}-sm90.whl", f"{stem}.whl"])
+        self.assertEqual(self.published(), [f"{stem}-null.whl", f"{stem}-sm90.cuda12_8.whl", f"{stem}.whl"])
         self.assertEqual(len(summary["artifacts"]), 3)
-        with zipfile.ZipFile(self.dist / f"wheels/{stem}-sm90.whl") as archive:
+        with zipfile.ZipFile(self.dist / f"wheels/{stem}-sm90.cuda12_8.whl") as archive:
             document = json.loads(archive.read("toy-1.0+cu130.dist-info/variant.json"))
-        self.assertEqual(document["variants"]["sm90"]["nvidia"]["cuda_version_lower_bound"], ["12.8"])
-        self.assertEqual(list(json.loads((self.dist / "wheels/toy-1.0+cu130-variants.json").read_text())["variants"]), ["null", "sm90"])
+        self.assertEqual(document["variants"]["sm90.cuda12_8"]["nvidia"]["cuda_version_lower_bound"], ["12.8"])
+        self.assertEqual(list(json.loads((self.dist / "wheels/toy-1.0+cu130-variants.json").read_text())["variants"]), ["null", "sm90.cuda12_8"])
         self.assertEqual(self.stages(self.build_json()), [])
 
     def test_libraries_of_nvidia(self):

@@ -259,7 +259,7 @@ class Wheels(wheel_maker.WheelCase):
         again = self.slice(made[-1], "--gpu", "10.0", "--variant", "--cuda", "13.1")
         self.assertIsNone(again["fallback"])
         document = json.loads(contents(pathlib.Path(again["slices"][0]["to"]))["toy-1.0+cu130.dist-info/variant.json"])
-        self.assertEqual(document["variants"]["sm100"]["nvidia"]["cuda_version_lower_bound"], ["13.1"])
+        self.assertEqual(document["variants"]["sm100.cuda13_1"]["nvidia"]["cuda_version_lower_bound"], ["13.1"])
 
     def test_what_variants_refuse(self):
         wheel = self.wheel()

@@ -68,7 +68,6 @@ TEST(DeviceSlice, InPlaceTheRestIsZerosAndNothingMoves) {
   EXPECT_EQ(sliced.plan.dropped.sass,
             (DeviceAmounts{{{80}, {3, 3 * 64 + 8 + 24 + 8}}, {{86}, {1, 64 + 40}}}));
   EXPECT_EQ(sliced.plan.dropped.ptx, (DeviceAmounts{{{90}, {1, 72}}}));
-  EXPECT_EQ(sliced.plan.DroppedBytes(), 3U * 64 + 40 + 64 + 40 + 72);
   EXPECT_THAT(sliced.plan.untouched, IsEmpty());
 }
 
@@ -231,6 +230,46 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
     EXPECT_EQ(sliced->plan.form, is_compact ? SliceForm::kCompact : SliceForm::kInPlace);
     EXPECT_TRUE(sliced->plan.Changes());
   }
+}
+
+TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
+  WrappedLibrary library{
+      .containers = {Container({Sass(80, 4096), Sass(90, 40)}), Container({Sass(80), Sass(90)})}};
+  std::string bytes = library.Build();
+  const std::uint64_t flags = library.places.section_headers + 64 * (library.code_section + 1) + 8;
+  PokeWord(bytes, kHostCodec, flags, 6);  // .tail holds code
+  const std::uint64_t second = library.places.code + 16 + 64 + 4096 + 64 + 40;
+  const std::uint64_t at = library.places.tail + 3;
+  bytes.replace(at, 3, "\x48\x8d\x05");
+  PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(second - (at + 7)));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+  EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
+  EXPECT_EQ(sliced.plan.not_compact,
+            fmt::format("code at address {:#x} computes the place of a container", at));
+  // The first one stays where it is.
+  PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(library.places.code - (at + 7)));
+  ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, {.gpus = {90}}));
+  EXPECT_EQ(compact.plan.form, SliceForm::kCompact) << compact.plan.not_compact;
+}
+
+TEST(DeviceSlice, RelocatableCodeOfTheDeviceLinkersLibraryDoesNotCount) {
+  // As with libcudadevrt.a: machine code for others, beside what was linked.
+  const std::string library =
+      DeviceLibrary(Container({Sass(80), Sass(90)}), Container({Sass(50), Sass(80), Ptx(100)}));
+  EXPECT_THAT(PlanOf(library, {.gpus = {50}}),
+              FailsWith(ErrorCode::kRefused, HasSubstr("the file has sm_80, sm_90")));
+  EXPECT_THAT(PlanOf(library, {.gpus = {120}}), FailsWith(ErrorCode::kRefused, HasSubstr("GPU 12.0")));
+  // The PTX that nvcc -rdc left beside the embedded code can be linked by the driver.
+  EXPECT_OK(PlanOf(DeviceLibrary(Container({Sass(80)}), Container({Sass(80), Ptx(80)})), {.gpus = {90}}));
+}
+
+TEST(DeviceSlice, PtxForLaterGpusHasNoSuffix) {
+  const Element for_one = {.kind = 1, .number = 90, .flags = 0x11 | kFlagA, .payload = "ptx text"};
+  const std::string whole = Container({Sass(80), Sass(90), Ptx(80), for_one});
+  ASSERT_OK_AND_ASSIGN(
+      const Sliced sliced,
+      SliceAndVerify(DeviceLibrary(whole), {.gpus = {90}, .form = SliceForm::kInPlace, .keep_ptx = true}));
+  EXPECT_EQ(sliced.bytes, DeviceLibrary(Padded(Container({Sass(90), Ptx(80)}), whole)));
 }
 
 TEST(DeviceSlice, ContainersThatLie) {

@@ -23,22 +23,24 @@ T At(std::string_view bytes, std::uint64_t at) {
 }
 
 bool RunsHere(const FoundElement& element, std::uint32_t gpu) {
-  static const std::set<std::uint32_t> kTegra = {53, 62, 72, 87, 101, 110};
+  static const std::set<std::uint32_t> kTegra = {32, 53, 62, 72, 87, 101, 110};
   const bool is_same_major = element.number / 10 == gpu / 10;
   if ((element.flags & kThisChip) != 0) return element.number == gpu;
-  if (element.kind == kPtx) return element.number <= gpu && ((element.flags & kFamily) == 0 || is_same_major);
-  if (element.kind != kSass) return false;
+  if (element.kind == kPtx && (element.flags & kFamily) == 0) return element.number <= gpu;
+  if (element.kind != kPtx && element.kind != kSass) return false;
   if (kTegra.contains(gpu) || kTegra.contains(element.number)) return element.number == gpu;
   return is_same_major && element.number <= gpu;
 }
 
-/// The elements of `kind` that run on the GPU (0: all) and have the highest number.
+/// The elements of `kind` that run on the GPU (0: those without suffix) and have the highest number.
 std::set<std::size_t> Highest(const std::vector<FoundElement>& elements, std::uint16_t kind,
                               std::uint32_t gpu) {
+  const auto has_suffix = [](const FoundElement& one) { return (one.flags & (kThisChip | kFamily)) != 0; };
   std::set<std::size_t> found;
   std::uint32_t highest = 0;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i].kind != kind || (gpu != 0 && !RunsHere(elements[i], gpu))) continue;
+    if (elements[i].kind != kind || !(gpu == 0 ? !has_suffix(elements[i]) : RunsHere(elements[i], gpu)))
+      continue;
     if (elements[i].number > highest) found.clear();
     highest = std::max(highest, elements[i].number);
     if (elements[i].number == highest) found.insert(i);

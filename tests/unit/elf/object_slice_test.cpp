@@ -188,6 +188,11 @@ TEST(ObjectSlice, SymbolsAndHeadersThatCannotFollowKeepItInPlace) {
          PokeWord(bytes, kObjectCodec, HeaderAt(object, kObjectTail) + 24, object.places.relocations);
        },
        "sections or headers share bytes"},
+      {"packed relocations",
+       [](std::string& bytes, const DeviceObject& object) {
+         PokeU32(bytes, kObjectCodec, HeaderAt(object, kObjectRelocations) + 4, kSectionCrel);
+       },
+       "section 6 is of type 0x40000014, which may hold pointers to containers"},
       {"program headers",
        [](std::string& bytes, const DeviceObject& object) {
          // In the place of .tail's 18 bytes and the wrappers behind them.
@@ -255,6 +260,7 @@ TEST(ArchiveSlice, TablesThatAreNotUnderstoodKeepItsLayout) {
   const std::vector<Row> rows = {
       {"!<arch>\n" + ArchiveMember("#1/16", std::string("__.SYMDEF\0\0\0\0\0\0\0table!", 22)) + member,
        "its table of symbols is that of BSD"},
+      {"!<arch>\n" + ArchiveMember("__.SYMDEF", "table!") + member, "its table of symbols is that of BSD"},
       {"!<arch>\n" + ArchiveMember("/", std::string("\0\0\0\1\0\0\0\12one\0", 12)) + member,
        "its table of symbols has a member at file offset 10, where none is"},
       {"!<arch>\n" + ArchiveMember("/", std::string("\0\0\0\2\0\0\0\12", 8)) + member,

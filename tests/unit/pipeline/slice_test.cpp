@@ -46,6 +46,15 @@ TEST(VendorLicences, AreThoseOfTheProjectItself) {
   EXPECT_EQ(VendorLicenceOf({{"a", kEula}, {"b", kOther}}), "a");
   EXPECT_EQ(VendorLicenceOf({{"a", kBsd}, {"b", kEula}}), "");
   EXPECT_EQ(VendorLicenceOf({}), "");
+
+  EXPECT_FALSE(IsOwnLicence("LICENSE-3rd-party.txt"));
+  EXPECT_FALSE(IsOwnLicence("licenses/License_third_party"));
+  EXPECT_TRUE(IsVendorLicenceName("LicenseRef-NVIDIA-End-User-License-Agreement"));
+  EXPECT_TRUE(IsVendorLicenceName("NVIDIA Proprietary Software"));
+  EXPECT_FALSE(IsVendorLicenceName("BSD-3-Clause AND LicenseRef-NVIDIA-Proprietary"));
+  EXPECT_FALSE(IsVendorLicenceName("MIT"));
+  for (const char* name : {"libnvcomp.so.5", "libcustatevec.so.1", "libnvtiff.so.0"})
+    EXPECT_TRUE(IsVendorLibrary(name)) << name;
 }
 
 TEST(DeviceFiles, HaveCodeForWhatRunsIt) {
@@ -53,12 +62,21 @@ TEST(DeviceFiles, HaveCodeForWhatRunsIt) {
   code.embedded.sass[{.number = 80}] = {.elements = 2, .size_bytes = 100};
   code.embedded.sass[{.number = 90, .suffix = 'a'}] = {.elements = 1, .size_bytes = 30};
   code.relocatable.ptx[{.number = 100}] = {.elements = 1, .size_bytes = 7};
+  code.relocatable.sass[{.number = 75}] = {.elements = 1, .size_bytes = 3};
   code.relocatable.other_bytes = 5;
-  EXPECT_EQ(SizesOf(code), (CodeSizes{{"sm_80", 100}, {"sm_90a", 30}, {"compute_100", 7}, {"other", 5}}));
-  EXPECT_EQ(GpusOf(code), (std::vector<std::uint32_t>{80, 90}));
-  for (const std::uint32_t gpu : {80U, 86U, 89U, 90U, 100U, 103U, 120U})
+  EXPECT_EQ(SizesOf(code),
+            (CodeSizes{{"sm_80", 100}, {"sm_90a", 30}, {"compute_100", 7}, {"other", 5}, {"sm_75", 3}}));
+  // Of an object all of it counts.
+  EXPECT_EQ(GpusOf(code), (std::vector<std::uint32_t>{75, 80, 90}));
+  for (const std::uint32_t gpu : {75U, 80U, 86U, 89U, 90U, 100U, 103U, 120U})
     EXPECT_TRUE(HasCodeFor(code, gpu)) << gpu;
-  for (const std::uint32_t gpu : {75U, 87U}) EXPECT_FALSE(HasCodeFor(code, gpu)) << gpu;
+  for (const std::uint32_t gpu : {70U, 87U}) EXPECT_FALSE(HasCodeFor(code, gpu)) << gpu;
+  // Of a linked file what the device linker made.
+  code.is_linked = true;
+  EXPECT_EQ(GpusOf(code), (std::vector<std::uint32_t>{80, 90}));
+  for (const std::uint32_t gpu : {75U, 100U}) EXPECT_FALSE(HasCodeFor(code, gpu)) << gpu;
+  code.linkable_ptx[{.number = 90}] = {.elements = 1, .size_bytes = 7};
+  EXPECT_TRUE(HasCodeFor(code, 100));
 }
 
 TEST(Variants, SayWhatTheSliceIsFor) {
@@ -71,6 +89,7 @@ TEST(Variants, SayWhatTheSliceIsFor) {
                                                   {{"nvidia",
                                                     {{"cuda_version_lower_bound", {"13.0"}},
                                                      {"sm_arch", {"100_real", "90_real"}}}}}}}}));
+  EXPECT_EQ(VariantLabel(slice, {.cuda = "13.0", .labels_cuda = true}), "sm90.sm100.cuda13_0");
   const VariantFacts level{.cuda = "", .level = elf::IsaLevel::kV3};
   EXPECT_EQ(VariantLabel(slice, level), "sm90.sm100.x86_64_v3");
   EXPECT_EQ(VariantOf(slice, level).variants.begin()->second,
@@ -83,7 +102,7 @@ TEST(Variants, SayWhatTheSliceIsFor) {
 TEST(Variants, TakeTheVersionOfCudaFromTheLocalOne) {
   EXPECT_EQ(CudaOfLocal({"cu130"}), "13.0");
   EXPECT_EQ(CudaOfLocal({"cu92", "with", "cudnn"}), "9.2");
-  for (const char* other : {"cpu", "cu", "cu1", "cu1300", "rocm6", "custom"})
+  for (const char* other : {"cpu", "cu", "cu1", "cu12", "cu1300", "rocm6", "custom"})
     EXPECT_EQ(CudaOfLocal({other}), "") << other;
   EXPECT_EQ(CudaOfLocal({}), "");
   EXPECT_THAT(ParseCuda("12.8"), IsOkAndHolds(std::string("12.8")));
