@@ -8,9 +8,9 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kStep = 1U << 20U;
-/// Bytes of the next step that an instruction at the end of one may need.
-constexpr std::uint64_t kOverlap = 32;
+constexpr std::uint64_t kCodeAtOnce = 1U << 20U;
+/// Bytes behind a step that an instruction at its end may need: an adrp and the four behind it.
+constexpr std::uint64_t kLongestPattern = 32;
 
 class ReferenceScan {
  public:
@@ -96,10 +96,10 @@ Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& 
   for (const Section& section : image.sections) {
     if ((section.flags & kSectionExecute) == 0 || section.type == kSectionNobits || section.type == 0)
       continue;
-    for (std::uint64_t at = 0; at < section.size; at += kStep) {
-      const std::uint64_t size = std::min(kStep + kOverlap, section.size - at);
+    for (std::uint64_t at = 0; at < section.size; at += kCodeAtOnce) {
+      const std::uint64_t size = std::min(kCodeAtOnce + kLongestPattern, section.size - at);
       PTPKG_TRY(const auto bytes, ReadExact(file, section.offset + at, size, "a section of code"));
-      const auto found = scan.Find(bytes, std::min(kStep, size), section.addr + at);
+      const auto found = scan.Find(bytes, std::min(kCodeAtOnce, size), section.addr + at);
       if (found) return found;
     }
   }
