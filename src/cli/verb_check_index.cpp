@@ -197,7 +197,7 @@ Verb CheckVerb() {
           "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
           "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"
           "and build of the file name, by which installers choose; RECORD becomes true of\n"
-          "the files.",
+          "the files; file and folders get their names in normal form.",
       .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
                    "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
                    "ptpkg check --target pypi,uv dist/wheels/*.whl",

@@ -104,7 +104,9 @@ Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
   const wheel::RetagRequest request = TagsOfName(info, wheel_file.build);
 
   WheelFix fix{.name = info.file_name, .edits = {}, .content = std::move(scratch)};
-  if (record_is_true && content.files.empty() && request.ChangesNothing()) return fix;
+  PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel));
+  const bool folders_fit = wheel::RenamedFolders(zip, info, fix.name).empty();
+  if (record_is_true && folders_fit && content.files.empty() && request.ChangesNothing()) return fix;
   PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env, wheel, request, content));
   fix.name = std::move(retagging.name);
   fix.edits = std::move(retagging.edits);

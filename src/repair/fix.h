@@ -19,7 +19,8 @@ struct WheelFix {
 
 /// Search paths: absolute, relative, empty, repeated and dead entries, stubs and pads go, as SearchPaths::For
 /// says; no library is copied. WHEEL: its tags and build become those of the file name, by which installers
-/// choose. RECORD: becomes true of what the wheel holds. Unpacks all of it below env.cache_dir. Errors:
+/// choose. RECORD: becomes true of what the wheel holds. Folders: .dist-info and .data get the
+/// names that go with the normal form of the file name. Unpacks all of it below env.cache_dir. Errors:
 /// kInvalidInput and kCorrupt for a wheel whose name, METADATA, WHEEL or zip cannot be understood, or with a
 /// damaged ELF file; kUnsupported for one that has something to mend, and a link; kIo, kCancelled.
 Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel);

@@ -107,6 +107,9 @@ Result<bool> Compare(const Operand& left, std::string_view op, const Operand& ri
 /// are not made.
 class MarkerParser {
  public:
+  /// Of what was parsed.
+  [[nodiscard]] const std::set<ExtraCondition>& extras() const { return extras_; }
+
   MarkerParser(std::string_view text, const MarkerEnvironment* environment)
       : text_(text), rest_(text), environment_(environment) {}
 
@@ -163,6 +166,8 @@ class MarkerParser {
     PTPKG_TRY(const Operand left, ParseOperand());
     PTPKG_TRY(const std::string op, ParseOperator());
     PTPKG_TRY(const Operand right, ParseOperand());
+    if (left.name == "extra" || right.name == "extra")
+      extras_.insert({op, NormalizeName(left.literal ? left.text : right.text)});
     if (left.literal && right.literal) return Fail("it compares two constants");
     if (environment_ == nullptr) return true;
     return Compare(left, op, right);
@@ -218,9 +223,17 @@ class MarkerParser {
   std::string_view text_;
   std::string_view rest_;
   const MarkerEnvironment* environment_;
+  std::set<ExtraCondition> extras_;
 };
 
 }  // namespace
+
+Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker) {
+  if (Trim(marker).empty()) return std::set<ExtraCondition>();
+  MarkerParser parser(marker, nullptr);
+  PTPKG_CHECK(parser.Parse());
+  return parser.extras();
+}
 
 Result<void> CheckMarker(std::string_view marker) {
   PTPKG_TRY([[maybe_unused]] const bool value, MarkerParser(marker, nullptr).Parse());

@@ -2,7 +2,9 @@
 // Environment markers: the condition after ';' of a requirement. Layer: wheel.
 // Source: PyPA dependency specifiers, "Environment markers" (PEP 508); packaging/markers.py.
 
+#include <compare>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,5 +22,16 @@ Result<void> CheckMarker(std::string_view marker);
 /// and the operator is one of versions, else as text. `extra` compares normalised names. Errors:
 /// kInvalidInput (grammar, a variable that `environment` lacks; `extra` counts as "" then).
 Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment);
+
+/// One comparison of `extra`.
+struct ExtraCondition {
+  std::string op;    ///< "==" nearly always.
+  std::string name;  ///< Normalised (PEP 503).
+  auto operator<=>(const ExtraCondition&) const = default;
+};
+
+/// The extras that a marker looks at, wherever in it; none: it holds, or not, without any extra. Errors:
+/// kInvalidInput (grammar).
+Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker);
 
 }  // namespace ptpkg::wheel

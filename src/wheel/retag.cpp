@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "archive/extract.h"
@@ -10,17 +11,34 @@
 #include "support/hash.h"
 #include "support/text.h"
 #include "wheel/header_block.h"
+#include "wheel/marker.h"
 
 namespace ptpkg::wheel {
 namespace {
 
 constexpr std::string_view kDataSuffix = ".data";
 
+/// Part of a tag: `now`, or `asked` in lower case, as installers compare them. `what`: "python", with an
+/// `example`.
+Result<std::string> PartAfter(const std::string& now, const std::optional<std::string>& asked,
+                              std::string_view what, std::string_view example) {
+  if (!asked) return now;
+  // A version that was meant, "3.11", would pass for a set of two.
+  for (const std::string& word : Split(*asked, '.')) {
+    const char first = word.empty() ? '.' : word.front();
+    if ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z')) continue;
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no {} tag", *asked, what))
+        .WithHint(fmt::format("write it like {}", example));
+  }
+  return ToLower(*asked);
+}
+
 Result<FileName> NameAfter(const FileName& before, const RetagRequest& request) {
   FileName after = before;
-  if (request.python) after.tag.python = *request.python;
-  if (request.abi) after.tag.abi = *request.abi;
-  if (request.platform) after.tag.platform = *request.platform;
+  PTPKG_TRY(after.tag.python, PartAfter(before.tag.python, request.python, "python", "cp311 or py2.py3"));
+  PTPKG_TRY(after.tag.abi, PartAfter(before.tag.abi, request.abi, "ABI", "cp311, abi3 or none"));
+  PTPKG_TRY(after.tag.platform,
+            PartAfter(before.tag.platform, request.platform, "platform", "manylinux_2_28_x86_64 or any"));
   PTPKG_TRY(const Tag tag, ParseTag(after.tag.str()));
   after.tag = SortTag(tag);
   if (request.build) after.build = *request.build;
@@ -65,27 +83,54 @@ std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const
   return FormatHeaderBlock(block);
 }
 
-/// The first requirement on a project makes room for the new ones; new projects come last.
+/// What one requirement takes the place of: those on the project that the same extras ask for.
+struct Place {
+  std::string project;
+  std::set<ExtraCondition> extras;
+  bool operator==(const Place&) const = default;
+};
+
+Result<Place> PlaceOf(const Requirement& requirement) {
+  PTPKG_TRY(std::set<ExtraCondition> extras, ExtrasOf(requirement.marker));
+  return Place{.project = NormalizeName(requirement.name), .extras = std::move(extras)};
+}
+
+/// An extra that nobody provides cannot be asked for.
+Result<void> ProvideExtras(const Place& place, CoreMetadata& metadata) {
+  for (const ExtraCondition& extra : place.extras) {
+    if (extra.op != "==") continue;
+    const std::vector<std::string> provided = metadata.GetAll("Provides-Extra");
+    if (std::any_of(provided.begin(), provided.end(),
+                    [&](const std::string& name) { return NormalizeName(Trim(name)) == extra.name; }))
+      continue;
+    if (!ParseRequirement(fmt::format("{}[{}]", place.project, extra.name))) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no name of an extra", extra.name))
+          .WithHint("extras are named with letters, digits and '-'");
+    }
+    metadata.Add("Provides-Extra", extra.name);
+  }
+  return Ok();
+}
+
+/// The first requirement of a place makes room for the new ones; those of new places come last.
 Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::string>& texts) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> wanted;  // by project, as they were given
+  std::vector<std::pair<Place, std::vector<std::string>>> wanted;  // as they were given
+  const auto wanted_at = [&](const Place& place) {
+    return std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) { return one.first == place; });
+  };
   for (const std::string& text : texts) {
     PTPKG_TRY(const Requirement requirement, ParseRequirement(text));
-    const std::string project = NormalizeName(requirement.name);
-    const auto known =
-        std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) { return one.first == project; });
-    if (known == wanted.end()) {
-      wanted.push_back({project, {requirement.str()}});
-    } else {
-      known->second.push_back(requirement.str());
-    }
+    PTPKG_TRY(const Place place, PlaceOf(requirement));
+    if (wanted_at(place) == wanted.end()) wanted.push_back({place, {}});
+    wanted_at(place)->second.push_back(requirement.str());
   }
   std::vector<std::pair<std::string, std::string>> fields;
   for (const auto& [field, value] : metadata.fields) {
-    const auto requirement = ParseRequirement(value);
     auto replaced = wanted.end();
-    if (ToLower(field) == "requires-dist" && requirement && !requirement->IsOfAnExtra()) {
-      replaced = std::find_if(wanted.begin(), wanted.end(),
-                              [&](const auto& one) { return one.first == NormalizeName(requirement->name); });
+    if (ToLower(field) == "requires-dist") {
+      const auto requirement = ParseRequirement(value);  // what is none stays
+      const auto place = requirement ? PlaceOf(*requirement) : Result<Place>(requirement.error());
+      if (place) replaced = wanted_at(*place);
     }
     if (replaced == wanted.end()) {
       fields.emplace_back(field, value);
@@ -94,10 +139,21 @@ Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::
     for (const std::string& text : std::exchange(replaced->second, {})) fields.emplace_back(field, text);
   }
   metadata.fields = std::move(fields);
-  for (const auto& [project, left] : wanted) {
+  for (const auto& [place, left] : wanted) {
     for (const std::string& text : left) metadata.Add("Requires-Dist", text);
+    PTPKG_CHECK(ProvideExtras(place, metadata));
   }
   return Ok();
+}
+
+/// What is written from the file name must not turn the METADATA of another distribution into this one's.
+Result<void> CheckIsOf(const CoreMetadata& metadata, const FileName& name) {
+  const Result<FileName> said = FileName::Of(metadata);
+  if (said && said->Stem() == name.Stem()) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("METADATA says '{} {}', the file name '{} {}'", metadata.Get("Name"),
+                           metadata.Get("Version"), name.name, name.version))
+      .WithHint("find out which of them is right: 'ptpkg check' lists all that is wrong with the wheel");
 }
 
 Result<std::string> MetadataTextAfter(CoreMetadata metadata, const RetagRequest& request,
@@ -105,21 +161,6 @@ Result<std::string> MetadataTextAfter(CoreMetadata metadata, const RetagRequest&
   if (request.local) metadata.Set("Version", name.version);
   PTPKG_CHECK(ReplaceRequirements(metadata, request.requirements));
   return FormatCoreMetadata(metadata);
-}
-
-/// New names of folders that carry the version, by the old ones.
-std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
-                                                  const FileName& name) {
-  std::map<std::string, std::string> folders;
-  if (name.Stem() == info.file_name.Stem()) return folders;
-  folders[info.dist_info_dir] = name.Stem() + ".dist-info";
-  for (const archive::ZipReader::Member& member : zip.members()) {
-    const std::string top = member.name.substr(0, member.name.find('/'));
-    if (!top.ends_with(kDataSuffix) || top.size() == member.name.size()) continue;
-    const auto stem = FileName::Parse(top.substr(0, top.size() - kDataSuffix.size()) + "-py3-none-any.whl");
-    if (stem && stem->Stem() == info.file_name.Stem()) folders[top] = name.Stem() + std::string(kDataSuffix);
-  }
-  return folders;
 }
 
 /// A link is none of a wheel: installers write a file with the text of its target.
@@ -251,6 +292,21 @@ class Retagger {
 
 }  // namespace
 
+std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
+                                                  const FileName& name) {
+  std::map<std::string, std::string> folders;
+  const std::string dist_info = name.Stem() + ".dist-info";
+  const std::string data = name.Stem() + std::string(kDataSuffix);
+  if (info.dist_info_dir != dist_info) folders[info.dist_info_dir] = dist_info;
+  for (const archive::ZipReader::Member& member : zip.members()) {
+    const std::string top = member.name.substr(0, member.name.find('/'));
+    if (top == data || !top.ends_with(kDataSuffix) || top.size() == member.name.size()) continue;
+    const auto stem = FileName::Parse(top.substr(0, top.size() - kDataSuffix.size()) + "-py3-none-any.whl");
+    if (stem && stem->Stem() == info.file_name.Stem()) folders[top] = data;
+  }
+  return folders;
+}
+
 Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
                             const NewContent& content) {
   PTPKG_TRY(WheelInfo info,
@@ -273,6 +329,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
     texts[path] = WheelTextAfter(std::move(block), request, name);
   }
   if (request.local || !request.requirements.empty()) {
+    PTPKG_CHECK(CheckIsOf(info.metadata, info.file_name), frame);
     PTPKG_TRY(texts[info.dist_info_dir + "/METADATA"], MetadataTextAfter(info.metadata, request, name));
   }
   for (const auto& [document, text] : content.documents) texts[info.dist_info_dir + "/" + document] = text;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "archive/extract.h"
 #include "archive/zip_edit.h"
 #include "wheel/wheel.h"
 
@@ -14,15 +15,16 @@ namespace ptpkg::wheel {
 
 /// What is to change; nullopt and empty: nothing.
 struct RetagRequest {
-  std::optional<std::string> python = {};    ///< A dot-joined set: "py3", "cp311.cp312".
+  std::optional<std::string> python = {};    ///< A dot-joined set, in any case: "py3", "cp311.cp312".
   std::optional<std::string> abi = {};       ///< The same.
   std::optional<std::string> platform = {};  ///< The same.
   std::optional<std::string> build = {};     ///< "" takes it away.
   std::optional<bool> root_is_purelib = {};  ///< Root-Is-Purelib of WHEEL.
   std::optional<std::string> local = {};     ///< Behind the '+' of the version; "" takes it away.
   std::optional<std::string> variant = {};   ///< Label of a variant wheel; "" takes it away.
-  /// Requirements (PEP 508). Those that the wheel has on the same project are replaced, but for those of an
-  /// extra.
+  /// Requirements (PEP 508). Those that the wheel has on the same project are replaced: one of no extra
+  /// replaces those of no extra, one of an extra those that the same extras ask for. An extra that is new is
+  /// provided (Provides-Extra).
   std::vector<std::string> requirements = {};
 
   [[nodiscard]] bool ChangesNothing() const {
@@ -62,13 +64,19 @@ struct Retagging {
   archive::ZipEdits edits;
 };
 
+/// New names of the .dist-info and .data folders of a wheel that is to be called `name`, by the old ones,
+/// where they differ. `info`: of `zip`.
+std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
+                                                  const FileName& name);
+
 /// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
 /// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
-/// in its place. With the version the names of the .dist-info and .data folders change. Signatures of RECORD
-/// are left out. New files get their rows of RECORD; with them .dist-info comes last. Errors: kInvalidInput
-/// (a tag, build, local version or requirement that is none); kCorrupt for a member that RECORD lacks, or has
-/// with another size, and for a row without a member; kUnsupported for a link or device; those of
-/// ReadWheelInfo.
+/// in its place. The .dist-info and .data folders get the names that go with the new file name, which is in
+/// normal form: installers derive them from it. Signatures of RECORD are left out. New files get their rows
+/// of RECORD; with them .dist-info comes last. Errors: kInvalidInput (a tag, build, local version,
+/// requirement or extra that is none; METADATA of another name or version than the file name's, when it would
+/// be written anew); kCorrupt for a member that RECORD lacks, or has with another size, and for a row without
+/// a member; kUnsupported for a link or device; those of ReadWheelInfo.
 Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
                             const NewContent& content = {});
 

@@ -57,6 +57,24 @@ TEST_F(PlanFixTest, RecordBecomesTrueOfWhatIsThere) {
   }
 }
 
+// Installers look for the folders that go with the file name, which is written in normal form.
+TEST_F(PlanFixTest, FoldersAreRenamedWithTheFile) {
+  const std::string stem = "TOY-1.0";
+  Members members = {{stem + ".data/scripts/run", "#!python\n"},
+                     {stem + ".dist-info/METADATA", "Metadata-Version: 2.1\nName: TOY\nVersion: 1.0\n"},
+                     {stem + ".dist-info/WHEEL",
+                      "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}};
+  members.emplace_back(stem + ".dist-info/RECORD", wheel::RecordOf(members, stem + ".dist-info/RECORD"));
+  const AbsPath wheel = wheel::WriteRawZip(env_, env_.dir().path() / (stem + "-py3-none-any.whl"), members);
+  ASSERT_OK_AND_ASSIGN(const WheelFix fix, PlanFix(env_, wheel));
+  EXPECT_TRUE(fix.ChangesAnything());
+  EXPECT_EQ(fix.name.str(), "toy-1.0-py3-none-any.whl");
+  const auto content = Written(wheel, fix.edits);
+  EXPECT_TRUE(content.contains("toy-1.0.data/scripts/run"));
+  EXPECT_TRUE(content.contains("toy-1.0.dist-info/METADATA"));
+  EXPECT_THAT(content.at("toy-1.0.dist-info/RECORD"), Not(HasSubstr("TOY")));
+}
+
 TEST_F(PlanFixTest, AnOrderOfItsOwnIsNoFault) {
   const std::string record = std::string(kInfo) + "RECORD";
   Members members = {{"toy/b.py", "x = 1\n"}, {"toy/a.py", "y = 2\n"}};

@@ -70,6 +70,15 @@ TEST(EvaluateMarker, FailsForAnUnknownValue) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("compares versions")));
 }
 
+TEST(ExtrasOf, FindsWhatExtraIsComparedWith) {
+  EXPECT_THAT(ExtrasOf(""), IsOkAndHolds(testing::IsEmpty()));
+  EXPECT_THAT(ExtrasOf("sys_platform == 'extra'"), IsOkAndHolds(testing::IsEmpty()));
+  EXPECT_THAT(ExtrasOf("os_name == 'posix' and (extra == 'A_b' or 'c' == extra) and extra != 'd'"),
+              IsOkAndHolds(testing::ElementsAre(ExtraCondition{"!=", "d"}, ExtraCondition{"==", "a-b"},
+                                                ExtraCondition{"==", "c"})));
+  EXPECT_THAT(ExtrasOf("extra =="), FailsWith(ErrorCode::kInvalidInput, HasSubstr("ends too early")));
+}
+
 TEST(CheckMarker, SaysWhatIsWrong) {
   for (const auto& [marker, why] : std::initializer_list<std::pair<std::string, const char*>>{
            {"python_version", "expected a comparison"},

@@ -133,6 +133,76 @@ TEST_F(RetagTest, RequirementsOnTheSameProjectAreReplaced) {
   EXPECT_EQ(to.Name(), kToyName);
 }
 
+// Installers derive the folders from the file name, which is written in normal form.
+TEST_F(RetagTest, FoldersGetTheNamesOfTheFileNameInNormalForm) {
+  Members members = {
+      {"toy_box.py", ""},
+      {"Toy_Box-1.0.data/scripts/run", "#!python\n"},
+      {"TOY.Box-1.data/data/x", "1"},
+      {"other-1.0.data/data/x", "2"},
+      {"Toy_Box-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: Toy.Box\nVersion: 1.0\n"},
+      {"Toy_Box-1.0.dist-info/WHEEL", Toy()[2].second}};
+  const AbsPath wheel = Wheel(members, "Toy_Box-1.0-py3-none-any.whl", "Toy_Box-1.0");
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Retag(wheel, {.requirements = {"numpy"}}));
+  EXPECT_EQ(to.Name(), "toy_box-1.0-py3-none-any.whl");
+  EXPECT_THAT(NamesIn(to), ElementsAre("toy_box.py", "toy_box-1.0.data/scripts/run", "TOY.Box-1.data/data/x",
+                                       "other-1.0.data/data/x", "toy_box-1.0.dist-info/WHEEL",
+                                       "toy_box-1.0.dist-info/METADATA", "toy_box-1.0.dist-info/RECORD"));
+}
+
+TEST_F(RetagTest, ARequirementOfAnExtraTakesTheRoomOfItsKindAlone) {
+  const AbsPath wheel = Wheel(Toy("",
+                                  "Requires-Dist: torch>=2\nProvides-Extra: Big.One\n"
+                                  "Requires-Dist: torch>=3; extra == 'Big_One'\n"));
+  const auto after = [&](std::vector<std::string> requirements) {
+    const auto to = Retag(wheel, {.requirements = std::move(requirements)});
+    EXPECT_THAT(to, test::IsOk());
+    const auto info = ReadWheelInfo(env_, *to);
+    EXPECT_THAT(info, test::IsOk());
+    std::vector<std::string> fields = info->metadata.GetAll("Requires-Dist");
+    for (const std::string& extra : info->metadata.GetAll("Provides-Extra")) fields.push_back(extra);
+    return fields;
+  };
+  EXPECT_THAT(after({"torch>=4; extra == \"GPU\""}),
+              ElementsAre("torch>=2", "torch>=3; extra == 'Big_One'", "torch>=4 ; extra == \"GPU\"",
+                          "Big.One", "gpu"));
+  EXPECT_THAT(
+      after({"torch>=4; extra == 'big-one' and sys_platform == 'linux'", "torch==5"}),
+      ElementsAre("torch==5", "torch>=4 ; extra == 'big-one' and sys_platform == 'linux'", "Big.One"));
+  EXPECT_THAT(Retag(wheel, {.requirements = {"a; extra == 'no name'"}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'no name' is no name of an extra")));
+}
+
+TEST_F(RetagTest, MetadataOfAnotherDistributionIsNotMadeThisOnes) {
+  Members version = Toy();
+  version[1].second = "Metadata-Version: 2.1\nName: toy\nVersion: 2.0+x\n";
+  Members name = Toy();
+  name[1].second = "Metadata-Version: 2.1\nName: other\nVersion: 1.0\n";
+  for (const Members& members : {version, name}) {
+    const AbsPath wheel = Wheel(members);
+    EXPECT_THAT(Retag(wheel, {.local = "cpu"}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("METADATA says")));
+    EXPECT_THAT(Retag(wheel, {.requirements = {"numpy"}}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("the file name 'toy 1.0'")));
+  }
+}
+
+TEST_F(RetagTest, TagsAreWrittenInLowerCase) {
+  ASSERT_OK_AND_ASSIGN(const AbsPath to,
+                       Retag(Wheel(Toy()), {.python = "CP311", .abi = "ABI3", .platform = "Linux_x86_64"}));
+  EXPECT_EQ(to.Name(), "toy-1.0-cp311-abi3-linux_x86_64.whl");
+}
+
+TEST_F(RetagTest, AVersionIsNoTag) {
+  const auto version = Retag(Wheel(Toy()), {.python = "3.11"});
+  EXPECT_THAT(version, FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3.11' is no python tag")));
+  EXPECT_THAT(version, HasHint(HasSubstr("cp311")));
+  EXPECT_THAT(Retag(Wheel(Toy()), {.abi = "3"}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is no ABI tag")));
+  EXPECT_THAT(Retag(Wheel(Toy()), {.platform = "any."}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is no platform tag")));
+}
+
 TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {
   // A space that another writer would leave out, and a tag set that is not expanded.
   Members members = Toy("Tag: py2.py3-none-any\n", "Summary:  two spaces\n");
@@ -345,7 +415,7 @@ TEST_F(RetagTest, RefusesWhatIsNone) {
   const AbsPath wheel = Wheel(Toy());
   const std::vector<std::pair<RetagRequest, const char*>> cases = {
       {{.platform = "linux-x86"}, "linux-x86"},
-      {{.python = ""}, "-none-any"},
+      {{.python = ""}, "'' is no python tag"},
       {{.build = "cu"}, "toy-1.0-cu-py3-none-any.whl"},
       {{.build = "1-2"}, "toy-1.0-1-2-py3-none-any.whl"},
       {{.local = "a b"}, "1.0+a b"},
