@@ -6,6 +6,7 @@
 
 #include "conda/package_info.h"
 #include "model/package_note.h"
+#include "support/text.h"
 #include "wheel/version.h"
 #include "wheel/wheel_file.h"
 
@@ -35,6 +36,33 @@ std::map<std::string, std::string> NoteFiles(const auto& output) {
   const PackageNote note{.allow_unresolved = output.allow_unresolved, .device_code = output.device_code};
   if (note.IsEmpty()) return {};
   return {{std::string(kPackageNoteName), FormatPackageNote(note)}};
+}
+
+/// The one tag of a file name that stands for just these.
+Result<wheel::Tag> CompressTags(const std::vector<wheel::Tag>& tags, const std::string& dist_info) {
+  std::set<wheel::Tag> said;
+  std::set<std::string> python;
+  std::set<std::string> abi;
+  std::set<std::string> platform;
+  for (const wheel::Tag& set : tags) {
+    for (const wheel::Tag& tag : wheel::ExpandTag(set)) {
+      said.insert(tag);
+      python.insert(tag.python);
+      abi.insert(tag.abi);
+      platform.insert(tag.platform);
+    }
+  }
+  const wheel::Tag all = {.python = fmt::format("{}", fmt::join(python, ".")),
+                          .abi = fmt::format("{}", fmt::join(abi, ".")),
+                          .platform = fmt::format("{}", fmt::join(platform, "."))};
+  if (python.size() * abi.size() * platform.size() == said.size()) return all;
+  std::vector<std::string> texts;
+  for (const wheel::Tag& tag : said) texts.push_back(tag.str());
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format(
+                   "a file name cannot say the tags of '{}/WHEEL', '{}', without more: '{}' stands for {}",
+                   dist_info, Join(texts, "', '"), all.str(), python.size() * abi.size() * platform.size()))
+      .WithHint("keep the Tag lines of one wheel in WHEEL, and write a wheel for each of the others");
 }
 
 }  // namespace
@@ -82,18 +110,8 @@ Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
   }
   PTPKG_TRY(const wheel::WheelFile file,
             wheel::ParseWheelFile(distribution.wheel, distribution.dist_info + "/WHEEL"));
-  std::set<std::string> python;
-  std::set<std::string> abi;
-  std::set<std::string> platform;
-  for (const wheel::Tag& tag : file.tags) {
-    python.insert(tag.python);
-    abi.insert(tag.abi);
-    platform.insert(tag.platform);
-  }
-  return WheelDescription{.tag = {.python = fmt::format("{}", fmt::join(python, ".")),
-                                  .abi = fmt::format("{}", fmt::join(abi, ".")),
-                                  .platform = fmt::format("{}", fmt::join(platform, "."))},
-                          .root_is_purelib = file.root_is_purelib};
+  PTPKG_TRY(wheel::Tag tag, CompressTags(file.tags, distribution.dist_info));
+  return WheelDescription{.tag = std::move(tag), .root_is_purelib = file.root_is_purelib};
 }
 
 Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output, const StagedTree& prefix) {

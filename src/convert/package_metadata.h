@@ -39,7 +39,7 @@ std::map<std::string, std::string> NotesOf(const recipe::ZipOutput& output);
 std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info);
 
 /// Tag and Root-Is-Purelib of a staged WHEEL file. Several tags become one compressed tag set.
-/// Errors: kInvalidInput.
+/// Errors: kInvalidInput, also for tags that no such set stands for without others.
 Result<WheelDescription> DescribeWheelFile(const Distribution& distribution);
 
 }  // namespace ptpkg::convert

@@ -135,15 +135,37 @@ wheel::MarkerEnvironment MarkersFor(const std::string& python, std::string_view 
           {"python_full_version", python}};
 }
 
+int MinorOf(const std::string& version) { return std::stoi(version.substr(version.find('.') + 1)); }
+
+/// One of Pythons that the tags name one by one; "" for all of them, whose files are the same.
+Result<std::string> ChooseExactPython(const std::vector<wheel::Tag>& tags, const std::set<int>& minors,
+                                      const std::string& wanted) {
+  std::vector<std::string> versions;
+  for (const int minor : minors) versions.push_back(fmt::format("3.{}", minor));
+  if (!wanted.empty() && minors.contains(MinorOf(wanted))) return wanted;
+  if (!wanted.empty()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("the wheel is for Python {} alone, --python is {}",
+                                                       Join(versions, ", "), wanted))
+        .WithHint(versions.size() == 1 ? "leave --python out: the tags of the wheel say it"
+                                       : "--python takes those that the tags of the wheel name");
+  }
+  if (versions.size() == 1) return versions.front();
+  if (std::all_of(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.abi == "none"; }))
+    return wanted;
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the wheel is for Python {}, each with an ABI of its own", Join(versions, ", ")))
+      .WithHint(fmt::format("a package is for one of them: --python {}", Join(versions, ",")));
+}
+
 /// `wanted`, or the only one that the tags are for; "" for tags that fit several when none is wanted.
 Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std::string& wanted) {
-  std::string lowest;
+  std::set<int> exact;
   for (const wheel::Tag& tag : tags) {
     const PythonTag python = ReadPythonTag(tag.python).value_or(PythonTag{});
     if (python.version.empty()) return wanted;
     if (python.exact && tag.abi != "abi3") {
       if (python.version == wanted) return wanted;
-      if (lowest.empty()) lowest = python.version;
+      exact.insert(MinorOf(python.version));
       continue;
     }
     if (wanted.empty()) return wanted;
@@ -152,10 +174,7 @@ Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std:
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the wheel needs Python {} or later, --python is {}", python.version, wanted));
   }
-  if (wanted.empty()) return lowest;
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("the wheel is for Python {} alone, --python is {}", lowest, wanted))
-      .WithHint("leave --python out: the tags of the wheel say it");
+  return ChooseExactPython(tags, exact, wanted);
 }
 
 /// ">=3.11.4" excludes some releases of 3.11, not all.
@@ -187,8 +206,6 @@ Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, cons
   const std::vector<std::string> terms = Split(constraint, ',');
   return std::set<std::string>(terms.begin(), terms.end());
 }
-
-int MinorOf(const std::string& version) { return std::stoi(version.substr(version.find('.') + 1)); }
 
 /// The Pythons that the tags are for: "py39", and "cp39" with abi3, is 3.9 and later, "cp39" 3.9 alone.
 std::set<std::string> PythonsOfTags(const std::vector<wheel::Tag>& tags) {

@@ -30,11 +30,12 @@ Result<std::string> PythonOption(std::string_view python);
 /// `python`: as PythonOption takes it, for tags that fit several versions: abi3, py3-none with binaries. "":
 /// every Python that the tags and Requires-Python admit. Then a wheel with binaries is a noarch python
 /// package in the subdir of its machine (CEP 20), whose files the installer links to the site-packages of its
-/// Python. Of a wheel with several tags, those of CPython 3 under Linux with glibc count, and free-threaded
-/// ones only where there are no others. Errors: those of PythonOption; kUnsupported when there are none, with
-/// the first tag or its ABI (cp313d, abi3t); kInvalidInput when `python` does not
-/// satisfy the tags, or when no patch release of it satisfies Requires-Python; also for a malformed
-/// Requires-Python, and one that leaves no Python.
+/// Python; so is one for several Pythons without their ABI (cp310.cp311-none). Of a wheel with several tags,
+/// those of CPython 3 under Linux with glibc count, and free-threaded ones only where there are no others.
+/// Errors: those of PythonOption; kUnsupported when there are none, with the first tag or its ABI (cp313d,
+/// abi3t); kInvalidInput when `python` does not satisfy the tags, when it is "" and several tags have an ABI
+/// of their own (cp310.cp311-cp310.cp311), or when no patch release of it satisfies Requires-Python; also for
+/// a malformed Requires-Python, and one that leaves no Python.
 Result<WheelTarget> TargetOf(const wheel::WheelInfo& info, const std::string& python);
 
 }  // namespace ptpkg::convert

@@ -11,7 +11,9 @@
 namespace ptpkg::convert {
 namespace {
 
+using test::FailsWith;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(CondaMetadataOf, TakesFeaturesAndRunExports) {
   recipe::Recipe recipe;
@@ -61,6 +63,24 @@ TEST(CondaMetadataOf, TakesRunSpecsAsTheRecipeGivesThem) {
   recipe.variant = {{"python", "3.11"}};
   recipe.requirements.run = {{.name = "python", .version = {}, .build = {}}};
   EXPECT_THAT(CondaMetadataOf(recipe::CondaOutputOf(recipe), {}).depends, ElementsAre("python"));
+}
+
+TEST(DescribeWheelFile, TagsBecomeTheOneThatStandsForJustThem) {
+  const auto describe = [](const std::string& tags) {
+    Distribution distribution;
+    distribution.dist_info = "toy-1.0.dist-info";
+    distribution.wheel = "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\n" + tags;
+    return DescribeWheelFile(distribution);
+  };
+  const auto one = describe("Tag: py3-none-any\nTag: py2-none-any\n");
+  ASSERT_THAT(one, test::IsOk());
+  EXPECT_EQ(one->tag.str(), "py2.py3-none-any");
+  const auto sets = describe("Tag: cp311-abi3-a.b\nTag: cp310-abi3-b\nTag: cp310-abi3-a\n");
+  ASSERT_THAT(sets, test::IsOk());
+  EXPECT_EQ(sets->tag.str(), "cp310.cp311-abi3-a.b");
+  const auto wider = describe("Tag: py3-none-any\nTag: cp311-cp311-linux_x86_64\n");
+  EXPECT_THAT(wider, FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands for 8")));
+  EXPECT_THAT(wider, test::HasHint(HasSubstr("Tag lines")));
 }
 
 class DistributionOfTest : public ::testing::Test {

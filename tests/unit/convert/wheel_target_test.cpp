@@ -184,6 +184,31 @@ TEST(TargetOf, APlatformWheelWithoutAbiKeepsToItsPythonTag) {
   EXPECT_EQ(several->python, "3.11");
 }
 
+TEST(TargetOf, SeveralPythonsWithoutTheirAbiShareAPackage) {
+  const wheel::WheelInfo info =
+      Wheel({"cp310-none-manylinux_2_17_x86_64", "cp312-none-manylinux_2_17_x86_64"}, ">=3.8");
+  const auto target = TargetOf(info, "");
+  ASSERT_THAT(target, test::IsOk());
+  EXPECT_TRUE(target->noarch);
+  EXPECT_EQ(target->subdir, "linux-64");
+  EXPECT_EQ(target->build_prefix, "py");
+  EXPECT_THAT(target->depends,
+              ElementsAre("python !=3.11.*,<3.13.0a0,>=3.10,>=3.8", "__glibc >=2.17,<3.0.a0"));
+  const auto chosen = TargetOf(info, "3.12");
+  ASSERT_THAT(chosen, test::IsOk());
+  EXPECT_EQ(chosen->site_packages, "lib/python3.12/site-packages");
+  EXPECT_THAT(TargetOf(info, "3.11"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("for Python 3.10, 3.12 alone")));
+}
+
+TEST(TargetOf, SeveralAbisAskWhichPython) {
+  const wheel::WheelInfo info = Wheel({"cp310.cp311-cp310.cp311-manylinux_2_17_x86_64"});
+  const auto several = TargetOf(info, "");
+  EXPECT_THAT(several, FailsWith(ErrorCode::kInvalidInput, HasSubstr("Python 3.10, 3.11, each")));
+  EXPECT_THAT(several, test::HasHint(HasSubstr("--python 3.10,3.11")));
+  EXPECT_THAT(TargetOf(info, "3.11"), test::IsOk());
+}
+
 TEST(TargetOf, RequiresPythonIsAListOfConditions) {
   EXPECT_THAT(TargetOf(Wheel({"py3-none-any"}, "3.8"), "3.11"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("Requires-Python '3.8'")));
