@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kCondaBundle = ".sigstore.json";
 constexpr std::string_view kCondaBundles = ".v0.sigs";
 constexpr std::string_view kPythonEnding = ".attestation";
+constexpr std::string_view kOpenPgpSignature = ".asc";  // of gpg: about the artifact, but no server takes it
 constexpr std::string_view kPythonPublication = ".publish.attestation";
 
 /// What a file `name` is beside one of the format called `artifact`; "" if it is not about that one.
@@ -157,7 +158,8 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
 std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
   std::vector<ArtifactId> found;
   for (const std::string& name : names) {
-    if (FormatBeside(artifact.format, artifact.file_name, name).empty()) continue;
+    const bool signature = name == artifact.file_name + std::string(kOpenPgpSignature);
+    if (!signature && FormatBeside(artifact.format, artifact.file_name, name).empty()) continue;
     found.push_back(artifact);
     found.back().file_name = name;
   }
@@ -167,7 +169,7 @@ std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<
 std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact) {
   std::vector<std::string> names;
   for (const std::string_view ending : {provenance::kStatementEnding, provenance::kSignatureEnding,
-                                        kPythonPublication, kCondaBundle, kCondaBundles})
+                                        kOpenPgpSignature, kPythonPublication, kCondaBundle, kCondaBundles})
     names.push_back(artifact.file_name + std::string(ending));
   return IdsBeside(artifact, names);
 }

@@ -3,6 +3,7 @@
 //
 //   NAME.intoto.jsonl     signed statement           provenance/envelope.h
 //   NAME.sig              signature of the artifact
+//   NAME.asc              the same, as gpg writes it: goes with the artifact, is not published
 //   NAME.*.attestation    PEP 740, of a wheel        as twine, uv and pypi-attestations call them
 //   NAME.sigstore.json    CEP 27, of a conda package as conda-sigstore calls it
 //   NAME.v0.sigs          the same, several          as prefix.dev serves them

@@ -95,6 +95,23 @@ TEST_F(BesideTest, FindsWhatIsAboutTheArtifactAndNothingElse) {
   EXPECT_THAT(wheel.attestations, ElementsAre(Field(&Attestation::name, name + ".publish.attestation")));
 }
 
+// A signature of gpg is not published, but vouches for the bytes that go.
+TEST(IdsBeside, OfBothFormatsEverySignature) {
+  const ArtifactId wheel = {.file_name = kWheel, .format = ArtifactFormat::kWheel};
+  const std::string name = kWheel;
+  const auto names = [](const std::vector<ArtifactId>& ids) {
+    std::vector<std::string> found;
+    for (const ArtifactId& id : ids) found.push_back(id.file_name);
+    return found;
+  };
+  EXPECT_THAT(
+      names(IdsBeside(wheel, {name, name + ".asc", name + ".sig", name + ".sha256", "other.whl.asc"})),
+      ElementsAre(name + ".asc", name + ".sig"));
+  EXPECT_THAT(names(UsualIdsBeside(wheel)), ::testing::Contains(name + ".asc"));
+  const ArtifactId package = {.file_name = kPackage, .format = ArtifactFormat::kConda};
+  EXPECT_THAT(names(IdsBeside(package, {std::string(kPackage) + ".asc"})), ::testing::SizeIs(1));
+}
+
 TEST_F(BesideTest, OfAPackageTheBundlesOfCep27) {
   Upload package = Artifact(kPackage);
   const std::string name = kPackage;
