@@ -34,17 +34,6 @@ Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
   return std::string();
 }
 
-Result<std::set<verify::MachineCode>> CodeIn(Env& env, const StagedTree& tree) {
-  std::set<verify::MachineCode> kinds;
-  for (const TreeEntry& entry : tree.entries) {
-    if (entry.kind != FileKind::kRegular) continue;
-    PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const auto code, verify::MachineCodeOf(env.fs, tree.root / entry.path));
-    if (code) kinds.insert(*code);
-  }
-  return kinds;
-}
-
 /// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
 /// one all the same, of Windows say. Then WHEEL alone knows it.
 Result<std::string> AnyOrAsItWas(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
@@ -92,7 +81,7 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
   } else {
     std::set<verify::MachineCode> code;
     if (verify::IsForOtherSystems(wanted)) {
-      PTPKG_TRY(code, CodeIn(env, parts.tree.payload));
+      PTPKG_TRY(code, verify::MachineCodeIn(env, parts.tree.payload));
     }
     PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted, code));
     tag.platform = wanted;
@@ -107,9 +96,14 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
 Result<std::string> ParsePlatform(const std::string& platform) {
   if (platform.empty() || platform == kAuto || platform == kLinux) return platform;
   const auto tag = wheel::ParseTag("py3-none-" + platform);
-  if (!tag) {
+  const std::vector<std::string> plain = Split(platform, '.');
+  const bool fit = std::all_of(plain.begin(), plain.end(), [](const std::string& one) {
+    const bool linux = one.find(kLinux) != std::string::npos;
+    return one != kAuto && (!linux || !verify::MachineOfTag(one).empty());
+  });
+  if (!tag || !fit) {
     return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", platform))
-        .WithHint("it is auto, linux, or a tag such as manylinux_2_28_x86_64");
+        .WithHint("it is auto, linux, or a tag with its machine, such as manylinux_2_28_x86_64");
   }
   return wheel::SortTag(*tag).platform;
 }

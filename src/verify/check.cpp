@@ -9,9 +9,11 @@
 #include "support/text.h"
 #include "verify/build_path_checks.h"
 #include "verify/conda_checks.h"
+#include "verify/deserved_platform.h"
 #include "verify/tree_checks.h"
 #include "verify/upload_checks.h"
 #include "verify/wheel_checks.h"
+#include "verify/wheel_tag_checks.h"
 #include "verify/zip_checks.h"
 #include "verify/zip_container.h"
 #include "wheel/file_name.h"
@@ -54,6 +56,16 @@ Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_
   return std::optional(PromiseOfTags(policies, Split(name->tag.platform, '.')));
 }
 
+/// The tags of the file name against the files. `zip`: null when it cannot be read.
+Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examination& examination) {
+  const auto name = wheel::FileName::Parse(file_name);
+  if (zip == nullptr || !name) return Ok();
+  if (IsForOtherSystems(name->tag.platform)) {
+    PTPKG_TRY(examination.code, MachineCodeIn(zip->env(), zip->tree()));
+  }
+  return CheckWheelTags(zip->env(), {*name, examination.code}, zip->tree(), examination.report.findings);
+}
+
 /// What every examination ends with.
 void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& options,
               Examination& examination) {
@@ -85,6 +97,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
                               .uploaded = profile == Profile::kWheel,
                               .size_bytes = stat.size_bytes};
     PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
+    PTPKG_CHECK(CheckNamedTags(plain.zip.get(), artifact.Name(), examination));
     PTPKG_TRY(subject.promise, PromiseOfWheelName(artifact.Name()));
   } else {
     PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));

@@ -2,6 +2,7 @@
 // Checks a finished artifact the way its strictest consumer reads it. Layer: verify. Never writes.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "support/env.h"
 #include "verify/elf_tree.h"
 #include "verify/file_device_code.h"
+#include "verify/file_kind.h"
 #include "verify/file_links.h"
 #include "verify/file_needs.h"
 #include "verify/profile.h"
@@ -55,6 +57,8 @@ struct Examination {
   std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
   spec::DeviceCodeRequest asked;            ///< What was asked of these, by the options or the package.
   std::vector<FileLinks> links;             ///< With options.links: as `files`, in their order.
+  /// Of a wheel with a platform tag of another system than Linux: what CheckDeserved takes.
+  std::set<MachineCode> code;
   /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
   /// a folder.
   std::vector<TreeEntry> entries;

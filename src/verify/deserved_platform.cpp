@@ -87,9 +87,14 @@ bool IsOfOtherSystem(const std::string& platform) {
   return platform != "any" && MachineOfTag(platform).empty();
 }
 
-/// Whether code of these kinds can be for the system of `platform`. Systems that are not in the table may
-/// have any.
-bool MayBeFor(const std::string& platform, const std::set<MachineCode>& code) {
+}  // namespace
+
+bool IsForOtherSystems(const std::string& platform) {
+  const std::vector<std::string> plain = Split(platform, '.');
+  return std::any_of(plain.begin(), plain.end(), IsOfOtherSystem);
+}
+
+bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code) {
   struct System {
     std::string_view prefix;
     MachineCode code;
@@ -106,13 +111,6 @@ bool MayBeFor(const std::string& platform, const std::set<MachineCode>& code) {
       return code.contains(system.code) || code.contains(MachineCode::kObjects);
   }
   return !code.empty();
-}
-
-}  // namespace
-
-bool IsForOtherSystems(const std::string& platform) {
-  const std::vector<std::string> plain = Split(platform, '.');
-  return std::any_of(plain.begin(), plain.end(), IsOfOtherSystem);
 }
 
 Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
@@ -174,11 +172,11 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
                                plain))
           .WithHint("leave --platform out, or give auto: the wheel is for any machine");
     }
-    if (IsOfOtherSystem(plain) && !MayBeFor(plain, code)) {
+    if (IsOfOtherSystem(plain) && !CodeMayBeFor(plain, code)) {
       return Error(ErrorCode::kCheckFailed,
                    fmt::format("no file holds code of the system of '{}', so none deserves that platform tag",
                                plain))
-          .WithHint("give auto; 'ptpkg retag --platform' sets a tag without asking the files");
+          .WithHint("give auto; 'ptpkg retag --platform TAG --no-check' sets a tag without asking the files");
     }
     for (const FileNeeds& file : files) {
       const std::string reason = Against(file, plain, policies);

@@ -47,6 +47,10 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
 /// Whether some tag of `platform` is judged by `code` alone: one of a system that is not Linux.
 bool IsForOtherSystems(const std::string& platform);
 
+/// Whether code of these kinds can be for the system of `platform`, one plain tag of a system that is not
+/// Linux. Systems that are not in the table may have any.
+bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code);
+
 /// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`, or some musllinux
 /// where that is one; else its tag.
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,

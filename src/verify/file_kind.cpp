@@ -63,4 +63,15 @@ Result<std::optional<MachineCode>> MachineCodeOf(Fs& fs, const AbsPath& path) {
   return pe ? std::optional(MachineCode::kPe) : std::nullopt;
 }
 
+Result<std::set<MachineCode>> MachineCodeIn(Env& env, const StagedTree& tree) {
+  std::set<MachineCode> kinds;
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.kind != FileKind::kRegular) continue;
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const auto code, MachineCodeOf(env.fs, tree.root / entry.path));
+    if (code) kinds.insert(*code);
+  }
+  return kinds;
+}
+
 }  // namespace ptpkg::verify

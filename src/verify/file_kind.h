@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 
+#include "model/staged_tree.h"
+#include "support/env.h"
 #include "support/fs.h"
 
 namespace ptpkg::verify {
@@ -23,5 +26,8 @@ Result<bool> IsElfFile(Fs& fs, const AbsPath& path);
 /// The machine code that the file holds; nullopt: none. Errors: those of reading. Source: PE format,
 /// "Signature"; mach-o/loader.h, fat.h; WebAssembly, "Modules"; ar(5).
 Result<std::optional<MachineCode>> MachineCodeOf(Fs& fs, const AbsPath& path);
+
+/// The kinds of machine code in the files of a tree. Errors: those of reading; kCancelled.
+Result<std::set<MachineCode>> MachineCodeIn(Env& env, const StagedTree& tree);
 
 }  // namespace ptpkg::verify

@@ -1,0 +1,28 @@
+#pragma once
+// The tags of a wheel's file name against what its files are named and hold. Layer: verify. Pages:
+// docs/findings/wheel-extension-tag.md, wheel-platform-code.md.
+
+#include <set>
+#include <vector>
+
+#include "model/finding.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+#include "verify/file_kind.h"
+#include "wheel/file_name.h"
+
+namespace ptpkg::verify {
+
+struct NamedTags {
+  const wheel::FileName& name;
+  const std::set<MachineCode>& code;  ///< Of all files, if some tag is of another system than Linux.
+};
+
+/// Appends wheel-extension-tag for extension modules that no Python of some tag can import, by the end of
+/// their names ("x.cpython-311-x86_64-linux-gnu.so"), and wheel-platform-code for a tag of another system
+/// than Linux when libraries are there, but none for that one. `tree`: all of the wheel. Errors: kIo,
+/// kCancelled. Sources: PEP 3149; importlib.machinery.EXTENSION_SUFFIXES of CPython and PyPy.
+Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
+                            std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify
