@@ -26,17 +26,24 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }
   run.check = !flags.no_check;
-  PTPKG_TRY(const std::vector<pipeline::RetagOutcome> outcomes, pipeline::Retag(context.env(), run));
+  PTPKG_TRY(const pipeline::RetagSummary summary, pipeline::Retag(context.env(), run));
   if (context.json()) {
     Json list = Json::array();
-    for (const pipeline::RetagOutcome& one : outcomes)
+    for (const pipeline::RetagOutcome& one : summary.outcomes)
       list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
-    context.PrintJson(list);
-    return kDone;
+    if (!summary.failure) {
+      context.PrintJson(list);
+    } else {
+      context.SetErrorDetails({{"outcomes", std::move(list)}});
+    }
+  } else {
+    for (const pipeline::RetagOutcome& one : summary.outcomes) context.Print(one.to.str());
+    if (!summary.failure || !summary.outcomes.empty()) {
+      context.env().reporter.Note(fmt::format("{} {}", Plural(summary.outcomes.size(), "wheel"),
+                                              run.dry_run ? "would be written" : "written"));
+    }
   }
-  for (const pipeline::RetagOutcome& one : outcomes) context.Print(one.to.str());
-  context.env().reporter.Note(
-      fmt::format("{} {}", Plural(outcomes.size(), "wheel"), run.dry_run ? "would be written" : "written"));
+  if (summary.failure) return Error(*summary.failure);  // what has its name by then stays
   return kDone;
 }
 
@@ -70,7 +77,8 @@ std::vector<Option> ChangeOptions(pipeline::RetagRun& run) {
        .group = group},
       {.names = "--requires",
        .value = "REQUIREMENT",
-       .help = "Requirement, in place of those on the same project that are of no extra; may be repeated",
+       .help = "Requirement, in place of those on the same project and of the same extra, if of one; may be "
+               "repeated",
        .target = &run.changes.requirements,
        .group = group},
   };
@@ -94,15 +102,18 @@ Verb RetagVerb() {
       {.names = "--no-check",
        .help = "With new tags: do not check that the files keep what these promise",
        .target = &flags->no_check},
-      {.names = "--dry-run", .help = "Print the names; write nothing", .target = &run.dry_run}};
+      {.names = "--dry-run",
+       .help = "Check as the run would, print the names, and write nothing",
+       .target = &run.dry_run}};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "retag",
           .summary = "Give wheels other tags, another build, local version or requirements",
           .options = std::move(options),
           .notes =
               "Nothing but .dist-info is written anew: all other files are copied as they are\n"
-              "stored. With new tags the result is checked first: symbol versions, machine and\n"
-              "instructions of its files have to fit them.\n"
+              "stored. With new tags the result is checked first: the files have to deserve the\n"
+              "platform, and extension modules have to be for the Python and ABI that they are\n"
+              "named for.\n"
               "Signatures, signed statements and attestations beside a wheel that is replaced\n"
               "or removed are removed with it.",
           .examples = {"ptpkg retag torch*.whl --platform manylinux_2_28_x86_64 -o out",

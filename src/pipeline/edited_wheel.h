@@ -11,6 +11,7 @@
 
 #include "archive/zip_edit.h"
 #include "support/env.h"
+#include "support/scratch.h"
 #include "verify/check.h"
 
 namespace ptpkg::pipeline {
@@ -31,6 +32,7 @@ struct WheelJudgement {
   verify::CheckOptions options = {};
   std::set<FindingKey> had = {};  ///< Of those ids, what the old wheel had: it may stay.
   bool can_be_skipped = true;     ///< The verb has --no-check, which the hint then names.
+  bool platform = false;          ///< The files have to deserve the platform tag (verify::CheckDeserved).
 };
 
 /// What to write; borrowed.
@@ -40,12 +42,43 @@ struct EditedWheel {
   const archive::ZipEdits& edits;
 };
 
+/// Reads the wheel again, as `ptpkg check` does. Errors: kCheckFailed with the findings that it must not
+/// have; those of verify::ExamineArtifact.
+Result<void> JudgeWheel(Env& env, const AbsPath& wheel, const WheelJudgement& judgement);
+
+/// A wheel that waits in a scratch folder for its name.
+struct StagedWheel {
+  TempDir scratch;
+  AbsPath file;
+};
+
+/// Writes the wheel under its name, which the check reads tags from, into a scratch folder of `folder`, and
+/// judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
+Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
+                                     const std::optional<WheelJudgement>& judgement);
+/// Gives it its name; `to`: on the file system of the scratch folder. Post: `to` exists whole, or is as it
+/// was. Errors: kAlreadyExists (kRefuse only), kIo.
+Result<void> PlaceStaged(Env& env, const StagedWheel& staged, const AbsPath& to, OnExisting on_existing);
+
 /// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
 /// read again first, in a scratch folder beside its place. Post: wheel.to exists whole, or is as it was.
 /// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
 /// archive::WriteEditedZip.
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
                               const std::optional<WheelJudgement>& judgement);
+
+/// The names that one run gives to its results.
+class NewNames {
+ public:
+  /// `verb`: "retag". Errors: kUsage for a name that was given before.
+  Result<void> Take(const AbsPath& to, std::string_view verb);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+/// kAlreadyExists; the hint names what the verb offers.
+Error IsInTheWay(const AbsPath& path, bool has_force);
 
 /// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);

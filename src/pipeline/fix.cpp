@@ -70,8 +70,7 @@ Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, c
   }
   PTPKG_TRY(const bool taken, Exists(env.fs, to));
   if (!taken) return to;
-  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()))
-      .WithHint("name another folder with --output");
+  return IsInTheWay(to, false);
 }
 
 Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& given,

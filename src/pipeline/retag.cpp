@@ -1,12 +1,15 @@
 #include "pipeline/retag.h"
 
 #include <fmt/core.h>
-#include <set>
 
 #include "pipeline/edited_wheel.h"
+#include "pipeline/wheel_form.h"
+#include "support/text.h"
 
 namespace ptpkg::pipeline {
 namespace {
+
+constexpr std::string_view kFindingOfExtensions = "wheel-extension-tag";
 
 struct Planned {
   AbsPath from;
@@ -14,54 +17,102 @@ struct Planned {
   archive::ZipEdits edits;
 };
 
+std::string FrameOf(const Planned& one) { return fmt::format("while retagging '{}'", one.from.str()); }
+
+/// --platform has to be a tag: what a file name says, not what would choose one.
+Result<void> CheckPlatformTag(const wheel::RetagRequest& changes) {
+  if (!changes.platform) return Ok();
+  const Result<std::string> platform = ParsePlatform(ToLower(*changes.platform));
+  if (platform && *platform != "auto" && *platform != "linux") return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", *changes.platform))
+      .WithHint(
+          "name the machine too, as in manylinux_2_28_x86_64; 'ptpkg repair' finds the tag that the files "
+          "deserve");
+}
+
 Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
   std::vector<Planned> planned;
-  std::set<std::string> targets;
+  NewNames names;
   for (const AbsPath& wheel : run.wheels) {
     PTPKG_TRY(wheel::Retagging one, wheel::PlanRetag(env, wheel, run.changes));
     const AbsPath to = run.output.value_or(wheel.Parent()) / one.name.str();
-    if (!targets.insert(to.str()).second) {
-      return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
-          .WithHint("retag them one at a time, into different folders");
-    }
+    PTPKG_CHECK(names.Take(to, "retag"));
     PTPKG_TRY(const bool taken, Exists(env.fs, to));
-    if (taken && !run.force) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", to.str()))
-          .WithHint("name another folder with --output, or replace it with --force");
-    }
+    if (taken && !run.force) return IsInTheWay(to, true);
     planned.push_back({.from = wheel, .to = to, .edits = std::move(one.edits)});
   }
   return planned;
 }
 
-Result<void> WriteAndTidy(Env& env, const RetagRun& run, const Planned& one) {
+/// A change of the platform does not ask about extensions, which say nothing of it; and the reverse.
+std::optional<WheelJudgement> JudgementOf(const RetagRun& run) {
+  if (!run.check || !run.changes.ChangesTags()) return std::nullopt;
+  WheelJudgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+                           .hint = "choose tags that the files deserve",
+                           .platform = run.changes.platform.has_value()};
+  if (run.changes.python || run.changes.abi) judgement.refused.push_back(kFindingOfExtensions);
+  return judgement;
+}
+
+/// Each in the folder that it is meant for, whose file system has to have the room; of a dry run in the
+/// cache.
+Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
+                                          const std::vector<Planned>& planned) {
+  const std::optional<WheelJudgement> judgement = JudgementOf(run);
+  std::vector<StagedWheel> staged;
+  for (const Planned& one : planned) {
+    PTPKG_CHECK(env.cancel.Check());
+    if (run.dry_run && !judgement) continue;
+    PTPKG_TRY(StagedWheel wheel,
+              StageEditedWheel(env, {.from = one.from, .to = one.to, .edits = one.edits},
+                               run.dry_run ? env.cache_dir : one.to.Parent(), judgement),
+              FrameOf(one));
+    if (!run.dry_run) staged.push_back(std::move(wheel));
+  }
+  return staged;
+}
+
+/// Puts the wheels in their places; `outcomes` has those that are there, whatever happens.
+Result<void> PlaceAll(Env& env, const RetagRun& run, const std::vector<Planned>& planned,
+                      const std::vector<StagedWheel>& staged, std::vector<RetagOutcome>& outcomes) {
   const OnExisting on_existing = run.force ? OnExisting::kReplace : OnExisting::kRefuse;
-  std::optional<WheelJudgement> judgement;
-  if (run.check && run.changes.ChangesTags())
-    judgement = {.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                 .hint = "choose tags that the files deserve"};
-  PTPKG_CHECK(
-      WriteEditedWheel(env, {.from = one.from, .to = one.to, .edits = one.edits}, on_existing, judgement));
-  return run.remove ? RemoveReplaced(env, one.from, one.to) : Ok();
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const Planned& one = planned[i];
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const bool replaces, Exists(env.fs, one.to), FrameOf(one));
+    PTPKG_CHECK(PlaceStaged(env, staged[i], one.to, on_existing), FrameOf(one));
+    outcomes.push_back({.from = one.from, .to = one.to});
+    if (replaces) PTPKG_CHECK(RemoveBeside(env, one.to), FrameOf(one));
+  }
+  return Ok();
+}
+
+Result<void> RemoveOld(Env& env, const std::vector<Planned>& planned) {
+  for (const Planned& one : planned)
+    PTPKG_CHECK(RemoveReplaced(env, one.from, one.to), fmt::format("while removing '{}'", one.from.str()));
+  return Ok();
 }
 
 }  // namespace
 
-Result<std::vector<RetagOutcome>> Retag(Env& env, const RetagRun& run) {
+Result<RetagSummary> Retag(Env& env, const RetagRun& run) {
   if (run.changes.ChangesNothing()) {
     return Error(ErrorCode::kUsage, "nothing is to be changed")
         .WithHint("give --platform, --python, --abi, --build, --local or --requires");
   }
+  PTPKG_CHECK(CheckPlatformTag(run.changes));
   PTPKG_TRY(const std::vector<Planned> planned, PlanAll(env, run));
   if (!run.dry_run && run.output) PTPKG_CHECK(env.fs.MakeDirs(*run.output));
-  std::vector<RetagOutcome> outcomes;
-  for (const Planned& one : planned) {
-    PTPKG_CHECK(env.cancel.Check());
-    if (!run.dry_run)
-      PTPKG_CHECK(WriteAndTidy(env, run, one), fmt::format("while retagging '{}'", one.from.str()));
-    outcomes.push_back({.from = one.from, .to = one.to});
+  PTPKG_TRY(const std::vector<StagedWheel> staged, StageAll(env, run, planned));
+  RetagSummary summary;
+  if (run.dry_run) {
+    for (const Planned& one : planned) summary.outcomes.push_back({.from = one.from, .to = one.to});
+    return summary;
   }
-  return outcomes;
+  Result<void> placed = PlaceAll(env, run, planned, staged, summary.outcomes);
+  if (placed && run.remove) placed = RemoveOld(env, planned);
+  if (!placed) summary.failure = std::move(placed).error();
+  return summary;
 }
 
 }  // namespace ptpkg::pipeline

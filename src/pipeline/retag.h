@@ -21,7 +21,8 @@ struct RetagRun {
   /// Check whether the files keep what new tags promise, as `ptpkg check` does; other changes promise nothing
   /// of files.
   bool check = true;
-  bool dry_run = false;  ///< Read, and say what would be written.
+  /// Write nothing but scratch below env.cache_dir, which is judged as the run's wheels are.
+  bool dry_run = false;
 };
 
 struct RetagOutcome {
@@ -29,10 +30,16 @@ struct RetagOutcome {
   AbsPath to;
 };
 
-/// One outcome for each wheel, in order. All are read and planned before the first is written. A wheel that
-/// does not deserve its new tags does not appear, and ends the run; those before it stay. Errors: kUsage
-/// (nothing to change, two wheels of one new name), kCheckFailed, kAlreadyExists, those of wheel::PlanRetag
-/// and archive::WriteEditedZip.
-Result<std::vector<RetagOutcome>> Retag(Env& env, const RetagRun& run);
+struct RetagSummary {
+  std::vector<RetagOutcome> outcomes = {};  ///< The wheels that have their names, in order.
+  std::optional<Error> failure = {};        ///< What ended the run after the first of them.
+};
+
+/// All wheels are planned, written into scratch folders and judged before the first gets its name; those that
+/// they replace are removed last. Errors, with nothing written or removed: kUsage (nothing to change, no
+/// platform tag, two wheels of one new name), kCheckFailed (files that contradict new tags), kAlreadyExists,
+/// kCancelled, those of wheel::PlanRetag and archive::WriteEditedZip. Failures: kIo, kAlreadyExists,
+/// kCancelled.
+Result<RetagSummary> Retag(Env& env, const RetagRun& run);
 
 }  // namespace ptpkg::pipeline

@@ -214,8 +214,7 @@ class Slicing {
           .WithHint("name another folder with --output, or slice the artifact that it was made of");
     }
     if (run_.force) return target;
-    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
-        .WithHint("name another folder with --output, or replace it with --force");
+    return IsInTheWay(target, true);
   }
 
   Result<void> PlanFallback() {

@@ -259,7 +259,7 @@ class Repairer {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(),
                                asked))
-          .WithHint("leave --platform out; 'ptpkg retag --platform' sets a tag without asking the files");
+          .WithHint("leave --platform out; 'ptpkg retag --platform TAG --no-check' asks no files");
     }
     if (asked == "linux") return "linux_" + machine;
     for (const std::string& platform : Split(asked, '.')) {

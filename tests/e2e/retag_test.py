@@ -1,5 +1,7 @@
 """`ptpkg retag` beside `wheel tags`: the same wheel comes out, its payload is not touched, and installers take it."""
 
+import base64
+import hashlib
 import json
 import pathlib
 import shutil
@@ -21,6 +23,19 @@ def stored(path: pathlib.Path) -> dict[str, bytes]:
             begin = at + 30 + int.from_bytes(data[at + 26:at + 28], "little") + int.from_bytes(data[at + 28:at + 30], "little")
             found[info.filename] = data[begin:begin + info.compress_size]
     return found
+
+
+def written(wheel: pathlib.Path, members: dict[str, str]) -> pathlib.Path:
+    """A wheel of these members, and the RECORD that fits."""
+    rows = []
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            rows.append(f"{name},sha256={digest},{len(text)}\n")
+        record = f"{wheel.name.rsplit('-', 3)[0]}.dist-info/RECORD"
+        archive.writestr(record, "".join(rows) + f"{record},,\n")
+    return wheel
 
 
 def contents(path: pathlib.Path) -> dict[str, bytes]:
@@ -52,7 +67,8 @@ class Retag(harness.Case):
         subprocess.run([harness.peers_python(), "-c", code, wheel], check=True)
 
     def test_wheel_tags_makes_the_same(self):
-        ours = self.retag("--platform", NEXT, "--build", "3", "--python", "cp311.cp312", "--abi", "abi3")
+        # Its module is for 3.11 alone: the names are what counts here.
+        ours = self.retag("--platform", NEXT, "--build", "3", "--python", "cp311.cp312", "--abi", "abi3", "--no-check")
         copy = shutil.copy(self.wheel, self.scratch)
         subprocess.run([harness.peer_program("wheel"), "tags", "--platform-tag", NEXT, "--build", "3", "--python-tag", "cp311.cp312",
                         "--abi-tag", "abi3", copy], check=True, stdout=subprocess.DEVNULL, cwd=self.scratch)
@@ -106,6 +122,58 @@ class Retag(harness.Case):
         done = self.ptpkg("retag", self.wheel, "--platform", "manylinux_2_39_aarch64", "--output", self.scratch / "out", exit_code=1)
         self.assertIn("elf-machine-mismatch", done.stderr)
         self.assertTrue(self.retag("--platform", "manylinux_2_5_x86_64", "--no-check").exists())
+        for arguments, why in ((("--platform", "win_amd64"), "'win_amd64'"), (("--python", "cp312", "--abi", "cp312"), "wheel-extension-tag"),
+                               (("--python", "py3", "--abi", "none"), "wheel-extension-tag")):
+            for more in ((), ("--dry-run",)):
+                with self.subTest(arguments, more=more):
+                    done = self.ptpkg("retag", self.wheel, *arguments, *more, "--output", self.scratch / "no", exit_code=1)
+                    self.assertIn(why, done.stderr)
+        for platform in ("auto", "linux", "manylinux_2_36"):
+            done = self.ptpkg("retag", self.wheel, "--platform", platform, exit_code=2)
+            self.assertIn("is no platform tag", done.stderr)
+        done = self.ptpkg("retag", self.wheel, "--python", "3.11", exit_code=3)
+        self.assertIn("'3.11' is no python tag", done.stderr)
+
+    def test_a_check_finds_tags_that_were_not_checked(self):
+        wheel = self.retag("--python", "cp312", "--abi", "cp312", "--platform", NEXT, "--no-check")
+        done = self.ptpkg("check", wheel, exit_code=1)
+        self.assertIn("wheel-extension-tag", done.stdout + done.stderr)
+
+    def test_what_is_written_when_another_one_fails_is_told(self):
+        """What vouches for the second one is a folder, which is not removed."""
+        folders = [self.scratch / name for name in ("a", "b")]
+        copies = []
+        for folder, build in zip(folders, ("1", "2")):
+            folder.mkdir()
+            copies.append(pathlib.Path(shutil.copy(self.retag("--build", build), folder)))
+        bad = self.scratch / "bb-1.0-py3-none-any.whl"
+        bad.write_text("no zip")
+        done = self.ptpkg("retag", *copies, bad, "--local", "x", "--remove", "--output", self.scratch / "new", "--json", exit_code=3)
+        self.assertNotIn("outcomes", json.loads(done.stdout))
+        self.assertTrue(all(copy.exists() for copy in copies))
+        copies[1].with_name(copies[1].name + ".sig").mkdir()
+        (copies[1].with_name(copies[1].name + ".sig") / "x").write_text("x")
+        done = self.ptpkg("retag", *copies, "--local", "x", "--remove", "--output", self.scratch / "new", "--json", exit_code=6)
+        told = json.loads(done.stdout)
+        self.assertEqual(sorted(pathlib.Path(one["to"]).name for one in told["outcomes"]), sorted(path.name for path in (self.scratch / "new").iterdir()))
+        self.assertFalse(copies[0].exists())
+        self.assertTrue(copies[1].exists())
+
+    def test_installers_find_scripts_of_a_name_that_was_not_in_normal_form(self):
+        wheel = written(self.scratch / "Foo_Bar-1.0-py3-none-any.whl",
+                        {"foo_bar.py": "x = 1\n", "Foo_Bar-1.0.data/scripts/foo-run": "#!python\n",
+                         "Foo_Bar-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: Foo_Bar\nVersion: 1.0\n",
+                         "Foo_Bar-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"})
+        for verb in (("retag", wheel, "--requires", "numpy", "--output", self.scratch / "out"), ("check", wheel, "--fix", "--output", self.scratch / "fixed")):
+            self.ptpkg(*verb)
+        for folder in ("out", "fixed"):
+            new, = (self.scratch / folder).iterdir()
+            self.assertEqual(new.name, "foo_bar-1.0-py3-none-any.whl")
+            self.check_with_installer(new)
+            self.run_clean(harness.peers_python(), "-m", "installer", "--destdir", self.scratch / (folder + "-root"), "--prefix", "/", new)
+            self.assertTrue(list((self.scratch / (folder + "-root")).rglob("foo-run")), folder)
+            subprocess.run([harness.peer_program("wheel"), "unpack", new, "--dest", self.scratch / (folder + "-unpacked")], check=True,
+                           stdout=subprocess.DEVNULL)
 
     def test_what_it_refuses(self):
         self.assertIn("nothing is to be changed", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
@@ -141,7 +209,7 @@ class Retag(harness.Case):
         self.assertEqual([path.name for path in folder.iterdir()], [copy.name.replace("-cp311-", "-2-cp311-", 1)])
 
     def test_what_vouched_for_bytes_goes_with_them(self):
-        endings = (".sig", ".intoto.jsonl", ".publish.attestation")
+        endings = (".sig", ".asc", ".intoto.jsonl", ".publish.attestation")
 
         def vouched(wheel: pathlib.Path) -> pathlib.Path:
             for ending in endings:
@@ -159,10 +227,10 @@ class Retag(harness.Case):
         output = self.scratch / "out"
         written = vouched(self.retag("--build", "4"))
         self.ptpkg("retag", copy, "--build", "4", "--output", output, exit_code=7)
-        self.assertEqual(len(names(output)), 4, "a refusal removes nothing")
+        self.assertEqual(len(names(output)), 5, "a refusal removes nothing")
         self.ptpkg("retag", copy, "--build", "4", "--output", output, "--force")
         self.assertEqual(names(output), [written.name])
-        self.assertEqual(len(names(copy.parent)), 5, "the old wheel stays, and what vouches for it")
+        self.assertEqual(len(names(copy.parent)), 6, "the old wheel stays, and what vouches for it")
         self.ptpkg("retag", copy, "--build", "5", "--output", output, "--remove")
         self.assertEqual(names(copy.parent), [kept.name])
 
