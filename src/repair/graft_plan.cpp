@@ -95,7 +95,7 @@ class GraftPlanner {
         changes_[member.path.str()].dropped.push_back(name);
         continue;
       }
-      PTPKG_TRY(const auto place, PlaceInWheel(name, verify::HostOf(member), member.path.ParentText()));
+      PTPKG_TRY(const auto place, PlaceInWheel(name, verify::HostOf(member), verify::OriginOf(member)));
       if (place) {
         changes_[member.path.str()].folders.insert(RelPath::Literal(*place).ParentText());
         continue;
@@ -245,18 +245,19 @@ class GraftPlanner {
   }
 
   /// Where the wheel has a library of that name, for the same processor. One that an installer puts outside
-  /// of site-packages (*.data/data) is none: no search path leads there. Of several the one in `folder`, that
-  /// of who asks, counts. Errors: kInvalidInput for different ones elsewhere.
+  /// of site-packages (*.data/data) is none: no search path leads there. Of several the one in `folder`, in
+  /// which who asks is installed, counts. Errors: kInvalidInput for different ones elsewhere.
   Result<std::optional<std::string>> PlaceInWheel(const std::string& name, const elf::Host& host,
                                                   const std::string& folder) const {
     std::optional<std::string> first;
     std::optional<Sha256> digest;
     for (const verify::ElfMember& member : tree_.members) {
       const std::string& path = member.path.str();
-      if (member.path.Name() != name || verify::HostOf(member) != host || !InstalledPath(path)) continue;
+      if (member.path.Name() != name || verify::HostOf(member) != host || !verify::InstalledPath(path))
+        continue;
       // ld.so gets to these through the folder above, on processors that can take them.
       if (path.find(kProcessorFolders) != std::string::npos) continue;
-      if (member.path.ParentText() == folder) return std::optional(path);
+      if (verify::OriginOf(member) == folder) return std::optional(path);
       PTPKG_TRY(const Digests digests, HashFile(env_.fs, tree_.root / member.path));
       if (!first) {
         first = path;

@@ -21,26 +21,17 @@ bool HasPart(std::string_view path, std::string_view part) {
 
 /// Where files of the wheel's folder are, once installed; nullopt: in no fixed place.
 std::optional<std::string> InstalledFolder(const std::string& folder) {
-  const auto file = InstalledPath(folder.empty() ? "x" : folder + "/x");
+  const auto file = verify::InstalledPath(folder.empty() ? "x" : folder + "/x");
   if (!file) return std::nullopt;
   return RelPath::Literal(*file).ParentText();
 }
 
 }  // namespace
 
-std::optional<std::string> InstalledPath(const std::string& member) {
-  const std::size_t top = member.find('/');
-  if (top == std::string::npos || !member.substr(0, top).ends_with(".data")) return member;
-  for (const std::string_view scheme : {"/platlib/", "/purelib/"}) {
-    if (member.compare(top, scheme.size(), scheme) == 0) return member.substr(top + scheme.size());
-  }
-  return std::nullopt;
-}
-
 Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
                         std::vector<std::string>& entries) {
   if (folders.empty()) return Ok();
-  const auto installed = InstalledPath(file.str());
+  const auto installed = verify::InstalledPath(file.str());
   if (!installed) {
     return Error(ErrorCode::kUnsupported,
                  fmt::format(

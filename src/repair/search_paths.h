@@ -60,8 +60,4 @@ class SearchPaths {
 Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
                         std::vector<std::string>& entries);
 
-/// Where an installer puts a member: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for what goes
-/// elsewhere than into site-packages.
-std::optional<std::string> InstalledPath(const std::string& member);
-
 }  // namespace ptpkg::repair

@@ -134,7 +134,8 @@ class NeededChecks {
 };
 
 std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
-  std::size_t depth = member.path.Components().size() - 1;
+  const std::string origin = OriginOf(member);
+  std::size_t depth = origin.empty() ? 0 : Split(origin, '/').size();
   std::size_t above = 0;
   for (const std::string& part : Split(below, '/')) {
     if (part == "..") {

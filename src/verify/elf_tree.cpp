@@ -163,6 +163,11 @@ EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::stri
 
 }  // namespace
 
+std::string OriginOf(const ElfMember& member) {
+  const auto installed = InstalledPath(member.path.str());
+  return installed ? RelPath::Literal(*installed).ParentText() : member.path.ParentText();
+}
+
 std::vector<RelPath> FilesOf(const TreeMap& map) {
   std::vector<RelPath> files;
   for (const auto& [path, node] : map.nodes()) {
@@ -233,7 +238,7 @@ std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& m
       entry.kind = EntryKind::kAbsolute;
     } else if (const auto below = elf::AfterOrigin(entry.text)) {
       for (const elf::TokenValues& values : tokens) {
-        const EntryKind kind = KindOf(tree, member.path.ParentText(), elf::ExpandTokens(*below, values));
+        const EntryKind kind = KindOf(tree, OriginOf(member), elf::ExpandTokens(*below, values));
         entry.kind = std::min(entry.kind, kind);
       }
     }

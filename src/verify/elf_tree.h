@@ -48,6 +48,10 @@ inline elf::Host HostOf(const ElfMember& member) {
   return {.elf_class = member.elf_class, .order = member.order, .machine = member.machine};
 }
 
+/// $ORIGIN of the file: the folder that it is installed in, its own in the tree where that is none of
+/// site-packages.
+std::string OriginOf(const ElfMember& member);
+
 /// A search-path entry seen from the file's folder.
 enum class EntryKind : std::uint8_t {
   kInTree,   ///< A folder of the tree.
@@ -104,7 +108,7 @@ ElfTree MakeElfTree(const AbsPath& root, TreeMap map, std::vector<ElfFacts> fact
 Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
                             std::vector<Finding>& findings, const OnFile& on_file = {});
 
-/// The effective search path of `member`, $ORIGIN being its own folder. An entry with $LIB or $PLATFORM is
+/// The effective search path of `member`, $ORIGIN being OriginOf it. An entry with $LIB or $PLATFORM is
 /// judged by `tokens`, all the values that they have: the kind that comes first in EntryKind counts.
 std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& member,
                                          const std::vector<elf::TokenValues>& tokens);

@@ -59,8 +59,8 @@ Result<std::vector<Load>> Loader::Run(std::size_t entry, const LoaderMachine& ma
                   .names = {},
                   .files = {}};
   const auto node = tree_.map.nodes().find(first.path.str());
-  process.Add({.member = entry, .origin = first.path.ParentText(), .loader = {}, .path = first.path.str()},
-              tree_, &node->second);
+  process.Add({.member = entry, .origin = OriginOf(first), .loader = {}, .path = first.path.str()}, tree_,
+              &node->second);
   std::vector<Load> loads;
   // The list grows while it is walked: that makes the search breadth first.
   for (std::size_t at = 0; at < process.objects.size(); ++at) {

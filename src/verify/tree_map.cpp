@@ -13,6 +13,15 @@ std::string Child(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
 }
 
+std::optional<std::string> InstalledPath(const std::string& member) {
+  const std::size_t top = member.find('/');
+  if (top == std::string::npos || !std::string_view(member).substr(0, top).ends_with(".data")) return member;
+  for (const std::string_view scheme : {"/platlib/", "/purelib/"}) {
+    if (member.compare(top, scheme.size(), scheme) == 0) return member.substr(top + scheme.size());
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel follows
@@ -33,6 +42,11 @@ Result<TreeMap> TreeMap::Read(Env& env, const AbsPath& root) {
   TreeMap map;
   map.root_ = root.str() == "/" ? "" : root.str();
   PTPKG_CHECK(map.List(env, root, "", 0));
+  for (const auto& [path, node] : map.nodes_) {
+    const auto installed = InstalledPath(path);
+    if (installed && *installed != path && !map.nodes_.contains(*installed))
+      map.installed_.emplace(*installed, path);
+  }
   return map;
 }
 
@@ -81,6 +95,15 @@ bool TreeMap::PutAhead(const TreeNode& link, std::string& at, std::deque<std::st
   return true;
 }
 
+const std::pair<const std::string, TreeNode>* TreeMap::Find(const std::string& path) const {
+  auto found = nodes_.find(path);
+  if (found == nodes_.end()) {
+    const auto moved = installed_.find(path);
+    if (moved != installed_.end()) found = nodes_.find(moved->second);
+  }
+  return found == nodes_.end() ? nullptr : &*found;
+}
+
 Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
   std::string at(folder);
   const std::vector<std::string> parts = Split(text, '/');
@@ -97,8 +120,8 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
       continue;
     }
     const std::string child = Child(at, part);
-    const auto found = nodes_.find(child);
-    if (found == nodes_.end()) return {.end = WalkEnd::kMissing};
+    const auto* const found = Find(child);
+    if (found == nullptr) return {.end = WalkEnd::kMissing};
     const TreeNode& node = found->second;
     if (node.kind == FileKind::kDirectory) {
       at = child;
@@ -107,10 +130,10 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
       if (!PutAhead(node, at, ahead)) return {.end = WalkEnd::kOutside};
     } else {
       if (!ahead.empty()) return {.end = WalkEnd::kMissing};
-      return {.end = WalkEnd::kFound, .path = child, .node = &node};
+      return {.end = WalkEnd::kFound, .path = found->first, .node = &node};
     }
   }
-  return {.end = WalkEnd::kFound, .path = at, .node = &nodes_.find(at)->second};
+  return {.end = WalkEnd::kFound, .path = at, .node = &Find(at)->second};
 }
 
 std::optional<std::string> TreeMap::FollowToFolder(std::string_view folder, std::string_view text) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "support/env.h"
 
@@ -28,14 +29,21 @@ enum class WalkEnd : std::uint8_t {
 
 struct Walk {
   WalkEnd end = WalkEnd::kMissing;
-  std::string path = {};           ///< kFound: the place without links and dots, "" for the root.
+  /// kFound: the place without links and dots, "" for the root; of a file the path in nodes().
+  std::string path = {};
   const TreeNode* node = nullptr;  ///< kFound: what is there, never a symlink.
 };
 
 /// `name` in `folder`, "" being the root.
 std::string Child(const std::string& folder, std::string_view name);
 
-/// A picture of the tree at one moment; walks need no file system.
+/// Where an installer puts a member of a wheel: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for
+/// what goes elsewhere than into site-packages. Source: PyPA binary distribution format, "The .data
+/// directory".
+std::optional<std::string> InstalledPath(const std::string& member);
+
+/// A picture of the tree at one moment; walks need no file system. What a wheel has in *.data/platlib and
+/// *.data/purelib is also where it is installed, so that walks from there go on as in site-packages.
 class TreeMap {
  public:
   TreeMap();
@@ -43,8 +51,8 @@ class TreeMap {
   /// Lists `root`. Errors: kIo, kNotFound, kCancelled; kInvalidInput for folders nested more than 128 deep.
   static Result<TreeMap> Read(Env& env, const AbsPath& root);
 
-  /// Follows `text` from `folder`, the path of a folder in nodes(). Links to absolute paths below the root
-  /// are followed.
+  /// Follows `text` from `folder`, the path of a folder in nodes() or where one is installed. Links to
+  /// absolute paths below the root are followed.
   [[nodiscard]] Walk Follow(std::string_view folder, std::string_view text) const;
 
   /// The folder that Follow ends at; nullopt where it ends elsewhere.
@@ -58,8 +66,11 @@ class TreeMap {
   /// Puts what `link` says before the rest of the way; from the root on when it is absolute. False: outside.
   bool PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
   Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth);
+  /// The node at `path`, where it lies or is installed, with its own path; null if there is none.
+  [[nodiscard]] const std::pair<const std::string, TreeNode>* Find(const std::string& path) const;
 
   std::string root_;
+  std::map<std::string, std::string, std::less<>> installed_;  ///< Installed path → path in nodes_.
   std::map<std::string, TreeNode, std::less<>> nodes_;
 };
 

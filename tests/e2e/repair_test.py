@@ -293,7 +293,7 @@ class Repair(wheel_maker.WheelCase):
     def test_what_lies_in_platlib_counts_from_there(self):
         self.library("libchain.so.1", "int value(void) { return 2; }")
         self.module("one", self.outside / "libchain.so.1", where="toy-1.0.data/platlib/toy")
-        result = self.repair(self.wheel(), "--no-check")  # which takes the place in the wheel for that in site-packages
+        result = self.repair(self.wheel())
         self.assertIn("[$ORIGIN/../toy.libs]", self.dynamic(result["to"], f"toy-1.0.data/platlib/toy/one{SUFFIX}"))
         self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "2")
 

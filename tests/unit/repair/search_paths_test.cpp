@@ -113,11 +113,5 @@ TEST_F(SearchPathsTest, ALayoutDecidesAndFoldersComeBehind) {
   EXPECT_EQ(For("torch/a.so", {"torch/lib", "x"}, layout), "RPATH $ORIGIN:$ORIGIN/lib:$ORIGIN/../x");
 }
 
-TEST(InstalledPath, OfTheFoldersOfData) {
-  EXPECT_EQ(InstalledPath("pkg/a.so"), "pkg/a.so");
-  EXPECT_EQ(InstalledPath("toy-1.data/purelib/a.so"), "a.so");
-  EXPECT_EQ(InstalledPath("toy-1.data/data/lib/a.so"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace ptpkg::repair

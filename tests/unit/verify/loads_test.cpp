@@ -42,6 +42,25 @@ TEST(Loads, RpathServesDownTheWholeChain) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
+TEST(Loads, FilesOfDataFoldersAreWhereTheyAreInstalled) {
+  Tree tree;
+  tree.AddWheel({"py3-none-any"});
+  tree.Add("toy-1.data/platlib/toy/a.so", WithRpath({"libx.so"}, "$ORIGIN/../toy.libs"));
+  tree.Add("toy-1.data/purelib/other/b.so", Library({"liby.so"}, "$ORIGIN/../toy"));
+  tree.Add("toy.libs/libx.so", Library({"liby.so"}, "$ORIGIN/../toy"));
+  tree.Add("toy-1.data/platlib/toy/liby.so", Library({}));
+  const auto about_paths = [&] {
+    std::vector<Finding> findings = tree.Check();
+    std::erase_if(findings, [](const Finding& finding) { return !finding.id.starts_with("elf-"); });
+    return findings;
+  };
+  EXPECT_THAT(about_paths(), IsEmpty());
+  // From the archive's layout it would lead there.
+  tree.Add("toy-1.data/purelib/other/b.so", Library({"libx.so"}, "$ORIGIN/../../../toy.libs"));
+  EXPECT_THAT(about_paths(), Contains(Is("elf-unreachable-needed", Severity::kError,
+                                         "toy-1.data/purelib/other/b.so", "does not lead there")));
+}
+
 TEST(Loads, RunpathInTheChainHidesOnlyItsOwnRpath) {
   Tree tree;
   tree.Add("ext.so", WithRpath({"liba.so"}, "$ORIGIN/libs"));

@@ -56,6 +56,27 @@ TEST_F(TreeMapTest, EndsWhereTheKernelEnds) {
   EXPECT_EQ(End("", "a"), WalkEnd::kLoop);
 }
 
+TEST(InstalledPath, OfTheFoldersOfData) {
+  EXPECT_EQ(InstalledPath("pkg/a.so"), "pkg/a.so");
+  EXPECT_EQ(InstalledPath("toy-1.data/purelib/a.so"), "a.so");
+  EXPECT_EQ(InstalledPath("toy-1.data/data/lib/a.so"), std::nullopt);
+}
+
+TEST(TreeMap, WalksGoAsInSitePackages) {
+  test::MemoryTree tree;
+  tree.AddText("toy/a.so", "a");
+  tree.AddText("toy.libs/libx.so", "x");
+  tree.AddText("toy-1.data/platlib/toy/b.so", "b");
+  tree.AddText("toy-1.data/purelib/other/deep/c.so", "c");
+  tree.AddText("toy-1.data/data/toy/d.so", "d");
+  ASSERT_OK_AND_ASSIGN(const TreeMap map, TreeMap::Read(tree.env(), AbsPath::Literal(kRoot)));
+  EXPECT_EQ(map.Follow("toy", "b.so").path, "toy-1.data/platlib/toy/b.so");
+  EXPECT_EQ(map.Follow("toy", "../other/deep/c.so").path, "toy-1.data/purelib/other/deep/c.so");
+  EXPECT_EQ(map.Follow("other/deep", "../../toy.libs/libx.so").path, "toy.libs/libx.so");
+  EXPECT_EQ(map.FollowToFolder("", "other/deep"), "other/deep");
+  EXPECT_EQ(map.Follow("toy", "d.so").end, WalkEnd::kMissing);
+}
+
 TEST(TreeMap, FailsWithTheFileSystem) {
   const int faults =
       ptpkg::test::RunFaultLoop({.setup =
