@@ -47,14 +47,13 @@ Json OutcomeJson(const pipeline::RepairOutcome& one) {
           {"files", files}};
 }
 
-void PrintRepaired(Context& context, const pipeline::RepairOutcome& one) {
+void PrintRepaired(Context& context, const pipeline::RepairOutcome& one, bool dry_run) {
   Reporter& reporter = context.env().reporter;
   for (const pipeline::GraftedLibrary& library : one.grafted) {
-    reporter.Note(fmt::format("  {} from '{}'{}{}", library.path, library.source,
-                              library.package.empty() ? "" : " of " + library.package,
-                              library.opened_by.empty()
-                                  ? ""
-                                  : fmt::format(", not renamed: '{}' opens it by name", library.opened_by)));
+    reporter.Note(fmt::format(
+        "  {} from '{}'{}{}", library.path, library.source,
+        library.package.empty() ? "" : " of " + library.package,
+        library.opened_by.empty() ? "" : fmt::format(", by the name that '{}' opens", library.opened_by)));
   }
   for (const auto& [library, why] : one.left_out)
     reporter.Note(fmt::format("  '{}' stays outside: {}", library, why));
@@ -66,12 +65,14 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one) {
                               one.floor.empty() ? "" : fmt::format(" ({})", one.floor)));
   }
   if (!one.changed)
-    reporter.Note(one.stays ? "  needs no repair" : "  needs no repair: copied byte for byte");
+    reporter.Note(one.stays ? "  needs no repair"
+                            : fmt::format("  needs no repair: {} byte for byte",
+                                          dry_run ? "would be copied" : "copied"));
   context.Print(one.to.str());
 }
 
 void PrintOutcomes(Context& context, const std::vector<pipeline::RepairOutcome>& outcomes, bool dry_run) {
-  for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one);
+  for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one, dry_run);
   const auto stay = static_cast<std::size_t>(std::count_if(
       outcomes.begin(), outcomes.end(), [](const pipeline::RepairOutcome& one) { return one.stays; }));
   const std::size_t written = outcomes.size() - stay;
@@ -137,7 +138,7 @@ std::vector<Option> LibraryOptions(RepairFlags& flags) {
        .group = group},
       {.names = "--graft",
        .value = "NAME",
-       .help = "Library that is opened by name at run time: copied too, not renamed; may be repeated",
+       .help = "Library that is opened at run time: copied too, under this name; may be repeated",
        .target = &run.opened,
        .group = group},
       {.names = "--search",
@@ -175,7 +176,9 @@ Verb RepairVerb() {
       {.names = "--no-check",
        .help = "Do not check the result before it gets its name",
        .target = &flags->no_check},
-      {.names = "--dry-run", .help = "Say what would be done; write nothing", .target = &run.dry_run}};
+      {.names = "--dry-run",
+       .help = "Say what would be done, and check the result; write nothing",
+       .target = &run.dry_run}};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "repair",
           .summary = "Make wheels run elsewhere: copy libraries in, mend search paths and tags",

@@ -15,7 +15,7 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// What a repair answers for, besides the tags.
-constexpr std::array<std::string_view, 13> kFindingsOfRepair = {"elf-damaged",
+constexpr std::array<std::string_view, 17> kFindingsOfRepair = {"elf-damaged",
                                                                 "elf-dlopen-renamed",
                                                                 "elf-search-path-absolute",
                                                                 "elf-search-path-empty",
@@ -26,7 +26,11 @@ constexpr std::array<std::string_view, 13> kFindingsOfRepair = {"elf-damaged",
                                                                 "elf-unresolved-needed",
                                                                 "elf-version-missing",
                                                                 "elf-version-requirement",
+                                                                "wheel-build-mismatch",
                                                                 "wheel-record-digest",
+                                                                "wheel-record-invalid",
+                                                                "wheel-record-missing",
+                                                                "wheel-record-unlisted",
                                                                 "wheel-zip"};
 
 std::string PathWords(const elf::LinkFacts& facts) {
@@ -89,6 +93,8 @@ RepairOutcome Tell(const AbsPath& from, const AbsPath& to, const repair::WheelRe
   for (const repair::LeftOut& left : repair.left_out) outcome.left_out.emplace_back(left.library, left.why);
   for (const repair::ChangedFile& file : repair.files)
     outcome.files.push_back({.path = file.path, .changes = WordsFor(file)});
+  if (!repair.wheel_file.changes.empty())
+    outcome.files.push_back({.path = repair.wheel_file.path, .changes = repair.wheel_file.changes});
   return outcome;
 }
 
@@ -108,10 +114,20 @@ class WheelRepairs {
     }
     options_.folder = run_.lib_folder;
     options_.exclude = run_.exclude;
+    unused_excludes_ = {run_.exclude.begin(), run_.exclude.end()};
     options_.opened = run_.opened;
     options_.search = run_.search;
     options_.strip = run_.strip;
     return Ok();
+  }
+
+  /// REQUIRES: all wheels are repaired.
+  void WarnOfUnusedExcludes() const {
+    for (const std::string& glob : unused_excludes_) {
+      env_.reporter.Warn(fmt::format(
+          "--exclude '{}' leaves nothing outside: no library that would be copied has that name or path",
+          glob));
+    }
   }
 
   Result<RepairOutcome> RepairOne(const AbsPath& wheel) {
@@ -123,6 +139,7 @@ class WheelRepairs {
       return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
           .WithHint("repair them one at a time, into different folders");
     }
+    for (const std::string& glob : repair.excludes_used) unused_excludes_.erase(glob);
     RepairOutcome outcome = Tell(wheel, to, repair);
     PTPKG_TRY(const bool taken, Exists(env_.fs, to));
     if (taken && !outcome.changed) {
@@ -130,18 +147,32 @@ class WheelRepairs {
     }
     // What a dry run finds, the run would find.
     if (taken && !outcome.stays && !run_.force) return InTheWay(outcome.to);
-    if (!run_.dry_run && !outcome.stays) PTPKG_CHECK(Write(outcome, repair));
+    PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : KeepWhole(outcome, repair));
     task.Done(outcome.changed ? fmt::format("{} of its files changed", outcome.files.size())
                               : "nothing to change");
     return outcome;
   }
 
  private:
-  Result<void> Write(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    if (!outcome.changed) return CopyWheel(outcome.from, outcome.to);
-    const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
-    return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
-                            on_existing, Judgement());
+  Result<void> WriteChanged(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
+    const std::optional<WheelJudgement> judgement = JudgementOf(repair);
+    if (!run_.dry_run) {
+      const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+      return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
+                              on_existing, judgement);
+    }
+    if (!judgement) return Ok();
+    PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, env_.cache_dir, "repair"));
+    const AbsPath fresh = scratch.path() / outcome.to.Name();
+    PTPKG_CHECK(archive::WriteEditedZip(env_, outcome.from, fresh, OnExisting::kRefuse, repair.edits));
+    return JudgeWheel(env_, fresh, *judgement);
+  }
+
+  /// A wheel that needs no change promises as much as a repaired one.
+  Result<void> KeepWhole(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
+    if (const auto judgement = JudgementOf(repair)) PTPKG_CHECK(JudgeWheel(env_, outcome.from, *judgement));
+    if (run_.dry_run || outcome.stays) return Ok();
+    return CopyWheel(outcome.from, outcome.to);
   }
 
   /// Byte for byte: what vouches for the wheel, a signature or a digest, vouches for the copy.
@@ -154,7 +185,7 @@ class WheelRepairs {
     return RemoveBeside(env_, to);
   }
 
-  [[nodiscard]] std::optional<WheelJudgement> Judgement() const {
+  [[nodiscard]] std::optional<WheelJudgement> JudgementOf(const repair::WheelRepair& repair) const {
     if (!run_.check) return std::nullopt;
     WheelJudgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
                              .hint =
@@ -163,6 +194,10 @@ class WheelRepairs {
     judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
     std::vector<std::string>& allowed = judgement.options.allow_unresolved;
     allowed = run_.exclude;
+    // What was left out by its path is needed by name.
+    for (const repair::LeftOut& left : repair.left_out) {
+      if (left.why == repair::kExcluded) allowed.push_back(left.library);
+    }
     if (options_.backend) {
       const std::vector<std::string>& left = options_.backend->never_graft;
       allowed.insert(allowed.end(), left.begin(), left.end());
@@ -179,6 +214,7 @@ class WheelRepairs {
   const RepairRun& run_;
   repair::RepairOptions options_;
   std::set<std::string> targets_;
+  std::set<std::string> unused_excludes_;
 };
 
 }  // namespace
@@ -199,6 +235,7 @@ Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
     }
     summary.outcomes.push_back(*std::move(outcome));
   }
+  if (!summary.failure) repairs.WarnOfUnusedExcludes();
   return summary;
 }
 

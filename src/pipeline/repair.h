@@ -18,20 +18,20 @@ struct RepairRun {
   std::string lib_folder = {};            ///< Of the wheel; "": the backend's, else "<name>.libs".
   std::string rename = {};                ///< One of RenameNames(); "": the backend's, else "hash".
   std::vector<std::string> exclude = {};  ///< Globs of libraries, or of paths, that stay outside.
-  std::vector<std::string> opened = {};   ///< Libraries that are opened by name: copied, never renamed.
+  std::vector<std::string> opened = {};   ///< Libraries that are opened by name: copied under it.
   std::vector<AbsPath> search = {};       ///< Folders that are searched before all others.
   bool strip = false;
   std::optional<AbsPath> output = {};  ///< Existing folder, or one to be made; nullopt: each wheel's own.
   bool force = false;    ///< Replace files of the new names, and remove what vouched for them beside them.
-  bool check = true;     ///< Check the result as `ptpkg check` does before it gets its name.
-  bool dry_run = false;  ///< Plan and say; write nothing.
+  bool check = true;     ///< Check the result as `ptpkg check` does before it gets its name, or stays.
+  bool dry_run = false;  ///< Plan, check and say; nothing that is written stays.
 };
 
 struct GraftedLibrary {
   std::string source;          ///< On this machine.
   std::string path;            ///< In the wheel.
   std::string package;         ///< "libgfortran5 12.2.0-14" of the system; "": of none.
-  std::string opened_by = {};  ///< It keeps its name because this file opens it; "" if none does.
+  std::string opened_by = {};  ///< It has its name because this file opens it by that; "" if none does.
 };
 
 struct RepairedFile {
@@ -51,7 +51,7 @@ struct RepairOutcome {
   std::string floor;  ///< The file that sets the platform, and its versions; "": none does.
   std::vector<GraftedLibrary> grafted = {};
   std::vector<std::pair<std::string, std::string>> left_out = {};  ///< Library, why.
-  std::vector<RepairedFile> files = {};
+  std::vector<RepairedFile> files = {};  ///< ELF files, then WHEEL if more than its platform changes.
 };
 
 struct RepairSummary {
@@ -59,9 +59,10 @@ struct RepairSummary {
   std::optional<Error> failure = {};  ///< Of the first wheel that failed; those after it are not looked at.
 };
 
-/// Repairs one wheel after the other. Errors before the first: kUsage (no such backend or way to name, no
-/// platform tag), kIo. Failures: kUsage (two wheels of one new name), kAlreadyExists, kCheckFailed (findings
-/// about tags, ELF files or RECORD), kCancelled, those of repair::PlanRepair and archive::WriteEditedZip.
+/// Repairs one wheel after the other. Warns of each of `exclude` that leaves nothing outside. Errors before
+/// the first: kUsage (no such backend or way to name, no platform tag), kIo. Failures: kUsage (two wheels of
+/// one new name), kAlreadyExists, kCheckFailed (findings about tags, Build, ELF files or RECORD), kCancelled,
+/// those of repair::PlanRepair and archive::WriteEditedZip.
 Result<RepairSummary> Repair(Env& env, const RepairRun& run);
 
 /// What RepairRun::backend and rename take.

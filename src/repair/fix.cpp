@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <set>
 
 #include "archive/extract.h"
 #include "repair/edited_tree.h"
+#include "repair/name_tags.h"
 #include "repair/search_paths.h"
 #include "verify/loads.h"
-#include "wheel/wheel_file.h"
 
 namespace ptpkg::repair {
 namespace {
@@ -63,19 +62,6 @@ bool RecordIsTrue(const std::string& text, const std::string& dist_info,
   return *said == sorted;
 }
 
-/// What makes WHEEL say what the file name says; nothing where it does.
-wheel::RetagRequest TagsOfName(const wheel::WheelInfo& info, const std::string& build) {
-  wheel::RetagRequest request;
-  const std::vector<wheel::Tag> due = wheel::ExpandTag(info.file_name.tag);
-  std::set<wheel::Tag> said;
-  for (const wheel::Tag& tag : info.tags) {
-    for (const wheel::Tag& one : wheel::ExpandTag(tag)) said.insert(one);
-  }
-  if (said != std::set<wheel::Tag>(due.begin(), due.end())) request.platform = info.file_name.tag.platform;
-  if (build != info.file_name.build) request.build = info.file_name.build;
-  return request;
-}
-
 Result<std::string> TextAt(Env& env, const AbsPath& path, std::string_view name) {
   PTPKG_TRY(const bool there, Exists(env.fs, path));
   if (!there) return std::string();
@@ -101,7 +87,7 @@ Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
   PTPKG_TRY(const std::vector<FileEdit> edits, PlanPaths(env, folder));
   PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env, folder, edits));
   PTPKG_TRY(content.files, HashChanged(env, folder, edited));
-  const wheel::RetagRequest request = TagsOfName(info, wheel_file.build);
+  const wheel::RetagRequest request = TagsOfName(info.file_name, wheel_file);
 
   WheelFix fix{.name = info.file_name, .edits = {}, .content = std::move(scratch)};
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel));

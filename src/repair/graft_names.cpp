@@ -1,7 +1,7 @@
 #include "repair/graft_names.h"
 
 #include <algorithm>
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "elf/string_scan.h"
 #include "verify/elf_tables.h"
@@ -16,9 +16,6 @@ std::string BareName(const std::string& name) {
   return at == std::string::npos ? name : name.substr(0, at + kLibraryEnding.size());
 }
 
-/// The last component of a NEEDED, which may be a path.
-std::string FileNameOf(const std::string& needed) { return needed.substr(needed.rfind('/') + 1); }
-
 class GraftNamer {
  public:
   GraftNamer(const GraftContext& context, const GraftOptions& options, std::vector<FoundLibrary>& found)
@@ -28,9 +25,8 @@ class GraftNamer {
     PTPKG_CHECK(ReadMentions());
     std::map<std::string, const FoundLibrary*> by_name;
     for (FoundLibrary& library : found_) {
-      const std::string opened_name = NoteOpeners(library);
-      PTPKG_CHECK(CheckAskedFor(library));
       Graft& graft = library.graft;
+      PTPKG_TRY(const std::string opened_name, OpenedName(library));
       graft.name = opened_name.empty() ? NameOf(library) : opened_name;
       graft.path = options_.folder + "/" + graft.name;
       const auto [other, fresh] = by_name.emplace(graft.name, &library);
@@ -46,6 +42,14 @@ class GraftNamer {
   }
 
  private:
+  /// A file that opens the library, and by which of its names.
+  struct Opener {
+    std::string file;
+    std::set<std::string> names;
+    bool is_text = false;
+  };
+  using Openers = std::vector<Opener>;  // texts last
+
   /// Names among the constants: of the files of the wheel, and of the libraries to be copied.
   Result<void> ReadMentions() {
     const verify::ElfTree& tree = context_.tree;
@@ -63,46 +67,99 @@ class GraftNamer {
     return Ok();
   }
 
-  /// The name by which somebody opens the library, under which it has to be found then; "" if nobody does.
-  std::string NoteOpeners(FoundLibrary& library) {
+  /// The one name under which the library has to be found, because somebody opens it by that or asks for
+  /// that;
+  /// "" if nobody does.
+  Result<std::string> OpenedName(FoundLibrary& library) {
     Graft& graft = library.graft;
-    std::string opened_name;
-    std::set<std::string> names = graft.asked;
+    const Openers openers = OpenersOf(library);
+    PTPKG_CHECK(CheckAskedFor(library, openers));
+    std::set<std::string> names = library.asked_for;
+    for (const Opener& opener : openers) names.insert(opener.names.begin(), opener.names.end());
+    if (names.empty()) return std::string();
+    std::vector<std::string> order(names.begin(), names.end());
+    // What other libraries of the system know it by serves best.
+    const auto own = std::find(order.begin(), order.end(), library.soname.value_or(""));
+    if (own != order.end()) std::rotate(order.begin(), own, own + 1);
+    const auto name = std::find_if(order.begin(), order.end(),
+                                   [&](const std::string& one) { return ServesAll(one, library, openers); });
+    if (name == order.end()) return TwoNames(library, openers);
+    graft.asked.insert(*name);
+    for (const Opener& opener : openers) {
+      if (graft.opened_by.empty()) graft.opened_by = opener.file;
+      if (!opener.is_text) openers_.insert(opener.file);
+    }
+    return *name;
+  }
+
+  [[nodiscard]] Openers OpenersOf(const FoundLibrary& library) const {
+    std::set<std::string> names = library.asked_for;
+    for (const std::string& name : library.graft.asked) names.insert(FileNameOf(name));
     if (library.soname) names.insert(*library.soname);
+    std::map<std::string, std::set<std::string>> binaries;
+    std::map<std::string, std::set<std::string>> texts;
     for (const std::string& name : names) {
-      const auto files = mentions_.find(name);
-      if (files == mentions_.end()) continue;
-      for (const std::string& file : files->second) {
-        if (file == graft.source.str()) continue;
-        graft.opened_by = file;
-        graft.asked.insert(name);
-        openers_.insert(file);
-        if (opened_name.empty()) opened_name = name;
+      if (const auto files = mentions_.find(name); files != mentions_.end()) {
+        for (const std::string& file : files->second) {
+          if (file != library.graft.source.str()) binaries[file].insert(name);
+        }
+      }
+      if (const auto files = options_.opened_by_text.find(name); files != options_.opened_by_text.end()) {
+        for (const std::string& file : files->second) texts[file].insert(name);
       }
     }
-    return opened_name;
+    Openers openers;
+    for (auto& [file, opened] : binaries) openers.push_back({.file = file, .names = std::move(opened)});
+    for (auto& [file, opened] : texts)
+      openers.push_back({.file = file, .names = std::move(opened), .is_text = true});
+    return openers;
+  }
+
+  static bool ServesAll(const std::string& name, const FoundLibrary& library, const Openers& openers) {
+    if (library.asked_for.size() > 1 || (!library.asked_for.empty() && !library.asked_for.contains(name)))
+      return false;
+    return std::all_of(openers.begin(), openers.end(),
+                       [&](const Opener& opener) { return opener.names.contains(name); });
   }
 
   /// A copy that was asked for, and that no file needs or opens, would lie in the wheel for nobody.
-  Result<void> CheckAskedFor(FoundLibrary& library) const {
-    if (!library.asked_for || !library.graft.opened_by.empty()) return Ok();
-    const auto text = options_.opened_by_text.find(*library.asked_for);
-    if (text != options_.opened_by_text.end()) library.graft.opened_by = text->second;
-    if (library.needed || text != options_.opened_by_text.end()) return Ok();
-    return Error(ErrorCode::kInvalidInput,
+  static Result<void> CheckAskedFor(const FoundLibrary& library, const Openers& openers) {
+    if (library.needed) return Ok();
+    for (const std::string& name : library.asked_for) {
+      const bool opened = std::any_of(openers.begin(), openers.end(),
+                                      [&](const Opener& opener) { return opener.names.contains(name); });
+      if (opened) continue;
+      return Error(
+                 ErrorCode::kInvalidInput,
                  fmt::format("--graft '{}': no file of the wheel has that name in it, so none opens the copy",
-                             *library.asked_for))
-        .WithHint("give the name by which it is opened, or leave --graft out");
+                             name))
+          .WithHint("give the name by which it is opened, or leave --graft out");
+    }
+    return Ok();
+  }
+
+  /// Two copies of one library in a process would not share what it remembers.
+  static Error TwoNames(const FoundLibrary& library, const Openers& openers) {
+    std::string lines;
+    for (const std::string& name : library.asked_for) lines += fmt::format("\n    '{}', by --graft", name);
+    for (const Opener& opener : openers)
+      lines += fmt::format("\n    '{}', by '{}'", fmt::join(opener.names, "' or '"), opener.file);
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' would be copied, and a copy has one name, but it is asked for as:{}",
+                             library.graft.source.str(), lines))
+        .WithHint(
+            "let all of them open one name and give that to --graft, or leave the library out with "
+            "--exclude");
   }
 
   [[nodiscard]] std::string NameOf(const FoundLibrary& library) const {
     const std::set<std::string>& asked = library.graft.asked;
     const bool by_soname = library.soname && asked.contains(*library.soname);
     std::string plain = FileNameOf(by_soname ? *library.soname : *asked.begin());
-    const bool kept =
-        library.asked_for || std::any_of(asked.begin(), asked.end(), [&](const auto& name) {
-          return context_.rules.IsNeverRenamed(name) || verify::MatchesAny(options_.never_rename, name);
-        });
+    const bool kept = std::any_of(asked.begin(), asked.end(), [&](const std::string& needed) {
+      const std::string name = FileNameOf(needed);
+      return context_.rules.IsNeverRenamed(name) || verify::MatchesAny(options_.never_rename, name);
+    });
     if (kept || options_.rename == Rename::kNone) return plain;
     if (options_.rename == Rename::kBare) return BareName(plain);
     return HashedName(std::string(library.graft.source.Name()), library.graft.sha256);
@@ -129,6 +186,8 @@ Result<std::set<std::string>> NameGrafts(const GraftContext& context, const Graf
                                          std::vector<FoundLibrary>& found) {
   return GraftNamer(context, options, found).Run();
 }
+
+std::string FileNameOf(const std::string& needed) { return needed.substr(needed.rfind('/') + 1); }
 
 std::string HashedName(const std::string& file_name, const Sha256& digest) {
   const std::string mark = "-" + digest.Hex().substr(0, 8);

@@ -91,7 +91,7 @@ class GraftPlanner {
       const verify::NeedOutcome& outcome = context_.loads.Of(index, name);
       if (!outcome.missing || !outcome.found.empty() || outcome.refused) continue;
       const bool program = member.facts.interpreter.has_value();
-      if (!program && context_.rules.IsDropped(name)) {
+      if (!program && context_.rules.IsDropped(FileNameOf(name))) {
         changes_[member.path.str()].dropped.push_back(name);
         continue;
       }
@@ -100,7 +100,10 @@ class GraftPlanner {
         changes_[member.path.str()].folders.insert(RelPath::Literal(*place).ParentText());
         continue;
       }
-      if (StaysOutside(name)) continue;
+      if (const auto outside = NameOutside(name)) {
+        if (*outside != name) changes_[member.path.str()].renamed[name] = *outside;
+        continue;
+      }
       PTPKG_TRY(const auto target, FindLibrary(AskerOf(member, name)));
       if (target) Use({.graft = {}, .path = member.path.str(), .name = name, .target = *target});
     }
@@ -111,7 +114,7 @@ class GraftPlanner {
     const std::vector<std::string> needed = files_[index].facts.needed;  // the list below may move
     for (const std::string& name : needed) {
       HostFile& file = files_[index];
-      if (context_.rules.IsDropped(name)) {
+      if (context_.rules.IsDropped(FileNameOf(name))) {
         file.change.dropped.push_back(name);
         continue;
       }
@@ -120,7 +123,10 @@ class GraftPlanner {
         file.change.folders.insert(RelPath::Literal(*place).ParentText());
         continue;
       }
-      if (StaysOutside(name)) continue;
+      if (const auto outside = NameOutside(name)) {
+        if (*outside != name) file.change.renamed[name] = *outside;
+        continue;
+      }
       Asker asker{.path = found_[index].graft.source.str(),
                   .search = {.name = name, .host = file.host},
                   .handed_on = file.inherited};
@@ -151,7 +157,7 @@ class GraftPlanner {
     Asker asker = AskerOf(tree_.members.front(), name);
     asker.path = "--graft";
     PTPKG_TRY(const auto target, FindLibrary(asker));
-    if (target) found_[*target].asked_for = name;
+    if (target) found_[*target].asked_for.insert(name);
     return Ok();
   }
 
@@ -184,9 +190,8 @@ class GraftPlanner {
       return std::optional<std::size_t>();
     }
     PTPKG_TRY(const AbsPath source, env_.fs.RealPath(place->str()));
-    if (verify::MatchesAny(options_.exclude, source.str()) ||
-        verify::MatchesAny(options_.exclude, place->str())) {
-      left_out_.insert({name, "--exclude"});
+    if (IsExcluded({source.str(), place->str()})) {
+      left_out_.insert({name, std::string(kExcluded)});
       return std::optional<std::size_t>();
     }
     const auto [known, fresh] = by_source_.emplace(source, found_.size());
@@ -227,21 +232,39 @@ class GraftPlanner {
     return Ok();
   }
 
-  bool StaysOutside(const std::string& name) {
+  /// What a library is called that stays outside; nullopt: it is copied. A path of this machine is none of
+  /// another one, so what all of them have is called by its name.
+  std::optional<std::string> NameOutside(const std::string& needed) {
     const GraftRules& rules = context_.rules;
     const verify::PolicyLibraries& policies = context_.policies;
+    const std::string name = FileNameOf(needed);
+    const bool excluded = IsExcluded({needed, name});
     if (options_.musl ? policies.IsOfMusllinux(name) : policies.IsOfManylinux(name, options_.policy))
-      return true;
-    const auto leave = [&](std::string why) {
-      left_out_.insert({name, std::move(why)});
-      return true;
+      return name;
+    const auto leave = [&](std::string_view why, const std::string& as) {
+      left_out_.insert({needed, std::string(why)});
+      return std::optional(as);
     };
-    if (verify::MatchesAny(options_.exclude, name)) return leave("--exclude");
-    if (verify::MatchesAny(options_.left_by_wheel, name)) return leave("the wheel leaves it to the machine");
+    if (excluded) return leave(kExcluded, needed);
+    if (verify::MatchesAny(options_.left_by_wheel, name))
+      return leave("the wheel leaves it to the machine", needed);
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
-      return leave("never copied");
-    if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it");
-    return false;
+      return leave("never copied", name);
+    if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it", name);
+    return std::nullopt;
+  }
+
+  /// Whether --exclude names it by one of `texts`; notes which globs do.
+  bool IsExcluded(std::initializer_list<std::string_view> texts) {
+    bool excluded = false;
+    for (const std::string& glob : options_.exclude) {
+      for (const std::string_view text : texts) {
+        if (!GlobMatch(glob, text)) continue;
+        excludes_used_.insert(glob);
+        excluded = true;
+      }
+    }
+    return excluded;
   }
 
   /// Where the wheel has a library of that name, for the same processor. One that an installer puts outside
@@ -286,13 +309,20 @@ class GraftPlanner {
 
   /// `openers`: of NameGrafts.
   GraftPlan Finish(const std::set<std::string>& openers) {
-    GraftPlan plan{.grafts = {}, .changes = std::move(changes_), .left_out = std::move(left_out_)};
+    GraftPlan plan{.grafts = {},
+                   .changes = std::move(changes_),
+                   .left_out = std::move(left_out_),
+                   .excludes_used = std::move(excludes_used_)};
     for (std::size_t i = 0; i < found_.size(); ++i)
       plan.changes[found_[i].graft.path] = std::move(files_[i].change);
     for (const Need& need : needs_) {
       const Graft& target = found_[need.target].graft;
       NeedChange& change = plan.changes[need.graft ? found_[*need.graft].graft.path : need.path];
       if (need.name != target.name) change.renamed[need.name] = target.name;
+      // Version requirements name a library by its SONAME, also where NEEDED is a path.
+      const std::optional<std::string>& soname = found_[need.target].soname;
+      if (need.name.find('/') != std::string::npos && soname && *soname != target.name)
+        change.renamed.try_emplace(*soname, target.name);
       change.folders.insert(options_.folder);
     }
     for (const std::string& opener : openers) {
@@ -318,6 +348,7 @@ class GraftPlanner {
   std::map<std::string, NeedChange> changes_;  // of files of the wheel
   std::map<std::string, std::set<std::string>> missing_;
   std::set<LeftOut> left_out_;
+  std::set<std::string> excludes_used_;
 };
 
 }  // namespace

@@ -23,10 +23,10 @@ struct GraftOptions {
   std::vector<std::string> left_by_wheel = {};  ///< Globs of names: what its recipe allows to be unresolved.
   std::vector<std::string> never_rename = {};   ///< Globs, besides those of the rules.
   std::vector<std::string> never_graft = {};    ///< Globs, besides those of the rules.
-  /// Names of libraries that are opened at run time: copied although no file needs them, and not renamed.
+  /// Names of libraries that are opened at run time: copied under these, although no file needs them.
   std::vector<std::string> opened = {};
-  std::map<std::string, std::string> opened_by_text = {};  ///< Of these → a file of the wheel, no ELF file,
-                                                           ///< that has the name in it.
+  /// Of these → the files of the wheel, no ELF files, that have the name in them.
+  std::map<std::string, std::set<std::string>> opened_by_text = {};
   /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
   std::optional<verify::GlibcVersion> policy = {};
   bool musl = false;                           ///< The wheel is for systems of musl.
@@ -39,7 +39,7 @@ struct Graft {
   std::string name = {};                              ///< In the wheel: of the file, and its SONAME.
   std::string path = {};                              ///< In the wheel.
   Sha256 sha256 = {};                                 ///< Of `source`.
-  std::string opened_by = {};  ///< It keeps its name, because this file opens it by that; "" if none does.
+  std::string opened_by = {};  ///< Has this name, because this file opens it by that; "" if none does.
 };
 
 /// What changes in a file of the wheel, or in a copied library.
@@ -49,11 +49,14 @@ struct NeedChange {
   std::set<std::string> folders = {};               ///< Of the wheel: the search path has to lead there.
 };
 
+/// LeftOut::why of what GraftOptions::exclude names.
+inline constexpr std::string_view kExcluded = "--exclude";
+
 /// A library that stays outside.
 struct LeftOut {
-  std::string library;
+  std::string library;  ///< As NEEDED has it.
   std::string
-      why;  ///< "--exclude", "the wheel leaves it to the machine", "a dependency brings it", "never copied".
+      why;  ///< kExcluded, "the wheel leaves it to the machine", "a dependency brings it", "never copied".
   auto operator<=>(const LeftOut&) const = default;
 };
 
@@ -61,6 +64,7 @@ struct GraftPlan {
   std::vector<Graft> grafts = {};                  ///< Sorted by path.
   std::map<std::string, NeedChange> changes = {};  ///< By path in the wheel; grafts have one each.
   std::set<LeftOut> left_out = {};
+  std::set<std::string> excludes_used = {};  ///< Of GraftOptions::exclude: those that name something needed.
 };
 
 /// What the planner goes by; borrowed.
@@ -74,12 +78,15 @@ struct GraftContext {
 };
 
 /// Follows every name that ld.so does not find in the wheel, and the names that the copies need. A library
-/// that the wheel has, but to which no search path leads, is made known instead of copied. A copy whose name
-/// occurs among the constants of another file is not renamed: that file opens it by name. Writes nothing.
+/// that the wheel has, but to which no search path leads, is made known instead of copied. A NEEDED that is a
+/// path stays outside by its file name too, and is that name then, unless `exclude` or the wheel's recipe
+/// leaves it as it is. A copy gets the name of it that occurs among the constants of another file, which
+/// opens it by that. Writes nothing.
 /// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
 /// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
 /// different libraries of the wheel have, none of them in the folder of who asks, and for a name of `opened`
-/// that is never copied, or that no file has, and for a library for glibc where the wheel is for musl;
+/// that is never copied, or that no file has, for a copy that would have to be found under two names, and for
+/// a library for glibc where the wheel is for musl;
 /// kCorrupt (a library of this machine), kIo, kCancelled.
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 

@@ -1,10 +1,12 @@
 #include "repair/repair.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/core.h>
 
 #include "archive/extract.h"
 #include "repair/edited_tree.h"
+#include "repair/name_tags.h"
 #include "support/text.h"
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
@@ -19,6 +21,19 @@ namespace ptpkg::repair {
 namespace {
 
 constexpr std::string_view kSbomWriter = "ptpkg-repair";
+
+bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
+
+/// Whether `name` stands in `text` by itself: "libx.so" is not named where "libx.so.1" or "mylibx.so" is.
+bool HasName(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const std::string_view rest = text.substr(at + name.size());
+    const bool goes_on =
+        !rest.empty() && (IsOfName(rest[0]) || (rest[0] == '.' && rest.size() > 1 && IsOfName(rest[1])));
+    if (!goes_on && (at == 0 || !IsOfName(text[at - 1]))) return true;
+  }
+  return false;
+}
 
 class Repairer {
  public:
@@ -47,6 +62,7 @@ class Repairer {
                        .grafts = std::move(plan_.grafts),
                        .owners = {},
                        .left_out = std::move(plan_.left_out),
+                       .excludes_used = std::move(plan_.excludes_used),
                        .files = {},
                        .deserved = std::move(deserved),
                        .platform_before = info_.file_name.tag.platform};
@@ -134,10 +150,10 @@ class Repairer {
     return options;
   }
 
-  /// Which Python file of the wheel has which of `names` in it: ctypes opens libraries by name too.
-  [[nodiscard]] Result<std::map<std::string, std::string>> PythonFilesThatName(
+  /// Which Python files of the wheel have which of `names` in them: ctypes opens libraries by name too.
+  [[nodiscard]] Result<std::map<std::string, std::set<std::string>>> PythonFilesThatName(
       const std::vector<std::string>& names) const {
-    std::map<std::string, std::string> files;
+    std::map<std::string, std::set<std::string>> files;
     if (names.empty()) return files;
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
     for (const archive::ZipReader::Member& member : zip.members()) {
@@ -145,7 +161,7 @@ class Repairer {
       PTPKG_CHECK(env_.cancel.Check());
       PTPKG_TRY(const std::string text, zip.ReadText(member.name));
       for (const std::string& name : names) {
-        if (text.find(name) != std::string::npos) files.emplace(name, member.name);
+        if (HasName(text, name)) files[name].insert(member.name);
       }
     }
     return files;
@@ -232,17 +248,7 @@ class Repairer {
     if (!repair.grafts.empty()) {
       PTPKG_CHECK(DescribeGrafts(repair, content));
     }
-    wheel::RetagRequest request;
-    const std::string now = info_.file_name.tag.platform;
-    if (options_.platform) {
-      PTPKG_TRY(request.platform, PlatformAsked(repair.deserved.machine));
-    } else if (!repair.deserved.machine.empty() && options_.backend) {
-      request.platform = PlatformWanted(repair.deserved.machine);
-    } else if (!repair.deserved.machine.empty() && IsLinux(now)) {
-      request.platform = verify::PlatformAfter(policies_, now, repair.deserved);
-    }
-    if (request.platform == now) request.platform.reset();
-    if (!repair.deserved.machine.empty() && info_.root_is_purelib) request.root_is_purelib = false;
+    PTPKG_TRY(const wheel::RetagRequest request, RequestFor(repair));
     repair.name = info_.file_name;
     if (request.ChangesNothing() && content.files.empty()) return Ok();
     PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env_, wheel_, request, content));
@@ -251,10 +257,42 @@ class Repairer {
     return Ok();
   }
 
+  /// What WHEEL and the name are to say. Tells repair.wheel_file.
+  [[nodiscard]] Result<wheel::RetagRequest> RequestFor(WheelRepair& repair) const {
+    repair.wheel_file.path = info_.dist_info_dir + "/WHEEL";
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / RelPath::Literal(repair.wheel_file.path),
+                                               wheel::DocumentLimit("WHEEL")));
+    PTPKG_TRY(const wheel::WheelFile said, wheel::ParseWheelFile(text, repair.wheel_file.path));
+    wheel::RetagRequest request = TagsOfName(info_.file_name, said);
+    std::vector<std::string>& changes = repair.wheel_file.changes;
+    if (request.platform) {
+      std::vector<std::string> tags;
+      for (const wheel::Tag& tag : said.tags) tags.push_back(tag.str());
+      changes.push_back(fmt::format("tags of the file name, were '{}'", Join(tags, "', '")));
+    }
+    if (request.build)
+      changes.push_back(fmt::format("build '{}' of the file name, was '{}'", *request.build, said.build));
+    PTPKG_TRY(const std::string platform, PlatformAfterwards(repair.deserved));
+    if (platform != info_.file_name.tag.platform) request.platform = platform;
+    if (!repair.deserved.machine.empty() && info_.root_is_purelib) {
+      request.root_is_purelib = false;
+      changes.emplace_back("Root-Is-Purelib false, was true");
+    }
+    return request;
+  }
+
+  [[nodiscard]] Result<std::string> PlatformAfterwards(const verify::DeservedPlatform& deserved) const {
+    const std::string& now = info_.file_name.tag.platform;
+    if (options_.platform) return PlatformAsked(deserved.machine);
+    if (deserved.machine.empty()) return now;
+    if (options_.backend) return PlatformWanted(deserved.machine);
+    return IsLinux(now) ? verify::PlatformAfter(policies_, now, deserved) : now;
+  }
+
   /// options_.platform for files of `machine`; "": there are none.
   [[nodiscard]] Result<std::string> PlatformAsked(const std::string& machine) const {
     const std::string& asked = *options_.platform;
-    if (asked == info_.file_name.tag.platform) return asked;
+    if (machine.empty() && asked == info_.file_name.tag.platform) return asked;
     if (machine.empty()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(),

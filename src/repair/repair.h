@@ -39,6 +39,12 @@ struct ChangedFile {
   bool stripped = false;
 };
 
+/// What WHEEL says otherwise afterwards, besides the new platform: one phrase each, for people.
+struct ChangedWheelFile {
+  std::string path = {};
+  std::vector<std::string> changes = {};
+};
+
 struct WheelRepair {
   wheel::FileName name;  ///< Of the new wheel.
   archive::ZipEdits edits;
@@ -46,7 +52,9 @@ struct WheelRepair {
   std::vector<Graft> grafts;
   std::map<AbsPath, SystemPackage> owners;  ///< Of grafts, by source.
   std::set<LeftOut> left_out;
-  std::vector<ChangedFile> files;  ///< Sorted by path.
+  std::set<std::string> excludes_used;  ///< GraftPlan::excludes_used
+  std::vector<ChangedFile> files;       ///< Sorted by path.
+  ChangedWheelFile wheel_file = {};
   verify::DeservedPlatform deserved;
   std::string platform_before;
 
@@ -56,13 +64,14 @@ struct WheelRepair {
 
 /// Unpacks the ELF files of `wheel`, nothing else, plans and carries out the changes on these. The copies are
 /// listed in .dist-info/sboms with the packages of the system that they belong to. A Linux platform alone is
-/// changed, and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). Equal wheels,
-/// options and libraries of the machine give equal edits. Writes below env.cache_dir only. Memory: that of
-/// the archive and ELF readers, whatever the size of the wheel. Errors: those of wheel::PlanRetag,
-/// PlanGrafts, SearchPaths::For and verify::DeservedBySymbols; kInvalidInput for a platform that is asked for
-/// a wheel without ELF files, or for another machine than theirs, for a backend that decides no file, for a
-/// copy whose kernels the wheel lacks (Backend::data_folders), and for a folder that is none of a wheel;
-/// kNotFound without the program 'strip'; kCommandFailed, kIo, kCancelled.
+/// changed, and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). WHEEL gets the
+/// tags and the build of the file name where it says others. Equal wheels, options and libraries of the
+/// machine give equal edits. Writes below env.cache_dir only. Memory: that of the archive and ELF readers,
+/// whatever the size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
+/// verify::DeservedBySymbols; kInvalidInput for a platform that is asked for a wheel without ELF files, or
+/// for another machine than theirs, for a backend that decides no file, for a copy whose kernels the wheel
+/// lacks (Backend::data_folders), and for a folder that is none of a wheel; kNotFound without the program
+/// 'strip'; kCommandFailed, kIo, kCancelled.
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

@@ -116,6 +116,20 @@ class Repair(wheel_maker.WheelCase):
         named = self.repair(self.wheel(), "--graft", "libother.so.3", "--search", self.outside, "--dry-run", "--force")
         self.assertEqual({one["opened_by"] for one in named["grafted"]}, {"toy/opener.py"})
 
+    def test_a_library_is_found_by_the_name_that_opens_it(self):
+        real = self.library("libplug.so.1", "int value(void) { return 6; }")
+        (self.outside / "libplug.so").symlink_to(real.name)
+        self.module("one", real)
+        (self.tree / "toy/two.py").write_text("import ctypes\nfrom toy import one\ndef get():\n    return ctypes.CDLL('libplug.so').value() + one.get()\n")
+        wheel = self.wheel()
+        result = self.repair(wheel, "--graft", "libplug.so")
+        self.assertEqual([one["path"] for one in result["grafted"]], ["toy.libs/libplug.so"])
+        self.assertEqual({one["opened_by"] for one in result["grafted"]}, {"toy/two.py"})
+        self.sound(result["to"])
+        self.assertEqual(self.get(self.installed(result["to"]), "toy.two"), "12")
+        both = self.ptpkg("repair", wheel, "--graft", "libplug.so", "--graft", "libplug.so.1", exit_code=3)
+        self.assertIn("a copy has one name", both.stderr)
+
     def test_the_folder_given_first_wins_and_the_environment_helps(self):
         self.library("libhere.so.1", "int value(void) { return 1; }", folder="a")
         self.library("libhere.so.1", "int value(void) { return 2; }", folder="b")
@@ -153,8 +167,32 @@ class Repair(wheel_maker.WheelCase):
                          {"libcuda.so.1": "never copied", "libcudart.so.12": "a dependency brings it", "libleft.so.1": "--exclude"})
         self.assertNotIn("toy.libs", " ".join(self.names(result["to"])))
         # By path, too.
-        again = self.repair(wheel, "--exclude", str(self.outside / "libleft.*"), "--dry-run", "--force")
+        again = self.repair(wheel, "--exclude", str(self.outside / "libleft.*"), "--force")
         self.assertEqual(again["grafted"], [])
+        vain = self.ptpkg("repair", wheel, "--exclude", "libleft.*", "--exclude", "libvain.*", "--dry-run", "--force")
+        self.assertIn("--exclude 'libvain.*' leaves nothing outside", vain.stderr)
+        self.assertNotIn("--exclude 'libleft", vain.stderr)
+
+    def test_a_name_that_is_a_path_is_none_of_this_machine(self):
+        self.library("libown.so.1", "int value(void) { return 4; }")
+        self.module("one", self.outside / "libown.so.1", call="value() + (int)cos(value() - 4)", extra="#include <math.h>\n", options=["-lm"])
+        module = self.tree / f"toy/one{SUFFIX}"
+        machine = pathlib.Path(subprocess.run([harness.tool("gcc"), "-print-file-name=libm.so.6"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()).resolve()
+        (self.scratch / "patchelf").symlink_to(harness.Settings.ptpkg)
+        subprocess.run([self.scratch / "patchelf", "--replace-needed", "libm.so.6", machine,
+                        "--replace-needed", "libown.so.1", self.outside / "libown.so.1", module], check=True)
+        result = self.repair(self.wheel())
+        self.assertEqual([pathlib.Path(one["source"]).name for one in result["grafted"]], ["libown.so.1"])
+        self.assertIn("[libm.so.6]", self.dynamic(result["to"], f"toy/one{SUFFIX}"))
+        self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "5")
+
+    def test_a_dry_run_refuses_what_the_run_refuses(self):
+        self.module("one", call="getrandom(0, 0, 0)", extra="#include <sys/random.h>\n")
+        arguments = ["repair", self.wheel(platform="manylinux_2_17_x86_64"), "--platform", "manylinux_2_17_x86_64"]
+        for more in ([], ["--dry-run"], ["--output", self.scratch / "out"], ["--output", self.scratch / "out", "--dry-run"]):
+            self.assertIn("elf-glibc-floor", self.ptpkg(*arguments, *more, exit_code=1).stderr)
+        self.assertEqual(list((self.scratch / "out").iterdir()), [])
+        self.assertEqual(harness.leftovers(self.scratch), [])
 
     def test_tag_that_is_not_deserved_is_refused_with_the_symbols(self):
         self.library("libchain.so.1", "int value(void) { return 2; }")
@@ -295,6 +333,7 @@ class Repair(wheel_maker.WheelCase):
         self.module("one", self.outside / "libchain.so.1", where="toy-1.0.data/platlib/toy")
         result = self.repair(self.wheel())
         self.assertIn("[$ORIGIN/../toy.libs]", self.dynamic(result["to"], f"toy-1.0.data/platlib/toy/one{SUFFIX}"))
+        self.assertFalse(self.repair(pathlib.Path(result["to"]), "--force")["changed"])
         self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "2")
 
     def test_the_bill_of_materials_names_packages(self):

@@ -26,14 +26,38 @@ class RepairTest : public testing::Test {
     elf::test::SyntheticElf library;
     library.needed = {};
     library.rpath = "/opt/build/lib";
+    return Wheel(folder, library.Build());
+  }
+  /// One with a library; RECORD has the digests of `listed`, if that is not "".
+  AbsPath Wheel(const std::string& folder, const std::string& library,
+                const std::string& platform = "linux_x86_64", const std::string& listed = "") {
     auto members = wheel::MinimalMembers();
     members.pop_back();
     members[2].second =
-        "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n";
-    members.emplace_back("toy/a.so", library.Build());
+        "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-" + platform + "\n";
+    members.emplace_back("toy/a.so", listed.empty() ? library : listed);
     const std::string record = "toy-1.0.dist-info/RECORD";
-    members.emplace_back(record, wheel::RecordOf(members, record));
-    return wheel::WriteRawZip(env_, env_.dir() / folder / "toy-1.0-py3-none-linux_x86_64.whl", members);
+    const std::string text = wheel::RecordOf(members, record);
+    members.back().second = library;
+    members.emplace_back(record, text);
+    return wheel::WriteRawZip(env_, env_.dir() / folder / ("toy-1.0-py3-none-" + platform + ".whl"), members);
+  }
+  static elf::test::SyntheticElf Needing(const std::string& library, const std::string& version = "") {
+    elf::test::SyntheticElf elf;
+    elf.needed = {library};
+    elf.version = version;
+    elf.symbols = {"used"};
+    elf.soname.reset();
+    return elf;
+  }
+  /// What the one wheel is refused for; "" if it is not.
+  std::string RefusalOf(const RepairRun& run) {
+    const auto summary = Repair(env_, run);
+    EXPECT_OK(summary);
+    if (!summary || !summary->failure) return "";
+    EXPECT_EQ(summary->failure->code(), ErrorCode::kCheckFailed) << summary->failure->message();
+    EXPECT_THAT(summary->outcomes, IsEmpty());
+    return summary->failure->message();
   }
   AbsPath Junk(const std::string& folder) {
     return env_.dir().WriteFile(folder + "/toy-1.0-py3-none-any.whl", "no zip");
@@ -59,6 +83,52 @@ TEST_F(RepairTest, WhatWasWrittenBeforeOneThatFailsIsTold) {
   ASSERT_TRUE(summary.failure);
   EXPECT_EQ(summary.failure->code(), ErrorCode::kCorrupt);
   EXPECT_THAT(summary.failure->context().back(), HasSubstr("while repairing '" + bad.str() + "'"));
+}
+
+TEST_F(RepairTest, AWheelThatNeedsNoChangeIsJudgedToo) {
+  const std::string platform = "manylinux_2_17_x86_64";
+  const AbsPath high = Wheel("high", Needing("libc.so.6", "GLIBC_2.25").Build(), platform);
+  std::string damaged = Needing("libc.so.6").Build();
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  const AbsPath changed = Wheel("changed", damaged, "manylinux_2_5_x86_64", Needing("libc.so.6").Build());
+  for (const bool in_place : {false, true}) {
+    const auto output = in_place ? std::nullopt : std::optional(output_);
+    for (const bool dry_run : {false, true}) {
+      const RepairRun run{.wheels = {high}, .platform = platform, .output = output, .dry_run = dry_run};
+      EXPECT_THAT(RefusalOf(run), HasSubstr("elf-glibc-floor"));
+      EXPECT_THAT(RefusalOf({.wheels = {changed}, .output = output, .dry_run = dry_run}),
+                  HasSubstr("wheel-record-digest"));
+    }
+  }
+  EXPECT_THAT(env_->fs.ListDir(output_), IsOkAndHolds(IsEmpty()));
+  EXPECT_EQ(RefusalOf({.wheels = {high}, .platform = platform, .output = output_, .check = false}), "");
+  EXPECT_THAT(Exists(env_->fs, output_ / high.Name()), IsOkAndHolds(true));
+}
+
+TEST_F(RepairTest, ADryRunRefusesWhatTheRunRefuses) {
+  const AbsPath high = Wheel("high", Needing("libc.so.6", "GLIBC_2.25").Build());
+  const RepairRun run{
+      .wheels = {high}, .platform = "manylinux_2_17_x86_64", .output = output_, .dry_run = true};
+  EXPECT_THAT(RefusalOf(run), HasSubstr("elf-glibc-floor"));
+  EXPECT_EQ(
+      RefusalOf({.wheels = {high}, .platform = "manylinux_2_28_x86_64", .output = output_, .dry_run = true}),
+      "");
+  EXPECT_THAT(Exists(env_->fs, output_), IsOkAndHolds(false));
+  EXPECT_THAT(env_->fs.ListDir(high.Parent()), IsOkAndHolds(ElementsAre(std::string(high.Name()))));
+  EXPECT_THAT(env_->fs.ListDir(env_->cache_dir), IsOkAndHolds(IsEmpty()));
+}
+
+TEST_F(RepairTest, WhatIsExcludedByItsPathIsAllowedByItsName) {
+  const AbsPath wheel = Wheel("in", Needing("libleft.so.1").Build());
+  const AbsPath library = env_.dir().WriteFile("lib/libleft.so.1", Needing("libc.so.6").Build());
+  const RepairRun run{.wheels = {wheel},
+                      .exclude = {library.str(), "libnone.*"},
+                      .search = {library.Parent()},
+                      .output = output_};
+  EXPECT_EQ(RefusalOf(run), "");
+  EXPECT_THAT(Exists(env_->fs, new_wheel_), IsOkAndHolds(true));
+  EXPECT_THAT(env_.reporter.warnings(),
+              ElementsAre(HasSubstr("--exclude 'libnone.*' leaves nothing outside")));
 }
 
 TEST_F(RepairTest, TwoWheelsOfOneNewNameAreNotBothWritten) {

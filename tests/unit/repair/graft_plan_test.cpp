@@ -138,6 +138,39 @@ TEST_F(GraftPlanTest, ANameThatIsAPathIsOpenedAsItStands) {
   EXPECT_THAT(plan.changes.at("toy/a.so").renamed, ElementsAre(Pair("/opt/x/libx.so.1", "libx.so.1")));
 }
 
+TEST_F(GraftPlanTest, ANameThatIsAPathStaysOutsideByItsFileName) {
+  const std::vector<std::string> needed = {"/lib/libm.so.6", "/lib/libcuda.so.1", "/lib/libpython3.11.so.1.0",
+                                           "/lib/libleft.so.1"};
+  tree_.Add("toy/a.so", Library(needed));
+  for (const std::string& path : needed) AddHost(path);
+  ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.exclude = {"libleft.*"}}));
+  EXPECT_THAT(plan.grafts, IsEmpty());
+  const NeedChange& change = plan.changes.at("toy/a.so");
+  EXPECT_THAT(change.dropped, ElementsAre("/lib/libpython3.11.so.1.0"));
+  EXPECT_THAT(change.renamed,
+              ElementsAre(Pair("/lib/libcuda.so.1", "libcuda.so.1"), Pair("/lib/libm.so.6", "libm.so.6")));
+  EXPECT_THAT(plan.left_out, ElementsAre(LeftOut{"/lib/libcuda.so.1", "never copied"},
+                                         LeftOut{"/lib/libleft.so.1", "--exclude"}));
+}
+
+TEST_F(GraftPlanTest, VersionsAreAskedOfACopyByItsNewName) {
+  SyntheticElf library = Library({});
+  library.soname = "libx.so.1";
+  tree_.Add("toy/a.so", Library({"/opt/x/libx.so"}));
+  AddHost("/opt/x/libx.so", library);
+  ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan());
+  const std::string name = Hashed("/opt/x/libx.so");
+  EXPECT_THAT(plan.changes.at("toy/a.so").renamed,
+              ElementsAre(Pair("/opt/x/libx.so", name), Pair("libx.so.1", name)));
+}
+
+TEST_F(GraftPlanTest, ExcludesThatNameNothingAreKnown) {
+  tree_.Add("toy/a.so", Library({"libx.so.1", "libm.so.6"}));
+  AddHost("/usr/lib/libx.so.1");
+  ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.exclude = {"/usr/lib/libx.*", "libm.*", "libnone.*"}}));
+  EXPECT_THAT(plan.excludes_used, ElementsAre("/usr/lib/libx.*", "libm.*"));
+}
+
 TEST_F(GraftPlanTest, WhatAFileOfTheWheelOpensByNameKeepsIt) {
   tree_.Add("toy/a.so", Library({"libplugin.so.3"}));
   tree_.AddText("toy/b.so", Naming(Library({}), "libplugin.so.3"));
@@ -166,7 +199,7 @@ TEST_F(GraftPlanTest, WhatIsAskedForIsCopiedIfSomebodyOpensIt) {
   EXPECT_THAT(Plan({.opened = {"libplugin.so.3"}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name in it")));
   ASSERT_OK_AND_ASSIGN(GraftPlan plan, Plan({.opened = {"libplugin.so.3"},
-                                             .opened_by_text = {{"libplugin.so.3", "toy/open.py"}}}));
+                                             .opened_by_text = {{"libplugin.so.3", {"toy/open.py"}}}}));
   ASSERT_EQ(plan.grafts.size(), 1U);
   EXPECT_EQ(plan.grafts[0].path, "toy.libs/libplugin.so.3");
   EXPECT_EQ(plan.grafts[0].opened_by, "toy/open.py");
@@ -177,6 +210,47 @@ TEST_F(GraftPlanTest, WhatIsAskedForIsCopiedIfSomebodyOpensIt) {
   tree_.Add("toy/b.so", Library({"libplugin.so.3"}));
   ASSERT_OK_AND_ASSIGN(plan, Plan({.opened = {"libplugin.so.3"}}));
   EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libplugin.so.3");
+}
+
+TEST_F(GraftPlanTest, TheNameByWhichItIsOpenedIsTheOneThatServesAll) {
+  SyntheticElf library = Library({});
+  library.soname = "libfoo.so.1";
+  AddHost("/usr/lib/libfoo.so.1", library);
+  tree_.fs().AddSymlink("libfoo.so.1", "/usr/lib/libfoo.so");
+  tree_.Add("toy/a.so", Library({"libfoo.so.1"}));
+  const GraftOptions asked{.opened = {"libfoo.so"}, .opened_by_text = {{"libfoo.so", {"toy/open.py"}}}};
+  ASSERT_OK_AND_ASSIGN(GraftPlan plan, Plan(asked));
+  EXPECT_THAT(Copies(plan), ElementsAre(Pair("/usr/lib/libfoo.so.1", "toy.libs/libfoo.so")));
+  EXPECT_EQ(plan.grafts[0].opened_by, "toy/open.py");
+  EXPECT_THAT(plan.changes.at("toy/a.so").renamed, ElementsAre(Pair("libfoo.so.1", "libfoo.so")));
+  // Asked for alone, it is found under that name too.
+  ASSERT_OK_AND_ASSIGN(plan, Plan({.opened = {"libfoo.so"}}));
+  EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so");
+  EXPECT_EQ(plan.grafts.at(0).opened_by, "");
+  // A file that has both names falls back from one to the other.
+  tree_.AddText("toy/b.so", Naming(Library({}), std::string("libfoo.so.1\0libfoo.so", 22)));
+  ASSERT_OK_AND_ASSIGN(plan, Plan(asked));
+  EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so");
+  EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/b.so");
+  EXPECT_THAT(plan.changes.at("toy/b.so").folders, ElementsAre(kFolder));
+}
+
+TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
+  SyntheticElf library = Library({});
+  library.soname = "libfoo.so.1";
+  AddHost("/usr/lib/libfoo.so.1", library);
+  tree_.fs().AddSymlink("libfoo.so.1", "/usr/lib/libfoo.so");
+  tree_.Add("toy/a.so", Library({"libfoo.so.1", "libfoo.so"}));
+  const auto asked = Plan({.opened = {"libfoo.so", "libfoo.so.1"}});
+  EXPECT_THAT(asked,
+              FailsWith(ErrorCode::kInvalidInput,
+                        AllOf(HasSubstr("'/usr/lib/libfoo.so.1' would be copied"),
+                              HasSubstr("'libfoo.so', by --graft"), HasSubstr("'libfoo.so.1', by --graft"))));
+  EXPECT_THAT(asked, HasHint(HasSubstr("let all of them open one name")));
+  tree_.AddText("toy/b.so", Naming(Library({}), "libfoo.so.1"));
+  tree_.AddText("toy/c.so", Naming(Library({}), "libfoo.so"));
+  EXPECT_THAT(Plan(), FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("'libfoo.so.1', by 'toy/b.so'"),
+                                                                HasSubstr("'libfoo.so', by 'toy/c.so'"))));
 }
 
 TEST_F(GraftPlanTest, WhatCannotBeAskedFor) {

@@ -38,23 +38,28 @@ class MachineTest : public testing::Test {
     std::string platform = "linux_x86_64";
     std::string pure = "false";
     std::string metadata = {};
+    std::string tags = {};  ///< Lines of WHEEL; "": the tag of the name.
   };
   /// The members of .dist-info, RECORD left out.
   static Members InfoOf(const WheelText& text) {
     return {
         {std::string(kInfo) + "METADATA", "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n" + text.metadata},
-        {std::string(kInfo) + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: " + text.pure +
-                                           "\nTag: py3-none-" + text.platform + "\n"}};
+        {std::string(kInfo) + "WHEEL",
+         "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: " + text.pure + "\n" +
+             (text.tags.empty() ? "Tag: py3-none-" + text.platform + "\n" : text.tags)}};
   }
-  AbsPath Wheel(const WheelText& text) {
+  /// `build`: of the name, "3-".
+  AbsPath Wheel(const WheelText& text, const std::string& build = "") {
     Members members = text.members;
     for (auto& member : InfoOf(text)) members.push_back(std::move(member));
     const std::string record = std::string(kInfo) + "RECORD";
     members.emplace_back(record, wheel::RecordOf(members, record));
-    return Raw(members, text.platform);
+    return Raw(members, text.platform, build);
   }
-  AbsPath Raw(const Members& members, const std::string& platform = "linux_x86_64") {
-    const std::string name = "/in" + std::to_string(++count_) + "/toy-1.0-py3-none-" + platform + ".whl";
+  AbsPath Raw(const Members& members, const std::string& platform = "linux_x86_64",
+              const std::string& build = "") {
+    const std::string name =
+        "/in" + std::to_string(++count_) + "/toy-1.0-" + build + "py3-none-" + platform + ".whl";
     return wheel::WriteRawZip(env_, AbsPath::Literal(name), members);
   }
   /// A wheel of one file, which needs `needed` and glibc 2.17.

@@ -163,6 +163,32 @@ TEST_F(PlanRepairTest, PlatformsThatAreAskedFor) {
   EXPECT_THAT(PlanRepair(env_, pure, {.platform = "any"}), ptpkg::test::IsOk());
 }
 
+TEST_F(PlanRepairTest, APlatformInTheNameIsHeldAgainstTheMachineToo) {
+  const AbsPath wheel =
+      Wheel({.members = {{"toy/a.so", Glibc().Build()}}, .platform = "manylinux_2_28_aarch64"});
+  EXPECT_THAT(PlanRepair(env_, wheel, {.platform = "manylinux_2_28_aarch64"}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("are for Linux on x86_64")));
+}
+
+TEST_F(PlanRepairTest, WheelSaysWhatTheNameSays) {
+  const Members members = {{"toy/a.so", Glibc().Build()}};
+  const AbsPath other = Wheel({.members = members,
+                               .platform = "manylinux_2_17_x86_64",
+                               .tags = "Tag: py3-none-linux_x86_64\nTag: cp39-none-any\n"});
+  ASSERT_OK_AND_ASSIGN(const WheelRepair tags, PlanRepair(env_, other, {}));
+  EXPECT_EQ(tags.name.str(), other.Name());
+  EXPECT_THAT(tags.wheel_file.changes,
+              ElementsAre("tags of the file name, were 'py3-none-linux_x86_64', 'cp39-none-any'"));
+  EXPECT_THAT(Written(other, tags.edits).at(std::string(kInfo) + "WHEEL"),
+              AllOf(HasSubstr("Tag: py3-none-manylinux_2_17_x86_64\n"), Not(HasSubstr("-linux_x86_64")),
+                    Not(HasSubstr("cp39"))));
+  const AbsPath built = Wheel({.members = members}, "3-");
+  ASSERT_OK_AND_ASSIGN(const WheelRepair build, PlanRepair(env_, built, {}));
+  EXPECT_EQ(build.name.str(), "toy-1.0-3-py3-none-manylinux_2_17_x86_64.whl");
+  EXPECT_THAT(build.wheel_file.changes, ElementsAre("build '3' of the file name, was ''"));
+  EXPECT_THAT(Written(built, build.edits).at(std::string(kInfo) + "WHEEL"), HasSubstr("Build: 3\n"));
+}
+
 TEST_F(PlanRepairTest, ThePlatformDecidesWhatTheSystemHas) {
   AddHost("/usr/lib/libexpat.so.1", Library({}));
   const AbsPath wheel = Module({"libexpat.so.1"});
@@ -269,6 +295,21 @@ TEST_F(PlanRepairTest, WhatPythonFilesOpenIsCopiedWhenAskedFor) {
   AddHost("/usr/lib/libother.so.1", Library({}));
   EXPECT_THAT(PlanRepair(env_, wheel, {.opened = {"libother.so.1"}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name")));
+}
+
+TEST_F(PlanRepairTest, ANameWithinAnotherIsNone) {
+  AddHost("/usr/lib/libplugin.so", Library({}));
+  for (const char* text :
+       {"'libplugin.so.3'", "'mylibplugin.so'", "'libplugin.so_old'", "'libplugin.solo'"}) {
+    const AbsPath wheel = Wheel({.members = {{"toy/a.so", Glibc().Build()}, {"toy/open.py", text}}});
+    EXPECT_THAT(PlanRepair(env_, wheel, {.opened = {"libplugin.so"}}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name")))
+        << text;
+  }
+  for (const char* text : {"libplugin.so", "x/libplugin.so\n", "libplugin.so.3 or libplugin.so."}) {
+    const AbsPath wheel = Wheel({.members = {{"toy/a.so", Glibc().Build()}, {"toy/open.py", text}}});
+    EXPECT_THAT(PlanRepair(env_, wheel, {.opened = {"libplugin.so"}}), ptpkg::test::IsOk()) << text;
+  }
 }
 
 TEST_F(PlanRepairTest, WhatTheWheelAndItsDependenciesLeaveOutside) {
