@@ -148,8 +148,9 @@ class WheelRepairs {
     // What a dry run finds, the run would find.
     if (taken && !outcome.stays && !run_.force) return InTheWay(outcome.to);
     PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : KeepWhole(outcome, repair));
-    task.Done(outcome.changed ? fmt::format("{} of its files changed", outcome.files.size())
-                              : "nothing to change");
+    task.Done(!outcome.changed        ? "nothing to change"
+              : outcome.files.empty() ? "tag changed"
+                                      : fmt::format("{} of its files changed", outcome.files.size()));
     return outcome;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <span>
 
 #include "archive/extract.h"
 #include "elf/edit.h"
@@ -85,6 +86,23 @@ Result<void> UnpackElfFiles(Env& env, const AbsPath& wheel, const AbsPath& folde
   archive::ExtractOptions options;
   options.wanted = IsWanted;
   return archive::ExtractZip(env, wheel, folder, options);
+}
+
+Result<void> CompareWithRecord(Env& env, const AbsPath& folder, const std::vector<FileEdit>& edits,
+                               const std::vector<wheel::RecordRow>& record) {
+  std::map<std::string_view, std::string_view> due;
+  for (const wheel::RecordRow& row : record) due.emplace(row.path, row.sha256);
+  return ParallelFor(env.jobs, edits.size(), [&](std::size_t i) -> Result<void> {
+    const FileEdit& edit = edits[i];
+    const auto row = due.find(edit.path.str());
+    if (edit.source || row == due.end() || row->second.empty()) return Ok();
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, folder / edit.path));
+    if (Base64UrlUnpadded(std::as_bytes(std::span(digests.sha256.bytes))) == row->second) return Ok();
+    return Error(ErrorCode::kCorrupt,
+                 fmt::format("'{}' is not what RECORD says, and would get a new row there", edit.path.str()))
+        .WithHint(
+            "fetch or make the wheel again; 'ptpkg check --fix' makes RECORD true of the file as it is");
+  });
 }
 
 Result<std::vector<wheel::NewFile>> HashChanged(Env& env, const AbsPath& folder,

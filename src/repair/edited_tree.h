@@ -25,6 +25,11 @@ struct FileEdit {
   elf::Edits edits = {};
 };
 
+/// Holds the files that are to be edited, copies left out, against their rows of `record`, in parallel: new
+/// rows would vouch for damage that came before. Errors: kCorrupt, kIo.
+Result<void> CompareWithRecord(Env& env, const AbsPath& folder, const std::vector<FileEdit>& edits,
+                               const std::vector<wheel::RecordRow>& record);
+
 struct EditedFile {
   RelPath path;
   elf::LinkFacts before;

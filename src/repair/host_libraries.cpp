@@ -71,14 +71,18 @@ Result<HostLibraries> HostLibraries::Read(Env& env, std::vector<AbsPath> first, 
 }
 
 Result<std::optional<AbsPath>> HostLibraries::Find(Env& env, const HostSearch& search) const {
-  if (search.name.find('/') != std::string::npos) {
-    if (!search.name.starts_with('/')) return std::optional<AbsPath>();
-    PTPKG_TRY(const AbsPath path, AbsPath::Parse(search.name));
-    PTPKG_TRY(const bool fits, Fits(env, path, search.host));
-    return fits ? std::optional(path) : std::nullopt;
-  }
   std::vector<std::string> first;
   for (const AbsPath& folder : first_) first.push_back(folder.str());
+  if (const std::size_t slash = search.name.rfind('/'); slash != std::string::npos) {
+    if (search.name.starts_with('/')) {
+      PTPKG_TRY(const AbsPath path, AbsPath::Parse(search.name));
+      PTPKG_TRY(const bool fits, Fits(env, path, search.host));
+      if (fits) return std::optional(path);
+    }
+    HostSearch by_name = search;
+    by_name.name = search.name.substr(slash + 1);
+    return FindIn(env, first, by_name);
+  }
   std::vector<const std::vector<std::string>*> lists = {&first};
   if (!own_only_) lists.insert(lists.end(), {&search.rpath, &environment_, &search.runpath});
   for (const std::vector<std::string>* folders : lists) {

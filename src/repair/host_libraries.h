@@ -13,8 +13,10 @@
 namespace ptpkg::repair {
 
 struct HostSearch {
-  std::string name;  ///< As NEEDED has it; one with a '/' is opened as it stands.
-  elf::Host host;    ///< Files for other processors are passed over.
+  /// As NEEDED has it; one with a '/' is opened as it stands, and if it is not there, its file name is looked
+  /// for in the folders that are searched before all others.
+  std::string name;
+  elf::Host host;  ///< Files for other processors are passed over.
   /// Absolute folders of the asking file's search path, tokens replaced; searched before LD_LIBRARY_PATH.
   std::vector<std::string> rpath = {};
   std::vector<std::string> runpath = {};  ///< The same, behind it.

@@ -6,6 +6,7 @@
 
 #include "archive/extract.h"
 #include "repair/edited_tree.h"
+#include "repair/graft_names.h"
 #include "repair/name_tags.h"
 #include "support/text.h"
 #include "verify/elf_checks.h"
@@ -51,6 +52,7 @@ class Repairer {
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
     PTPKG_TRY(verify::DeservedPlatform deserved, Deserved(tree));
     PTPKG_CHECK(Plan(tree, deserved));
+    PTPKG_CHECK(CompareWithRecord(env_, root_, edits_, info_.record));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
@@ -97,8 +99,9 @@ class Repairer {
       for (const auto& needed : options_.backend->data_folders) {
         const std::string& glob = needed.first;
         const std::string& folder = needed.second;
-        const bool reads = std::any_of(graft.asked.begin(), graft.asked.end(),
-                                       [&](const std::string& name) { return GlobMatch(glob, name); });
+        const bool reads = std::any_of(graft.asked.begin(), graft.asked.end(), [&](const std::string& name) {
+          return GlobMatch(glob, FileNameOf(name));
+        });
         const bool has = std::any_of(zip.members().begin(), zip.members().end(), [&](const auto& member) {
           return member.name.starts_with(folder + "/") && !member.name.ends_with('/');
         });

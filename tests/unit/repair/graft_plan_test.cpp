@@ -138,6 +138,17 @@ TEST_F(GraftPlanTest, ANameThatIsAPathIsOpenedAsItStands) {
   EXPECT_THAT(plan.changes.at("toy/a.so").renamed, ElementsAre(Pair("/opt/x/libx.so.1", "libx.so.1")));
 }
 
+TEST_F(GraftPlanTest, WhatIsNotAtItsPathIsLookedForWhereTheUserSays) {
+  tree_.Add("toy/a.so", Library({"/gone/libx.so.1", "sub/liby.so.1"}));
+  AddHost("/usr/lib/libx.so.1");
+  AddHost("/usr/lib/liby.so.1");
+  EXPECT_THAT(Plan(), FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("'/gone/libx.so.1', which 'toy/a.so'"),
+                                                            HasSubstr("'sub/liby.so.1', which 'toy/a.so'"))));
+  ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.rename = Rename::kNone}, {AbsPath::Literal("/usr/lib")}));
+  EXPECT_THAT(Copies(plan), ElementsAre(Pair("/usr/lib/libx.so.1", "toy.libs/libx.so.1"),
+                                        Pair("/usr/lib/liby.so.1", "toy.libs/liby.so.1")));
+}
+
 TEST_F(GraftPlanTest, ANameThatIsAPathStaysOutsideByItsFileName) {
   const std::vector<std::string> needed = {"/lib/libm.so.6", "/lib/libcuda.so.1", "/lib/libpython3.11.so.1.0",
                                            "/lib/libleft.so.1"};

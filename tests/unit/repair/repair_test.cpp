@@ -379,6 +379,22 @@ TEST_F(PlanRepairTest, WheelsThatCannotBeRepaired) {
   EXPECT_THAT(PlanRepair(env_, wheel, {}), FailsWith(ErrorCode::kCancelled, HasSubstr("interrupted")));
 }
 
+TEST_F(PlanRepairTest, NoNewRowVouchesForDamage) {
+  SyntheticElf sick = Glibc();
+  sick.runpath = "/opt/build";
+  std::string damaged = sick.Build();
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  Members members = {{"toy/a.so", sick.Build()}};
+  for (auto& member : InfoOf({})) members.push_back(member);
+  const std::string record = std::string(kInfo) + "RECORD";
+  members.emplace_back(record, wheel::RecordOf(members, record));
+  EXPECT_THAT(PlanRepair(env_, Raw(members), {}), ptpkg::test::IsOk());
+  members[0].second = damaged;
+  const auto refused = PlanRepair(env_, Raw(members), {});
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy/a.so' is not what RECORD says")));
+  EXPECT_THAT(refused, HasHint(HasSubstr("--fix")));
+}
+
 TEST_F(PlanRepairTest, LinksInAWheelAreNotEdited) {
   EXPECT_THAT(PlanRepair(env_, Linked(), {}),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("'toy/libx.so' is a link or device")));
