@@ -72,30 +72,66 @@ class GraftNamer {
   /// "" if nobody does.
   Result<std::string> OpenedName(FoundLibrary& library) {
     Graft& graft = library.graft;
-    const Openers openers = OpenersOf(library);
+    std::set<std::string> names = library.asked_for;
+    for (const std::string& name : graft.asked) names.insert(FileNameOf(name));
+    if (library.soname) names.insert(*library.soname);
+    Openers openers = OpenersOf(library, names);
     PTPKG_CHECK(CheckAskedFor(library, openers));
+    const Openers by_links = OpenersOf(library, WithLinks(library, names));
+    std::string name = NameFor(library, by_links);
+    if (!name.empty()) {
+      openers = by_links;
+    } else {
+      name = NameFor(library, openers);
+      if (name.empty() && (!openers.empty() || !library.asked_for.empty())) return TwoNames(library, openers);
+      WarnOfLinks(library, name.empty() ? NameOf(library) : name, by_links);
+    }
+    if (name.empty()) return name;
+    graft.asked.insert(name);
+    for (const Opener& opener : openers) {
+      if (graft.opened_by.empty()) graft.opened_by = opener.file;
+      if (!opener.is_text) openers_.insert(opener.file);
+    }
+    return name;
+  }
+
+  /// `names`, and those of the links beside the library that lead to it, as far as some file has them in it.
+  [[nodiscard]] std::set<std::string> WithLinks(const FoundLibrary& library,
+                                                std::set<std::string> names) const {
+    const AbsPath& source = library.graft.source;
+    const std::string bare = BareName(library.soname.value_or(std::string(source.Name())));
+    for (auto at = mentions_.lower_bound(bare); at != mentions_.end() && at->first.starts_with(bare); ++at) {
+      if (names.contains(at->first) || at->first.find('/') != std::string::npos) continue;
+      const auto place = context_.env.fs.RealPath(source.Parent().str() + "/" + at->first);
+      if (place && *place == source) names.insert(at->first);
+    }
+    return names;
+  }
+
+  /// The name that serves all of `openers`, and is the one that was asked for; "" if there is none.
+  static std::string NameFor(const FoundLibrary& library, const Openers& openers) {
     std::set<std::string> names = library.asked_for;
     for (const Opener& opener : openers) names.insert(opener.names.begin(), opener.names.end());
-    if (names.empty()) return std::string();
     std::vector<std::string> order(names.begin(), names.end());
     // What other libraries of the system know it by serves best.
     const auto own = std::find(order.begin(), order.end(), library.soname.value_or(""));
     if (own != order.end()) std::rotate(order.begin(), own, own + 1);
     const auto name = std::find_if(order.begin(), order.end(),
                                    [&](const std::string& one) { return ServesAll(one, library, openers); });
-    if (name == order.end()) return TwoNames(library, openers);
-    graft.asked.insert(*name);
-    for (const Opener& opener : openers) {
-      if (graft.opened_by.empty()) graft.opened_by = opener.file;
-      if (!opener.is_text) openers_.insert(opener.file);
-    }
-    return *name;
+    return name == order.end() ? "" : *name;
   }
 
-  [[nodiscard]] Openers OpenersOf(const FoundLibrary& library) const {
-    std::set<std::string> names = library.asked_for;
-    for (const std::string& name : library.graft.asked) names.insert(FileNameOf(name));
-    if (library.soname) names.insert(*library.soname);
+  /// `name`: of the copy.
+  void WarnOfLinks(const FoundLibrary& library, const std::string& name, const Openers& openers) const {
+    for (const Opener& opener : openers) {
+      if (opener.names.contains(name)) continue;
+      context_.env.reporter.Warn(fmt::format(
+          "'{}' has '{}' in it, here a link to '{}', and does not find the copy, which is called '{}'",
+          opener.file, fmt::join(opener.names, "' and '"), library.graft.source.str(), name));
+    }
+  }
+
+  [[nodiscard]] Openers OpenersOf(const FoundLibrary& library, const std::set<std::string>& names) const {
     std::map<std::string, std::set<std::string>> binaries;
     std::map<std::string, std::set<std::string>> texts;
     for (const std::string& name : names) {

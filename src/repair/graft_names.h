@@ -23,7 +23,8 @@ struct FoundLibrary {
 
 /// Names each of `found`, as PlanGrafts says. What is opened by name, or asked for by one, gets the name that
 /// serves all who open it; a file with several of its names in it, which falls back from one to the other, is
-/// served by any of them. Returns the files that open one: by path in the wheel, or source of a copy. Errors:
+/// served by any of them. Links beside it count as its names too; who is not served by the name is warned of.
+/// Returns the files that open one: by path in the wheel, or source of a copy. Errors:
 /// kInvalidInput for two of one name, for one that would need two names, for a name that the wheel has
 /// already, and for one of GraftOptions::opened that nobody needs or opens; kCorrupt (a file of the wheel),
 /// kIo.

@@ -246,6 +246,29 @@ TEST_F(GraftPlanTest, TheNameByWhichItIsOpenedIsTheOneThatServesAll) {
   EXPECT_THAT(plan.changes.at("toy/b.so").folders, ElementsAre(kFolder));
 }
 
+TEST_F(GraftPlanTest, ALinkThatSomebodyOpensIsANameToo) {
+  SyntheticElf library = Library({});
+  library.soname = "libfoo.so.1";
+  AddHost("/usr/lib/libfoo.so.1", library);
+  tree_.Add("toy/a.so", Library({"libfoo.so.1"}));
+  tree_.AddText("toy/b.so", Naming(Library({}), "libfoo.so"));
+  ASSERT_OK_AND_ASSIGN(GraftPlan plan, Plan());
+  EXPECT_EQ(plan.grafts.at(0).name, Hashed("/usr/lib/libfoo.so.1"));
+  tree_.fs().AddSymlink("libfoo.so.1", "/usr/lib/libfoo.so");
+  ASSERT_OK_AND_ASSIGN(plan, Plan());
+  EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so");
+  EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/b.so");
+  EXPECT_THAT(tree_.env().reporter.warnings(), IsEmpty());
+  // What the library calls itself comes first.
+  tree_.AddText("toy/c.so", Naming(Library({}), "libfoo.so.1"));
+  ASSERT_OK_AND_ASSIGN(plan, Plan());
+  EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so.1");
+  EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/c.so");
+  EXPECT_THAT(
+      tree_.env().reporter.warnings(),
+      ElementsAre(HasSubstr("'toy/b.so' has 'libfoo.so' in it, here a link to '/usr/lib/libfoo.so.1'")));
+}
+
 TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
   SyntheticElf library = Library({});
   library.soname = "libfoo.so.1";
