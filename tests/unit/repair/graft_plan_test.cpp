@@ -239,7 +239,7 @@ TEST_F(GraftPlanTest, TheNameByWhichItIsOpenedIsTheOneThatServesAll) {
   EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so");
   EXPECT_EQ(plan.grafts.at(0).opened_by, "");
   // A file that has both names falls back from one to the other.
-  tree_.AddText("toy/b.so", Naming(Library({}), std::string("libfoo.so.1\0libfoo.so", 22)));
+  tree_.AddText("toy/b.so", Naming(Library({}), std::string("libfoo.so.1") + '\0' + "libfoo.so"));
   ASSERT_OK_AND_ASSIGN(plan, Plan(asked));
   EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so");
   EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/b.so");
