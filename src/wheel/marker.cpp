@@ -103,6 +103,33 @@ Result<bool> Compare(const Operand& left, std::string_view op, const Operand& ri
   return CompareAsText(left_text, op, right_text);
 }
 
+/// In double quotes where it can be; names of extras normalised, as they compare.
+std::string NormalText(const Operand& operand, bool of_extra) {
+  if (!operand.literal) return operand.name;
+  const std::string value = of_extra ? NormalizeName(operand.text) : operand.text;
+  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
+  return fmt::format("{}{}{}", quote, value, quote);
+}
+
+struct ParsedMarker {
+  bool holds = true;
+  std::string text;    ///< Normal form, without parentheses around it.
+  bool is_or = false;  ///< Needs them beside "and".
+
+  /// Appends, because markers of hostile wheels are long.
+  void And(const ParsedMarker& right) {
+    holds = holds && right.holds;
+    if (is_or) text = "(" + text + ")";
+    is_or = false;
+    text.append(right.is_or ? " and (" : " and ").append(right.text).append(right.is_or ? ")" : "");
+  }
+  void Or(const ParsedMarker& right) {
+    holds = holds || right.holds;
+    is_or = true;
+    text.append(" or ").append(right.text);
+  }
+};
+
 /// Parses and evaluates in one walk. Without an environment every variable is "" and comparisons
 /// are not made.
 class MarkerParser {
@@ -113,10 +140,10 @@ class MarkerParser {
   MarkerParser(std::string_view text, const MarkerEnvironment* environment)
       : text_(text), rest_(text), environment_(environment) {}
 
-  Result<bool> Parse() {
-    PTPKG_TRY(const bool value, ParseOr(0));
+  Result<ParsedMarker> Parse() {
+    PTPKG_TRY(ParsedMarker marker, ParseOr(0));
     if (!Trim(rest_).empty()) return Fail(fmt::format("'{}' is out of place", Trim(rest_)));
-    return value;
+    return marker;
   }
 
  private:
@@ -138,30 +165,30 @@ class MarkerParser {
     return true;
   }
 
-  Result<bool> ParseOr(int depth) {
-    PTPKG_TRY(bool value, ParseAnd(depth));
+  Result<ParsedMarker> ParseOr(int depth) {
+    PTPKG_TRY(ParsedMarker marker, ParseAnd(depth));
     while (TakeWord("or")) {
-      PTPKG_TRY(const bool right, ParseAnd(depth));
-      value = value || right;
+      PTPKG_TRY(const ParsedMarker right, ParseAnd(depth));
+      marker.Or(right);
     }
-    return value;
+    return marker;
   }
 
-  Result<bool> ParseAnd(int depth) {
-    PTPKG_TRY(bool value, ParseTerm(depth));
+  Result<ParsedMarker> ParseAnd(int depth) {
+    PTPKG_TRY(ParsedMarker marker, ParseTerm(depth));
     while (TakeWord("and")) {
-      PTPKG_TRY(const bool right, ParseTerm(depth));
-      value = value && right;
+      PTPKG_TRY(const ParsedMarker right, ParseTerm(depth));
+      marker.And(right);
     }
-    return value;
+    return marker;
   }
 
-  Result<bool> ParseTerm(int depth) {
+  Result<ParsedMarker> ParseTerm(int depth) {
     if (TakeChar('(')) {
       if (depth == kMaxDepth) return Fail("its parentheses nest too deeply");
-      PTPKG_TRY(const bool value, ParseOr(depth + 1));
+      PTPKG_TRY(ParsedMarker marker, ParseOr(depth + 1));
       if (!TakeChar(')')) return Fail("')' is missing");
-      return value;
+      return marker;
     }
     PTPKG_TRY(const Operand left, ParseOperand());
     PTPKG_TRY(const std::string op, ParseOperator());
@@ -169,8 +196,13 @@ class MarkerParser {
     if (left.name == "extra" || right.name == "extra")
       extras_.insert({op, NormalizeName(left.literal ? left.text : right.text)});
     if (left.literal && right.literal) return Fail("it compares two constants");
-    if (environment_ == nullptr) return true;
-    return Compare(left, op, right);
+    const bool of_extra = left.name == "extra" || right.name == "extra";
+    const auto text = [&](const Operand& operand) { return NormalText(operand, of_extra); };
+    ParsedMarker marker{true, fmt::format("{} {} {}", text(left), op, text(right)), false};
+    if (environment_ != nullptr) {
+      PTPKG_TRY(marker.holds, Compare(left, op, right));
+    }
+    return marker;
   }
 
   Result<std::string> ParseOperator() {
@@ -236,13 +268,20 @@ Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker) {
 }
 
 Result<void> CheckMarker(std::string_view marker) {
-  PTPKG_TRY([[maybe_unused]] const bool value, MarkerParser(marker, nullptr).Parse());
+  PTPKG_CHECK(MarkerParser(marker, nullptr).Parse());
   return Ok();
+}
+
+Result<std::string> NormalMarker(std::string_view marker) {
+  if (Trim(marker).empty()) return std::string();
+  PTPKG_TRY(ParsedMarker parsed, MarkerParser(marker, nullptr).Parse());
+  return std::move(parsed.text);
 }
 
 Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment) {
   if (Trim(marker).empty()) return true;
-  return MarkerParser(marker, &environment).Parse();
+  PTPKG_TRY(const ParsedMarker parsed, MarkerParser(marker, &environment).Parse());
+  return parsed.holds;
 }
 
 }  // namespace ptpkg::wheel

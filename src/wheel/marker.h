@@ -18,6 +18,10 @@ using MarkerEnvironment = std::map<std::string, std::string, std::less<>>;
 /// Grammar and variable names only. Errors: kInvalidInput saying what is wrong.
 Result<void> CheckMarker(std::string_view marker);
 
+/// The same text for markers that differ in spaces, quotes, parentheses that change nothing, and old names
+/// of variables alone; "" for "". Errors: as CheckMarker.
+Result<std::string> NormalMarker(std::string_view marker);
+
 /// True when the marker holds; "" always does. Both sides are compared as versions where both are versions
 /// and the operator is one of versions, else as text. `extra` compares normalised names. Errors:
 /// kInvalidInput (grammar, a variable that `environment` lacks; `extra` counts as "" then).

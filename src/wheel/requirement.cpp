@@ -96,34 +96,74 @@ class RequirementParser {
     if (parenthesised && end == std::string_view::npos) return Fail("the versions are not closed by ')'");
     const std::string_view inside = Trim(rest_.substr(0, end));
     rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + (parenthesised ? 1 : 0));
-    if (inside.empty()) return Ok();
-    for (const std::string& part : Split(inside, ',')) {
-      PTPKG_TRY(auto specifier, ParseSpecifier(Trim(part)));
-      out.specifiers.push_back(std::move(specifier));
-    }
+    Result<Specifiers> specifiers = wheel::ParseSpecifiers(inside);
+    if (!specifiers) return Fail(specifiers.error().message());
+    out.specifiers = *std::move(specifiers);
     return Ok();
-  }
-
-  [[nodiscard]] Result<std::pair<std::string, std::string>> ParseSpecifier(std::string_view text) const {
-    const auto* const op =
-        std::find_if(kOperators.begin(), kOperators.end(),
-                     [&](std::string_view candidate) { return text.starts_with(candidate); });
-    if (op == kOperators.end()) return Fail(fmt::format("'{}' does not begin with a comparison", text));
-    const std::string_view version = Trim(text.substr(op->size()));
-    std::string_view checked = version;
-    if ((*op == "==" || *op == "!=") && checked.ends_with(".*")) checked.remove_suffix(2);
-    // "===" compares text, so that any word is allowed.
-    const bool valid = *op == "===" ? !version.empty() && version.find(' ') == std::string_view::npos
-                                    : NormalizeVersion(checked).has_value();
-    if (!valid) return Fail(fmt::format("'{}' is not a version", version));
-    return std::pair(std::string(*op), std::string(version));
   }
 
   std::string_view text_;
   std::string_view rest_;
 };
 
+/// What PEP 440 asks of the version behind `op`; "" when all is well.
+std::string VersionProblem(std::string_view op, std::string_view version) {
+  // "===" compares text, so that any word is allowed.
+  const bool spaced = version.find_first_of(" \t") != std::string_view::npos;
+  if (op == "===") return version.empty() || spaced ? fmt::format("'{}' is not one word", version) : "";
+  const bool equality = op == "==" || op == "!=";
+  const bool any_end = equality && version.ends_with(".*");
+  const auto parsed = ParseVersion(any_end ? version.substr(0, version.size() - 2) : version);
+  if (!parsed || spaced) return fmt::format("'{}' is not a version", version);
+  if (any_end && (!parsed->pre_kind.empty() || parsed->post || parsed->dev || !parsed->local.empty())) {
+    return fmt::format("in '{}' the '.*' follows more than numbers", version);
+  }
+  if (!equality && !parsed->local.empty()) {
+    return fmt::format("'{}{}' names a local version, which only '==' and '!=' compare", op, version);
+  }
+  if (op == "~=" && parsed->release.size() < 2) {
+    return fmt::format("'~={}' needs a version of two numbers at least", version);
+  }
+  return {};
+}
+
+Result<std::pair<std::string, std::string>> ParseSpecifier(std::string_view text) {
+  const auto* const op = std::find_if(kOperators.begin(), kOperators.end(), [&](std::string_view candidate) {
+    return text.starts_with(candidate);
+  });
+  if (op == kOperators.end()) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' does not begin with a comparison", text));
+  }
+  const std::string_view version = Trim(text.substr(op->size()));
+  std::string problem = VersionProblem(*op, version);
+  if (!problem.empty()) return Error(ErrorCode::kInvalidInput, std::move(problem));
+  return std::pair(std::string(*op), std::string(version));
+}
+
 }  // namespace
+
+Result<Specifiers> ParseSpecifiers(std::string_view text) {
+  std::string_view list = Trim(text);
+  if (list.ends_with(',') && list.size() > 1) list.remove_suffix(1);
+  Specifiers out;
+  if (list.empty()) return out;
+  for (const std::string& part : Split(list, ',')) {
+    PTPKG_TRY(auto specifier, ParseSpecifier(Trim(part)));
+    out.push_back(std::move(specifier));
+  }
+  return out;
+}
+
+Specifiers NormalSpecifiers(Specifiers specifiers) {
+  for (auto& [op, version] : specifiers) {
+    const bool any_end = version.ends_with(".*");
+    const auto normal = NormalizeVersion(any_end ? version.substr(0, version.size() - 2) : version);
+    if (op != "===" && normal) version = *normal + (any_end ? ".*" : "");
+  }
+  std::sort(specifiers.begin(), specifiers.end());
+  specifiers.erase(std::unique(specifiers.begin(), specifiers.end()), specifiers.end());
+  return specifiers;
+}
 
 std::string Requirement::str() const {
   std::string out = name;

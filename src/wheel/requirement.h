@@ -11,13 +11,16 @@
 
 namespace ptpkg::wheel {
 
+/// Conditions on a version: (">=", "1.10").
+using Specifiers = std::vector<std::pair<std::string, std::string>>;
+
 /// One Requires-Dist value taken apart (PEP 508).
 struct Requirement {
   std::string name;  ///< As written.
   std::vector<std::string> extras;
-  std::vector<std::pair<std::string, std::string>> specifiers;  ///< (">=", "1.10")
-  std::string marker;                                           ///< Text after ';', trimmed.
-  std::string url;                                              ///< "name @ url".
+  Specifiers specifiers;
+  std::string marker;  ///< Text after ';', trimmed.
+  std::string url;     ///< "name @ url".
 
   /// "name[extra]>=1,<2 ; marker" with one space at each side of ';' and '@'.
   [[nodiscard]] std::string str() const;
@@ -26,6 +29,13 @@ struct Requirement {
   /// Whether an extra alone asks for it: its marker looks at `extra`.
   [[nodiscard]] bool IsOfAnExtra() const;
 };
+
+/// A list like ">=3.10,!=3.12.*", as Requires-Python is one; a comma may follow the last. PEP 440 as
+/// packaging reads it: a local version and ".*" only behind "==" and "!=", not both, ".*" only behind
+/// numbers, and two numbers at least behind "~=". Errors: kInvalidInput saying what is wrong.
+Result<Specifiers> ParseSpecifiers(std::string_view text);
+/// The same for any two spellings of one list: sorted, versions in normal form.
+Specifiers NormalSpecifiers(Specifiers specifiers);
 
 /// Specifiers may stand in parentheses, as older metadata writes them. The marker is checked for its
 /// grammar (names, operators, quotes, parentheses), not evaluated.

@@ -201,6 +201,12 @@ std::strong_ordering CompareVersions(const Version& left, const Version& right) 
   return CompareLocals(left.local, right.local);
 }
 
+bool SameVersion(std::string_view left, std::string_view right) {
+  const Result<Version> one = ParseVersion(left);
+  const Result<Version> other = ParseVersion(right);
+  return one && other && CompareVersions(*one, *other) == 0;
+}
+
 Result<std::string> NormalizeVersion(std::string_view version) {
   PTPKG_TRY(const Version parsed, ParseVersion(version));
   return parsed.str();

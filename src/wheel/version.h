@@ -32,6 +32,9 @@ Result<Version> ParseVersion(std::string_view text);
 /// PEP 440 order: 1.0.dev1 < 1.0a1 < 1.0 < 1.0+cu130 < 1.0.post1; trailing zeros do not count.
 std::strong_ordering CompareVersions(const Version& left, const Version& right);
 
+/// Whether both are versions, and PEP 440 holds them for equal: "1.0", "1.0.0" and "v1".
+bool SameVersion(std::string_view left, std::string_view right);
+
 /// PEP 440 normal form. Errors: kInvalidInput.
 Result<std::string> NormalizeVersion(std::string_view version);
 

@@ -15,6 +15,13 @@ Error Invalid(const std::string& name, std::string message) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(std::move(span));
 }
 
+/// The value of Wheel-Version, "" for none.
+Result<void> CheckVersion(std::string_view version, const std::string& name) {
+  if (version.empty()) return Invalid(name, "the field 'Wheel-Version' is missing");
+  if (version.starts_with("1.")) return Ok();
+  return Error(ErrorCode::kUnsupported, fmt::format("'{}': Wheel-Version '{}' is not 1.x", name, version));
+}
+
 }  // namespace
 
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name) {
@@ -44,16 +51,23 @@ Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name)
       file.tags.push_back(*std::move(tag));
     }
   }
-  if (version.empty()) return Invalid(name, "the field 'Wheel-Version' is missing");
-  if (!version.starts_with("1.")) {
-    return Error(ErrorCode::kUnsupported, fmt::format("'{}': Wheel-Version '{}' is not 1.x", name, version));
-  }
+  PTPKG_CHECK(CheckVersion(version, name));
   if (purelib.size() != 1 || (ToLower(purelib[0]) != "true" && ToLower(purelib[0]) != "false")) {
     return Invalid(name, "the field 'Root-Is-Purelib' must occur once, as true or false");
   }
   file.root_is_purelib = ToLower(purelib[0]) == "true";
   if (file.tags.empty()) return Invalid(name, "the field 'Tag' is missing");
   return file;
+}
+
+Result<void> CheckWheelVersion(std::string_view text, const std::string& name) {
+  constexpr std::string_view kField = "wheel-version:";
+  for (const std::string& line : Split(text, '\n')) {
+    if (Trim(line).empty()) break;  // the body follows
+    if (!ToLower(line).starts_with(kField)) continue;
+    return CheckVersion(Trim(std::string_view(line).substr(kField.size())), name);
+  }
+  return CheckVersion("", name);
 }
 
 std::string FormatWheelFile(const WheelFile& file) {

@@ -95,5 +95,24 @@ TEST(CheckMarker, SaysWhatIsWrong) {
   }
 }
 
+TEST(Marker, NormalFormIsOneForOneMeaning) {
+  const auto normal = [](std::string_view marker) {
+    const auto text = NormalMarker(marker);
+    EXPECT_THAT(text, test::IsOk()) << marker;
+    return text ? *text : std::string();
+  };
+  for (const char* const marker :
+       {"python_version<'3.9'", "( python_version<'3.9' )", "python_version < \"3.9\""})
+    EXPECT_EQ(normal(marker), "python_version < \"3.9\"") << marker;
+  EXPECT_EQ(normal(""), "");
+  EXPECT_EQ(normal("extra == 'A_b'"), "extra == \"a-b\"");
+  EXPECT_EQ(normal("os.name=='a\"b'"), "os_name == 'a\"b'");
+  EXPECT_EQ(normal("(os_name=='a' or os_name=='b')and(os_name!='c'and(os_name!='d'))"),
+            "(os_name == \"a\" or os_name == \"b\") and os_name != \"c\" and os_name != \"d\"");
+  EXPECT_EQ(normal("os_name  not  in 'a' or (os_name=='b' and os_name=='c')"),
+            "os_name not in \"a\" or os_name == \"b\" and os_name == \"c\"");
+  EXPECT_THAT(NormalMarker("os_name"), test::FailsWith(ErrorCode::kInvalidInput, testing::_));
+}
+
 }  // namespace
 }  // namespace ptpkg::wheel

@@ -62,6 +62,29 @@ TEST(ParseRequirement, ParsesWhatItWrites) {
   }
 }
 
+// Each was put to packaging 26.3.
+TEST(ParseSpecifiers, TakesWhatPackagingTakes) {
+  for (const char* const text :
+       {"", ">=1,", "==2.0+cpu", "!=2.0+cpu", "~=2.0", "~=2.0a1", "~=1!2.0", "~=2.0.post1", "==1!2.*",
+        "==v2.*", "== 2.*", "===foo", "~= v2.0", ">=1.0-1"}) {
+    EXPECT_THAT(ParseSpecifiers(text), IsOk()) << text;
+  }
+  for (const char* const text : {"(>=3.8)", ">=3.8;x", "3", ">=3 <4", ">=3.8.*", "~=3", ",", ">=1.0-"}) {
+    EXPECT_THAT(ParseSpecifiers(text), FailsWith(ErrorCode::kInvalidInput, testing::_)) << text;
+  }
+}
+
+TEST(ParseSpecifiers, NormalFormIsSortedAndSpelledOnce) {
+  const auto normal = [](const char* text) {
+    const auto specifiers = ParseSpecifiers(text);
+    EXPECT_THAT(specifiers, IsOk()) << text;
+    return specifiers ? NormalSpecifiers(*specifiers) : Specifiers{};
+  };
+  EXPECT_THAT(normal("< 4,>=v3.9, !=3.10.*,<4"),
+              ElementsAre(Pair("!=", "3.10.*"), Pair("<", "4"), Pair(">=", "3.9")));
+  EXPECT_THAT(normal("===A.1"), ElementsAre(Pair("===", "A.1")));
+}
+
 struct Bad {
   const char* text;
   const char* why;
@@ -91,7 +114,21 @@ TEST(ParseRequirement, SaysWhatIsWrong) {
                                   {"a 1.0", "comparison"},
                                   {"a>=", "not a version"},
                                   {"a>=1.*", "not a version"},
-                                  {"a>=1,", "comparison"},
+                                  {"a>=1,,<2", "comparison"},
+                                  {"a,>=1", "comparison"},
+                                  {"a>=2.6+cpu", "local version"},
+                                  {"a<2.6+cpu", "local version"},
+                                  {"a~=2.0+cpu", "local version"},
+                                  {"a~=2", "two numbers"},
+                                  {"a~=1!2", "two numbers"},
+                                  {"a~=2.0.*", "not a version"},
+                                  {"a==2.0.dev1.*", "follows more than numbers"},
+                                  {"a==2.post1.*", "follows more than numbers"},
+                                  {"a==2-1.*", "follows more than numbers"},
+                                  {"a==2.0+cpu.*", "follows more than numbers"},
+                                  {"a==2.0 .*", "not a version"},
+                                  {"a==2.*.*", "not a version"},
+                                  {"a==*", "not a version"},
                                   {"a @ ", "no URL"},
                                   {"a (>=1) b", "out of place"},
                                   {"a ; python_version", "expected a comparison"},

@@ -79,5 +79,11 @@ TEST(CompareVersions, TrailingZerosDoNotCount) {
   EXPECT_TRUE(CompareVersions(*ParseVersion("1"), *ParseVersion("1.0.0")) == 0);
 }
 
+TEST(Version, SameVersionInOtherSpellings) {
+  EXPECT_TRUE(SameVersion("1.0", "v1.0.0"));
+  EXPECT_FALSE(SameVersion("1.0", "1.0+cpu"));
+  EXPECT_FALSE(SameVersion("x", "x"));
+}
+
 }  // namespace
 }  // namespace ptpkg::wheel

@@ -56,5 +56,21 @@ TEST(WheelFile, SaysWhatIsWrong) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("stand for more than 1000 plain ones")));
 }
 
+TEST(WheelFile, InstallersLookAtTheVersionAlone) {
+  for (const char* const taken :
+       {"Wheel-Version: 1.0\n", "junk\nwheel-version:1.9\r\n", "Wheel-Version: 1.0\nTag: x\n",
+        "Wheel-Version: 1.0\nWheel-Version: 2.0\n"}) {
+    EXPECT_THAT(CheckWheelVersion(taken, "WHEEL"), IsOk()) << taken;
+  }
+  EXPECT_THAT(CheckWheelVersion("Wheel-Version: 2.1\n", "WHEEL"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("'2.1' is not 1.x")));
+  for (const char* const refused :
+       {"", "Tag: py3-none-any\n", "Wheel-Version:\n", "\nWheel-Version: 1.0\n"}) {
+    EXPECT_THAT(CheckWheelVersion(refused, "WHEEL"),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("'Wheel-Version' is missing")))
+        << refused;
+  }
+}
+
 }  // namespace
 }  // namespace ptpkg::wheel
