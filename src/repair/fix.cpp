@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <optional>
 
 #include "archive/extract.h"
 #include "repair/edited_tree.h"
@@ -36,30 +38,42 @@ wheel::RecordRow TrueRow(const TreeEntry& entry) {
           .size_bytes = entry.size_bytes};
 }
 
-/// What RECORD has to say, in its order as far as it has one.
-Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder,
-                                               const std::string& dist_info) {
+/// The rows of files that `text`, RECORD as it is, has; none if it cannot be read.
+std::optional<std::vector<wheel::RecordRow>> RowsOfFiles(const std::string& text,
+                                                         const std::string& dist_info) {
+  auto said = wheel::ParseRecord(text, "RECORD");
+  if (!said) return std::nullopt;
+  std::erase_if(*said,
+                [&](const wheel::RecordRow& row) { return wheel::MayLackDigest(row.path, dist_info); });
+  return *std::move(said);
+}
+
+/// What RECORD has to say, by path. A row that says it with a digest better than sha256 stays.
+Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, const std::string& dist_info,
+                                               const std::vector<wheel::RecordRow>& said) {
+  std::map<std::string_view, const wheel::RecordRow*> stronger;
+  for (const wheel::RecordRow& row : said) {
+    if (!row.stronger.empty()) stronger.emplace(row.path, &row);
+  }
   PTPKG_TRY(const StagedTree tree, ScanTree(env, folder));
   std::vector<wheel::RecordRow> rows;
   for (const TreeEntry& entry : tree.entries) {
-    if (entry.kind == FileKind::kRegular && !wheel::MayLackDigest(entry.path.str(), dist_info))
-      rows.push_back(TrueRow(entry));
+    if (entry.kind != FileKind::kRegular || wheel::MayLackDigest(entry.path.str(), dist_info)) continue;
+    rows.push_back(TrueRow(entry));
+    const auto row = stronger.find(entry.path.str());
+    if (row == stronger.end()) continue;
+    PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, folder, entry, *row->second));
+    if (fits) rows.back() = *row->second;
   }
   return rows;
 }
 
 /// Whether RECORD says just that.
-bool RecordIsTrue(const std::string& text, const std::string& dist_info,
-                  const std::vector<wheel::RecordRow>& rows) {
-  auto said = wheel::ParseRecord(text, "RECORD");
-  if (!said) return false;
-  std::erase_if(*said,
-                [&](const wheel::RecordRow& row) { return wheel::MayLackDigest(row.path, dist_info); });
+bool RecordIsTrue(std::vector<wheel::RecordRow> said, std::vector<wheel::RecordRow> rows) {
   const auto by_path = [](const wheel::RecordRow& a, const wheel::RecordRow& b) { return a.path < b.path; };
-  std::sort(said->begin(), said->end(), by_path);
-  std::vector<wheel::RecordRow> sorted = rows;
-  std::sort(sorted.begin(), sorted.end(), by_path);
-  return *said == sorted;
+  std::sort(said.begin(), said.end(), by_path);
+  std::sort(rows.begin(), rows.end(), by_path);
+  return said == rows;
 }
 
 Result<std::string> TextAt(Env& env, const AbsPath& path, std::string_view name) {
@@ -82,8 +96,10 @@ Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
   PTPKG_TRY(const wheel::WheelFile wheel_file, wheel::ParseWheelFile(wheel_text, "WHEEL"));
 
   wheel::NewContent content;
-  PTPKG_TRY(content.rows, TrueRows(env, folder, info.dist_info_dir));
-  const bool record_is_true = RecordIsTrue(record, info.dist_info_dir, *content.rows);
+  const auto said = RowsOfFiles(record, info.dist_info_dir);
+  PTPKG_TRY(content.rows,
+            TrueRows(env, folder, info.dist_info_dir, said.value_or(std::vector<wheel::RecordRow>())));
+  const bool record_is_true = said && RecordIsTrue(*said, *content.rows);
   PTPKG_TRY(const std::vector<FileEdit> edits, PlanPaths(env, folder));
   PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env, folder, edits));
   PTPKG_TRY(content.files, HashChanged(env, folder, edited));

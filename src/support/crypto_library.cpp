@@ -41,6 +41,8 @@ Result<CryptoLibrary> LoadCrypto() {
   PTPKG_CHECK(library.Find("EVP_DigestUpdate", crypto.update));
   PTPKG_CHECK(library.Find("EVP_DigestFinal_ex", crypto.finish));
   PTPKG_CHECK(library.Find("EVP_sha256", crypto.sha256));
+  PTPKG_CHECK(library.Find("EVP_sha384", crypto.sha384));
+  PTPKG_CHECK(library.Find("EVP_sha512", crypto.sha512));
   PTPKG_CHECK(library.Find("EVP_sha1", crypto.sha1));
   PTPKG_CHECK(library.Find("EVP_md5", crypto.md5));
   PTPKG_CHECK(FindSignatures(library, crypto));

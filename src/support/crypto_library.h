@@ -18,6 +18,8 @@ struct CryptoLibrary {
   decltype(&EVP_DigestUpdate) update = nullptr;
   decltype(&EVP_DigestFinal_ex) finish = nullptr;
   decltype(&EVP_sha256) sha256 = nullptr;
+  decltype(&EVP_sha384) sha384 = nullptr;
+  decltype(&EVP_sha512) sha512 = nullptr;
   decltype(&EVP_sha1) sha1 = nullptr;
   decltype(&EVP_md5) md5 = nullptr;
 

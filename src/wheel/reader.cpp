@@ -47,18 +47,18 @@ Error Differs(std::string_view path, std::string_view why) {
   return {ErrorCode::kCorrupt, fmt::format("'{}' {}", path, why)};
 }
 
-Result<void> CompareEntry(const TreeEntry& entry, const RecordRow* row, const std::string& dist_info_dir) {
+Result<void> CompareEntry(Fs& fs, const StagedTree& tree, const TreeEntry& entry, const RecordRow* row,
+                          const std::string& dist_info_dir) {
   const std::string& path = entry.path.str();
   const bool may_lack = MayLackDigest(path, dist_info_dir);
   if (entry.kind != FileKind::kRegular) return Differs(path, "is a symbolic link, which a wheel cannot hold");
   if (row == nullptr) return may_lack ? Ok() : Differs(path, "is not listed in RECORD");
-  if (row->sha256.empty()) return may_lack ? Ok() : Differs(path, "has no digest in RECORD");
+  if (!row->HasDigest()) return may_lack ? Ok() : Differs(path, "has no digest in RECORD");
   if (row->size_bytes != entry.size_bytes) {
     return Differs(path, fmt::format("has {} bytes, RECORD says {}", entry.size_bytes, row->size_bytes));
   }
-  if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes)))) {
-    return Differs(path, "does not have the sha256 that RECORD gives");
-  }
+  PTPKG_TRY(const bool fits, FitsRow(fs, tree.root, entry, *row));
+  if (!fits) return Differs(path, "does not have the digest that RECORD gives");
   return Ok();
 }
 
@@ -75,6 +75,22 @@ Sha256 DirectoryDigest(const archive::ZipReader& zip) {
 
 std::uint64_t DocumentLimit(std::string_view name) {
   return name == "RECORD" ? limits::kRecord : limits::kMetadata;
+}
+
+Result<WheelMetadata> ReadWheelMetadata(Env& env, const AbsPath& wheel) {
+  WheelMetadata out;
+  PTPKG_TRY(out.file_name, FileName::Parse(wheel.Name()));
+  const std::string frame = fmt::format("while reading '{}'", wheel.str());
+  PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel), frame);
+  PTPKG_TRY(out.dist_info_dir, FindDistInfo(zip, wheel, out.file_name));
+  const std::string metadata = out.dist_info_dir + "/METADATA";
+  if (zip.Find(metadata) == nullptr) return Missing(wheel, metadata);
+  PTPKG_TRY(const std::string text, zip.ReadText(metadata, DocumentLimit("METADATA")), frame);
+  PTPKG_TRY(out.metadata, ParseCoreMetadata(text, metadata), frame);
+  const std::string points = out.dist_info_dir + "/entry_points.txt";
+  if (zip.Find(points) == nullptr) return out;
+  PTPKG_TRY(out.entry_points, zip.ReadText(points, DocumentLimit("entry_points.txt")), frame);
+  return out;
 }
 
 Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record) {
@@ -109,12 +125,13 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
   return info;
 }
 
-Result<void> CompareWithRecord(const StagedTree& tree, const WheelInfo& info) {
+Result<void> CompareWithRecord(Env& env, const StagedTree& tree, const WheelInfo& info) {
   std::map<std::string_view, const RecordRow*> rows;
   for (const RecordRow& row : info.record) rows.emplace(row.path, &row);
   for (const TreeEntry& entry : tree.entries) {
     const auto it = rows.find(entry.path.str());
-    PTPKG_CHECK(CompareEntry(entry, it == rows.end() ? nullptr : it->second, info.dist_info_dir));
+    PTPKG_CHECK(
+        CompareEntry(env.fs, tree, entry, it == rows.end() ? nullptr : it->second, info.dist_info_dir));
     if (it != rows.end()) rows.erase(it);
   }
   if (!rows.empty()) return Differs(rows.begin()->first, "is listed in RECORD but not in the wheel");
@@ -126,7 +143,7 @@ Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsP
   const std::string frame = fmt::format("while unpacking '{}'", wheel.str());
   PTPKG_CHECK(archive::ExtractZip(env, wheel, destination, {}), frame);
   PTPKG_TRY(StagedTree tree, ScanTree(env, destination), frame);
-  PTPKG_CHECK(CompareWithRecord(tree, info), frame);
+  PTPKG_CHECK(CompareWithRecord(env, tree, info), frame);
   return UnpackedWheel{std::move(info), std::move(tree)};
 }
 

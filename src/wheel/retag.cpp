@@ -192,8 +192,8 @@ Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& 
       if (may_lack) continue;
       return differs(member.name, "is not listed in RECORD");
     }
-    if (row->second->sha256.empty() && !may_lack) return differs(member.name, "has no digest in RECORD");
-    if (!row->second->sha256.empty() && row->second->size_bytes != member.size_bytes) {
+    if (!row->second->HasDigest() && !may_lack) return differs(member.name, "has no digest in RECORD");
+    if (row->second->HasDigest() && row->second->size_bytes != member.size_bytes) {
       return differs(member.name,
                      fmt::format("has {} bytes, RECORD says {}", member.size_bytes, row->second->size_bytes));
     }

@@ -71,6 +71,16 @@ enum class RecordUse : std::uint8_t {
   kPassedOver,  ///< It may be wrong or missing; WheelInfo::record is empty.
 };
 
+/// What an index asks of a wheel first.
+struct WheelMetadata {
+  FileName file_name;
+  std::string dist_info_dir;
+  CoreMetadata metadata;
+  std::string entry_points;  ///< Text of entry_points.txt, "" if there is none.
+};
+/// METADATA and entry_points.txt alone: WHEEL and RECORD may be wrong or missing. Errors: as ReadWheelInfo.
+Result<WheelMetadata> ReadWheelMetadata(Env& env, const AbsPath& wheel);
+
 /// Reads the .dist-info of a wheel, not its payload.
 /// Errors: kCorrupt (the zip), kInvalidInput (file name, WHEEL, METADATA or RECORD missing or wrong, more
 /// than one .dist-info), kUnsupported (Wheel-Version), kNotFound.
@@ -87,8 +97,8 @@ struct UnpackedWheel {
 /// listed, or is missing, and for everything that archive::ExtractZip refuses.
 Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination);
 
-/// Compares a tree with RECORD rows. Errors: kCorrupt naming the first file, in byte-wise order, that
-/// differs.
-Result<void> CompareWithRecord(const StagedTree& tree, const WheelInfo& info);
+/// Compares a tree with RECORD rows; files with a digest other than sha256 are read for it. Errors: kCorrupt
+/// naming the first file, in byte-wise order, that differs; kIo.
+Result<void> CompareWithRecord(Env& env, const StagedTree& tree, const WheelInfo& info);
 
 }  // namespace ptpkg::wheel

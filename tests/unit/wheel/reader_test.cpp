@@ -132,7 +132,7 @@ TEST_F(ReadWheelTest, HoldsEveryFileAgainstRecord) {
   changed[0].second = "y = 1\n";
   EXPECT_THAT(
       Unpack(Zip(changed)),
-      FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy.py' does not have the sha256 that RECORD gives")));
+      FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy.py' does not have the digest that RECORD gives")));
   Members longer = MinimalMembers();
   longer[0].second = "x = 10\n";
   EXPECT_THAT(Unpack(Zip(longer)),

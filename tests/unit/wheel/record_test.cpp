@@ -6,6 +6,7 @@
 #include <set>
 
 #include "support/matchers.h"
+#include "support/test_env.h"
 
 namespace ptpkg::wheel {
 namespace {
@@ -53,10 +54,12 @@ TEST(Record, NamesTheRowThatIsWrong) {
            {"a,,,\n", "4 fields"},
            {"../a,,\n", "row 2"},
            {"/etc/passwd,,\n", "row 2"},
-           {"b,md5=xyz,0\n", "is not a sha256 digest"},
-           {"b,sha256=" + kDigest + "=,0\n", "is not a sha256 digest"},
-           {"b,,5\n", "is not a sha256 digest"},
-           {"b,sha256=" + kDigest + ",\n", "is not a size"},
+           {"b,md5=xyz,0\n", "is not a sha256, sha384 or sha512 digest"},
+           {"b,sha256=" + kDigest + "=,0\n", "is not a sha256, sha384 or sha512 digest"},
+           {"b,sha512=" + kDigest + ",0\n", "is not a sha256, sha384 or sha512 digest"},
+           {"b,,5\n", "is not a sha256, sha384 or sha512 digest"},
+           {"b,sha256=" + kDigest + ",\n", "has no size beside it"},
+           {"b/,,\n", "row 2"},
            {"b,sha256=" + kDigest + ",-1\n", "is not a size"},
            {"b,sha256=" + kDigest + ",99999999999999999999999\n", "is not a size"},
            {good, "'a' is listed twice"}}) {
@@ -65,6 +68,46 @@ TEST(Record, NamesTheRowThatIsWrong) {
     EXPECT_EQ(rows.error().code(), ErrorCode::kInvalidInput);
     EXPECT_THAT(FormatError(rows.error()), HasSubstr(why)) << row;
   }
+}
+
+TEST(Record, StrongerDigestsAreReadAndHeldAgainstFiles) {
+  // Of "abc": FIPS 180-2, appendices C.1 and D.1.
+  const std::string sha512 =
+      "sha512=3a81oZNherrMQXNJriBBMRLm-k6JqX6iCp7u5ktV05ohkpkqJ0_BqDa6PCOj_uu9RU1EI2Q86A4qmslPpUyknw";
+  const std::string sha384 = "sha384=ywB1P0WjXou1oD1pmsZQBycsMqsO3tFjGotgWkP_W-2AhgcroefMI1i67KE0yCWn";
+  const std::string text = "a," + sha512 + ",3\nb," + sha384 + ",3\nd/RECORD,,\n";
+  ASSERT_OK_AND_ASSIGN(const std::vector<RecordRow> rows, ParseRecord(text, "RECORD"));
+  EXPECT_EQ(FormatRecord(rows), text);
+  test::TestEnv env;
+  for (const auto& [name, content] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"right/a", "abc"}, {"right/b", "abc"}, {"wrong/a", "abd"}, {"wrong/b", "abd"}}) {
+    env.dir().WriteFile(name, content);
+  }
+  for (const bool right : {true, false}) {
+    const AbsPath root = env.dir() / (right ? "right" : "wrong");
+    ASSERT_OK_AND_ASSIGN(const StagedTree tree, ScanTree(env, root));
+    ASSERT_EQ(tree.entries.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(rows[i].HasDigest());
+      EXPECT_THAT(FitsRow(env->fs, root, tree.entries[i], rows[i]), IsOkAndHolds(right));
+    }
+  }
+}
+
+TEST(Record, FaultsAreOfKinds) {
+  using Kind = RecordFault::Kind;
+  const std::string right = "sha256=" + kDigest + ",0\n";
+  ASSERT_OK_AND_ASSIGN(const RecordReading reading,
+                       ReadRecord("a," + right + "b,c\nd,sha256=AAAA,0\ne,md5=x,0\n../f,,\na," + right +
+                                      "g," + right + "h,sha256=" + kDigest + ",x\n",
+                                  "RECORD"));
+  std::vector<std::pair<Kind, std::string>> faults;
+  for (const RecordFault& fault : reading.faults) faults.emplace_back(fault.kind, fault.path);
+  EXPECT_THAT(faults, ElementsAre(testing::Pair(Kind::kForm, ""), testing::Pair(Kind::kDigest, "d"),
+                                  testing::Pair(Kind::kAlgorithm, "e"), testing::Pair(Kind::kPath, "../f"),
+                                  testing::Pair(Kind::kRepeated, "a"), testing::Pair(Kind::kForm, "h")));
+  EXPECT_THAT(reading.rows, ElementsAre(RecordRow{"a", kDigest, 0}, RecordRow{"a", kDigest, 0},
+                                        RecordRow{"g", kDigest, 0}));
 }
 
 TEST(Record, AnOpenQuoteIsCorrupt) {
