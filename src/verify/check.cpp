@@ -42,9 +42,12 @@ Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, cons
   PTPKG_CHECK(CheckZipContainer(env, wheel, rules.container, findings));
   PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
   if (!zip) return zip;
-  PTPKG_CHECK(CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
-  if (rules.uploaded)
-    PTPKG_CHECK(CheckUpload(zip->env(), {wheel.Name(), rules.size_bytes}, zip->tree(), findings));
+  PTPKG_TRY(const std::string dist_info_dir, CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
+  if (rules.uploaded) {
+    const UploadedFile file{
+        .name = wheel.Name(), .size_bytes = rules.size_bytes, .dist_info_dir = dist_info_dir};
+    PTPKG_CHECK(CheckUpload(zip->env(), file, zip->tree(), findings));
+  }
   return zip;
 }
 

@@ -5,10 +5,12 @@
 #include <fmt/core.h>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "support/text.h"
 #include "wheel/entry_points.h"
+#include "wheel/marker.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
@@ -29,27 +31,37 @@ constexpr std::array<ComparedField, 6> kComparedFields = {{
     {"License-File", "wheel-matrix-metadata"},
 }};
 
-/// A value as it counts: spelling of names and spaces left out.
+std::string CountedSpecifiers(std::string_view value) {
+  wheel::Requirement list;
+  auto specifiers = wheel::ParseSpecifiers(value);
+  if (!specifiers) return std::string(Trim(value));
+  list.specifiers = wheel::NormalSpecifiers(*std::move(specifiers));
+  return list.str();
+}
+
+/// A value as it counts: how names, versions, markers and spaces are written does not.
 std::string Counted(std::string_view field, const std::string& value) {
   if (field == "Provides-Extra") return wheel::NormalizeName(Trim(value));
+  if (field == "Requires-Python") return CountedSpecifiers(value);
   if (field != "Requires-Dist") return std::string(Trim(value));
   Result<wheel::Requirement> requirement = wheel::ParseRequirement(value);
   if (!requirement) return std::string(Trim(value));
   requirement->name = wheel::NormalizeName(requirement->name);
   for (std::string& extra : requirement->extras) extra = wheel::NormalizeName(extra);
   std::sort(requirement->extras.begin(), requirement->extras.end());
-  std::sort(requirement->specifiers.begin(), requirement->specifiers.end());
+  requirement->specifiers = wheel::NormalSpecifiers(std::move(requirement->specifiers));
+  if (auto marker = wheel::NormalMarker(requirement->marker)) requirement->marker = *std::move(marker);
   return requirement->str();
 }
 
-std::set<std::string> FieldValues(const wheel::WheelInfo& info, std::string_view field) {
+std::set<std::string> FieldValues(const wheel::WheelMetadata& info, std::string_view field) {
   std::set<std::string> values;
   for (const std::string& value : info.metadata.GetAll(field)) values.insert(Counted(field, value));
   return values;
 }
 
 /// Lines of entry_points.txt; the text itself if it is none.
-std::set<std::string> EntryPointLines(const wheel::WheelInfo& info) {
+std::set<std::string> EntryPointLines(const wheel::WheelMetadata& info) {
   const auto points = wheel::ParseEntryPoints(info.entry_points, "entry_points.txt");
   if (!points) return {info.entry_points};
   std::set<std::string> lines;
@@ -100,7 +112,7 @@ void Compare(const Compared& subject, const std::set<std::string>& here, const s
 
 struct ReadWheel {
   AbsPath path;
-  wheel::WheelInfo info;
+  wheel::WheelMetadata info;
 };
 
 std::vector<Finding> CompareWheels(const ReadWheel& wheel, const ReadWheel& first) {
@@ -115,26 +127,65 @@ std::vector<Finding> CompareWheels(const ReadWheel& wheel, const ReadWheel& firs
   return findings;
 }
 
+/// All wheels of one name and version.
+struct Group {
+  std::optional<ReadWheel> first;
+  std::size_t wheels = 0;
+  std::vector<MatrixFindings> findings;
+  std::vector<MatrixFindings> not_compared;
+};
+
+/// "toy-1.0" of a file name; "" for one that is none.
+std::string VersionOf(std::string_view file_name) {
+  const auto name = wheel::FileName::Parse(file_name);
+  return name ? name->Stem() : std::string();
+}
+
+Finding NotCompared(const Error& why) {
+  return {"wheel-matrix-metadata", Severity::kWarning, "",
+          fmt::format("cannot be compared with the other wheels of its version: {}", why.message()),
+          "mend what is wrong with it first"};
+}
+
+/// Errors: kIo, kCancelled; any other is a finding.
+Result<void> AddWheel(Env& env, const AbsPath& path, Group& group) {
+  ++group.wheels;
+  Result<wheel::WheelMetadata> info = wheel::ReadWheelMetadata(env, path);
+  if (!info) {
+    const ErrorCode code = info.error().code();
+    if (code == ErrorCode::kIo || code == ErrorCode::kCancelled) return std::move(info).error();
+    group.not_compared.push_back({path, {NotCompared(info.error())}});
+    return Ok();
+  }
+  ReadWheel wheel{path, *std::move(info)};
+  if (!group.first) {
+    group.first = std::move(wheel);
+    return Ok();
+  }
+  std::vector<Finding> findings = CompareWheels(wheel, *group.first);
+  if (!findings.empty()) group.findings.push_back({path, std::move(findings)});
+  return Ok();
+}
+
 }  // namespace
 
 Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels) {
   std::sort(wheels.begin(), wheels.end());
   wheels.erase(std::unique(wheels.begin(), wheels.end()), wheels.end());
-  std::map<std::string, ReadWheel> first_of;  // by name and version
-  std::vector<MatrixFindings> all;
+  std::map<std::string, Group> groups;  // by name and version
   for (const AbsPath& path : wheels) {
     PTPKG_CHECK(env.cancel.Check());
-    Result<wheel::WheelInfo> info = wheel::ReadWheelInfo(env, path);
-    if (!info && (info.error().code() == ErrorCode::kIo || info.error().code() == ErrorCode::kCancelled))
-      return std::move(info).error();
-    if (!info) continue;
-    const std::string version = info->file_name.Stem();
-    const ReadWheel wheel{path, *std::move(info)};
-    const auto [first, fresh] = first_of.emplace(version, wheel);
-    if (fresh) continue;
-    std::vector<Finding> findings = CompareWheels(wheel, first->second);
-    if (!findings.empty()) all.push_back({path, std::move(findings)});
+    const std::string version = VersionOf(path.Name());
+    if (!version.empty()) PTPKG_CHECK(AddWheel(env, path, groups[version]));
   }
+  std::vector<MatrixFindings> all;
+  for (auto& [version, group] : groups) {
+    std::move(group.findings.begin(), group.findings.end(), std::back_inserter(all));
+    if (group.wheels < 2) continue;
+    std::move(group.not_compared.begin(), group.not_compared.end(), std::back_inserter(all));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const MatrixFindings& left, const MatrixFindings& right) { return left.wheel < right.wheel; });
   return all;
 }
 

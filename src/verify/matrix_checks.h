@@ -19,8 +19,10 @@ struct MatrixFindings {
 
 /// Groups `wheels` by name and version and compares each wheel of a group with its first, by path:
 /// requirements, extras, Requires-Python (wheel-matrix-requirements); licence and entry points
-/// (wheel-matrix-metadata). All of them warnings. Only wheels with findings are listed, by path. A wheel that
-/// cannot be read is left out: its own check says why. Errors: kIo, kCancelled.
+/// (wheel-matrix-metadata). How names, versions and markers are spelled does not count. All of them warnings.
+/// Only wheels with findings are listed, by path. Of each wheel METADATA and entry_points.txt are read; one
+/// where that fails is said not to be compared, if its version has another one; a file name that is none has
+/// no version. Errors: kIo, kCancelled.
 Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels);
 
 }  // namespace ptpkg::verify

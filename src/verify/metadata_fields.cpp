@@ -175,6 +175,30 @@ void CheckContentType(const wheel::CoreMetadata& metadata, FieldReport& report) 
       "Description-Content-Type '{}' is not plain text, reStructuredText or Markdown in UTF-8", value));
 }
 
+/// A heading, a fence, a link or an image of Markdown at the beginning of a line.
+bool LooksLikeMarkdown(std::string_view description) {
+  for (const std::string& line : Split(description, '\n')) {
+    std::string_view heading = line;
+    while (heading.starts_with('#')) heading.remove_prefix(1);
+    const std::size_t depth = line.size() - heading.size();
+    if (depth > 0 && depth <= 6 && heading.starts_with(' ')) return true;
+    if (line.starts_with("```") || line.starts_with("![") || line.starts_with("[![")) return true;
+    if (line.starts_with('[') && line.find("](") != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// The index renders what has no type as reStructuredText, and refuses what fails as that.
+void CheckDescription(const wheel::CoreMetadata& metadata, FieldReport& report) {
+  if (!Trim(metadata.Get("Description-Content-Type")).empty()) return;
+  const std::string field = metadata.Get("Description");
+  if (!LooksLikeMarkdown(field.empty() ? metadata.description : field)) return;
+  report.Add("wheel-description-type",
+             "the description looks like Markdown, and without Description-Content-Type it is "
+             "reStructuredText to the index",
+             "write 'Description-Content-Type: text/markdown'");
+}
+
 /// PEP 639: relative, resolved, with '/'.
 bool IsLicensePath(std::string_view path) {
   const bool climbs = path.find("..") != std::string_view::npos;
@@ -332,6 +356,7 @@ void CheckMetadataFields(const wheel::CoreMetadata& metadata, const std::string&
   CheckClassifiers(metadata, report);
   CheckEmails(metadata, report);
   CheckContentType(metadata, report);
+  CheckDescription(metadata, report);
   CheckLists(metadata, report);
   CheckLicenseExpression(metadata, report);
 }

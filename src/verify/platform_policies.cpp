@@ -60,6 +60,93 @@ Result<const YamlNode*> Member(const YamlNode& table, std::string_view key, Yaml
   return node;
 }
 
+// What the index takes, as of 2026-08-19 (pypi/warehouse, warehouse/forklift/legacy.py): whole tags, and of
+// families of tags the machines.
+constexpr std::array<std::string_view, 18> kWholeTags = {"any",
+                                                         "win32",
+                                                         "win_arm64",
+                                                         "win_amd64",
+                                                         "win_ia64",
+                                                         "manylinux1_x86_64",
+                                                         "manylinux1_i686",
+                                                         "manylinux2010_x86_64",
+                                                         "manylinux2010_i686",
+                                                         "manylinux2014_x86_64",
+                                                         "manylinux2014_i686",
+                                                         "manylinux2014_aarch64",
+                                                         "manylinux2014_armv7l",
+                                                         "manylinux2014_ppc64",
+                                                         "manylinux2014_ppc64le",
+                                                         "manylinux2014_s390x",
+                                                         "linux_armv6l",
+                                                         "linux_armv7l"};
+constexpr std::array<std::string_view, 7> kLinuxMachines = {"x86_64",  "i686",  "aarch64", "armv7l",
+                                                            "ppc64le", "s390x", "riscv64"};
+constexpr std::array<std::string_view, 11> kMacMachines = {
+    "ppc", "ppc64", "i386", "x86_64", "arm64", "intel", "fat", "fat3", "fat64", "universal", "universal2"};
+constexpr std::array<std::string_view, 6> kMacVersions = {"11", "12", "13", "14", "15", "26"};
+constexpr std::array<std::string_view, 4> kPhoneMachines = {"arm64_iphoneos", "arm64_iphonesimulator",
+                                                            "x86_64_iphoneos", "x86_64_iphonesimulator"};
+constexpr std::array<std::string_view, 4> kAndroidMachines = {"armeabi_v7a", "arm64_v8a", "x86", "x86_64"};
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view text, const std::array<std::string_view, kCount>& list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+/// A tag of numbers: "macosx_11_0_arm64".
+struct NumberedTag {
+  std::vector<std::string_view> numbers;
+  std::string_view machine;
+};
+
+/// nullopt unless `platform` is `system`, `count` numbers and a machine, joined by '_'.
+std::optional<NumberedTag> ParseNumberedTag(std::string_view platform, std::string_view system,
+                                            std::size_t count) {
+  if (!platform.starts_with(system)) return std::nullopt;
+  platform.remove_prefix(system.size());
+  NumberedTag tag;
+  while (tag.numbers.size() < count) {
+    if (!platform.starts_with('_')) return std::nullopt;
+    platform.remove_prefix(1);
+    const std::string_view number = platform.substr(0, platform.find('_'));
+    const bool digits =
+        std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (number.empty() || !digits) return std::nullopt;
+    tag.numbers.push_back(number);
+    platform.remove_prefix(number.size());
+  }
+  if (!platform.starts_with('_')) return std::nullopt;
+  tag.machine = platform.substr(1);
+  return tag;
+}
+
+bool IsIndexLinux(std::string_view platform) {
+  const auto glibc = ParseNumberedTag(platform, "manylinux", 2);
+  if (glibc) return glibc->machine == "ppc64" || IsOneOf(glibc->machine, kLinuxMachines);
+  const auto musl = ParseNumberedTag(platform, "musllinux", 2);
+  return musl && IsOneOf(musl->machine, kLinuxMachines);
+}
+
+/// Of macOS 10 only the second number grew, since 11 only the first.
+bool IsIndexMac(std::string_view platform) {
+  const auto tag = ParseNumberedTag(platform, "macosx", 2);
+  if (!tag || !IsOneOf(tag->machine, kMacMachines)) return false;
+  return tag->numbers[0] == "10" || (tag->numbers[1] == "0" && IsOneOf(tag->numbers[0], kMacVersions));
+}
+
+bool IsIndexPhone(std::string_view platform) {
+  const auto phone = ParseNumberedTag(platform, "ios", 2);
+  if (phone) return IsOneOf(phone->machine, kPhoneMachines);
+  const auto android = ParseNumberedTag(platform, "android", 1);
+  return android && IsOneOf(android->machine, kAndroidMachines);
+}
+
+bool IsIndexBrowser(std::string_view platform) {
+  const auto tag = ParseNumberedTag(platform, "pyemscripten", 2);
+  return tag && tag->machine.starts_with("wasm32");  // what follows is not looked at there either
+}
+
 }  // namespace
 
 std::string GlibcVersion::str() const { return fmt::format("{}.{}", major, minor); }
@@ -91,21 +178,8 @@ std::string_view MachineOfTag(std::string_view platform) {
 }
 
 bool PublicIndexTakes(std::string_view platform) {
-  constexpr std::array<std::string_view, 3> kWhole = {"any", "linux_armv6l", "linux_armv7l"};
-  constexpr std::array<std::string_view, 6> kSystems = {"win32", "win_",     "macosx_",
-                                                        "ios_",  "android_", "pyemscripten_"};
-  constexpr std::array<std::string_view, 7> kMachinesOfBoth = {"x86_64",  "i686",  "aarch64", "armv7l",
-                                                               "ppc64le", "s390x", "riscv64"};
-  if (std::find(kWhole.begin(), kWhole.end(), platform) != kWhole.end()) return true;
-  if (std::any_of(kSystems.begin(), kSystems.end(),
-                  [&](std::string_view system) { return platform.starts_with(system); })) {
-    return true;
-  }
-  const bool many = platform.starts_with("manylinux");
-  if (!many && !platform.starts_with("musllinux_")) return false;
-  const std::string_view machine = MachineOfTag(platform);
-  return (many && machine == "ppc64") ||
-         std::find(kMachinesOfBoth.begin(), kMachinesOfBoth.end(), machine) != kMachinesOfBoth.end();
+  return IsOneOf(platform, kWholeTags) || IsIndexLinux(platform) || IsIndexMac(platform) ||
+         IsIndexPhone(platform) || IsIndexBrowser(platform);
 }
 
 std::optional<GlibcVersion> GlibcOf(std::string_view version) {

@@ -70,9 +70,8 @@ std::optional<GlibcVersion> GlibcOf(std::string_view version);
 /// "" for others ("any", "win_amd64").
 std::string_view MachineOfTag(std::string_view platform);
 
-/// Whether the Python package index lets a wheel with this platform tag be uploaded: "any", systems other
-/// than Linux, manylinux and musllinux for the machines on its list, and two small Arm boards. Source:
-/// warehouse, _valid_platform_tag. Tags of other systems are not looked at beyond their first word.
+/// Whether the Python package index lets a wheel with this one platform tag be uploaded. Source:
+/// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.
 bool PublicIndexTakes(std::string_view platform);
 
 }  // namespace ptpkg::verify

@@ -19,26 +19,27 @@ constexpr Consumers kByPypiAndUv = {.pypi = true, .uv = true};
 constexpr Consumers kByPypiAndPip = {.pypi = true, .pip = true};
 constexpr Consumers kByUvAndInstaller = {.uv = true, .installer = true};
 constexpr Consumers kByInstallers = {.uv = true, .pip = true, .installer = true};
+constexpr Consumers kByReadersOfNames = {.pypi = true, .uv = true, .pip = true};  // as packaging reads them
 constexpr Consumers kByReadersOfMetadata = {.pypi = true, .uv = true, .pip = true};  // installer reads none
 
 // Ids without a rule: nobody refuses a wheel for them.
-constexpr std::array<RefusalRule, 39> kRefusals = {{
+constexpr std::array<RefusalRule, 42> kRefusals = {{
     {"wheel-author-email", "", kByPypi},
     {"wheel-classifier", "", kByPypi},
     {"wheel-data-layout", "", kByInstallers},
     {"wheel-data-scripts", "", kByUv},
-    {"wheel-dist-info", "", kAllConsumers, true},
+    {"wheel-dist-info", "", kAllConsumers},
+    {"wheel-dist-info-name", "", kByPypi},
     {"wheel-document-size", "", kAllConsumers},
     {"wheel-encoding", "/METADATA", kByPypiAndPip},
     {"wheel-encoding", "/WHEEL", kByInstallers},
     {"wheel-encoding", "", kAllConsumers},
     {"wheel-entry-points-invalid", "", kAllConsumers},
     {"wheel-file-name", "", kAllConsumers},
-    {"wheel-file-name-form", "", kByPypi},
+    {"wheel-file-name-spelling", "", kByPypi},
     {"wheel-license-conflict", "", kByPypi},
     {"wheel-license-missing", "", kByPypi},
     {"wheel-local-version", "", kByPypi},
-    {"wheel-matrix-requirements", "", kByUv},
     {"wheel-metadata-field", "", kByPypi},
     {"wheel-metadata-invalid", "", kByReadersOfMetadata},
     {"wheel-metadata-version", "", kByPypi},
@@ -51,16 +52,19 @@ constexpr std::array<RefusalRule, 39> kRefusals = {{
     {"wheel-record-invalid", "", kByUvAndInstaller},
     {"wheel-record-undigested", "", kByInstaller},
     {"wheel-record-unlisted", "", kByInstaller},
+    {"wheel-requirement-form", "", kByPypiAndPip},
     {"wheel-requirement-invalid", "", kByReadersOfMetadata},
     {"wheel-requirement-url", "", kByPypi},
+    {"wheel-requires-python-form", "", kByPypi},
     {"wheel-requires-python-invalid", "", kByPypiAndUv},
     {"wheel-script-interpreter", "", kByUv},
     {"wheel-script-name", "", kByPypi},
     {"wheel-script-path", "", kAllConsumers},
-    {"wheel-script-target", "", kByInstallers, true},
+    {"wheel-script-target", "", kByInstallers, Severity::kError},
     {"wheel-summary", "", kByPypi},
     {"wheel-upload-size", "", kByPypi},
-    {"wheel-version-mismatch", "", kByPypiAndUv},
+    {"wheel-variant-name", "", kByReadersOfNames, Severity::kInfo},
+    {"wheel-version-mismatch", "", kByReadersOfMetadata},
     {"wheel-wheel-invalid", "", kByInstallers},
 }};
 
@@ -83,9 +87,7 @@ Consumers ConsumersOfOne(Target target) {
 }
 
 bool Refuses(const RefusalRule& rule, Consumers targets, const Finding& finding) {
-  const bool heavy =
-      finding.severity == Severity::kError || (finding.severity == Severity::kWarning && !rule.errors_only);
-  return heavy && rule.refused_by.Meets(targets);
+  return finding.severity >= rule.least && rule.refused_by.Meets(targets);
 }
 
 }  // namespace
@@ -94,11 +96,16 @@ std::vector<std::string> TargetNames() { return {kTargetNames.begin(), kTargetNa
 
 Result<std::vector<Target>> ParseTargets(std::string_view list) {
   std::vector<Target> targets;
-  for (const std::string& word : Split(list, ',')) {
+  for (const std::string& part : Split(list, ',')) {
+    const std::string_view word = Trim(part);
     const auto* const it = std::find(kTargetNames.begin(), kTargetNames.end(), word);
     if (it == kTargetNames.end()) {
       const std::vector<std::string> names = TargetNames();
       const auto nearest = NearestMatch(word, names);
+      if (word.empty()) {
+        return Error(ErrorCode::kUsage, fmt::format("'{}' lists an empty target", list))
+            .WithHint("name one, or leave --target out; an unset variable of a shell is empty too");
+      }
       return Error(ErrorCode::kUsage, fmt::format("there is no target '{}'", word))
           .WithHint(nearest ? fmt::format("did you mean '{}'?", *nearest)
                             : fmt::format("targets: {}", Join(names, ", ")));

@@ -27,7 +27,8 @@ enum class Target : std::uint8_t {
 
 /// In the order of the enumeration.
 std::vector<std::string> TargetNames();
-/// "uv,pip": in that order, each once. Errors: kUsage naming the nearest target.
+/// "uv, pip": in that order, each once; spaces around a word do not count. Errors: kUsage naming the nearest
+/// target; also for an empty list, which is what an unset variable of a shell gives.
 Result<std::vector<Target>> ParseTargets(std::string_view list);
 /// All whose rules count; none for no target.
 Consumers ConsumersOf(std::span<const Target> targets);
@@ -44,8 +45,8 @@ struct RefusalRule {
   std::string_view id;
   std::string_view file_end;  ///< Of findings whose file ends so; "": of all others.
   Consumers refused_by;
-  /// Of findings that the check takes for an error; else also of warnings.
-  bool errors_only = false;
+  /// What is less than that to the check is refused by nobody.
+  Severity least = Severity::kWarning;
 };
 /// Sorted by id; of one id those with a file's end first. For tests, which compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();

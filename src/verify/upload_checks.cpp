@@ -37,12 +37,8 @@ Result<void> CheckUpload(Env& env, const UploadedFile& file, const StagedTree& t
          fmt::format("the version '{}' has a local part, which the index refuses", name->version),
          "take it off with 'ptpkg retag', or serve the wheel from an index of your own"});
   }
-  if (!name->variant.empty()) {
-    findings.push_back({"wheel-variant", Severity::kWarning, "",
-                        fmt::format("the index takes no variant wheels yet, such as '{}'", name->variant),
-                        "serve it from an index of your own"});
-  }
-  const std::string path = name->Stem() + ".dist-info/METADATA";
+  if (file.dist_info_dir.empty()) return Ok();
+  const std::string path = fmt::format("{}/METADATA", file.dist_info_dir);
   const TreeEntry* const entry = tree.Find(path);
   if (entry == nullptr || entry->kind != FileKind::kRegular ||
       entry->size_bytes > wheel::DocumentLimit("METADATA")) {

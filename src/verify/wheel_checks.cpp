@@ -31,25 +31,45 @@ std::set<std::string> TopFolders(const StagedTree& tree, std::string_view suffix
   return folders;
 }
 
-/// The .dist-info folder to look into; nullopt when there is none to choose.
-std::optional<std::string> CheckDistInfo(const StagedTree& tree, const wheel::FileName& name,
-                                         std::vector<Finding>& findings) {
+/// The .dist-info folder that the index looks for: name and version just as the file name writes them.
+std::string DistInfoOfFile(std::string_view file_name) {
+  const std::size_t version = file_name.find('-') + 1;
+  return fmt::format("{}.dist-info", file_name.substr(0, file_name.find('-', version)));
+}
+
+/// The .dist-info folder to look into; nullopt when there is none to choose. Installers ask for the project
+/// alone, in any spelling.
+std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& wheel,
+                                         const wheel::FileName& name, std::vector<Finding>& findings) {
   const std::set<std::string> folders = TopFolders(tree, ".dist-info");
+  const std::string asked = DistInfoOfFile(wheel.Name());
   const std::string expected = name.Stem() + ".dist-info";
   if (folders.size() != 1) {
     findings.push_back({"wheel-dist-info", Severity::kError, "",
                         fmt::format("the wheel has {} .dist-info folders instead of one", folders.size()),
                         fmt::format("keep '{}' only", expected)});
-    return folders.contains(expected) ? std::optional(expected) : std::nullopt;
+    for (const std::string& folder : {asked, expected}) {
+      if (folders.contains(folder)) return folder;
+    }
+    return std::nullopt;
   }
   const std::string& folder = *folders.begin();
-  if (folder == expected) return folder;
+  if (folder == asked) return folder;
+  constexpr std::string_view kFix = "write the wheel again; never rename it by hand";
   const Result<wheel::FileName> named =
       wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
-  const bool same = named && named->Stem() == name.Stem();
-  findings.push_back({"wheel-dist-info", same ? Severity::kWarning : Severity::kError, folder,
-                      fmt::format("the folder '{}' should be '{}'", folder, expected),
-                      "write the wheel again; never rename it by hand"});
+  if (!named || named->name != name.name) {
+    findings.push_back({"wheel-dist-info", Severity::kError, folder,
+                        fmt::format("the folder '{}' should be '{}'", folder, expected), std::string(kFix)});
+    return folder;
+  }
+  findings.push_back(
+      {"wheel-dist-info-name",
+       wheel::SameVersion(named->version, name.version) ? Severity::kWarning : Severity::kError, folder,
+       fmt::format("the folder '{}' is not called '{}', as the file name has it: the index looks for that "
+                   "very name",
+                   folder, asked),
+       std::string(kFix)});
   return folder;
 }
 
@@ -84,51 +104,76 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
   return std::optional(std::move(text));
 }
 
-void CheckRecordRow(const TreeEntry& entry, const wheel::RecordRow* row, const std::string& dist_info_dir,
-                    LimitedFindings& findings) {
+Result<void> CheckRecordRow(Env& env, const StagedTree& tree, const TreeEntry& entry,
+                            const wheel::RecordRow& row, LimitedFindings& findings) {
   const std::string& path = entry.path.str();
-  if (wheel::MayLackDigest(path, dist_info_dir)) return;
-  if (row == nullptr) {
-    findings.Add({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
-                  "write the wheel again, so that RECORD names every file"});
-    return;
-  }
-  if (row->sha256.empty()) {
+  if (!row.HasDigest()) {
     findings.Add({"wheel-record-undigested", Severity::kWarning, path, "RECORD gives no digest for the file",
                   "write the wheel again, so that RECORD holds every digest"});
-    return;
+    return Ok();
   }
-  if (entry.kind != FileKind::kRegular) return;  // has its own finding
-  if (row->sha256 != Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))) ||
-      row->size_bytes != entry.size_bytes) {
-    findings.Add(
-        {"wheel-record-digest", Severity::kError, path, "size or digest of the file differs from RECORD",
-         fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
-                     entry.size_bytes)});
-  }
+  if (entry.kind != FileKind::kRegular) return Ok();  // has its own finding
+  PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, tree.root, entry, row));
+  if (fits) return Ok();
+  findings.Add(
+      {"wheel-record-digest", Severity::kError, path, "size or digest of the file differs from RECORD",
+       fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
+                   entry.size_bytes)});
+  return Ok();
 }
 
-void CheckRecord(const StagedTree& tree, const std::string& dist_info_dir, const std::string& text,
-                 LimitedFindings findings) {
-  const std::string file = dist_info_dir + "/RECORD";
-  const Result<std::vector<wheel::RecordRow>> rows = wheel::ParseRecord(text, file);
-  if (!rows) {
-    findings.Add({"wheel-record-invalid", Severity::kError, file, rows.error().message(),
+/// Each row for itself. Returns the paths of rows that say nothing of their file.
+std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& faults,
+                                        const std::string& file, LimitedFindings& findings) {
+  using Kind = wheel::RecordFault::Kind;
+  std::set<std::string> paths;
+  for (const wheel::RecordFault& fault : faults) {
+    // uv asks for three fields and a number; the digests it does not read. installer reads them too.
+    const bool form = fault.kind == Kind::kForm;
+    const bool digest = fault.kind == Kind::kDigest;
+    findings.Add({form ? "wheel-record-invalid" : (digest ? "wheel-record-digest" : "wheel-record-row"),
+                  Severity::kError, digest ? fault.path : file, fault.message,
                   "write the wheel again: path, sha256 and size for every file, nothing twice"});
-    return;
+    if (fault.kind != Kind::kRepeated) paths.insert(fault.path);
   }
+  return paths;
+}
+
+Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& dist_info_dir,
+                         const std::string& text, LimitedFindings findings) {
+  const std::string file = dist_info_dir + "/RECORD";
+  const Result<wheel::RecordReading> record = wheel::ReadRecord(text, file);
+  if (!record) {
+    findings.Add({"wheel-record-invalid", Severity::kError, file, record.error().message(),
+                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
+    return Ok();
+  }
+  const std::set<std::string> judged = CheckRecordFaults(record->faults, file, findings);
   std::map<std::string_view, const wheel::RecordRow*> by_path;
-  for (const wheel::RecordRow& row : *rows) by_path.emplace(row.path, &row);
+  for (const wheel::RecordRow& row : record->rows) by_path.insert_or_assign(row.path, &row);  // as installer
   for (const TreeEntry& entry : tree.entries) {
-    const auto it = by_path.find(entry.path.str());
-    CheckRecordRow(entry, it == by_path.end() ? nullptr : it->second, dist_info_dir, findings);
-    if (it != by_path.end()) by_path.erase(it);
+    const std::string& path = entry.path.str();
+    const auto row = by_path.find(path);
+    if (wheel::MayLackDigest(path, dist_info_dir)) {
+      if (path == file && row != by_path.end() && row->second->HasDigest()) {
+        findings.Add({"wheel-record-digest", Severity::kError, file,
+                      "RECORD gives a digest of itself, which it cannot have",
+                      "write the wheel again, with 'RECORD,,' as its own row"});
+      }
+    } else if (row != by_path.end()) {
+      PTPKG_CHECK(CheckRecordRow(env, tree, entry, *row->second, findings));
+    } else if (!judged.contains(path)) {
+      findings.Add({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
+                    "write the wheel again, so that RECORD names every file"});
+    }
+    if (row != by_path.end()) by_path.erase(row);
   }
   for (const auto& [path, row] : by_path) {
     findings.Add({"wheel-record-missing", Severity::kError, std::string(path),
                   "RECORD lists the file, but the wheel does not hold it",
                   "the wheel is damaged or was edited: fetch or write it again"});
   }
+  return Ok();
 }
 
 /// Of a known part of .data: what uv refuses to install.
@@ -184,14 +229,28 @@ void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std:
   }
 }
 
-Result<bool> HasBinaries(Env& env, const StagedTree& tree, const wheel::FileName& name) {
+Result<Binaries> FindBinaries(Env& env, const StagedTree& tree, const wheel::FileName& name) {
   const std::string platlib = name.Stem() + ".data/platlib/";
+  Binaries found = Binaries::kNone;
   for (const TreeEntry& entry : tree.entries) {
-    if (entry.kind != FileKind::kRegular || entry.path.str().starts_with(platlib)) continue;
+    if (entry.kind != FileKind::kRegular) continue;
+    const bool of_platlib = entry.path.str().starts_with(platlib);
+    if (of_platlib && found == Binaries::kInPlatlib) continue;
     PTPKG_TRY(const bool elf, IsElfFile(env.fs, tree.root / entry.path));
-    if (elf) return true;
+    if (elf && !of_platlib) return Binaries::kInRoot;
+    if (elf) found = Binaries::kInPlatlib;
   }
-  return false;
+  return found;
+}
+
+/// Two names of one wheel: the index refuses the one that spells the project otherwise.
+void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
+                       std::vector<Finding>& findings) {
+  if (name.str() == file_name) return;
+  const bool spelled = file_name.substr(0, file_name.find('-')) == name.name;
+  findings.push_back({spelled ? "wheel-file-name-form" : "wheel-file-name-spelling", Severity::kWarning, "",
+                      fmt::format("'{}' is not in normal form", file_name),
+                      fmt::format("name it '{}'", name.str())});
 }
 
 void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
@@ -200,9 +259,24 @@ void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings)
     if (!PublicIndexTakes(platform)) refused.push_back(std::move(platform));
   }
   if (refused.empty()) return;
+  const bool of_linux = std::all_of(refused.begin(), refused.end(), [](const std::string& platform) {
+    return platform.find("linux") != std::string::npos;
+  });
   findings.push_back({"wheel-platform-tag", Severity::kWarning, "",
                       fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
-                      "tag it for the manylinux policy that it fits: 'ptpkg check' names it"});
+                      of_linux ? "tag it for the manylinux policy that it fits: 'ptpkg check' names it"
+                               : "take a tag of the list in docs/findings/wheel-platform-tag.md"});
+}
+
+/// Information, for a wheel may be meant for those who know of variants; targets that do not raise it.
+void CheckVariantName(const wheel::FileName& name, std::vector<Finding>& findings) {
+  if (name.variant.empty()) return;
+  findings.push_back(
+      {"wheel-variant-name", Severity::kInfo, "",
+       fmt::format("the file name ends in the label of a variant, '{}', which tools without PEP 825 take for "
+                   "a wrong name",
+                   name.variant),
+       "serve it from an index of your own, to those who know of variants"});
 }
 
 /// A label and variant.json come together, and say the same.
@@ -233,22 +307,19 @@ Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& vie
 
 }  // namespace
 
-Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
-                               std::vector<Finding>& findings) {
+Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                                      std::vector<Finding>& findings) {
   const Result<wheel::FileName> name = wheel::FileName::Parse(wheel.Name());
   if (!name) {
     findings.push_back({"wheel-file-name", Severity::kError, "", name.error().message(),
                         "name it name-version[-build]-python-abi-platform.whl"});
-    return Ok();
+    return std::string();
   }
-  if (name->str() != wheel.Name()) {
-    findings.push_back({"wheel-file-name-form", Severity::kWarning, "",
-                        fmt::format("'{}' is not in normal form", wheel.Name()),
-                        fmt::format("name it '{}'", name->str())});
-  }
+  CheckFileNameForm(wheel.Name(), *name, findings);
   CheckPlatforms(*name, findings);
-  const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, *name, findings);
-  if (!dist_info_dir) return Ok();
+  CheckVariantName(*name, findings);
+  const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, wheel, *name, findings);
+  if (!dist_info_dir) return std::string();
   CheckLayout(tree, *name, *dist_info_dir, LimitedFindings(findings));
 
   std::set<std::string> member_names;
@@ -257,16 +328,18 @@ Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree&
   PTPKG_TRY(const auto metadata, MemberText(env, tree, *dist_info_dir + "/METADATA", findings));
   if (metadata) CheckWheelMetadata(view, *metadata, findings);
   PTPKG_TRY(const auto wheel_file, MemberText(env, tree, *dist_info_dir + "/WHEEL", findings));
-  PTPKG_TRY(const bool has_binaries, HasBinaries(env, tree, *name));
-  if (wheel_file) CheckWheelFile(view, *wheel_file, has_binaries, findings);
+  PTPKG_TRY(const Binaries binaries, FindBinaries(env, tree, *name));
+  if (wheel_file) CheckWheelFile(view, *wheel_file, binaries, findings);
   PTPKG_CHECK(CheckVariant(env, tree, view, findings));
   PTPKG_TRY(const auto record, MemberText(env, tree, *dist_info_dir + "/RECORD", findings));
-  if (record) CheckRecord(tree, *dist_info_dir, *record, LimitedFindings(findings));
+  if (record) {
+    PTPKG_CHECK(CheckRecord(env, tree, *dist_info_dir, *record, LimitedFindings(findings)));
+  }
   if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {
     PTPKG_TRY(const auto text, MemberText(env, tree, *dist_info_dir + "/entry_points.txt", findings));
     if (text) CheckWheelEntryPoints(view, *text, findings);
   }
-  return Ok();
+  return *dist_info_dir;
 }
 
 }  // namespace ptpkg::verify

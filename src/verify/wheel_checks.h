@@ -12,8 +12,9 @@
 namespace ptpkg::verify {
 
 /// Appends what is wrong with `wheel`, whose content lies unpacked in `tree` (.dist-info included).
+/// The .dist-info folder that its documents were read from; "" when there is none, or none to choose.
 /// Errors: kIo only; everything else is a finding.
-Result<void> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
-                               std::vector<Finding>& findings);
+Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                                      std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "support/text.h"
+#include "verify/lenient_specifiers.h"
 #include "verify/metadata_fields.h"
 #include "wheel/core_metadata.h"
 #include "wheel/entry_points.h"
@@ -32,8 +33,7 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
          "write the wheel again; never rename it by hand"});
   }
   const std::string version = metadata.Get("Version");
-  const Result<std::string> normal = wheel::NormalizeVersion(version);
-  if (!normal || *normal != view.file_name.version) {
+  if (!wheel::SameVersion(version, view.file_name.version)) {
     findings.push_back({"wheel-version-mismatch", Severity::kError, file,
                         fmt::format("the metadata's Version is '{}', the file name says '{}'", version,
                                     view.file_name.version),
@@ -53,7 +53,9 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
     if (!requirement) {
-      findings.Add({"wheel-requirement-invalid", Severity::kError, file, requirement.error().message(),
+      const bool uv_reads = wheel::ParseRequirement(AsUvReads(text)).has_value();
+      findings.Add({uv_reads ? "wheel-requirement-form" : "wheel-requirement-invalid", Severity::kError, file,
+                    requirement.error().message(),
                     "write it as the dependency specification says: name[extra]>=1.0 ; marker"});
     } else if (!requirement->url.empty()) {
       findings.Add({"wheel-requirement-url", Severity::kWarning, file,
@@ -62,9 +64,12 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
     }
   }
   const std::string python(Trim(metadata.Get("Requires-Python")));
-  if (!python.empty() && !wheel::ParseRequirement("python " + python)) {
-    findings.Add({"wheel-requires-python-invalid", Severity::kError, file,
-                  fmt::format("Requires-Python '{}' is not a list of version conditions", python),
+  if (const auto parsed = wheel::ParseSpecifiers(python); !parsed) {
+    const bool uv_reads = wheel::ParseSpecifiers(AsUvReads(python)).has_value();
+    findings.Add({uv_reads ? "wheel-requires-python-form" : "wheel-requires-python-invalid", Severity::kError,
+                  file,
+                  fmt::format("Requires-Python '{}' is not a list of version conditions: {}", python,
+                              parsed.error().message()),
                   "write it like '>=3.10'"});
   }
 }
@@ -151,11 +156,11 @@ void CheckScriptName(const std::string& name, const std::string& file, LimitedFi
 }
 
 /// A wheel with compiled files.
-void CheckPurity(const WheelView& view, bool root_is_purelib, const std::string& file,
+void CheckPurity(const WheelView& view, bool marked_as_pure, const std::string& file,
                  std::vector<Finding>& findings) {
   const std::vector<std::string> platforms = Split(view.file_name.tag.platform, '.');
   const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
-  if (!any && !root_is_purelib) return;
+  if (!any && !marked_as_pure) return;
   // Nearly all interpreters have one folder for both kinds of files, so the flag alone breaks little.
   findings.push_back(
       {"wheel-pure-with-binaries", any ? Severity::kError : Severity::kWarning, file,
@@ -190,13 +195,20 @@ void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vec
   CheckSummary(*metadata, file, findings);
 }
 
-void CheckWheelFile(const WheelView& view, const std::string& text, bool has_binaries,
+void CheckWheelFile(const WheelView& view, const std::string& text, Binaries binaries,
                     std::vector<Finding>& findings) {
   const std::string file = view.dist_info_dir + "/WHEEL";
+  constexpr std::string_view kFix =
+      "write Wheel-Version: 1.0, one Root-Is-Purelib and one Tag per expanded tag";
+  if (const Result<void> version = wheel::CheckWheelVersion(text, file); !version) {
+    findings.push_back(
+        {"wheel-wheel-invalid", Severity::kError, file, version.error().message(), std::string(kFix)});
+    return;
+  }
   const Result<wheel::WheelFile> parsed = wheel::ParseWheelFile(text, file);
   if (!parsed) {
-    findings.push_back({"wheel-wheel-invalid", Severity::kError, file, Where(parsed.error()),
-                        "write Wheel-Version: 1.0, one Root-Is-Purelib and one Tag per expanded tag"});
+    findings.push_back(
+        {"wheel-wheel-field", Severity::kError, file, Where(parsed.error()), std::string(kFix)});
     return;
   }
   std::set<wheel::Tag> inside;
@@ -216,7 +228,8 @@ void CheckWheelFile(const WheelView& view, const std::string& text, bool has_bin
          fmt::format("WHEEL has the build tag '{}', the file name '{}'", parsed->build, view.file_name.build),
          "write the build tag into both places, or into none"});
   }
-  if (has_binaries) CheckPurity(view, parsed->root_is_purelib, file, findings);
+  if (binaries == Binaries::kNone) return;
+  CheckPurity(view, parsed->root_is_purelib && binaries == Binaries::kInRoot, file, findings);
 }
 
 void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {

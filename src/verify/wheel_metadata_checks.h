@@ -1,6 +1,7 @@
 #pragma once
 // Checks of a wheel's METADATA, WHEEL and entry points against its file name and its files. Layer: verify.
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,10 +22,15 @@ struct WheelView {
 /// licence files exist. `text`: the file's content.
 void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
 
-/// WHEEL: parses, tags and build equal those of the file name. `has_binaries`: an ELF file lies in the wheel
-/// outside
-/// "<stem>.data/platlib".
-void CheckWheelFile(const WheelView& view, const std::string& text, bool has_binaries,
+/// Where a wheel has ELF files.
+enum class Binaries : std::uint8_t {
+  kNone,
+  kInPlatlib,  ///< Only in "<stem>.data/platlib", where Root-Is-Purelib does not count.
+  kInRoot,
+};
+
+/// WHEEL: parses, tags and build equal those of the file name, and fit `binaries`.
+void CheckWheelFile(const WheelView& view, const std::string& text, Binaries binaries,
                     std::vector<Finding>& findings);
 
 /// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel.

@@ -18,13 +18,15 @@ from wheel_bytes import (DESCRIPTOR, MAX32, METADATA, NAME, UTF8, WHEEL, Member,
 RULES = """
 what is right is taken | right deflated folder sbom name-utf8 archive-comment
 file name: form, normal name and version, build begins with a digit, sorted tags | file-name-*
-.dist-info: one, of the name and version | dist-info-*
+.dist-info: one, of the project; for the index named as the file name writes name and version | dist-info-*
 .data: of the name and version, known parts, no interpreter, no folder in scripts | data-*
 Name and Version of METADATA are those of the file name | metadata-name-* metadata-version-other local-version
 METADATA is there, UTF-8, with its three fields once | metadata-none metadata-empty metadata-latin1 metadata-utf16 metadata-bom metadata-crlf metadata-nul metadata-no-*
 Metadata-Version is known | metadata-version-[0-9x]*
+a description without a type is reStructuredText | description-markdown
 fields: known, not newer than Metadata-Version | metadata-expression-2.1 metadata-import-namespace metadata-extra-2.3 field-unknown field-import-name* field-dynamic-* field-extra-*
-Requires-Dist and Requires-Python parse, no URL | field-requires-* field-python-bad field-provides-url
+Requires-Dist and Requires-Python parse, no URL | field-requires-* field-python-* field-provides-url
+the file name has no label of a variant | variant-name
 License-File is there; License and License-Expression exclude each other; the expression is SPDX | metadata-license-file field-license-* field-expression*
 uploads: classifiers, Summary, Project-URL, mail addresses, content type | field-classifier* field-summary-* field-label-* field-url-* field-home-bad field-email-* field-content-* field-platform
 platform tag is one that the index takes | platform-*
@@ -198,6 +200,12 @@ def record_cases():
             "crlf": lambda text: text.replace("\n", "\r\n"),
             "latin1": lambda text: (row("toy/ä", b"x") + text).encode("latin-1"),
             "two-columns": lambda text: "toy/data\n" + text,
+            "own-digest-right": lambda text: text.replace("RECORD,,", f"RECORD,sha256={digest('sha256')},32"),
+            "digest-short": lambda text: text.replace(ROW, "toy/data,sha256=AAAA,32\n"),
+            "sha384": lambda text: text.replace(ROW, f"toy/data,sha384={digest('sha384')},32\n"),
+            "sha512-other": lambda text: text.replace(ROW, f"toy/data,sha512={digest('sha512', DATA[::-1])},32\n"),
+            "size-word": lambda text: text.replace(",32\n", ",x\n"),
+            "open-quote": lambda text: '"toy\n' + text,
             "own-digest": lambda text: text.replace("RECORD,,", "RECORD,sha256=abc,3"),
             "padded": lambda text: text.replace(ROW, ROW.replace(",32", "=,32"))}.items():
         case(f"record-{name}", with_record(change))
@@ -213,6 +221,7 @@ def metadata_cases():
             "version-other": METADATA.replace("1.0\n", "1.1\n"),
             "expression-2.1": METADATA + "License-Expression: MIT\n"}.items():
         case(f"metadata-{name}", wheel(METADATA=text))
+    case("description-markdown", wheel(METADATA=METADATA + "\n# Toy\n\n[docs](https://example.org)\n"))
     newest = METADATA.replace("2.1", "2.5")
     case("metadata-import-namespace", wheel(METADATA=newest + "Import-Name: toy.a\nImport-Namespace: toy\n"))
     case("metadata-extra-2.3", wheel(METADATA=METADATA.replace("2.1", "2.3") + "Provides-Extra: A_b\n"))
@@ -230,7 +239,22 @@ def metadata_cases():
 
 FIELD_LINES = """
 requires-bad | Requires-Dist: a b c
+requires-star | Requires-Dist: other (>=1.0.*)
+requires-no-comma | Requires-Dist: other >=2.7<3
+requires-quoted | Requires-Dist: other >='2.0'
+requires-comma-last | Requires-Dist: other >=1,
+requires-local | Requires-Dist: other>=2.6+cpu
+requires-local-equal | Requires-Dist: other==2.6+cpu
+requires-compatible | Requires-Dist: other~=2
+requires-dev-star | Requires-Dist: other==2.0.dev1.*
+requires-local-star | Requires-Dist: other==2.0+cpu.*
 requires-url | Requires-Dist: other @ https://example.org/other-1.0.whl
+python-star | Requires-Python: >=3.8.*
+python-no-comma | Requires-Python: >=2.7<4
+python-parentheses | Requires-Python: (>=3.8)
+python-local | Requires-Python: >=3.6+cpu
+python-compatible | Requires-Python: ~=3
+python-spelled | Requires-Python: < 4, >= 3.8 ,!=3.9.*
 python-bad | Requires-Python: >=three
 classifier | Classifier: No Such :: Thing
 classifier-right | Classifier: Topic :: Internet
@@ -295,6 +319,9 @@ def name_cases():
     # Those of other systems are refused here by pip and uv for that alone: tests/unit/verify/platform_policies_test.cpp has them.
     for platform in ("linux_x86_64", "manylinux_2_17_x86_64", "manylinux1_x86_64"):
         case(f"platform-{platform}", wheel(WHEEL=WHEEL.replace("any", platform)), f"toy-1.0-py3-none-{platform}.whl")
+    case("dist-info-version", wheel(info="toy-2.0.dist-info/"))
+    case("file-name-zeros", wheel(info="toy-1.0.0.dist-info/"), "toy-1.0.0-py3-none-any.whl")
+    case("variant-name", wheel(), "toy-1.0-py3-none-any-x86_64_v3.whl")
     case("dist-info-two", wheel([Member(b"other-1.dist-info/METADATA", b"x")]))
     case("dist-info-other", wheel(info=OTHER))
     case("dist-info-case", wheel(info="Toy-1.0.dist-info/"))
@@ -304,6 +331,7 @@ def name_cases():
             "x": lambda text: text.replace("Version: 1.0", "Version: x"),
             "no-version": lambda text: text.replace("Wheel-Version: 1.0\n", ""),
             "no-tag": lambda text: text.replace("Tag: py3-none-any\n", ""),
+            "tag-foo": lambda text: text.replace("Tag: py3-none-any", "Tag: foo"),
             "other-tag": lambda text: text.replace("py3", "py2"),
             "build": lambda text: text + "Build: 2\n",
             "purelib-twice": lambda text: text + "Root-Is-Purelib: false\n",

@@ -9,6 +9,7 @@ The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, 
   no        the consumer refuses it, and ptpkg finds an error
   strict    the consumer takes it, and ptpkg finds an error: readers part, or it is told on purpose
   lax       the consumer refuses it, and ptpkg does not see why
+pip is asked twice, for the file and for the project in an index on the loopback: it takes what it takes both times.
 PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
 half of them is compared. --record prints the table as it is now, with that half for pypi; --rules the rules of wheel_cases.py,
 their cases, and who refuses one of them.
@@ -18,12 +19,16 @@ Exit: 0 as in the table, 1 not, 77 a peer is missing (its name is printed).
 import argparse
 import concurrent.futures
 import fnmatch
+import html
+import http.server
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+import urllib.parse
 from pathlib import Path
 
 from wheel_cases import CASES, RULES
@@ -40,14 +45,52 @@ def takes(command, environment):
     return done.returncode == 0
 
 
-def consumers(folder, wheel, python, environment):
+class OneWheelIndex(http.server.SimpleHTTPRequestHandler):
+    """FOLDER/simple/toy/ lists the one wheel in FOLDER."""
+
+    def do_GET(self):
+        folder, simple, _ = self.path.partition("/simple/")
+        if not simple:
+            super().do_GET()
+            return
+        links = [f'<a href="{folder}/{urllib.parse.quote(wheel.name)}">{html.escape(wheel.name)}</a>'
+                 for wheel in Path(self.directory + folder).glob("*.whl")]
+        body = f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(folder):
+    """The server of `folder`, which ends with the program."""
+    def handler(*arguments):
+        return OneWheelIndex(*arguments, directory=str(folder))
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def pip_takes(folder, wheel, index, environment):
+    """The file, and the project of the index."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile", "--no-cache-dir",
+               "--root-user-action=ignore", "--target"]
+    return (takes([*command, folder / "pip", "--no-index", wheel], environment)
+            and takes([*command, folder / "pip-index", "--index-url", f"{index}/{folder.name}/simple/", "toy"], environment))
+
+
+def consumers(folder, wheel, python, environment, index):
     """Who takes the wheel."""
     uv = Path(sys.prefix) / "bin/uv"
     return {
         "uv": takes([uv, "pip", "install", "--python", python, "--no-index", "--no-deps", "--no-cache", "--target",
                      folder / "uv", wheel], environment),
-        "pip": takes([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile",
-                      "--no-cache-dir", "--root-user-action=ignore", "--target", folder / "pip", wheel], environment),
+        "pip": pip_takes(folder, wheel, index, environment),
         "installer": takes([sys.executable, "-m", "installer", "--validate-record", "all", "--no-compile-bytecode",
                             "--destdir", folder / "installer", "--prefix", "/p", wheel], environment)}
 
@@ -63,7 +106,7 @@ def checked(program, target, wheels, environment):
 def measured(program, scratch):
     """Case → target → (the consumer takes it or None, ptpkg finds no error)."""
     environment = {**os.environ, "UV_CACHE_DIR": str(scratch / "uv-cache"), "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-                   "PTPKG_CACHE_DIR": str(scratch / "cache")}
+                   "PTPKG_CACHE_DIR": str(scratch / "cache"), "NO_PROXY": "127.0.0.1"}
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", scratch / "venv"], check=True)
     wheels = {}
     for number, (name, (data, file)) in enumerate(CASES.items()):
@@ -72,8 +115,10 @@ def measured(program, scratch):
         (folder / file).write_bytes(data)
         wheels[str(folder / file)] = name
 
+    index = f"http://127.0.0.1:{serve(scratch).server_port}"
+
     def ask(path):
-        return wheels[path], consumers(Path(path).parent, path, scratch / "venv/bin/python", environment)
+        return wheels[path], consumers(Path(path).parent, path, scratch / "venv/bin/python", environment, index)
 
     ours = {target: checked(program, target, wheels, environment) for target in TARGETS}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

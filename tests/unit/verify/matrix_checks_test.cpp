@@ -18,13 +18,16 @@ using testing::IsEmpty;
 class MatrixTest : public testing::Test {
  protected:
   /// A wheel of that tag with `lines` more in METADATA, and these entry points.
-  void Add(const std::string& platform, const std::string& lines, const std::string& entry_points = "") {
+  void Add(const std::string& platform, const std::string& lines, const std::string& entry_points = "",
+           const std::string& wheel_file = "") {
     auto members = wheel::MinimalMembers();
     members.pop_back();
     for (auto& [name, text] : members) {
       if (name.ends_with("/METADATA")) text += lines;
       if (name.ends_with("/WHEEL"))
-        text = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-" + platform + "\n";
+        text = !wheel_file.empty()
+                   ? wheel_file
+                   : "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-" + platform + "\n";
     }
     if (!entry_points.empty()) members.emplace_back("toy-1.0.dist-info/entry_points.txt", entry_points);
     const std::string record = "toy-1.0.dist-info/RECORD";
@@ -57,6 +60,19 @@ TEST_F(MatrixTest, EqualOnesAreRight) {
   EXPECT_THAT(Differences(""), IsEmpty());
 }
 
+TEST_F(MatrixTest, SpellingsDoNotCount) {
+  Add("linux_x86_64", "Requires-Python: >=3.9, <4\nRequires-Dist: a>=1; python_version < \"3.9\"\n");
+  Add("linux_aarch64", "Requires-Python: >=3.9,<4\nRequires-Dist: a >=v1; python_version<'3.9'\n");
+  Add("linux_armv7l", "Requires-Python: <4,>=3.9\nRequires-Dist: A (>=1); ( python_version<'3.9' )\n");
+  EXPECT_THAT(Differences(""), IsEmpty());
+}
+
+TEST_F(MatrixTest, ABrokenWheelFileIsNoReasonToLeaveAWheelOut) {
+  Add("linux_aarch64", "");
+  Add("linux_x86_64", "Requires-Dist: a\n", "", "junk\n");
+  EXPECT_THAT(Differences("x86_64"), ElementsAre(HasSubstr("only here: 'a'")));
+}
+
 TEST_F(MatrixTest, RequirementsDiffer) {
   Add("linux_x86_64", "Requires-Dist: nccl\nRequires-Dist: c\nRequires-Python: >=3.10\n");
   Add("linux_aarch64", "Requires-Dist: c\nRequires-Dist: d>1\nRequires-Python: >=3.11\nProvides-Extra: e\n");
@@ -82,11 +98,17 @@ TEST_F(MatrixTest, LongListsAreCut) {
   EXPECT_THAT(Differences("x86_64"), ElementsAre(HasSubstr("'e' and 2 more")));
 }
 
-TEST_F(MatrixTest, OtherVersionsAndDamagedOnesAreLeftOut) {
+TEST_F(MatrixTest, OtherVersionsAreLeftOut) {
   Add("linux_aarch64", "");
-  wheels_.push_back(env_.dir().WriteFile("toy-1.0-py3-none-any.whl", "junk"));
+  wheels_.push_back(env_.dir().WriteFile("toy-1.1-py3-none-any.whl", "junk"));
   wheels_.push_back(env_.dir().WriteFile("toy.whl", "junk"));
   EXPECT_THAT(Differences(""), IsEmpty());
+}
+
+TEST_F(MatrixTest, OnesThatCannotBeComparedAreNamed) {
+  wheels_.push_back(env_.dir().WriteFile("toy-1.0-py3-none-any.whl", "junk"));  // the first by path
+  Add("linux_aarch64", "");
+  EXPECT_THAT(Differences("any"), ElementsAre(HasSubstr("wheel-matrix-metadata: cannot be compared")));
 }
 
 TEST_F(MatrixTest, StopsWhenCancelled) {

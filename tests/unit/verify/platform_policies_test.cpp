@@ -95,15 +95,55 @@ TEST(PolicyTable, MachineNames) {
 }
 
 TEST(PolicyTable, TagsThatThePublicIndexTakes) {
-  for (const char* const taken :
-       {"any", "manylinux1_x86_64", "manylinux2014_aarch64", "manylinux_2_28_x86_64", "manylinux_2_17_ppc64",
-        "musllinux_1_2_riscv64", "linux_armv7l", "win_amd64", "win32", "macosx_11_0_arm64",
-        "ios_13_0_arm64_iphoneos", "android_21_x86_64"}) {
+  for (const char* const taken : {"any",
+                                  "manylinux1_x86_64",
+                                  "manylinux2014_aarch64",
+                                  "manylinux_2_28_x86_64",
+                                  "manylinux_2_17_ppc64",
+                                  "musllinux_1_2_riscv64",
+                                  "linux_armv7l",
+                                  "win_amd64",
+                                  "win32",
+                                  "macosx_11_0_arm64",
+                                  "ios_13_0_arm64_iphoneos",
+                                  "android_21_x86_64",
+                                  "macosx_10_9_universal2",
+                                  "macosx_26_0_arm64",
+                                  "win_arm64",
+                                  "win_ia64",
+                                  "manylinux2010_i686",
+                                  "manylinux2014_ppc64",
+                                  "manylinux_2_99_riscv64",
+                                  "android_21_armeabi_v7a",
+                                  "ios_13_0_x86_64_iphonesimulator",
+                                  "pyemscripten_2025_0_wasm32"}) {
     EXPECT_TRUE(PublicIndexTakes(taken)) << taken;
   }
-  for (const char* const refused :
-       {"linux_x86_64", "linux_aarch64", "musllinux_1_2_ppc64", "manylinux_2_36_loongarch64",
-        "manylinux_2_28_vax", "freebsd_14_amd64", ""}) {
+  for (const char* const refused : {"linux_x86_64",
+                                    "linux_aarch64",
+                                    "musllinux_1_2_ppc64",
+                                    "manylinux_2_36_loongarch64",
+                                    "manylinux_2_28_vax",
+                                    "freebsd_14_amd64",
+                                    "",
+                                    "macosx_11_1_arm64",
+                                    "macosx_12_3_x86_64",
+                                    "macosx_27_0_arm64",
+                                    "macosx_16_0_arm64",
+                                    "macosx_11_0_vax",
+                                    "macosx_11_arm64",
+                                    "win_vax",
+                                    "manylinux1_aarch64",
+                                    "manylinux2010_aarch64",
+                                    "manylinux2014_riscv64",
+                                    "manylinux2015_x86_64",
+                                    "manylinux_2_x86_64",
+                                    "ios_13_0_arm64",
+                                    "android_x86_64",
+                                    "android_21_mips",
+                                    "pyodide_2025_0_wasm32",
+                                    "emscripten_3_1_58_wasm32",
+                                    "pyemscripten_2025_0_x86_64"}) {
     EXPECT_FALSE(PublicIndexTakes(refused)) << refused;
   }
 }

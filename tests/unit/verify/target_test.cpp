@@ -30,7 +30,10 @@ TEST(Target, ListsAreParsed) {
   const auto misspelt = ParseTargets("uv,pypy");
   EXPECT_THAT(misspelt, FailsWith(ErrorCode::kUsage, HasSubstr("'pypy'")));
   EXPECT_THAT(misspelt.error().hint(), HasSubstr("'pypi'"));
-  EXPECT_THAT(ParseTargets("uv,"), FailsWith(ErrorCode::kUsage, HasSubstr("''")));
+  EXPECT_THAT(ParseTargets(" pypi, uv "), IsOkAndHolds(ElementsAre(Target::kPypi, Target::kUv)));
+  for (const char* const list : {"", " ", "uv,", ",uv"}) {  // "$TARGETS" of an unset variable
+    EXPECT_THAT(ParseTargets(list), FailsWith(ErrorCode::kUsage, HasSubstr("empty target"))) << list;
+  }
 }
 
 TEST(Target, AChannelIsForAllInstallers) {
@@ -69,7 +72,12 @@ TEST(Target, RaisesWhatItRefusesAndLowersTheRest) {
   std::vector<Finding> findings = {{"wheel-summary", Severity::kWarning, "", "m", "f"},
                                    {"wheel-record-digest", Severity::kError, "", "m", "f"},
                                    {"wheel-script-target", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-script-target", Severity::kError, "", "m", "f"},
                                    {"wheel-upload-size", Severity::kInfo, "", "m", "f"},
+                                   {"wheel-variant-name", Severity::kInfo, "", "m", "f"},
+                                   {"wheel-file-name-form", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-dist-info-name", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-matrix-requirements", Severity::kWarning, "", "m", "f"},
                                    {"wheel-encoding", Severity::kError, "a/METADATA", "m", "f"},
                                    {"wheel-zip", Severity::kError, "", "m", "f"},
                                    {"elf-damaged", Severity::kError, "a", "m", "f"}};
@@ -80,10 +88,19 @@ TEST(Target, RaisesWhatItRefusesAndLowersTheRest) {
     for (const Finding& finding : judged) severities += SeverityName(finding.severity).front();
     return severities;
   };
-  EXPECT_EQ(under({.pypi = true}), "ewwieee");
-  EXPECT_EQ(under({.uv = true}), "wwwiwee");
-  EXPECT_EQ(under({.pip = true}), "wwwieee");
-  EXPECT_EQ(under({.installer = true}), "wewiwee");
+  EXPECT_EQ(under({.pypi = true}),
+            "ewwwiewewe"
+            "ee");
+  EXPECT_EQ(under({.uv = true}),
+            "wwweiewwww"
+            "ee");
+  EXPECT_EQ(under({.pip = true}),
+            "wwweiewwwe"
+            "ee");
+  EXPECT_EQ(under({.installer = true}),
+            "wewei"
+            "iwwww"
+            "ee");
 }
 
 Result<Examination> Examine(test::TestEnv& env, const AbsPath& wheel, std::vector<Target> targets) {

@@ -63,6 +63,17 @@ TEST(MetadataFields, NamesRefusedOnes) {
   EXPECT_THAT(FieldIds("Classifier: No :: Such"), ElementsAre("wheel-classifier"));
 }
 
+TEST(MetadataFields, MarkdownHasToSaySo) {
+  for (const std::string text :
+       {"\n# Toy\n", "\nToy\n\n```python\n", "\n[![CI](https://x)](https://y)\n", "\n[docs](https://x)\n"}) {
+    EXPECT_THAT(FieldIds(text), ElementsAre("wheel-description-type")) << text;
+    EXPECT_THAT(FieldIds("Description-Content-Type: text/markdown\n" + text), IsEmpty()) << text;
+  }
+  for (const char* const text :
+       {"", "\nToy\n===\n", "\n#!shebang\n", "\n#######  seven\n", "\n[1] a footnote\n"})
+    EXPECT_THAT(FieldIds(text), IsEmpty()) << text;
+}
+
 TEST(MetadataFields, LabelsAreCountedInCharacters) {
   std::string label;
   for (int i = 0; i < 32; ++i) label += "\xC3\xA4";
@@ -93,7 +104,8 @@ TEST(MetadataFields, Classifiers) {
   EXPECT_EQ(ClassifierProblem("Typing :: Typed\nTopic"), "has several lines");
 }
 
-std::vector<Finding> Upload(std::string_view name, std::uint64_t size_bytes, const std::string& metadata) {
+std::vector<Finding> Upload(std::string_view name, std::uint64_t size_bytes, const std::string& metadata,
+                            std::string_view dist_info_dir = "toy-1.0.dist-info") {
   test::TestEnv env;
   const AbsPath root = env.dir() / "tree";
   EXPECT_OK(env->fs.MakeDirs(root / "toy-1.0.dist-info"));
@@ -102,7 +114,7 @@ std::vector<Finding> Upload(std::string_view name, std::uint64_t size_bytes, con
   EXPECT_THAT(tree, test::IsOk());
   std::vector<Finding> findings;
   if (!tree) return findings;
-  EXPECT_OK(CheckUpload(env, {.name = name, .size_bytes = size_bytes}, *tree, findings));
+  EXPECT_OK(CheckUpload(env, {name, size_bytes, dist_info_dir}, *tree, findings));
   return findings;
 }
 
@@ -123,7 +135,8 @@ TEST(Upload, LooksAtSizeVersionAndMetadata) {
   EXPECT_EQ(findings[0].file, "toy-1.0.dist-info/METADATA");
   // What cannot be read has findings of its own.
   EXPECT_THAT(Upload("toy.whl", 1, right), IsEmpty());
-  EXPECT_THAT(Upload("toy-2.0-py3-none-any.whl", 1, right), IsEmpty());
+  EXPECT_THAT(Upload("toy-1.0-py3-none-any.whl", 1, right + "Foo: bar\n", ""), IsEmpty());
+  EXPECT_THAT(Upload("toy-1.0-py3-none-any.whl", 1, right + "Foo: bar\n", "toy-2.0.dist-info"), IsEmpty());
   EXPECT_THAT(Upload("toy-1.0-py3-none-any.whl", 1, "junk"), IsEmpty());
 }
 

@@ -30,6 +30,10 @@ const std::string kInfo = "toy-1.0.dist-info/";
 const std::string kRecord = kInfo + "RECORD";
 const std::string kMetadata = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n";
 
+/// Of "x = 1\n".
+const std::string kSha512OfToy =
+    "e73veyKgykOKZRFOeqVV-RiHar0CPb8GFYkM-jCLUlHBkx-rU_sUNgozT0yN7lCJ48E3W_3uNVShst_MuAk21g";
+
 class WheelChecksTest : public testing::Test {
  protected:
   /// The minimal wheel with `changes` made to its members ("" removes one), RECORD fitting.
@@ -90,7 +94,17 @@ TEST_F(WheelChecksTest, AMinimalWheelIsFine) { EXPECT_THAT(Ids(MinimalMembers())
 
 TEST_F(WheelChecksTest, FileName) {
   EXPECT_THAT(Ids(MinimalMembers(), "toy.whl"), ElementsAre("wheel-file-name "));
-  EXPECT_THAT(Ids(MinimalMembers(), "Toy-1.0-py3-none-any.whl"), ElementsAre("wheel-file-name-form "));
+  EXPECT_THAT(Ids(MinimalMembers(), "Toy-1.0-py3-none-any.whl"),
+              ElementsAre("wheel-file-name-spelling ", "wheel-dist-info-name toy-1.0.dist-info"));
+  // The index asks for the project alone in its spelling: maturin sorts tags otherwise.
+  const Members tags = With({{kInfo + "WHEEL",
+                              "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+                              "Tag: py2-none-any\n"}});
+  EXPECT_THAT(Ids(tags, "toy-1.0-py3.py2-none-any.whl"), ElementsAre("wheel-file-name-form "));
+}
+
+TEST_F(WheelChecksTest, VariantsAreNamedAsWhatToolsDoNotRead) {
+  EXPECT_THAT(Ids(MinimalMembers(), "toy-1.0-py3-none-any-x86_64_v3.whl"), Contains("wheel-variant-name "));
 }
 
 TEST_F(WheelChecksTest, DistInfo) {
@@ -98,7 +112,20 @@ TEST_F(WheelChecksTest, DistInfo) {
   EXPECT_THAT(Ids(With({{"other-2.dist-info/METADATA", "x"}})), ElementsAre("wheel-dist-info "));
   EXPECT_THAT(
       Ids(MinimalMembers(), "toy-1.1-py3-none-any.whl"),
-      ElementsAre("wheel-dist-info toy-1.0.dist-info", "wheel-version-mismatch " + kInfo + "METADATA"));
+      ElementsAre("wheel-dist-info-name toy-1.0.dist-info", "wheel-version-mismatch " + kInfo + "METADATA"));
+  EXPECT_THAT(Ids(MinimalMembers(), "toy-1.0.0-py3-none-any.whl"),
+              ElementsAre("wheel-dist-info-name toy-1.0.dist-info"));
+  EXPECT_THAT(Ids(MinimalMembers(), "tob-1.0-py3-none-any.whl"),
+              Contains("wheel-dist-info toy-1.0.dist-info"));
+}
+
+TEST_F(WheelChecksTest, TheIndexSeesMetadataOfAFolderInAnotherSpelling) {
+  const std::string info = "Toy-1.0.dist-info/";
+  Members members = {{info + "METADATA", kMetadata + "Classifier: No :: Such\n"},
+                     {info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}};
+  members.emplace_back(info + "RECORD", wheel::RecordOf(members, info + "RECORD"));
+  EXPECT_THAT(Ids(members),
+              ElementsAre("wheel-dist-info-name Toy-1.0.dist-info", "wheel-classifier " + info + "METADATA"));
 }
 
 TEST_F(WheelChecksTest, AWheelWithoutFilesLacksItsMetadata) {
@@ -132,6 +159,24 @@ TEST_F(WheelChecksTest, Metadata) {
   EXPECT_THAT(with(kMetadata + "Requires-Dist: a @ https://b/c\n"),
               ElementsAre("wheel-requirement-url " + file));
   EXPECT_THAT(with(kMetadata + "Requires-Python: 3\n"), ElementsAre("wheel-requires-python-invalid " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Python: (>=3)\n"),
+              ElementsAre("wheel-requires-python-invalid " + file));
+  EXPECT_THAT(with(kMetadata + "Requires-Dist: a>=2.6+cpu\n"),
+              ElementsAre("wheel-requirement-invalid " + file));
+  // What uv mends, and others do not.
+  for (const char* const list : {">=3.8.*", "<4.0.*", "<= 4.*", ">=2.7<4", "!=3.0*", ">='3.6'"}) {
+    EXPECT_THAT(with(kMetadata + "Requires-Python: " + list + "\n"),
+                ElementsAre("wheel-requires-python-form " + file))
+        << list;
+    EXPECT_THAT(with(kMetadata + "Requires-Dist: a (" + list + "); os_name == 'x'\n"),
+                ElementsAre("wheel-requirement-form " + file))
+        << list;
+  }
+  for (const char* const list : {"~=3.*", "==3.*.*", ">=3.8.dev.*", "~=3"}) {
+    EXPECT_THAT(with(kMetadata + "Requires-Python: " + list + "\n"),
+                ElementsAre("wheel-requires-python-invalid " + file))
+        << list;
+  }
   EXPECT_THAT(with(kMetadata + "Requires-Python: >=3.10,!=3.12.*\n"), IsEmpty());
   EXPECT_THAT(with(kMetadata + "Summary: " + std::string(513, 's') + "\n"),
               ElementsAre("wheel-summary " + file));
@@ -198,7 +243,12 @@ TEST_F(WheelChecksTest, LicenseExpressionsAreHeldAgainstTheList) {
 TEST_F(WheelChecksTest, WheelFile) {
   const std::string file = kInfo + "WHEEL";
   const std::string head = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n";
-  EXPECT_THAT(Ids(With({{file, "Wheel-Version: 1.0\n"}})), ElementsAre("wheel-wheel-invalid " + file));
+  EXPECT_THAT(Ids(With({{file, "Wheel-Version: 1.0\n"}})), ElementsAre("wheel-wheel-field " + file));
+  EXPECT_THAT(Ids(With({{file, head + "Tag: foo\n"}})), ElementsAre("wheel-wheel-field " + file));
+  EXPECT_THAT(Ids(With({{file, head + head + "Tag: py3-none-any\n"}})),
+              ElementsAre("wheel-wheel-field " + file));
+  EXPECT_THAT(Ids(With({{file, "Wheel-Version: 2.0\nTag: foo\n"}})),
+              ElementsAre("wheel-wheel-invalid " + file));
   EXPECT_THAT(Ids(With({{file, head + "Tag: py2-none-any\n"}})), ElementsAre("wheel-tag-mismatch " + file));
   EXPECT_THAT(Ids(With({{file, head + "Tag: py2-none-any\nTag: py3-none-any\n"}})),
               ElementsAre("wheel-tag-mismatch " + file));
@@ -215,10 +265,14 @@ TEST_F(WheelChecksTest, CompiledFilesInAPureWheel) {
   const std::string file = kInfo + "WHEEL";
   const std::string elf("\177ELF not a real one");
   EXPECT_THAT(Ids(With({{"toy/_c.so", elf}})), Contains("wheel-pure-with-binaries " + file));
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/platlib/_c.so", elf}})), Not(Contains(HasSubstr("wheel-pure"))));
+  // platlib is where the flag does not count; the tag does.
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/platlib/_c.so", elf}})), Contains("wheel-pure-with-binaries " + file));
   const std::string platform = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: cp311-cp311-linux_x86_64\n";
   EXPECT_THAT(Ids(With({{"toy/_c.so", elf}, {file, platform}}), "toy-1.0-cp311-cp311-linux_x86_64.whl"),
               Contains("wheel-pure-with-binaries " + file));
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/platlib/_c.so", elf}, {file, platform}}),
+                  "toy-1.0-cp311-cp311-linux_x86_64.whl"),
+              Not(Contains(HasSubstr("wheel-pure"))));
   // The flag alone is a warning: all of NVIDIA's wheels have it.
   const auto severity = [&](const Members& changes, const std::string& name) {
     for (const Finding& finding : Check(With(changes), name)) {
@@ -309,6 +363,8 @@ TEST_F(WheelChecksTest, SeveritiesFollowTheVersionsLocalLabel) {
 TEST_F(WheelChecksTest, Record) {
   Members members = MinimalMembers();
   members.back().second = "a,b\n";
+  EXPECT_THAT(Ids(members), Contains("wheel-record-invalid " + kRecord));
+  members.back().second = "\"a,b\n";
   EXPECT_THAT(Ids(members), ElementsAre("wheel-record-invalid " + kRecord));
   members = MinimalMembers();
   members[0].second = "x = 2\n";
@@ -322,6 +378,22 @@ TEST_F(WheelChecksTest, Record) {
   members = MinimalMembers();
   members.back().second = wheel::RecordOf({members.begin() + 1, members.end() - 1}, kRecord) + "toy.py,,\n";
   EXPECT_THAT(Ids(members), ElementsAre("wheel-record-undigested toy.py"));
+  const auto with_row = [&](const std::string& row) {
+    Members changed = MinimalMembers();
+    changed.back().second = wheel::RecordOf({changed.begin() + 1, changed.end() - 1}, kRecord) + row + "\n";
+    return Ids(changed);
+  };
+  // Nobody refuses these rows; installer checks the digests, uv and installer read three fields.
+  EXPECT_THAT(with_row("toy.py,md5=x,6"), ElementsAre("wheel-record-row " + kRecord));
+  EXPECT_THAT(with_row("toy.py,sha256=AAAA,6"), ElementsAre("wheel-record-digest toy.py"));
+  EXPECT_THAT(with_row("toy.py,sha256=AAAA,x"), ElementsAre("wheel-record-invalid " + kRecord));
+  const std::string right = "sha512=" + kSha512OfToy;
+  EXPECT_THAT(with_row("toy.py," + right + ",6"), IsEmpty());
+  EXPECT_THAT(with_row("toy.py," + right + ",7"), ElementsAre("wheel-record-digest toy.py"));
+  EXPECT_THAT(with_row("toy.py,sha512=A" + kSha512OfToy.substr(1) + ",6"),
+              ElementsAre("wheel-record-digest toy.py"));
+  EXPECT_THAT(with_row("toy.py," + right + ",6\n" + kRecord + "," + right + ",6"),
+              ElementsAre("wheel-record-digest " + kRecord, "wheel-record-row " + kRecord));
 }
 
 TEST_F(WheelChecksTest, EntryPoints) {
