@@ -93,12 +93,16 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
   PTPKG_TRY(request.verify_key, ResolveFile(context, "--verify-key", flags.verify_key));
   if (flags.fix) return RunFix(context, flags, request);
-  PTPKG_TRY(const std::vector<pipeline::CheckOutcome> outcomes, pipeline::Check(context.env(), request));
-  if (context.json()) {
-    context.PrintJson(OutcomesToJson(outcomes));
-  } else {
+  PTPKG_TRY(const pipeline::CheckSummary summary, pipeline::Check(context.env(), request));
+  const std::vector<pipeline::CheckOutcome>& outcomes = summary.outcomes;
+  if (!context.json()) {
     for (const pipeline::CheckOutcome& outcome : outcomes) PrintChecked(context, outcome);
   }
+  if (summary.failure) {  // the others were looked at
+    if (!outcomes.empty()) context.SetErrorDetails({{"outcomes", OutcomesToJson(outcomes)}});
+    return Error(*summary.failure);
+  }
+  if (context.json()) context.PrintJson(OutcomesToJson(outcomes));
   const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
                                   [](const auto& outcome) { return outcome.report.HasErrors(); });
   return errors ? kCheckFound : kDone;
@@ -192,7 +196,8 @@ Verb CheckVerb() {
             .needs = "--fix"}},
       .notes =
           "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
-          "artifact or not a public key, 4 no such file. Warnings do not change it.\n"
+          "artifact or not a public key, 4 no such file: what the others are is printed\n"
+          "first. Warnings do not change it.\n"
           "docs/findings/<id>.md explains a finding.\n"
           "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
           "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"

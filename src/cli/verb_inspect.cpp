@@ -57,13 +57,17 @@ Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
   pipeline::InspectRequest request = flags.request;
   PTPKG_TRY(request.artifacts, ResolvePaths(context, flags.artifacts));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
-  PTPKG_TRY(std::vector<pipeline::InspectOutcome> outcomes, pipeline::Inspect(context.env(), request));
+  PTPKG_TRY(pipeline::InspectSummary summary, pipeline::Inspect(context.env(), request));
   Json list = Json::array();
-  for (pipeline::InspectOutcome& outcome : outcomes) {
+  for (pipeline::InspectOutcome& outcome : summary.outcomes) {
     if (!context.json()) PrintInspection(context, flags, *outcome.document, outcome.report);
     Json item = std::move(*outcome.document);
     item["findings"] = request.quick ? Json(nullptr) : FindingsToJson({outcome.report});
     list.push_back(std::move(item));
+  }
+  if (summary.failure) {  // the others were looked at
+    if (!list.empty()) context.SetErrorDetails({{"outcomes", std::move(list)}});
+    return *std::move(summary.failure);
   }
   PTPKG_CHECK(WritePage(context, page, list));
   if (context.json()) context.PrintJson(list);

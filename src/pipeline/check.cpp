@@ -5,6 +5,7 @@
 #include <set>
 
 #include "channel/index.h"
+#include "pipeline/first_failure.h"
 #include "provenance/key_file.h"
 #include "spec/device_code.h"
 #include "support/json.h"
@@ -103,13 +104,15 @@ struct Subject {
   bool tree;
 };
 
-/// What is to be checked: artifacts, and folders of files.
+/// What is to be checked: artifacts, and folders of files. Paths that are not there are failures.
 Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
-                                        const verify::CheckOptions& options) {
+                                        const verify::CheckOptions& options, FirstFailure& failure) {
   std::vector<Subject> subjects;
   for (const AbsPath& path : request.paths) {
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
-    if (stat.kind != FileKind::kDirectory) {
+    Result<FileStat> stat = env.fs.Stat(path);
+    if (!stat && !failure.Add(env, stat.error())) return std::move(stat).error();
+    if (!stat) continue;
+    if (stat->kind != FileKind::kDirectory) {
       subjects.push_back({path, false});
       continue;
     }
@@ -131,29 +134,56 @@ Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
   return subjects;
 }
 
-/// What differs between wheels of one version, to the outcomes of the wheels.
-Result<void> AddMatrixFindings(Env& env, const std::vector<Subject>& subjects,
-                               const verify::CheckOptions& options, std::vector<CheckOutcome>& outcomes) {
+Result<CheckOutcome> CheckSubject(Env& env, const Subject& subject, const verify::CheckOptions& options,
+                                  const std::optional<PublicKey>& key) {
+  const AbsPath& path = subject.path;
+  Task task(env.reporter, {.stage = "check", .subject = std::string(path.Name())});
+  PTPKG_TRY(verify::Examination examination, subject.tree ? verify::ExamineTree(env, path, options)
+                                                          : verify::ExamineArtifact(env, path, options));
+  if (key) {
+    PTPKG_TRY(const std::vector<Finding> wrong, verify::CheckProvenance(env, path, *key));
+    std::vector<Finding>& findings = examination.report.findings;
+    findings.insert(findings.begin(), wrong.begin(), wrong.end());
+  }
+  task.Done();
+  return CheckOutcome{.report = std::move(examination.report),
+                      .profile = std::string(verify::ProfileName(examination.profile)),
+                      .floor = FloorLine(examination),
+                      .device_code = DeviceCodeLine(examination),
+                      .facts = Facts(examination)};
+}
+
+Result<std::vector<verify::Target>> TargetsOf(const CheckRequest& request) {
+  if (!request.targets) return std::vector<verify::Target>();
+  return verify::ParseTargets(*request.targets);
+}
+
+}  // namespace
+
+Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
+                               const std::vector<CheckOutcome*>& outcomes) {
+  PTPKG_TRY(const std::vector<verify::Target> targets, TargetsOf(request));
   std::vector<AbsPath> wheels;
-  for (const Subject& subject : subjects) {
-    if (!subject.tree && subject.path.Name().ends_with(".whl")) wheels.push_back(subject.path);
+  for (const CheckOutcome* const outcome : outcomes) {
+    if (!outcome->report.subject.ends_with(".whl")) continue;
+    PTPKG_TRY(AbsPath path, AbsPath::Parse(outcome->report.subject));
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+    if (stat.kind == FileKind::kRegular) wheels.push_back(std::move(path));
   }
   if (wheels.size() < 2) return Ok();
   PTPKG_TRY(std::vector<verify::MatrixFindings> matrix, verify::CheckMatrix(env, std::move(wheels)));
   for (verify::MatrixFindings& one : matrix) {
-    if (!options.targets.empty()) verify::ApplyTargets(verify::ConsumersOf(options.targets), one.findings);
-    for (CheckOutcome& outcome : outcomes) {
-      if (outcome.report.subject != one.wheel.str()) continue;
-      std::vector<Finding>& findings = outcome.report.findings;
+    if (!targets.empty()) verify::ApplyTargets(verify::ConsumersOf(targets), one.findings);
+    for (CheckOutcome* const outcome : outcomes) {
+      if (outcome->report.subject != one.wheel.str()) continue;
+      std::vector<Finding>& findings = outcome->report.findings;
       findings.insert(findings.end(), one.findings.begin(), one.findings.end());
     }
   }
   return Ok();
 }
 
-}  // namespace
-
-Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
+Result<CheckSummary> Check(Env& env, const CheckRequest& request) {
   verify::CheckOptions options{.forbidden_paths = request.forbidden_paths,
                                .allow_unresolved = request.allow_unresolved,
                                .device_code = request.device_code,
@@ -161,9 +191,7 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
   if (!request.profile.empty()) {
     PTPKG_TRY(options.profile, verify::ParseProfile(request.profile));
   }
-  if (!request.targets.empty()) {
-    PTPKG_TRY(options.targets, verify::ParseTargets(request.targets));
-  }
+  PTPKG_TRY(options.targets, TargetsOf(request));
   if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
     return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
   }
@@ -171,26 +199,24 @@ Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request) {
   if (request.verify_key) {
     PTPKG_TRY(key, provenance::ReadPublicKey(env, *request.verify_key));
   }
-  PTPKG_TRY(const std::vector<Subject> subjects, SubjectsOf(env, request, options));
-  std::vector<CheckOutcome> outcomes;
-  for (const auto& [path, tree] : subjects) {
-    Task task(env.reporter, {.stage = "check", .subject = std::string(path.Name())});
-    PTPKG_TRY(verify::Examination examination,
-              tree ? verify::ExamineTree(env, path, options) : verify::ExamineArtifact(env, path, options));
-    if (key) {
-      PTPKG_TRY(const std::vector<Finding> wrong, verify::CheckProvenance(env, path, *key));
-      std::vector<Finding>& findings = examination.report.findings;
-      findings.insert(findings.begin(), wrong.begin(), wrong.end());
+  CheckSummary summary;
+  FirstFailure failure;
+  PTPKG_TRY(const std::vector<Subject> subjects, SubjectsOf(env, request, options, failure));
+  for (const Subject& subject : subjects) {
+    Result<CheckOutcome> outcome = CheckSubject(env, subject, options, key);
+    if (outcome) {
+      summary.outcomes.push_back(*std::move(outcome));
+    } else if (!failure.Add(env, std::move(outcome).error())) {
+      break;
     }
-    task.Done();
-    outcomes.push_back({.report = std::move(examination.report),
-                        .profile = std::string(verify::ProfileName(examination.profile)),
-                        .floor = FloorLine(examination),
-                        .device_code = DeviceCodeLine(examination),
-                        .facts = Facts(examination)});
   }
-  PTPKG_CHECK(AddMatrixFindings(env, subjects, options, outcomes));
-  return outcomes;
+  std::vector<CheckOutcome*> outcomes;
+  for (CheckOutcome& outcome : summary.outcomes) outcomes.push_back(&outcome);
+  if (Result<void> matrix = AddMatrixFindings(env, request, outcomes); !matrix) {
+    failure.Add(env, std::move(matrix).error());
+  }
+  summary.failure = std::move(failure).Take();
+  return summary;
 }
 
 std::vector<std::string> ProfileNames() { return verify::ProfileNames(); }

@@ -14,7 +14,8 @@ namespace ptpkg::pipeline {
 struct CheckRequest {
   std::vector<AbsPath> paths = {};  ///< Artifact files, or folders of files.
   std::string profile = {};         ///< One of ProfileNames(); "": chosen by each path's name.
-  std::string targets = {};         ///< "pypi,uv": of TargetNames(); "": none, and the profile alone decides.
+  /// "pypi,uv": of TargetNames(). nullopt: none, and the profile alone decides.
+  std::optional<std::string> targets = {};
   std::vector<std::string> allow_unresolved = {};  ///< Globs of library names that the environment provides.
   std::vector<std::string> forbidden_paths = {};   ///< Texts that no file may hold.
   std::vector<std::string> device_code = {};       ///< Architectures asked for; see spec::DeviceCodeRequest.
@@ -33,13 +34,24 @@ struct CheckOutcome {
   JsonBox facts;  ///< {"floor": …, "files": […], "device_code": […]}: docs/cli/check.md explains the fields.
 };
 
+struct CheckSummary {
+  std::vector<CheckOutcome> outcomes = {};
+  std::optional<Error> failure = {};  ///< Of the first path that could not be looked at.
+};
+
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
 /// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
 /// Wheels of one version are also held against each other (verify/matrix_checks.h); what differs is with the
-/// later one, by path. Errors: kUsage (no such profile or target, a target of what is no wheel or contradicts
-/// the profile, no list of architectures, a key for a folder of files), kNotFound; kInvalidInput for a file
-/// that is no artifact, and for a key of another kind.
-Result<std::vector<CheckOutcome>> Check(Env& env, const CheckRequest& request);
+/// later one, by path. A path that is not there or no artifact is a failure, and the next one is looked at
+/// (FirstFailure). Errors before the first is read: kUsage (no such profile or target, none in a list of
+/// them, a target of what is no wheel or contradicts the profile, no list of architectures, a key for a
+/// folder of files), kNotFound and kInvalidInput for the key.
+Result<CheckSummary> Check(Env& env, const CheckRequest& request);
+
+/// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of
+/// verify::CheckMatrix; kUsage for the targets of `request`.
+Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
+                               const std::vector<CheckOutcome*>& outcomes);
 
 /// Names that CheckRequest::profile takes.
 std::vector<std::string> ProfileNames();

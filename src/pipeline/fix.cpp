@@ -12,12 +12,17 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// What mending could do wrong.
-constexpr std::array<std::string_view, 10> kFindingsOfFix = {
-    "elf-damaged",           "elf-unreachable-needed",
-    "elf-unresolved-needed", "elf-version-requirement",
-    "wheel-record-digest",   "wheel-record-invalid",
-    "wheel-record-missing",  "wheel-record-unlisted",
-    "wheel-tag-mismatch",    "wheel-zip"};
+constexpr std::array<std::string_view, 11> kFindingsOfFix = {"elf-damaged",
+                                                             "elf-unreachable-needed",
+                                                             "elf-unresolved-needed",
+                                                             "elf-version-requirement",
+                                                             "wheel-record-digest",
+                                                             "wheel-record-invalid",
+                                                             "wheel-record-missing",
+                                                             "wheel-record-row",
+                                                             "wheel-record-unlisted",
+                                                             "wheel-tag-mismatch",
+                                                             "wheel-zip"};
 
 /// Of a plan: the wheel stays as it is, and the next one is looked at.
 constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
@@ -26,8 +31,9 @@ constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, Error
 Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPath& wheel) {
   CheckRequest one = request;
   one.paths = {wheel};
-  PTPKG_TRY(std::vector<CheckOutcome> outcomes, Check(env, one));
-  return std::move(outcomes.front());
+  PTPKG_TRY(CheckSummary summary, Check(env, one));
+  if (summary.failure) return *std::move(summary.failure);
+  return std::move(summary.outcomes.front());
 }
 
 /// What the mended wheel must not have: errors that are not among `had`.
@@ -128,6 +134,10 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
     }
     summary.outcomes.push_back(*std::move(outcome));
   }
+  std::vector<CheckOutcome*> checked;
+  for (FixOutcome& outcome : summary.outcomes) checked.push_back(&outcome.checked);
+  Result<void> matrix = AddMatrixFindings(env, request, checked);
+  if (!matrix && !summary.failure) summary.failure = std::move(matrix).error();
   return summary;
 }
 

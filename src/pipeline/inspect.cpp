@@ -4,6 +4,7 @@
 
 #include "inspect/comparison.h"
 #include "inspect/inspection.h"
+#include "pipeline/first_failure.h"
 #include "publish/output_folder.h"
 #include "spec/device_code.h"
 #include "support/json.h"
@@ -53,9 +54,17 @@ Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
   return Json::array();
 }
 
+Result<InspectOutcome> InspectOne(Env& env, const AbsPath& artifact, const inspect::InspectOptions& options) {
+  Task task(env.reporter, {.stage = "inspect", .subject = std::string(artifact.Name())});
+  PTPKG_TRY(inspect::Inspection inspection, inspect::InspectArtifact(env, artifact, options));
+  PTPKG_TRY((*inspection.document)["stages"], StagesOf(env, artifact));
+  task.Done();
+  return InspectOutcome{.report = std::move(inspection.report), .document = std::move(inspection.document)};
+}
+
 }  // namespace
 
-Result<std::vector<InspectOutcome>> Inspect(Env& env, const InspectRequest& request) {
+Result<InspectSummary> Inspect(Env& env, const InspectRequest& request) {
   if (const auto asked = spec::DeviceCodeRequest::Parse(request.device_code); !asked) {
     return Error(ErrorCode::kUsage, asked.error().message()).WithHint(asked.error().hint());
   }
@@ -63,15 +72,18 @@ Result<std::vector<InspectOutcome>> Inspect(Env& env, const InspectRequest& requ
                                         .check = {.allow_unresolved = request.allow_unresolved,
                                                   .device_code = request.device_code,
                                                   .dependencies = request.dependencies}};
-  std::vector<InspectOutcome> outcomes;
+  InspectSummary summary;
+  FirstFailure failure;
   for (const AbsPath& artifact : request.artifacts) {
-    Task task(env.reporter, {.stage = "inspect", .subject = std::string(artifact.Name())});
-    PTPKG_TRY(inspect::Inspection inspection, inspect::InspectArtifact(env, artifact, options));
-    PTPKG_TRY((*inspection.document)["stages"], StagesOf(env, artifact));
-    task.Done();
-    outcomes.push_back({.report = std::move(inspection.report), .document = std::move(inspection.document)});
+    Result<InspectOutcome> outcome = InspectOne(env, artifact, options);
+    if (outcome) {
+      summary.outcomes.push_back(*std::move(outcome));
+    } else if (!failure.Add(env, std::move(outcome).error())) {
+      break;
+    }
   }
-  return outcomes;
+  summary.failure = std::move(failure).Take();
+  return summary;
 }
 
 Result<DiffOutcome> Diff(Env& env, const AbsPath& before, const AbsPath& after) {

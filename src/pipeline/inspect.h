@@ -1,6 +1,7 @@
 #pragma once
 // What is in artifacts, and in what two of them differ: `ptpkg inspect`, `ptpkg diff`. Layer: pipeline.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,22 @@ struct InspectOutcome {
   JsonBox document;  ///< One item of docs/json/inspect.json.
 };
 
-/// One outcome for each artifact, in order. Errors: kUsage (no list of architectures), kNotFound;
-/// kInvalidInput and kCorrupt for what is no artifact or cannot be read as one.
-Result<std::vector<InspectOutcome>> Inspect(Env& env, const InspectRequest& request);
+struct InspectSummary {
+  std::vector<InspectOutcome> outcomes = {};
+  std::optional<Error> failure = {};  ///< Of the first artifact that could not be looked at.
+};
+
+/// One outcome for each artifact, in order. One that is not there, is none or cannot be read as one is a
+/// failure, and the next one is looked at (FirstFailure). Errors before the first is read: kUsage (no list of
+/// architectures).
+Result<InspectSummary> Inspect(Env& env, const InspectRequest& request);
 
 struct DiffOutcome {
   bool identical = false;  ///< Byte by byte.
   JsonBox document;        ///< docs/json/diff.json
 };
 
-/// Errors: as Inspect.
+/// Errors: kNotFound; kInvalidInput and kCorrupt for what is no artifact or cannot be read as one.
 Result<DiffOutcome> Diff(Env& env, const AbsPath& before, const AbsPath& after);
 
 }  // namespace ptpkg::pipeline

@@ -36,11 +36,18 @@ std::vector<std::string> Ids(const CheckOutcome& outcome) {
   return ids;
 }
 
+/// Of a run without a failure.
+Result<std::vector<CheckOutcome>> OutcomesOf(Env& env, const CheckRequest& request) {
+  PTPKG_TRY(CheckSummary summary, Check(env, request));
+  if (summary.failure) return *std::move(summary.failure);
+  return std::move(summary.outcomes);
+}
+
 TEST(Check, OneOutcomePerPathInOrder) {
   TestEnv env;
   const AbsPath clean = env.dir().MakeDir("clean");
   const AbsPath junk = env.dir().WriteFile("toy-1.0+cpu-py3-none-any.whl", "junk");
-  ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {junk, clean}}));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, OutcomesOf(env, {.paths = {junk, clean}}));
   ASSERT_EQ(outcomes.size(), 2U);
   EXPECT_EQ(outcomes[0].report.subject, junk.str());
   EXPECT_EQ(outcomes[0].profile, "pytorch-index");
@@ -62,7 +69,7 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
     env.dir().WriteFile(file, "junk");
   const auto subjects = [&](const char* folder, const std::string& profile) {
     std::vector<std::string> names;
-    const auto outcomes = Check(env, {.paths = {env.dir() / folder}, .profile = profile});
+    const auto outcomes = OutcomesOf(env, {.paths = {env.dir() / folder}, .profile = profile});
     EXPECT_THAT(outcomes, test::IsOk());
     if (!outcomes) return names;
     for (const CheckOutcome& outcome : *outcomes) {
@@ -88,7 +95,7 @@ TEST(Check, FactsAndTheLineForPeople) {
   TestEnv env;
   env.dir().WriteFile("tree/a.so", Library("libc.so.6", "GLIBC_2.14"));
   env.dir().WriteFile("tree/b.so", Library("libstdc++.so.6", "GLIBCXX_3.4.30"));
-  ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {env.dir() / "tree"}}));
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, OutcomesOf(env, {.paths = {env.dir() / "tree"}}));
   EXPECT_EQ(outcomes[0].floor, "needs any glibc, fits manylinux_2_35_x86_64 (b.so: used@GLIBCXX_3.4.30)");
   const Json& facts = *outcomes[0].facts;
   EXPECT_EQ(facts["files"].size(), 2U);
@@ -107,7 +114,7 @@ TEST(Check, GpuCodeOfTheFiles) {
   using elf::test::Container;
   TestEnv env;
   const auto check = [&](std::vector<std::string> asked) {
-    return Check(env, {.paths = {env.dir() / "tree"}, .device_code = std::move(asked)});
+    return OutcomesOf(env, {.paths = {env.dir() / "tree"}, .device_code = std::move(asked)});
   };
   env.dir().WriteFile("tree/a.so",
                       elf::test::DeviceLibrary(Container({{.number = 100}, {.number = 90}, {.kind = 8}}),
@@ -133,7 +140,7 @@ TEST(Check, FlagsReachTheChecks) {
   env.dir().WriteFile("tree/notes", "/b/work");
   CheckRequest request{.paths = {env.dir() / "tree"}};
   const auto ids = [&] {
-    const auto outcomes = Check(env, request);
+    const auto outcomes = OutcomesOf(env, request);
     EXPECT_OK(outcomes);
     return outcomes ? Ids(outcomes->front()) : std::vector<std::string>{"error"};
   };
@@ -151,20 +158,41 @@ TEST(Check, ProfileByName) {
   TestEnv env;
   env.dir().MakeDir("tree");
   for (const std::string& name : ProfileNames()) {
-    ASSERT_OK_AND_ASSIGN(const auto outcomes, Check(env, {.paths = {env.dir() / "tree"}, .profile = name}));
+    ASSERT_OK_AND_ASSIGN(const auto outcomes,
+                         OutcomesOf(env, {.paths = {env.dir() / "tree"}, .profile = name}));
     EXPECT_EQ(outcomes[0].profile, name);
   }
-  EXPECT_THAT(Check(env, {.paths = {env.dir() / "tree"}, .profile = "pypi"}),
+  EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "tree"}, .profile = "pypi"}),
               FailsWith(ErrorCode::kUsage, HasSubstr("there is no profile 'pypi'")));
 }
 
 TEST(Check, WhatIsNoArtifactAndWhatIsNotThere) {
   TestEnv env;
   const AbsPath text = env.dir().WriteFile("a.txt", "x");
-  EXPECT_THAT(Check(env, {.paths = {text}}),
+  EXPECT_THAT(OutcomesOf(env, {.paths = {text}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither a conda")));
-  EXPECT_THAT(Check(env, {.paths = {env.dir() / "none"}}),
+  EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "none"}}),
               FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+}
+
+TEST(Check, OneBadPathCostsNoResultOfTheOthers) {
+  TestEnv env;
+  const AbsPath clean = env.dir().MakeDir("clean");
+  const AbsPath text = env.dir().WriteFile("a.txt", "x");
+  const AbsPath other = env.dir().MakeDir("other");
+  ASSERT_OK_AND_ASSIGN(const CheckSummary summary,
+                       Check(env, {.paths = {clean, text, env.dir() / "none", other}}));
+  std::vector<std::string> subjects;
+  for (const CheckOutcome& outcome : summary.outcomes) subjects.push_back(outcome.report.subject);
+  EXPECT_THAT(subjects, ElementsAre(clean.str(), other.str()));
+  ASSERT_TRUE(summary.failure.has_value());
+  EXPECT_EQ(summary.failure->code(), ErrorCode::kNotFound);  // paths are looked for before one is read
+}
+
+TEST(Check, AnEmptyListOfTargetsIsNoRequest) {
+  TestEnv env;
+  EXPECT_THAT(Check(env, {.paths = {}, .targets = ""}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("empty target")));
 }
 
 }  // namespace

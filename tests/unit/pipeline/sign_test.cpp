@@ -48,11 +48,11 @@ class SignTest : public BuildFixture {
   }
   /// The findings about what lies beside the package.
   std::vector<std::string> Wrong(const std::string& key = "key.pub") {
-    const auto outcomes = Check(env_, {.paths = {Package()}, .verify_key = folder_ / key});
-    EXPECT_THAT(outcomes, IsOk());
+    const auto summary = Check(env_, {.paths = {Package()}, .verify_key = folder_ / key});
+    EXPECT_THAT(summary, IsOk());
     std::vector<std::string> ids;
-    if (!outcomes) return {"no outcome"};
-    for (const Finding& finding : outcomes->front().report.findings) {
+    if (!summary || summary->outcomes.empty()) return {"no outcome"};
+    for (const Finding& finding : summary->outcomes.front().report.findings) {
       if (finding.id.starts_with("provenance-")) ids.push_back(finding.id);
     }
     return ids;
@@ -137,10 +137,10 @@ TEST_F(SignTest, EachFormatIsSignedByItself) {
       "about: {license: MIT}\nextra: {ptpkg: {formats: [conda, tar.bz2, zip], zip: {name: toy-1.0}}}\n");
   ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Signed()));
   EXPECT_THAT(summary.artifacts, SizeIs(9));
-  ASSERT_OK_AND_ASSIGN(const auto outcomes,
+  ASSERT_OK_AND_ASSIGN(const auto checked,
                        Check(env_, {.paths = {output_}, .verify_key = folder_ / "key.pub"}));
-  EXPECT_THAT(outcomes, SizeIs(3));
-  for (const CheckOutcome& outcome : outcomes)
+  EXPECT_THAT(checked.outcomes, SizeIs(3));
+  for (const CheckOutcome& outcome : checked.outcomes)
     EXPECT_THAT(outcome.report.findings, Not(Contains(Field(&Finding::id, HasSubstr("provenance")))))
         << outcome.report.subject;
 }

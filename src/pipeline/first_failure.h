@@ -1,0 +1,24 @@
+#pragma once
+// Failures of artifacts that are looked at one after the other. Layer: pipeline.
+
+#include <optional>
+
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+/// One artifact that cannot be looked at does not keep the others from it: the first failure is what the run
+/// ends with, and the later ones are warned of.
+class FirstFailure {
+ public:
+  /// Whether the next artifact is to be looked at. Not when the run was cancelled, or the machine fails.
+  bool Add(Env& env, Error error);
+
+  /// nullopt: there was none.
+  [[nodiscard]] std::optional<Error> Take() && { return std::move(first_); }
+
+ private:
+  std::optional<Error> first_;
+};
+
+}  // namespace ptpkg::pipeline
