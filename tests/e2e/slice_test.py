@@ -291,9 +291,8 @@ class Wheels(wheel_maker.WheelCase):
         one = next(self.output.glob("*-sm90.whl"))
         renamed = one.with_name(one.name.replace("-sm90", "-sm120"))
         one.rename(renamed)
-        refused, said = self.findings(renamed)
-        # Its version has no local part: it could go to a public index.
-        self.assertIn("warning the index takes no variant wheels yet, such as 'sm120'", refused)
+        said, = self.findings(renamed)
+        self.assertIn("ends in the label of a variant, 'sm120'", self.ptpkg("check", "--target", "pypi", renamed, exit_code=1).stderr)
         self.assertIn("error variant.json: it says the variants 'sm90', the file name 'sm120'", said)
         plain = renamed.with_name(renamed.name.replace("-sm120", ""))
         renamed.rename(plain)
