@@ -123,14 +123,14 @@ Result<void> CheckRecordRow(Env& env, const StagedTree& tree, const TreeEntry& e
 }
 
 /// Each row for itself. Returns the paths of rows that say nothing of their file.
-std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& faults,
+std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& faults, const StagedTree& tree,
                                         const std::string& file, LimitedFindings& findings) {
   using Kind = wheel::RecordFault::Kind;
   std::set<std::string> paths;
   for (const wheel::RecordFault& fault : faults) {
-    // uv asks for three fields and a number; the digests it does not read. installer reads them too.
+    // uv asks for three fields and a number; the digests it does not read. installer reads those of members.
     const bool form = fault.kind == Kind::kForm;
-    const bool digest = fault.kind == Kind::kDigest;
+    const bool digest = fault.kind == Kind::kDigest && tree.Find(fault.path) != nullptr;
     findings.Add({form ? "wheel-record-invalid" : (digest ? "wheel-record-digest" : "wheel-record-row"),
                   Severity::kError, digest ? fault.path : file, fault.message,
                   "write the wheel again: path, sha256 and size for every file, nothing twice"});
@@ -148,7 +148,7 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
                   "write the wheel again: path, sha256 and size for every file, nothing twice"});
     return Ok();
   }
-  const std::set<std::string> judged = CheckRecordFaults(record->faults, file, findings);
+  const std::set<std::string> judged = CheckRecordFaults(record->faults, tree, file, findings);
   std::map<std::string_view, const wheel::RecordRow*> by_path;
   for (const wheel::RecordRow& row : record->rows) by_path.insert_or_assign(row.path, &row);  // as installer
   for (const TreeEntry& entry : tree.entries) {

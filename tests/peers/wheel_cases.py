@@ -202,6 +202,7 @@ def record_cases():
             "two-columns": lambda text: "toy/data\n" + text,
             "own-digest-right": lambda text: text.replace("RECORD,,", f"RECORD,sha256={digest('sha256')},32"),
             "digest-short": lambda text: text.replace(ROW, "toy/data,sha256=AAAA,32\n"),
+            "digest-short-absent": lambda text: "toy/gone,sha256=AAAA,32\n" + text,
             "sha384": lambda text: text.replace(ROW, f"toy/data,sha384={digest('sha384')},32\n"),
             "sha512-other": lambda text: text.replace(ROW, f"toy/data,sha512={digest('sha512', DATA[::-1])},32\n"),
             "size-word": lambda text: text.replace(",32\n", ",x\n"),

@@ -386,6 +386,8 @@ TEST_F(WheelChecksTest, Record) {
   // Nobody refuses these rows; installer checks the digests, uv and installer read three fields.
   EXPECT_THAT(with_row("toy.py,md5=x,6"), ElementsAre("wheel-record-row " + kRecord));
   EXPECT_THAT(with_row("toy.py,sha256=AAAA,6"), ElementsAre("wheel-record-digest toy.py"));
+  EXPECT_THAT(with_row("toy.py,sha512=" + kSha512OfToy + ",6\ngone.py,sha256=AAAA,6"),
+              ElementsAre("wheel-record-row " + kRecord));
   EXPECT_THAT(with_row("toy.py,sha256=AAAA,x"), ElementsAre("wheel-record-invalid " + kRecord));
   const std::string right = "sha512=" + kSha512OfToy;
   EXPECT_THAT(with_row("toy.py," + right + ",6"), IsEmpty());
