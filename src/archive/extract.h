@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "support/env.h"
+#include "support/hash.h"
 #include "support/limits.h"
 
 namespace ptpkg::archive {
@@ -82,6 +83,10 @@ class ZipReader {
   };
   /// In the order of the central directory.
   [[nodiscard]] const std::vector<Member>& members() const;
+  /// Over the bytes from the central directory to the end of the file, as they are: two files with the same
+  /// digest have the same names, sizes, CRCs, times, places, order, extra fields and comments. What the
+  /// members hold may differ where a CRC is wrong. Errors: kCorrupt (cut off meanwhile), kIo.
+  [[nodiscard]] Result<Sha256> DirectoryDigest() const;
   /// Null when there is none.
   [[nodiscard]] const Member* Find(std::string_view name) const;
   /// Errors: kNotFound; kCorrupt (larger than `limit_bytes`, or damaged).

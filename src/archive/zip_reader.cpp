@@ -58,6 +58,14 @@ Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
 
 const std::vector<ZipReader::Member>& ZipReader::members() const { return state_->members; }
 
+Result<Sha256> ZipReader::DirectoryDigest() const {
+  const zip::Directory& directory = state_->content->directory();
+  PTPKG_TRY(const std::string bytes,
+            zip::ReadRange(state_->content->file(), directory.offset, directory.file_bytes - directory.offset,
+                           state_->path.str()));
+  return HashText(bytes);
+}
+
 const ZipReader::Member* ZipReader::Find(std::string_view name) const {
   const auto found = state_->index.find(name);
   return found == state_->index.end() ? nullptr : &state_->members[found->second];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "channel/own_pages.h"
 #include "conda/names.h"
 
 namespace ptpkg::channel {
@@ -24,18 +25,29 @@ Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<s
   return false;
 }
 
+/// Whether an earlier run made a simple index of wheels there: they may all be gone by now.
+Result<bool> HoldsWheelIndex(Env& env, const AbsPath& root) {
+  const AbsPath pages = root / "simple";
+  const auto stat = env.fs.Lstat(pages);
+  if (!stat || stat->kind != FileKind::kDirectory) return false;
+  PTPKG_TRY(const OwnPages own, FindOwnPages(env, pages));
+  return own.Any();
+}
+
 }  // namespace
 
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
   PTPKG_TRY(const bool has_roots, HoldsWheelRoots(env, root, names, roots));
-  const bool wheels = has_roots || std::any_of(names.begin(), names.end(), [](const std::string& name) {
-                        return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
-                      });
+  PTPKG_TRY(const bool has_index, HoldsWheelIndex(env, root));
+  const bool has_wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
+  });
+  const bool wheels = has_wheels || has_roots || has_index;
   PTPKG_TRY(const bool conda, HoldsCondaSubdir(env, root, names));
   if (wheels && conda) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' holds both wheels and conda subdirs", root.str()))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds both {} and conda subdirs", root.str(),
+                                                       has_wheels ? "wheels" : "an index of wheels"))
         .WithHint("keep wheels and conda packages in folders of their own");
   }
   if (wheels) return IndexWheels(env, root, {.roots = roots});

@@ -48,14 +48,16 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
                                 const std::set<std::string>& without = {});
 
 /// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels
-/// directly in `root`. Damaged wheels, and those whose name is none, are left out as above. A wheel that the
-/// pages before said to be yanked (PEP 592) stays so, while its digest is the same.
+/// directly in `root`. Damaged wheels, those whose name is none, and those whose zip shows readers different
+/// files are left out as above. A wheel that the pages before said to be yanked (PEP 592) stays so, while its
+/// digest is the same. Digests are kept in `<root>/.cache/ptpkg-wheels.json` and used again while size, mtime
+/// and zip directory are unchanged.
 /// With `options.roots`, or where an earlier run made them, another one for each backend, at
 /// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that folder (wheel_roots.h
 /// says which). A wheel in such a folder that says another backend, or has the name of one in `root`, is left
 /// out. A folder whose last wheel went loses its pages, its root page first. What is not a page of ours
 /// (own_pages.h) is left alone, whatever its name. Errors: kIo, kInvalidInput (a link or a file has the name
-/// of such a folder; a page of somebody else lies where a root page belongs).
+/// of such a folder; a page of somebody else lies where a root page belongs; nothing is written then).
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
 /// Whether an earlier run made the index of a backend below `root` (its pages tell), or, with `asked`, one is
@@ -63,8 +65,9 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndex
 Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                              bool asked);
 
-/// Chooses by content of `root`: wheels, or conda subdirs. `roots`: as in WheelIndexOptions. Errors:
-/// kInvalidInput if neither, or if `roots` is asked of a conda channel.
+/// Chooses by content of `root`: wheels, or the simple index that an earlier run made of some, or conda
+/// subdirs. `roots`: as in WheelIndexOptions. Errors: kInvalidInput if neither, if both, or if `roots` is
+/// asked of a conda channel; kIo.
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots = false);
 
 }  // namespace ptpkg::channel

@@ -22,8 +22,7 @@ struct OwnPages {
 Result<OwnPages> FindOwnPages(Env& env, const AbsPath& folder);
 
 /// Whether `page` is the index.json of the project that its folder is named after, as we write it: each of
-/// its files, and it has one, has the digest by which later runs know it (kWheelDirectoryKey). False if it
-/// is not there.
+/// its files, and it has one, has our mark (kWheelDirectoryKey). False if it is not there.
 bool IsOwnProjectPage(Env& env, const AbsPath& page);
 /// Whether `page` begins as our index.html of a root or project does. False if it is not there.
 bool IsOwnHtmlPage(Env& env, const AbsPath& page);

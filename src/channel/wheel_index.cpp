@@ -6,10 +6,12 @@
 #include <optional>
 #include <set>
 
+#include "archive/zip_strict.h"
 #include "channel/index.h"
 #include "channel/index_files.h"
 #include "channel/left_out.h"
 #include "channel/own_pages.h"
+#include "channel/wheel_cache.h"
 #include "channel/wheel_roots.h"
 #include "channel/wheel_variants.h"
 #include "support/json.h"
@@ -38,20 +40,6 @@ Json PreviousFiles(Env& env, const AbsPath& page) {
   return files;
 }
 
-/// The digest that the last run took, if the zip directory and size show the same content.
-std::optional<Sha256> KnownDigest(const Json& previous, const IndexedWheel& wheel) {
-  if (!previous.contains(wheel.file_name)) return std::nullopt;
-  const Json& file = previous.at(wheel.file_name);
-  const Result<std::int64_t> size = JsonInteger(file, "size", "");
-  const Result<std::string> directory = JsonStringOr(file, kWheelDirectoryKey, "", "");
-  if (!size || !directory || !file.contains("hashes") || !file.at("hashes").is_object()) return std::nullopt;
-  const Result<std::string> hex = JsonStringOr(file.at("hashes"), "sha256", "", "");
-  if (!hex || *size < 0 || static_cast<std::uint64_t>(*size) != wheel.size_bytes) return std::nullopt;
-  if (*directory != wheel.directory_digest.Hex()) return std::nullopt;
-  const Result<Sha256> digest = Sha256::FromHex(*hex);
-  return digest ? std::optional(*digest) : std::nullopt;
-}
-
 /// Whether and why the last run's page says that this very file is yanked.
 std::optional<std::string> KnownYank(const Json& previous, const IndexedWheel& wheel) {
   if (!previous.contains(wheel.file_name)) return std::nullopt;
@@ -65,6 +53,7 @@ std::optional<std::string> KnownYank(const Json& previous, const IndexedWheel& w
 
 struct WheelOnDisk {
   IndexedWheel entry;
+  HashedWheel hashed;
   wheel::WheelInfo info;
 };
 
@@ -76,28 +65,59 @@ struct WheelFolder {
   std::vector<std::string> names;        ///< All that lies there, and is not about to go.
   OwnPages own = {};                     ///< Of a backend.
   std::span<const Artifact> known = {};  ///< As in WheelIndexOptions.
+
+  /// As HashedWheels and WheelIndexOptions::without call a file in it.
+  [[nodiscard]] std::string KeyOf(const std::string& name) const {
+    return backend.empty() ? name : backend + "/" + name;
+  }
 };
 
-/// `previous`: PreviousFiles of the wheel's project.
+/// A wheel in which one installer finds other files than another is none for an index. Errors: kCorrupt.
+Result<void> CheckReadersAgree(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(wheel, OpenMode::kRead));
+  PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
+  const auto splits = std::find_if(problems.begin(), problems.end(),
+                                   [](const archive::ZipProblem& problem) { return problem.splits_readers; });
+  if (splits == problems.end()) return Ok();
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}' does not hold the same for all readers of zips: {}",
+                                                wheel.str(), splits->text))
+      .WithHint(fmt::format("all that is wrong with it: ptpkg check {}", wheel.str()));
+}
+
+/// The digest that an earlier run took of a file like `seen`. `cached`: null = it saw none of that name.
+std::optional<Sha256> KnownDigest(const HashedWheel* cached, const HashedWheel& seen) {
+  const bool same = cached != nullptr && cached->size_bytes == seen.size_bytes &&
+                    cached->mtime_ns == seen.mtime_ns && cached->directory == seen.directory;
+  return same ? std::optional(cached->sha256) : std::nullopt;
+}
+
+/// The digest of `path`, of which all but that is in `seen`. `cached`: KnownDigest.
+Result<Sha256> DigestOfWheel(Env& env, const AbsPath& path, const WheelFolder& folder,
+                             const HashedWheel& seen, const std::optional<Sha256>& cached) {
+  const auto written = std::find_if(folder.known.begin(), folder.known.end(), [&](const Artifact& artifact) {
+    return artifact.path == path && artifact.digests.size_bytes == seen.size_bytes;
+  });
+  if (written != folder.known.end()) return written->digests.sha256;
+  if (cached) return *cached;
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
+  return digests.sha256;
+}
+
+/// `previous`: PreviousFiles of the wheel's project. `cached`: as KnownDigest.
 Result<WheelOnDisk> ReadOne(Env& env, const WheelFolder& folder, const std::string& file_name,
-                            const Json& previous) {
+                            const Json& previous, const HashedWheel* cached) {
   PTPKG_TRY(const RelPath relative, RelPath::Parse(file_name));
   const AbsPath path = folder.path / relative;
   PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
   PTPKG_TRY(wheel::WheelInfo info, wheel::ReadWheelInfo(env, path));
   WheelOnDisk out;
   PTPKG_TRY(out.entry, DescribeWheel(info, file_name, stat.size_bytes));
-  const auto written = std::find_if(folder.known.begin(), folder.known.end(), [&](const Artifact& artifact) {
-    return artifact.path == path && artifact.digests.size_bytes == stat.size_bytes;
-  });
-  if (written != folder.known.end()) {
-    out.entry.sha256 = written->digests.sha256;
-  } else if (const auto known = KnownDigest(previous, out.entry)) {
-    out.entry.sha256 = *known;
-  } else {
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
-    out.entry.sha256 = digests.sha256;
-  }
+  // The time was taken before anything was read: what changes from here on is seen by the next run.
+  out.hashed = {.size_bytes = stat.size_bytes, .mtime_ns = stat.mtime_ns, .directory = info.directory_digest};
+  const std::optional<Sha256> known = KnownDigest(cached, out.hashed);
+  if (!known) PTPKG_CHECK(CheckReadersAgree(env, path));
+  PTPKG_TRY(out.hashed.sha256, DigestOfWheel(env, path, folder, out.hashed, known));
+  out.entry.sha256 = out.hashed.sha256;
   out.entry.yanked = KnownYank(previous, out.entry);
   out.info = std::move(info);
   out.info.record.clear();  // the longest part, and not needed any more
@@ -157,7 +177,8 @@ Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string
 /// Wheels in the order of `names`, but those that `summary` then holds as left out, and vanished ones.
 Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
                                          const std::vector<std::string>& names,
-                                         const std::vector<std::string>& taken, IndexSummary& summary) {
+                                         const std::vector<std::string>& taken, const HashedWheels& cache,
+                                         IndexSummary& summary) {
   PreviousPages previous(env, folder.pages);
   std::vector<Result<const Json*>> page_of;
   page_of.reserve(names.size());
@@ -167,7 +188,9 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
     PTPKG_CHECK(env.cancel.Check());
     const auto read = [&]() -> Result<WheelOnDisk> {
       PTPKG_TRY(const Json* page, page_of[i]);
-      PTPKG_TRY(WheelOnDisk wheel, ReadOne(env, folder, names[i], *page));
+      const auto cached = cache.find(folder.KeyOf(names[i]));
+      PTPKG_TRY(WheelOnDisk wheel,
+                ReadOne(env, folder, names[i], *page, cached == cache.end() ? nullptr : &cached->second));
       wheel.entry.folder = folder.backend;
       PTPKG_CHECK(CheckPlace(wheel.entry, taken));
       return wheel;
@@ -270,8 +293,7 @@ Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
 
 /// `without`: as in WheelIndexOptions.
 void LeaveOutGoing(WheelFolder& folder, const std::set<std::string>& without) {
-  const std::string prefix = folder.backend.empty() ? "" : folder.backend + "/";
-  std::erase_if(folder.names, [&](const std::string& name) { return without.contains(prefix + name); });
+  std::erase_if(folder.names, [&](const std::string& name) { return without.contains(folder.KeyOf(name)); });
 }
 
 /// Whether an earlier run made an index there.
@@ -290,15 +312,16 @@ Projects ByProject(const std::vector<IndexedWheel>& wheels) {
 }
 
 /// A root is written through no link, and over no page of somebody else. `known`: what lies at `path`; null
-/// if that is no folder.
-Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* known) {
+/// if that is no folder. `way_out`: what to do about it.
+Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* known,
+                            const std::string& way_out) {
   if (known != nullptr && HasIndex(*known)) return Ok();
   if (known == nullptr) {
     PTPKG_TRY(const bool there, Exists(env.fs, path));
     if (!there) return Ok();
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
-        .WithHint("move it away, or index without --roots");
+        .WithHint(way_out);
   }
   for (const char* name : {"index.html", "index.json"}) {
     const AbsPath page = path / name;
@@ -307,7 +330,7 @@ Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* kn
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' was not made by ptpkg, and the index of that backend belongs there",
                              page.str()))
-        .WithHint("move it away, or index without --roots");
+        .WithHint(way_out);
   }
   return Ok();
 }
@@ -322,10 +345,12 @@ class Indexing {
         .path = root_, .backend = "", .pages = root_ / "simple", .names = {}, .known = options.known};
     PTPKG_TRY(above.names, env_.fs.ListDir(root_));
     PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
-    const bool roots = options.roots || std::any_of(folders.begin(), folders.end(), HasIndex);
+    const bool had_roots = std::any_of(folders.begin(), folders.end(), HasIndex);
+    const bool roots = options.roots || had_roots;
     if (!roots) folders.clear();
     LeaveOutGoing(above, options.without);
     for (WheelFolder& folder : folders) LeaveOutGoing(folder, options.without);
+    PTPKG_TRY(cache_, ReadWheelCache(env_, root_));
     PTPKG_TRY(const std::vector<std::string> names, WheelNames(env_, above.names, root_));
     PTPKG_CHECK(Take(above, names, {}));
     const Projects projects = ByProject(wheels_);
@@ -333,6 +358,11 @@ class Indexing {
       PTPKG_TRY(const std::vector<std::string> below, WheelNames(env_, folder.names, folder.path));
       PTPKG_CHECK(Take(folder, below, names));
     }
+    const WheelRoots found = roots ? RootsOf(wheels_) : WheelRoots{};
+    PTPKG_CHECK(CheckRootPlaces(found, folders, /*may_do_without=*/!had_roots));
+    // Nothing is written before everything was read, and may be written.
+    PTPKG_CHECK(WriteWheelCache(env_, root_, hashed_));
+    for (const auto& [path, text] : metadata_) PTPKG_CHECK(index_.Write(path, text));
     variants_ = collected_.Files();
     for (const VariantsFile& file : variants_)
       PTPKG_CHECK(index_.Write(root_ / RelPath::Literal(file.file_name), file.text));
@@ -340,16 +370,16 @@ class Indexing {
     PTPKG_CHECK(RemoveStaleVariants(above));
     PTPKG_CHECK(RemoveStaleMetadata(index_, above));
     PTPKG_CHECK(RemoveStaleProjects(env_, index_, above.pages, projects));
-    if (roots) PTPKG_CHECK(WriteRoots(folders));
+    PTPKG_CHECK(WriteRoots(found, folders));
     summary_.written = index_.TakeWritten();
     return summary_;
   }
 
  private:
-  /// Reads the wheels `names` of `folder`, and writes the metadata beside them. `taken`: as CheckPlace.
+  /// Reads the wheels `names` of `folder`. `taken`: as CheckPlace.
   Result<void> Take(const WheelFolder& folder, const std::vector<std::string>& names,
                     const std::vector<std::string>& taken) {
-    PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, taken, summary_));
+    PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, taken, cache_, summary_));
     for (WheelOnDisk& wheel : read) {
       if (const Result<void> added = collected_.Add(wheel.info); !added) {
         LeaveOut(env_, folder.path / RelPath::Literal(wheel.entry.file_name), added.error(), summary_);
@@ -357,7 +387,8 @@ class Indexing {
         continue;
       }
       const std::string metadata = wheel.entry.file_name + std::string(kMetadataSuffix);
-      PTPKG_CHECK(index_.Write(folder.path / RelPath::Literal(metadata), wheel.info.metadata_text));
+      metadata_.emplace_back(folder.path / RelPath::Literal(metadata), std::move(wheel.info.metadata_text));
+      hashed_.emplace(folder.KeyOf(wheel.entry.file_name), wheel.hashed);
       wheels_.push_back(std::move(wheel.entry));
     }
     return Ok();
@@ -378,16 +409,24 @@ class Indexing {
     return Ok();
   }
 
-  /// `folders`: those that were there before.
-  Result<void> WriteRoots(const std::vector<WheelFolder>& folders) {
-    const WheelRoots found = RootsOf(wheels_);
+  /// `folders`: those that were there before. `may_do_without`: a run without --roots would make none.
+  Result<void> CheckRootPlaces(const WheelRoots& found, const std::vector<WheelFolder>& folders,
+                               bool may_do_without) {
+    const std::string way_out = may_do_without ? "move it away, or index without --roots" : "move it away";
     for (const auto& [backend, projects] : found.roots) {
-      const AbsPath pages = root_ / RelPath::Literal(backend);
       const std::string& name = backend;  // a structured binding goes into no lambda
       const auto known = std::find_if(folders.begin(), folders.end(),
                                       [&](const WheelFolder& folder) { return folder.backend == name; });
-      PTPKG_CHECK(CheckRootPlace(env_, pages, known == folders.end() ? nullptr : &*known));
-      PTPKG_CHECK(WritePages(index_, pages, projects, variants_));
+      PTPKG_CHECK(CheckRootPlace(env_, root_ / RelPath::Literal(backend),
+                                 known == folders.end() ? nullptr : &*known, way_out));
+    }
+    return Ok();
+  }
+
+  /// REQUIRES: CheckRootPlaces.
+  Result<void> WriteRoots(const WheelRoots& found, const std::vector<WheelFolder>& folders) {
+    for (const auto& [backend, projects] : found.roots) {
+      PTPKG_CHECK(WritePages(index_, root_ / RelPath::Literal(backend), projects, variants_));
       summary_.roots.push_back(backend);
     }
     for (const WheelFolder& folder : folders) {
@@ -417,7 +456,10 @@ class Indexing {
   Env& env_;
   AbsPath root_;
   IndexFiles index_;
+  HashedWheels cache_ = {};   ///< Of the last run.
+  HashedWheels hashed_ = {};  ///< Of this one.
   std::vector<IndexedWheel> wheels_ = {};
+  std::vector<std::pair<AbsPath, std::string>> metadata_ = {};  ///< Files beside the wheels.
   WheelVariants collected_ = {};
   std::vector<VariantsFile> variants_ = {};
   IndexSummary summary_ = {};

@@ -32,7 +32,7 @@ struct IndexedWheel {
   std::uint64_t size_bytes = 0;
   Sha256 sha256;
   Sha256 metadata_sha256;
-  Sha256 directory_digest;  ///< Kept in the JSON page, to know the wheel again without hashing it.
+  Sha256 directory_digest;  ///< wheel::WheelInfo has it. In a page, it marks the entry as ours.
   std::optional<std::string> yanked = {};  ///< Why, "" = nobody says; nullopt: it is not.
 };
 

@@ -62,15 +62,6 @@ Result<void> CompareEntry(Fs& fs, const StagedTree& tree, const TreeEntry& entry
   return Ok();
 }
 
-Sha256 DirectoryDigest(const archive::ZipReader& zip) {
-  KeyHasher hasher;
-  for (const archive::ZipReader::Member& member : zip.members()) {
-    hasher.Add(member.name, fmt::format("{} {} {:08x} {:o}", member.size_bytes, member.stored_bytes,
-                                        member.crc32, member.mode));
-  }
-  return hasher.Finish();
-}
-
 }  // namespace
 
 std::uint64_t DocumentLimit(std::string_view name) {
@@ -121,7 +112,7 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
   info.metadata_text = std::move(texts["METADATA"]);
   info.entry_points = std::move(texts["entry_points.txt"]);
   info.variant_text = std::move(texts["variant.json"]);
-  info.directory_digest = DirectoryDigest(zip);
+  PTPKG_TRY(info.directory_digest, zip.DirectoryDigest(), frame);
   return info;
 }
 

@@ -58,8 +58,8 @@ struct WheelInfo {
   std::string dist_info_dir;  ///< "torch-2.15.0.dist-info"
   using RecordRow = wheel::RecordRow;
   std::vector<RecordRow> record;
-  /// Over name, size and CRC of every zip member: changes with the content, costs no reading of it. No
-  /// proof against intent.
+  /// archive::ZipReader::DirectoryDigest: changes with most of what may change, costs no reading of the
+  /// payload. A flipped byte of the payload leaves it as it is.
   Sha256 directory_digest;
 };
 

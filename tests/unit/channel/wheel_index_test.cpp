@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "archive/zip_format.h"
 #include "channel/index.h"
 #include "support/json.h"
 #include "support/matchers.h"
+#include "support/text.h"
 #include "unit/channel/wheel_folder_fixture.h"
 
 namespace ptpkg::channel {
@@ -19,7 +21,29 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class IndexWheelsTest : public WheelFolderTest {};
+class IndexWheelsTest : public WheelFolderTest {
+ protected:
+  /// A digest in the cache that is not the file's shows whether it is taken from there.
+  std::string PlantDigest(const AbsPath& wheel) {
+    const Result<Digests> digests = HashFile(env_->fs, wheel);
+    EXPECT_THAT(digests, test::IsOk());
+    const std::string planted(64, 'a');
+    const std::string cache = Text(kCache);
+    EXPECT_THAT(cache, HasSubstr(digests->sha256.Hex()));
+    env_.dir().WriteFile(std::string("root/") + kCache, ReplaceAll(cache, digests->sha256.Hex(), planted));
+    return planted;
+  }
+  std::string Listed(const std::string& project) {
+    return Page(project).at("files").at(0).at("hashes").at("sha256").get<std::string>();
+  }
+  std::string DigestOf(const AbsPath& wheel) {
+    const Result<Digests> digests = HashFile(env_->fs, wheel);
+    EXPECT_THAT(digests, test::IsOk());
+    return digests ? digests->sha256.Hex() : "";
+  }
+
+  static constexpr const char* kCache = ".cache/ptpkg-wheels.json";
+};
 
 TEST_F(IndexWheelsTest, WritesPagesAndMetadata) {
   const AbsPath wheel = AddWheel("Foo.Bar", "1.0+cu130", "Requires-Python: >=3.10,<4\n");
@@ -63,15 +87,61 @@ TEST_F(IndexWheelsTest, SortsByVersionNotByText) {
 TEST_F(IndexWheelsTest, ASecondRunWritesNothingAndHashesNothing) {
   const AbsPath wheel = AddWheel("a", "1");
   ASSERT_OK(IndexWheels(env_, root_));
-  // A digest in the page that is not the file's shows whether it was taken from there.
-  Json page = Page("a");
-  const std::string planted(64, 'a');
-  page["files"][0]["hashes"]["sha256"] = planted;
-  ASSERT_OK(WriteFile(env_->fs, root_ / "simple/a/index.json", DumpJson(page)));
-  ASSERT_OK(IndexWheels(env_, root_));
-  EXPECT_EQ(Page("a").at("files").at(0).at("hashes").at("sha256"), planted);
   ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexWheels(env_, root_));
   EXPECT_THAT(again.written, IsEmpty());
+  const std::string planted = PlantDigest(wheel);
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_EQ(Listed("a"), planted);
+}
+
+TEST_F(IndexWheelsTest, AFileOfAnotherTimeIsHashedAgain) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK(IndexWheels(env_, root_));
+  PlantDigest(wheel);
+  // As after a byte of the payload was flipped: neither size nor zip directory show it.
+  ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(wheel));
+  ASSERT_OK(env_->fs.SetMtime(wheel, stat.mtime_ns + 1));
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_EQ(Listed("a"), DigestOf(wheel));
+}
+
+TEST_F(IndexWheelsTest, ARebuildAtAnotherTimeIsHashedAgainAndNotYanked) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(wheel));
+  ASSERT_OK(IndexWheels(env_, root_));
+  const Yank yank{.file_name = "a-1-py3-none-any.whl", .project = "a", .reason = ""};
+  ASSERT_OK(YankWheels(env_, root_, {yank}));
+  const std::string before = Listed("a");
+  env_->source_date_epoch += 3600;
+  AddWheel("a", "1");
+  ASSERT_OK(env_->fs.SetMtime(wheel, stat.mtime_ns));
+  ASSERT_OK_AND_ASSIGN(const FileStat rebuilt, env_->fs.Stat(wheel));
+  ASSERT_EQ(rebuilt.size_bytes, stat.size_bytes) << "the stamps of its members alone differ";
+  ASSERT_OK(IndexWheels(env_, root_));
+  EXPECT_NE(Listed("a"), before);
+  EXPECT_EQ(Listed("a"), DigestOf(wheel));
+  EXPECT_FALSE(IsYanked(Page("a"), yank));
+}
+
+TEST_F(IndexWheelsTest, PagesDoNotDependOnTheTimeOfAFile) {
+  const AbsPath wheel = AddWheel("a", "1");
+  ASSERT_OK(IndexWheels(env_, root_));
+  ASSERT_OK(env_->fs.SetMtime(wheel, 0));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexWheels(env_, root_));
+  EXPECT_THAT(again.written, IsEmpty());
+}
+
+TEST_F(IndexWheelsTest, ADamagedCacheIsNotUsed) {
+  const AbsPath wheel = AddWheel("a", "1");
+  const std::string name = "a-1-py3-none-any.whl";
+  for (const std::string& text :
+       {std::string(), std::string("nonsense"), std::string("[]"), std::string(R"({"version": 0})"),
+        std::string(R"({"version": 1, "wheels": []})"), R"({"version": 1, "wheels": {")" + name + R"(": 1}})",
+        R"({"version": 1, "wheels": {")" + name + R"(": {"size": -1, "mtime_ns": 1, "sha256": "a"}}})"}) {
+    env_.dir().WriteFile(std::string("root/") + kCache, text);
+    ASSERT_OK(IndexWheels(env_, root_)) << text;
+    EXPECT_EQ(Listed("a"), DigestOf(wheel)) << text;
+  }
 }
 
 TEST_F(IndexWheelsTest, TheDigestOfWhatWasJustWrittenIsTakenOver) {
@@ -87,20 +157,19 @@ TEST_F(IndexWheelsTest, TheDigestOfWhatWasJustWrittenIsTakenOver) {
   };
   EXPECT_EQ(listed(), std::string(64, 'b'));
   ++written.digests.size_bytes;
-  ASSERT_OK(env_->fs.Remove(root_ / "simple/a/index.json"));
-  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
-  EXPECT_EQ(listed(), digests.sha256.Hex()) << "another file by now";
+  ASSERT_OK(env_->fs.SetMtime(wheel, 0));
+  EXPECT_EQ(listed(), DigestOf(wheel)) << "another file by now";
 }
 
 TEST_F(IndexWheelsTest, OtherContentUnderTheSameNameIsHashedAgain) {
-  AddWheel("a", "1", "Summary: one\n");
+  const AbsPath wheel = AddWheel("a", "1", "Summary: one\n");
+  ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(wheel));
   ASSERT_OK(IndexWheels(env_, root_));
-  const AbsPath wheel = AddWheel("a", "1", "Summary: two\n");
-  // Time stamps say nothing here: copies keep them.
-  ASSERT_OK(env_->fs.SetMtime(wheel, 0));
+  AddWheel("a", "1", "Summary: two\n");
+  // The time alone says nothing: copies keep it, and reproducible builds set it.
+  ASSERT_OK(env_->fs.SetMtime(wheel, stat.mtime_ns));
   ASSERT_OK(IndexWheels(env_, root_));
-  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env_->fs, wheel));
-  EXPECT_EQ(Page("a").at("files").at(0).at("hashes").at("sha256"), digests.sha256.Hex());
+  EXPECT_EQ(Listed("a"), DigestOf(wheel));
 }
 
 TEST_F(IndexWheelsTest, ADamagedPageOfTheLastRunIsReplaced) {
@@ -215,6 +284,56 @@ TEST_F(IndexWheelsTest, LeavesOutWheelsThatAreWrong) {
   EXPECT_THAT(env_.reporter.warnings(), testing::SizeIs(2));
   EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"name\": \"a\""));
   EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("\"name\": \"b\"")));
+}
+
+TEST_F(IndexWheelsTest, LeavesOutAWheelWithAMemberThatOnlySomeReadersSee) {
+  const AbsPath wheel = AddWheel("a", "1");
+  AddWheel("b", "1");
+  const std::string zip = Text("a-1-py3-none-any.whl");
+  const std::size_t offset_at = zip.size() - 6;
+  const auto directory = static_cast<std::size_t>(archive::zip::Get32(zip, offset_at));
+  const std::string name = "a.py";
+  const std::string hidden = archive::zip::Fields()
+                                 .U32(archive::zip::kLocalSignature)
+                                 .U16(20)
+                                 .U16(0)
+                                 .U16(0)
+                                 .U32(0)
+                                 .U32(0)
+                                 .U32(0)
+                                 .U32(0)
+                                 .U16(name.size())
+                                 .U16(0)
+                                 .Text(name)
+                                 .str();
+  const std::string offset = archive::zip::Fields().U32(directory + hidden.size()).str();
+  env_.dir().WriteFile("root/a-1-py3-none-any.whl", zip.substr(0, directory) + hidden +
+                                                        zip.substr(directory, offset_at - directory) +
+                                                        offset + zip.substr(offset_at + 4));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexWheels(env_, root_));
+  ASSERT_THAT(summary.left_out, testing::SizeIs(1));
+  EXPECT_EQ(summary.left_out[0].package, wheel);
+  EXPECT_THAT(summary.left_out[0].reason.message(), HasSubstr("'a.py' is not in the central directory"));
+  EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("\"name\": \"a\"")));
+  EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"name\": \"b\""));
+}
+
+TEST_F(IndexWheelsTest, IndexFolderFollowsWhenTheLastWheelIsGone) {
+  const AbsPath gone = AddWheel("gone", "1");
+  ASSERT_OK(IndexFolder(env_, root_));
+  ASSERT_OK(env_->fs.Remove(gone));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexFolder(env_, root_));
+  EXPECT_EQ(summary.packages, 0U);
+  EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("gone"))));
+  EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("gone")));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexFolder(env_, root_));
+  EXPECT_THAT(again.written, IsEmpty());
+}
+
+TEST_F(IndexWheelsTest, IndexFolderTakesNoForeignSimpleFolderForItsOwn) {
+  env_.dir().WriteFile("root/simple/index.json",
+                       R"({"meta": {"api-version": "1.4"}, "projects": [{"name": "numpy"}]})");
+  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither wheels")));
 }
 
 TEST_F(IndexWheelsTest, ErrorsThatAreNoWheelsFaultEndTheRun) {

@@ -147,6 +147,7 @@ TEST_F(WheelRootsTest, ASecondRunHashesAndWritesNothing) {
   const AbsPath below = AddWheel("torch", "2.9.0", "", "cu130");
   ASSERT_THAT(Index().written, Not(IsEmpty()));
   ASSERT_OK_AND_ASSIGN(const FileStat stat, env_->fs.Stat(below));
+  EXPECT_THAT(Text(".cache/ptpkg-wheels.json"), HasSubstr("\"cu130/torch-2.9.0-py3-none-any.whl\""));
   EXPECT_THAT(Index().written, IsEmpty());
   EXPECT_EQ(Page("torch", "cu130").at("files").at(0).at("size"), stat.size_bytes);
 }
@@ -249,6 +250,30 @@ TEST_F(WheelRootsTest, AForeignPageInTheWayIsRefusedByName) {
   EXPECT_THAT(Index().roots, ElementsAre("cpu"));
 }
 
+TEST_F(WheelRootsTest, ARootThatIsRefusedLeavesNothingBehind) {
+  AddWheel("torch", "2.9.0+cpu");
+  AddWheel("torch", "2.9.0+cu130");
+  env_.dir().WriteFile("root/cu130/index.html", "mine");
+  const std::vector<std::string> before = env_.dir().List();
+  const auto refused = IndexWheels(env_, root_, {.roots = true});
+  ASSERT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cu130/index.html'")));
+  EXPECT_EQ(refused.error().hint(), "move it away, or index without --roots");
+  std::vector<std::string> after = env_.dir().List();
+  std::erase(after, "root/.ptpkg-lock");
+  EXPECT_EQ(after, before);
+  EXPECT_THAT(Index(/*roots=*/false).roots, IsEmpty()) << "the hint is true";
+  // Not where another backend has its index: later runs keep these up to date.
+  ASSERT_OK(env_->fs.Remove(root_ / "cu130/index.html"));
+  Index();
+  AddWheel("torch", "2.9.0+xpu");
+  env_.dir().WriteFile("root/xpu/index.html", "mine");
+  for (const bool roots : {false, true}) {
+    const auto again = IndexWheels(env_, root_, {.roots = roots});
+    ASSERT_THAT(again, FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/xpu/index.html'")));
+    EXPECT_EQ(again.error().hint(), "move it away");
+  }
+}
+
 TEST_F(WheelRootsTest, AnIndexWithoutTheMarkOfItsRootIsKnownByItsProjects) {
   AddWheel("torch", "2.9.0+cpu");
   Index();
@@ -341,6 +366,7 @@ std::map<std::string, std::string> StateOf(test::TestEnv& env, const std::string
   std::map<std::string, std::string> state;
   for (const std::string& path : env.dir().List()) {
     if (!path.starts_with(root + "/") || path.ends_with(".ptpkg-lock")) continue;
+    if (path.find("/.cache/") != std::string::npos) continue;  // has the times of the wheels
     state[path.substr(root.size())] = path.ends_with("/") ? "" : env.dir().ReadFile(path);
   }
   return state;

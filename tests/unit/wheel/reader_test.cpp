@@ -75,12 +75,19 @@ TEST_F(ReadWheelTest, FindsADistInfoFolderThatIsNotNormalised) {
   EXPECT_THAT(ReadWheelInfo(env_, Zip(members)), test::IsOk());
 }
 
-TEST_F(ReadWheelTest, TheDirectoryDigestFollowsTheContent) {
+TEST_F(ReadWheelTest, TheDirectoryDigestFollowsTheZipDirectory) {
   ASSERT_OK_AND_ASSIGN(const WheelInfo first, ReadWheelInfo(env_, Zip(MinimalMembers())));
   ASSERT_OK_AND_ASSIGN(const WheelInfo same, ReadWheelInfo(env_, Zip(MinimalMembers())));
   ASSERT_OK_AND_ASSIGN(const WheelInfo other, ReadWheelInfo(env_, Zip(With("toy.py", "x = 2\n"))));
   EXPECT_EQ(first.directory_digest, same.directory_digest);
   EXPECT_NE(first.directory_digest, other.directory_digest);
+  const AbsPath wheel = Zip(MinimalMembers());
+  ASSERT_OK_AND_ASSIGN(std::string zip, ReadFile(env_->fs, wheel));
+  constexpr std::size_t kTimeAt = 12;
+  zip[zip.find("PK\x01\x02") + kTimeAt] ^= 1;
+  ASSERT_OK(WriteFile(env_->fs, wheel, zip));
+  ASSERT_OK_AND_ASSIGN(const WheelInfo stamped, ReadWheelInfo(env_, wheel));
+  EXPECT_NE(stamped.directory_digest, first.directory_digest) << "times count";
 }
 
 TEST_F(ReadWheelTest, SaysWhatIsMissing) {
