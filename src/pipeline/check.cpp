@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "channel/index.h"
+#include "channel/wheel_roots.h"
+#include "conda/names.h"
 #include "pipeline/first_failure.h"
 #include "provenance/key_file.h"
 #include "spec/device_code.h"
@@ -61,8 +65,9 @@ std::string FloorLine(const verify::Examination& examination) {
                      tag.empty() ? "" : fmt::format(", fits {}", tag), file.file, Join(because, ", "));
 }
 
-/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in conda/, wheels/
-/// and zip/ of an output folder. Sorted. A prefix may hold wheels deeper down, which belong to its files.
+/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in the folders of
+/// backends of an index, in conda/, wheels/ and zip/ of an output folder. Sorted. A prefix may hold wheels
+/// deeper down, which belong to its files.
 Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   std::vector<AbsPath> found;
   const auto names_in = [&](const AbsPath& place) -> Result<std::vector<std::string>> {
@@ -83,8 +88,18 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
     }
     return Ok();
   };
-  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .tar.bz2 or .zip may be anything
-  PTPKG_CHECK(add(folder / "wheels", {".whl"}));
+  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .zip may be anything
+  PTPKG_CHECK(add(folder, {".tar.bz2"}));
+  std::erase_if(found, [](const AbsPath& path) {  // as may a .tar.bz2 that is not called like a package
+    return path.Name().ends_with(".tar.bz2") && !conda::DistName::Parse(path.Name());
+  });
+  for (const AbsPath& index : {folder, folder / "wheels"}) {
+    if (index != folder) PTPKG_CHECK(add(index, {".whl"}));
+    PTPKG_TRY(const std::vector<std::string> names, names_in(index));
+    for (const std::string& name : names) {
+      if (channel::IsBackend(name)) PTPKG_CHECK(add(index / name, {".whl"}));
+    }
+  }
   PTPKG_TRY(const bool is_output, Exists(env.fs, folder / "manifest.json"));
   if (is_output) PTPKG_CHECK(add(folder / "zip", {".zip"}));  // as any folder may be called
   for (const AbsPath& channel : {folder, folder / "conda"}) {
@@ -97,6 +112,24 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+/// Whether anything but folders lies in `folder`, however deep.
+Result<bool> HoldsFiles(Env& env, const AbsPath& folder) {
+  PTPKG_CHECK(env.cancel.Check());
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
+  std::vector<AbsPath> below;
+  for (const std::string& name : names) {
+    const AbsPath path = folder / RelPath::Literal(name);
+    PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
+    if (stat.kind != FileKind::kDirectory) return true;
+    below.push_back(path);
+  }
+  for (const AbsPath& path : below) {
+    PTPKG_TRY(const bool found, HoldsFiles(env, path));
+    if (found) return true;
+  }
+  return false;
 }
 
 struct Subject {
@@ -121,6 +154,15 @@ Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
               asked ? Result<std::vector<AbsPath>>(std::vector<AbsPath>()) : ArtifactsOf(env, path));
     for (const AbsPath& artifact : artifacts) subjects.push_back({artifact, false});
     if (!artifacts.empty()) continue;
+    PTPKG_TRY(const bool holds_files, HoldsFiles(env, path));
+    if (!holds_files) {
+      const Error empty =
+          Error(ErrorCode::kInvalidInput,
+                fmt::format("'{}' holds nothing to check: neither artifacts nor other files", path.str()))
+              .WithHint("name what was built: artifacts, or a folder that holds some");
+      if (!failure.Add(env, empty)) return empty;
+      continue;
+    }
     subjects.push_back({path, true});
     if (request.verify_key) {
       return Error(ErrorCode::kUsage,
@@ -158,20 +200,31 @@ Result<std::vector<verify::Target>> TargetsOf(const CheckRequest& request) {
   return verify::ParseTargets(*request.targets);
 }
 
+/// The folder of its backend, if the wheel lies in one; else "". No installer sees wheels of two backends in
+/// one index, and their requirements differ with reason.
+std::string BackendFolderOf(const AbsPath& wheel) {
+  const AbsPath folder = wheel.Parent();
+  return channel::IsBackend(folder.Name()) ? folder.str() : "";
+}
+
 }  // namespace
 
 Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
                                const std::vector<CheckOutcome*>& outcomes) {
   PTPKG_TRY(const std::vector<verify::Target> targets, TargetsOf(request));
-  std::vector<AbsPath> wheels;
+  std::map<std::string, std::vector<AbsPath>> groups;
   for (const CheckOutcome* const outcome : outcomes) {
     if (!outcome->report.subject.ends_with(".whl")) continue;
     PTPKG_TRY(AbsPath path, AbsPath::Parse(outcome->report.subject));
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
-    if (stat.kind == FileKind::kRegular) wheels.push_back(std::move(path));
+    if (stat.kind == FileKind::kRegular) groups[BackendFolderOf(path)].push_back(std::move(path));
   }
-  if (wheels.size() < 2) return Ok();
-  PTPKG_TRY(std::vector<verify::MatrixFindings> matrix, verify::CheckMatrix(env, std::move(wheels)));
+  std::vector<verify::MatrixFindings> matrix;
+  for (auto& [backend, wheels] : groups) {
+    if (wheels.size() < 2) continue;
+    PTPKG_TRY(std::vector<verify::MatrixFindings> some, verify::CheckMatrix(env, std::move(wheels)));
+    std::move(some.begin(), some.end(), std::back_inserter(matrix));
+  }
   for (verify::MatrixFindings& one : matrix) {
     if (!targets.empty()) verify::ApplyTargets(verify::ConsumersOf(targets), one.findings);
     for (CheckOutcome* const outcome : outcomes) {

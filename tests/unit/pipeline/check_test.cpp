@@ -10,6 +10,7 @@
 #include "support/test_env.h"
 #include "unit/elf/device_containers.h"
 #include "unit/elf/synthetic_elf.h"
+#include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -46,6 +47,7 @@ Result<std::vector<CheckOutcome>> OutcomesOf(Env& env, const CheckRequest& reque
 TEST(Check, OneOutcomePerPathInOrder) {
   TestEnv env;
   const AbsPath clean = env.dir().MakeDir("clean");
+  env.dir().WriteFile("clean/notes.txt", "text");
   const AbsPath junk = env.dir().WriteFile("toy-1.0+cpu-py3-none-any.whl", "junk");
   ASSERT_OK_AND_ASSIGN(const auto outcomes, OutcomesOf(env, {.paths = {junk, clean}}));
   ASSERT_EQ(outcomes.size(), 2U);
@@ -65,7 +67,10 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
        {"dist/conda/noarch/a-1-0.conda", "dist/conda/linux-64/b-1-0.tar.bz2",
         "dist/wheels/c-1-py3-none-any.whl", "dist/notes.tar.bz2", "channel/noarch/a-1-0.conda",
         "flat/c-1-py3-none-any.whl", "prefix/lib/ensurepip/d-1-py3-none-any.whl", "dist/zip/d.zip",
-        "dist/manifest.json", "prefix/zip/e.zip"})
+        "dist/manifest.json", "prefix/zip/e.zip", "dist/wheels/cu130/f-1-py3-none-any.whl",
+        "dist/wheels/docs/g-1-py3-none-any.whl", "roots/cu130/f-1-py3-none-any.whl",
+        "roots/cpu/f-1-py3-none-any.whl", "roots/cpu/index.html", "roots/simple/index.json",
+        "loose/h-1-0.tar.bz2", "loose/i-1-0.conda", "loose/sources.tar.bz2"})
     env.dir().WriteFile(file, "junk");
   const auto subjects = [&](const char* folder, const std::string& profile) {
     std::vector<std::string> names;
@@ -78,12 +83,15 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
     }
     return names;
   };
-  EXPECT_THAT(
-      subjects("dist", ""),
-      ElementsAre("dist/conda/linux-64/b-1-0.tar.bz2 refused", "dist/conda/noarch/a-1-0.conda refused",
-                  "dist/wheels/c-1-py3-none-any.whl refused", "dist/zip/d.zip refused"));
+  EXPECT_THAT(subjects("dist", ""),
+              ElementsAre("dist/conda/linux-64/b-1-0.tar.bz2 refused",
+                          "dist/conda/noarch/a-1-0.conda refused", "dist/wheels/c-1-py3-none-any.whl refused",
+                          "dist/wheels/cu130/f-1-py3-none-any.whl refused", "dist/zip/d.zip refused"));
   EXPECT_THAT(subjects("dist/conda", ""), testing::SizeIs(2));
-  EXPECT_THAT(subjects("dist/wheels", ""), testing::SizeIs(1));
+  EXPECT_THAT(subjects("dist/wheels", ""), testing::SizeIs(2));
+  EXPECT_THAT(subjects("roots", ""), ElementsAre("roots/cpu/f-1-py3-none-any.whl refused",
+                                                 "roots/cu130/f-1-py3-none-any.whl refused"));
+  EXPECT_THAT(subjects("loose", ""), ElementsAre("loose/h-1-0.tar.bz2 refused", "loose/i-1-0.conda refused"));
   EXPECT_THAT(subjects("channel", ""), testing::SizeIs(1));
   EXPECT_THAT(subjects("flat", ""), testing::SizeIs(1));
   EXPECT_THAT(subjects("prefix", ""), ElementsAre("prefix ok"))
@@ -156,7 +164,7 @@ TEST(Check, FlagsReachTheChecks) {
 
 TEST(Check, ProfileByName) {
   TestEnv env;
-  env.dir().MakeDir("tree");
+  env.dir().WriteFile("tree/notes.txt", "text");
   for (const std::string& name : ProfileNames()) {
     ASSERT_OK_AND_ASSIGN(const auto outcomes,
                          OutcomesOf(env, {.paths = {env.dir() / "tree"}, .profile = name}));
@@ -164,6 +172,47 @@ TEST(Check, ProfileByName) {
   }
   EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "tree"}, .profile = "pypi"}),
               FailsWith(ErrorCode::kUsage, HasSubstr("there is no profile 'pypi'")));
+}
+
+TEST(Check, AFolderWithNothingToCheckIsRefused) {
+  TestEnv env;
+  env.dir().MakeDir("empty/wheels/cu130");
+  for (const char* profile : {"", "tree"}) {
+    EXPECT_THAT(Check(env, {.paths = {env.dir() / "empty"}, .profile = profile}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("empty' holds nothing to check")));
+  }
+  env.dir().MakeSymlink("nowhere", "empty/wheels/cu130/link");
+  EXPECT_OK(Check(env, {.paths = {env.dir() / "empty"}}));
+}
+
+TEST(Check, WheelsOfTwoBackendsMayDiffer) {
+  TestEnv env;
+  const auto add = [&](const std::string& folder, const std::string& python,
+                       const std::string& requires_dist) {
+    wheel::CoreMetadata metadata = *wheel::ParseCoreMetadata(
+        "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\nRequires-Dist: " + requires_dist + "\n", "METADATA");
+    StagedTree tree;
+    EXPECT_OK(wheel::WriteWheel(
+        env, {.metadata = metadata, .tag = {python, "none", "any"}, .root_is_purelib = true, .tree = tree},
+        env.dir().MakeDir("dist/" + folder)));
+  };
+  const auto warned = [&] {
+    std::vector<std::string> wheels;
+    const auto outcomes = Check(env, {.paths = {env.dir() / "dist"}});
+    EXPECT_OK(outcomes);
+    if (!outcomes) return wheels;
+    for (const CheckOutcome& outcome : *outcomes) {
+      for (const std::string& id : Ids(outcome)) {
+        if (id == "wheel-matrix-requirements") wheels.push_back(outcome.report.subject);
+      }
+    }
+    return wheels;
+  };
+  add("cpu", "py3", "a");
+  add("cu130", "py3", "b");
+  EXPECT_THAT(warned(), IsEmpty());
+  add("cu130", "py2", "c");
+  EXPECT_THAT(warned(), ElementsAre(HasSubstr("cu130/toy-1.0-py3")));
 }
 
 TEST(Check, WhatIsNoArtifactAndWhatIsNotThere) {
