@@ -11,6 +11,7 @@
 namespace ptpkg::archive::zip {
 
 constexpr std::uint32_t kLocalSignature = 0x04034B50;         // 4.3.7
+constexpr std::uint32_t kDescriptorSignature = 0x08074B50;    // 4.3.9.3
 constexpr std::uint32_t kCentralSignature = 0x02014B50;       // 4.3.12
 constexpr std::uint32_t kEndSignature = 0x06054B50;           // 4.3.16
 constexpr std::uint32_t kEnd64Signature = 0x06064B50;         // 4.3.14

@@ -1,5 +1,7 @@
 #include "archive/zip_strict.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <map>
 #include <set>
@@ -36,6 +38,24 @@ Consumers RefuseMethod(std::uint16_t method) {
   return kAllConsumers;
 }
 
+/// What may follow the content of a member whose header does not know its numbers (4.3.9). A streaming reader
+/// takes the wide one where the local header has a ZIP64 field.
+struct DescriptorForm {
+  bool has_signature = false;
+  bool is_wide = false;
+
+  [[nodiscard]] std::size_t SizeBytes() const { return (has_signature ? 8U : 4U) + (is_wide ? 16U : 8U); }
+
+  /// REQUIRES: `bytes` has SizeBytes.
+  [[nodiscard]] bool Agrees(std::string_view bytes, const CentralRecord& central) const {
+    if (has_signature && zip::Get32(bytes, 0) != zip::kDescriptorSignature) return false;
+    const std::string_view numbers = bytes.substr(has_signature ? 4 : 0);
+    const std::size_t width = is_wide ? 8 : 4;
+    return zip::Get32(numbers, 0) == central.crc32 && zip::Get(numbers, 4, width) == central.stored_bytes &&
+           zip::Get(numbers, 4 + width, width) == central.size_bytes;
+  }
+};
+
 /// Walks the records of one file. Every step that finds a problem it cannot get past ends the walk.
 class StrictReader {
  public:
@@ -62,7 +82,13 @@ class StrictReader {
 
  private:
   void Add(ZipProblem problem) {
-    if (problems_.size() < kMaxProblems) problems_.push_back(std::move(problem));
+    // Many harmless ones must not hide the first of a worse kind.
+    const bool is_listed =
+        problems_.size() < kMaxProblems ||
+        std::none_of(problems_.begin(), problems_.end(), [&](const ZipProblem& listed) {
+          return listed.splits_readers == problem.splits_readers && listed.refused_by == problem.refused_by;
+        });
+    if (is_listed) problems_.push_back(std::move(problem));
   }
   static std::string Of(const std::string& name, std::string_view why) {
     return fmt::format("member '{}' {}", ShownName(name), why);
@@ -115,14 +141,67 @@ class StrictReader {
         return false;
       }
       CheckLocal(*local, offset);
-      if ((local->flags & zip::kFlagDescriptor) != 0) return false;  // its size cannot be known here
-      if (local->stored_bytes > directory.file_bytes) {
+      const bool has_descriptor = (local->flags & zip::kFlagDescriptor) != 0;
+      const auto central = central_.find(local->name);
+      if (has_descriptor && central == central_.end()) return false;  // nobody says where it ends
+      const std::uint64_t stored_bytes = has_descriptor ? central->second->stored_bytes : local->stored_bytes;
+      if (stored_bytes > directory.file_bytes) {
         SplitMember(local->name, "is larger than the file");
         return false;
       }
-      offset = local->data_offset + local->stored_bytes;
+      offset = local->data_offset + stored_bytes;
+      if (has_descriptor && offset <= directory.offset) {
+        PTPKG_TRY(const std::size_t descriptor_bytes,
+                  CheckDescriptor(*local, *central->second, offset, directory.offset));
+        offset += descriptor_bytes;
+      }
     }
     return true;
+  }
+
+  /// The bytes of the descriptor at `offset`, the end of the content; 0 if there is none. `end`: where the
+  /// central directory begins.
+  Result<std::size_t> CheckDescriptor(const LocalRecord& local, const CentralRecord& central,
+                                      std::uint64_t offset, std::uint64_t end) {
+    constexpr std::size_t kLongest = 24;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kLongest + 4, end - offset));
+    PTPKG_TRY(const std::string bytes, zip::ReadRange(file_, offset, count, "the file"));
+    const auto record_follows = [&](std::size_t at) {
+      return offset + at == end || (bytes.size() >= at + 4 && zip::Get32(bytes, at) == zip::kLocalSignature);
+    };
+    const bool wide = HasZip64(local);
+    const std::array<DescriptorForm, 4> forms = {
+        {{true, wide}, {false, wide}, {true, !wide}, {false, !wide}}};
+    const DescriptorForm* found = nullptr;
+    for (const DescriptorForm& form : forms) {
+      if (form.SizeBytes() > bytes.size() || !form.Agrees(bytes, central)) continue;
+      // Zeros behind an empty member may be of a longer form.
+      if (found == nullptr || (!record_follows(found->SizeBytes()) && record_follows(form.SizeBytes())))
+        found = &form;
+    }
+    const Consumers refused_by = RefuseOfDescriptor(local);
+    if (found != nullptr) {
+      if (found->is_wide != wide) {
+        Member(local.name, "has a data descriptor of the length that its local header does not announce",
+               refused_by);
+      }
+      return found->SizeBytes();
+    }
+    if (record_follows(0)) {
+      Member(local.name, "has no data descriptor, though its flags say so", refused_by);
+      return std::size_t{0};
+    }
+    Member(local.name, "has a data descriptor that the central directory contradicts", refused_by);
+    for (const DescriptorForm& form : forms) {
+      if (form.SizeBytes() <= bytes.size() && record_follows(form.SizeBytes())) return form.SizeBytes();
+    }
+    return std::size_t{0};
+  }
+
+  static bool HasZip64(const LocalRecord& local) {
+    const auto fields = zip::ParseExtra(local.extra);
+    return fields && std::any_of(fields->begin(), fields->end(),
+                                 [](const ExtraField& field) { return field.id == zip::kZip64ExtraId; });
   }
 
   void CheckLocal(const LocalRecord& local, std::uint64_t offset) {
@@ -138,7 +217,7 @@ class StrictReader {
     const auto central = central_.find(local.name);
     if (central == central_.end()) {
       SplitMember(local.name, "is not in the central directory");
-    } else if ((local.flags & zip::kFlagDescriptor) == 0) {
+    } else {
       Compare(local, *central->second, offset);
     }
   }
@@ -148,11 +227,32 @@ class StrictReader {
       SplitMember(local.name,
                   fmt::format("has another {} in its local header than in the central directory", what));
     };
-    if (local.stored_bytes != central.stored_bytes) differs("compressed size");
-    if (local.size_bytes != central.size_bytes) differs("size");
-    if (local.crc32 != central.crc32) differs("CRC");
+    if ((local.flags & zip::kFlagDescriptor) != 0) {
+      CompareBesideDescriptor(local, central);
+    } else {
+      if (local.stored_bytes != central.stored_bytes) differs("compressed size");
+      if (local.size_bytes != central.size_bytes) differs("size");
+      if (local.crc32 != central.crc32) differs("CRC");
+    }
     if (local.method != central.method) differs("compression method");
     if (offset != central.offset) SplitMember(local.name, "is not where the central directory says");
+  }
+
+  /// The numbers of a header with a descriptor are 0 (4.4.4). uv holds the content to a CRC that is not, and
+  /// to both sizes if the compressed one is not.
+  void CompareBesideDescriptor(const LocalRecord& local, const CentralRecord& central) {
+    const bool other_crc = local.crc32 != 0 && local.crc32 != central.crc32;
+    const bool other_sizes = local.stored_bytes != 0 && (local.stored_bytes != central.stored_bytes ||
+                                                         local.size_bytes != central.size_bytes);
+    if (!other_crc && !other_sizes) return;
+    Member(local.name, "has a CRC or size in its local header that the central directory contradicts",
+           RefuseOfDescriptor(local));
+  }
+
+  /// Who refuses a member for what is wrong about its descriptor. uv checks what is deflated as it comes; for
+  /// what is stored it turns to the central directory.
+  static Consumers RefuseOfDescriptor(const LocalRecord& local) {
+    return local.method == kStored ? kPypiOnly : kPypiAndUv;
   }
 
   void CheckExtra(const LocalRecord& local) {

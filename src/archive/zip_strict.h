@@ -23,9 +23,10 @@ struct ZipProblem {
 };
 
 /// What PyPI's upload check or uv would refuse in the zip `file`, in the order in which they lie in the file;
-/// empty = nothing. The walk reads every record from offset 0 to the end, without
-/// help of the central directory, then compares the two. Content is not read: CRCs are compared, not
-/// computed. At most 100 problems are listed.
+/// empty = nothing. The walk reads every record from offset 0 to the end, without help of the central
+/// directory but for the length of what a data descriptor follows, then compares the two. Content is not
+/// read: CRCs are compared, not computed. At most 100 problems are listed, and behind these the first of each
+/// further kind: who refuses it, whether readers part.
 /// Errors: only when the file cannot be read.
 /// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs; what uv, pip
 /// and installer do with the archives of tests/peers/wheel_cases.py. docs/formats/zip.md has the table.

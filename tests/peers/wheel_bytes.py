@@ -155,6 +155,7 @@ def with_first(**changes):
     return wheel([Member(**{"name": b"toy/data", **changes})])
 
 
-def descriptor(data, stored, signature=True):
-    text = struct.pack("<III", zlib.crc32(data), stored, len(data))
+def descriptor(data, stored, signature=True, size=None, long=False):
+    """`long`: sizes of 8 bytes, as a ZIP64 field in the local header announces them."""
+    text = struct.pack("<IQQ" if long else "<III", zlib.crc32(data), stored, first(size, len(data)))
     return (b"PK\x07\x08" if signature else b"") + text

@@ -120,9 +120,28 @@ def member_cases():
                 "-bare": {"after": descriptor(DATA, size, False)},
                 "-none": {},
                 "-lies": {"after": descriptor(b"other", size)},
+                "-size-lies": {"after": descriptor(DATA, size, size=len(DATA) + 1)},
+                "-packed-lies": {"after": descriptor(DATA, size + 1)},
+                "-long": {"after": descriptor(DATA, size, long=True)},
+                "-zip64": {"local_extra": zip64_sizes(0, 0), "local_size": MAX32, "local_packed_size": MAX32,
+                           "after": descriptor(DATA, size, long=True)},
+                "-zip64-bare": {"local_extra": zip64_sizes(0, 0), "local_size": MAX32, "local_packed_size": MAX32,
+                                "after": descriptor(DATA, size, False, long=True)},
+                "-zip64-short": {"local_extra": zip64_sizes(0, 0), "local_size": MAX32, "local_packed_size": MAX32,
+                                 "after": descriptor(DATA, size)},
+                "-header-crc": {"local_crc": 7, "after": descriptor(DATA, size)},
+                "-header-crc-alone": {"local_crc": zlib.crc32(DATA), "after": descriptor(DATA, size)},
+                "-header-packed-alone": {"local_packed_size": size, "after": descriptor(DATA, size)},
+                "-header-size": {"local_size": 33, "after": descriptor(DATA, size)},
+                "-header-packed": {"local_packed_size": size + 1, "after": descriptor(DATA, size)},
+                "-gap": {"after": descriptor(DATA, size) + b"gap"},
                 "-sizes": {"local_crc": zlib.crc32(DATA), "local_size": 32, "local_packed_size": size,
                            "after": descriptor(DATA, size)}}.items():
             case(f"descriptor-{method}{name}", with_first(method=method, flags=DESCRIPTOR, **change))
+        case(f"descriptor-{method}-hidden", wheel(
+            [Member(b"toy/data", DATA, method=method, flags=DESCRIPTOR, after=descriptor(DATA, size)),
+             Member(b"toy/hidden.py", DATA, in_central=False)],
+            record=lambda text: text.replace(row("toy/hidden.py", DATA), "")))
     case("encrypted", with_first(flags=1, content=b"x" * 32))
     case("bzip2", with_first(method=12, packed=bz2.compress(DATA)))
     case("method-9", with_first(method=9, packed=deflated(DATA)))

@@ -9,7 +9,8 @@ The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, 
   no        the consumer refuses it, and ptpkg finds an error
   strict    the consumer takes it, and ptpkg finds an error: readers part, or it is told on purpose
   lax       the consumer refuses it, and ptpkg does not see why
-pip is asked twice, for the file and for the project in an index on the loopback: it takes what it takes both times.
+uv and pip are asked twice, for the file and over HTTP on the loopback, uv for its address and pip for the project of an index: they
+take what they take both times. What comes over HTTP uv unpacks as it comes, and looks at the central directory last.
 PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
 half of them is compared. --record prints the table as it is now, with that half for pypi; --rules the rules of wheel_cases.py,
 their cases, and who refuses one of them.
@@ -18,12 +19,16 @@ Exit: 0 as in the table, 1 not, 77 a peer is missing (its name is printed).
 """
 import argparse
 import concurrent.futures
+import contextlib
 import fnmatch
+import functools
 import html
 import http.server
 import importlib.util
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,20 +44,35 @@ WORDS = {(True, True): "ok", (False, False): "no", (True, False): "strict", (Fal
 TABLE = Path(__file__).with_name("wheel_verdicts.txt")
 
 
-def takes(command, environment):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          env=environment, check=False)
-    return done.returncode == 0
+class Ranges(http.server.SimpleHTTPRequestHandler):
+    """Static files, also in parts: uv reads the metadata by ranges, as from an index, and streams the rest. FOLDER/simple/toy/
+    lists the one wheel in FOLDER."""
 
+    protocol_version = "HTTP/1.1"
 
-class OneWheelIndex(http.server.SimpleHTTPRequestHandler):
-    """FOLDER/simple/toy/ lists the one wheel in FOLDER."""
-
-    def do_GET(self):
+    def send_head(self):
         folder, simple, _ = self.path.partition("/simple/")
-        if not simple:
-            super().do_GET()
-            return
+        if simple:
+            return self.send_page(folder)
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            return self.send_error(404)
+        data = path.read_bytes()
+        asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        start, end = 0, len(data)
+        if asked and asked[1]:
+            start, end = int(asked[1]), min(int(asked[2] or end) + 1, end)
+        elif asked:
+            start = max(0, end - int(asked[2]))
+        self.send_response(206 if asked else 200)
+        if asked:
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(end - start))
+        self.end_headers()
+        return io.BytesIO(data[start:end])
+
+    def send_page(self, folder):
         links = [f'<a href="{folder}/{urllib.parse.quote(wheel.name)}">{html.escape(wheel.name)}</a>'
                  for wheel in Path(self.directory + folder).glob("*.whl")]
         body = f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
@@ -60,37 +80,48 @@ class OneWheelIndex(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        return io.BytesIO(body)
 
     def log_message(self, *_):
         pass
 
 
-def serve(folder):
-    """The server of `folder`, which ends with the program."""
-    def handler(*arguments):
-        return OneWheelIndex(*arguments, directory=str(folder))
+@contextlib.contextmanager
+def served(folder):
+    """The address of `folder`, on the loopback interface."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Ranges, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+
+def takes(command, environment):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          env=environment, check=False)
+    return done.returncode == 0
 
 
-def pip_takes(folder, wheel, index, environment):
+def pip_takes(folder, wheel, root, environment):
     """The file, and the project of the index."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile", "--no-cache-dir",
                "--root-user-action=ignore", "--target"]
     return (takes([*command, folder / "pip", "--no-index", wheel], environment)
-            and takes([*command, folder / "pip-index", "--index-url", f"{index}/{folder.name}/simple/", "toy"], environment))
+            and takes([*command, folder / "pip-index", "--index-url", f"{root}/{folder.name}/simple/", "toy"], environment))
 
 
-def consumers(folder, wheel, python, environment, index):
-    """Who takes the wheel."""
-    uv = Path(sys.prefix) / "bin/uv"
+def consumers(folder, wheel, root, python, environment):
+    """Who takes the wheel; `root` serves the folder above."""
+    uv = [Path(sys.prefix) / "bin/uv", "pip", "install", "--python", python, "--no-index", "--no-deps", "--no-cache",
+          "--target"]
+    address = f"{root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
     return {
-        "uv": takes([uv, "pip", "install", "--python", python, "--no-index", "--no-deps", "--no-cache", "--target",
-                     folder / "uv", wheel], environment),
-        "pip": pip_takes(folder, wheel, index, environment),
+        "uv": (takes([*uv, folder / "uv", wheel], environment)
+               and takes([*uv, folder / "uv-http", address], environment)),
+        "pip": pip_takes(folder, wheel, root, environment),
         "installer": takes([sys.executable, "-m", "installer", "--validate-record", "all", "--no-compile-bytecode",
                             "--destdir", folder / "installer", "--prefix", "/p", wheel], environment)}
 
@@ -115,14 +146,12 @@ def measured(program, scratch):
         (folder / file).write_bytes(data)
         wheels[str(folder / file)] = name
 
-    index = f"http://127.0.0.1:{serve(scratch).server_port}"
-
-    def ask(path):
-        return wheels[path], consumers(Path(path).parent, path, scratch / "venv/bin/python", environment, index)
+    def ask(path, root):
+        return wheels[path], consumers(Path(path).parent, path, root, scratch / "venv/bin/python", environment)
 
     ours = {target: checked(program, target, wheels, environment) for target in TARGETS}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        theirs = dict(pool.map(ask, wheels))
+    with served(scratch) as root, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        theirs = dict(pool.map(functools.partial(ask, root=root), wheels))
     return {name: {target: (theirs[name].get(target), ours[target][name]) for target in TARGETS} for name in CASES}
 
 

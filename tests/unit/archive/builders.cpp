@@ -118,6 +118,7 @@ std::string ToText(const ZipText& zip) {
                .Text(local_name)
                .Text(member.local_extra)
                .Text(member.content)
+               .Text(member.after)
                .str();
     if (!member.in_central) continue;
     ++count;

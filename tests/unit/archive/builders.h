@@ -64,6 +64,7 @@ struct ZipMemberText {
   std::string local_extra = "";
   std::string central_extra = "";
   std::string comment = "";
+  std::string after = "";  ///< Behind the content.
   bool in_central = true;
 };
 struct ZipText {

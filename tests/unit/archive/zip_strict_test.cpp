@@ -15,6 +15,7 @@ using ::ptpkg::test::FaultFs;
 using ::ptpkg::test::IsOkAndHolds;
 using ::ptpkg::test::MemFs;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -64,6 +65,104 @@ TEST(StrictZipProblems, AcceptsSoundArchives) {
               IsOkAndHolds(IsEmpty()));
 }
 
+/// A deflated member, whose content nobody inflates here, and what follows it.
+ZipMemberText Described(const std::string& after, const std::string& local_extra = "") {
+  const std::uint32_t local = local_extra.empty() ? 0 : 0xFFFFFFFF;
+  return {.name = "a",
+          .content = "text",
+          .method = 8,
+          .flags = 8,
+          .local_crc = 0,
+          .local_size = local,
+          .local_stored = local,
+          .local_extra = local_extra,
+          .after = after};
+}
+
+std::string Descriptor(bool signature, bool wide, std::uint32_t crc, std::uint64_t size = 4) {
+  archive::zip::Fields fields;
+  if (signature) fields.U32(archive::zip::kDescriptorSignature);
+  fields.U32(crc);
+  return (wide ? fields.U64(4).U64(size) : fields.U32(4).U32(size)).str();
+}
+
+TEST(StrictZipProblems, TheWalkGoesOnBehindADescriptor) {
+  const std::uint32_t crc = CrcOf("text");
+  const std::string zip64 = Zip64Sizes(0, 0);
+  for (const bool signature : {true, false}) {
+    for (const bool wide : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << signature << wide);
+      const ZipMemberText member = Described(Descriptor(signature, wide, crc), wide ? zip64 : "");
+      const ZipMemberText hidden = {.name = "hidden", .in_central = false};
+      EXPECT_THAT(Problems(ToText({.members = {member, {.name = "b"}}})),
+                  IsOkAndHolds(ElementsAre("member 'a' has a data descriptor")));
+      EXPECT_THAT(Problems(ToText({.members = {member, hidden, {.name = "b"}}})),
+                  IsOkAndHolds(ElementsAre("member 'a' has a data descriptor",
+                                           "member 'hidden' is not in the central directory")));
+      ZipMemberText gap = member;
+      gap.after += "gap";
+      EXPECT_THAT(Problems(ToText({.members = {gap, {.name = "b"}}})),
+                  IsOkAndHolds(Contains(HasSubstr("there is no sound local header"))));
+      EXPECT_THAT(Problems(ToText({.members = {member, {.name = "b"}, {.name = "b", .in_central = false}}})),
+                  IsOkAndHolds(Contains("member 'b' has two local headers")));
+    }
+  }
+}
+
+TEST(StrictZipProblems, ADescriptorIsComparedWithTheCentralDirectory) {
+  const std::uint32_t crc = CrcOf("text");
+  const std::string right = Descriptor(true, false, crc);
+  const std::string contradicts = "member 'a' has a data descriptor that the central directory contradicts";
+  const std::string header =
+      "member 'a' has a CRC or size in its local header that the central directory contradicts";
+  const auto with = [&](auto ZipMemberText::*field, std::uint32_t value) {
+    ZipMemberText member = Described(right);
+    member.*field = value;
+    return member;
+  };
+  const std::vector<std::pair<ZipMemberText, std::string>> cases = {
+      {Described(""), "member 'a' has no data descriptor, though its flags say so"},
+      {Described(Descriptor(true, false, 7)), contradicts},
+      {Described(Descriptor(false, false, 7)), contradicts},
+      {Described(Descriptor(true, false, crc, 5)), contradicts},
+      {Described(Descriptor(true, true, 7), Zip64Sizes(0, 0)), contradicts},
+      {Described(Descriptor(true, true, crc)),
+       "member 'a' has a data descriptor of the length that its local header does not announce"},
+      {Described(right, Zip64Sizes(0, 0)),
+       "member 'a' has a data descriptor of the length that its local header does not announce"},
+      {with(&ZipMemberText::local_crc, 7), header},
+      {with(&ZipMemberText::local_stored, 4), header},
+  };
+  for (const auto& [member, problem] : cases) {
+    SCOPED_TRACE(problem);
+    for (const bool is_last : {false, true}) {
+      ZipText zip{.members = {member}};
+      if (!is_last) zip.members.push_back({.name = "b"});
+      ASSERT_OK_AND_ASSIGN(const std::vector<ZipProblem> problems, AllProblems(ToText(zip)));
+      ASSERT_THAT(problems, ::testing::SizeIs(2));
+      EXPECT_EQ(problems[0].text, "member 'a' has a data descriptor");
+      EXPECT_EQ(problems[1].text, problem);
+      EXPECT_FALSE(problems[1].splits_readers);
+      EXPECT_EQ(problems[1].refused_by, (Consumers{.pypi = true, .uv = true}));
+    }
+  }
+  // What is stored uv takes from the central directory.
+  ZipMemberText stored = Described(Descriptor(true, false, 7));
+  stored.method = 0;
+  ASSERT_OK_AND_ASSIGN(const std::vector<ZipProblem> problems, AllProblems(ToText({.members = {stored}})));
+  ASSERT_THAT(problems, ::testing::SizeIs(2));
+  EXPECT_EQ(problems[1].refused_by, (Consumers{.pypi = true}));
+}
+
+TEST(StrictZipProblems, ADescriptorThatIsWrongAllOverEndsTheWalk) {
+  EXPECT_THAT(Problems(ToText({.members = {Described("nonsense"), {.name = "b"}}})),
+              IsOkAndHolds(Contains(HasSubstr("there is no sound local header"))));
+  const ZipMemberText empty = {.name = "a", .flags = 8, .after = std::string(20, '\0')};
+  EXPECT_THAT(Problems(ToText({.members = {empty, {.name = "b"}}})),
+              IsOkAndHolds(Contains(HasSubstr("of the length that its local header does not announce"))))
+      << "zeros are the longer form, as what follows shows";
+}
+
 struct StrictCase {
   const char* name;
   ZipText zip;
@@ -74,6 +173,8 @@ std::vector<StrictCase> StrictCases() {
   const auto one = [](ZipMemberText member) { return ZipText{.members = {std::move(member)}}; };
   return {
       {"descriptor", one({.name = "a", .content = "x", .flags = 8}), "'a' has a data descriptor"},
+      {"descriptor_local_only", ZipText{.members = {{.name = "a", .flags = 8, .in_central = false}}},
+       "'a' is not in the central directory"},
       {"encrypted", one({.name = "a", .flags = 1}), "'a' is encrypted"},
       {"method", one({.name = "a", .content = "x", .method = 93}), "'a' uses compression method 93"},
       {"control", one({.name = "a\nb"}), "'a\\x0ab' has a control character"},
@@ -162,7 +263,7 @@ TEST(StrictZipProblems, SaysWhoRefuses) {
   constexpr Consumers kPypi = {.pypi = true};
   constexpr Consumers kUv = {.uv = true};
   EXPECT_EQ(refused({.name = "a", .comment = "c"}), kPypi);
-  EXPECT_EQ(refused({.name = "a", .content = "x", .flags = 8}), kPypi);
+  EXPECT_EQ(refused(Described(Descriptor(true, false, CrcOf("text")))), kPypi);
   EXPECT_EQ(refused({.name = "a", .content = "x", .method = 12}), (Consumers{.pypi = true, .uv = true}));
   EXPECT_EQ(refused({.name = "a", .content = "x", .method = 93}),
             (Consumers{.pypi = true, .pip = true, .installer = true}));
@@ -190,6 +291,10 @@ TEST(StrictZipProblems, ListIsBounded) {
   ZipText zip;
   for (int i = 0; i < 300; ++i) zip.members.push_back({.name = "m" + std::to_string(i), .comment = "c"});
   EXPECT_THAT(Problems(ToText(zip)), IsOkAndHolds(::testing::SizeIs(100)));
+  for (int i = 0; i < 3; ++i) zip.members.push_back({.name = "h" + std::to_string(i), .in_central = false});
+  ASSERT_OK_AND_ASSIGN(const std::vector<ZipProblem> problems, AllProblems(ToText(zip)));
+  EXPECT_THAT(problems, ::testing::SizeIs(101));
+  EXPECT_TRUE(problems.back().splits_readers);
 }
 
 TEST(StrictZipProblems, ReadErrorsAreErrors) {
