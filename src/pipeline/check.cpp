@@ -65,51 +65,64 @@ std::string FloorLine(const verify::Examination& examination) {
                      tag.empty() ? "" : fmt::format(", fits {}", tag), file.file, Join(because, ", "));
 }
 
+/// What lies in `folder`; nothing if it is none.
+Result<std::vector<std::string>> NamesBelow(Env& env, const AbsPath& folder) {
+  const Result<FileStat> stat = env.fs.Stat(folder);
+  if (!stat || stat->kind != FileKind::kDirectory) return std::vector<std::string>();
+  return env.fs.ListDir(folder);
+}
+
+/// Adds the files directly in `folder` that have one of the extensions.
+Result<void> AddFiles(Env& env, const AbsPath& folder, const std::vector<std::string_view>& extensions,
+                      std::vector<AbsPath>& found) {
+  PTPKG_TRY(const std::vector<std::string> names, NamesBelow(env, folder));
+  for (const std::string& name : names) {
+    const bool wanted = std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
+      return name.size() > extension.size() && name.ends_with(extension);
+    });
+    if (!wanted) continue;
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(folder / name));
+    if (stat.kind == FileKind::kRegular) found.push_back(folder / name);
+  }
+  return Ok();
+}
+
+/// Wheels in the folders of backends of the index at `index`.
+Result<void> AddBackendWheels(Env& env, const AbsPath& index, std::vector<AbsPath>& found) {
+  PTPKG_TRY(const std::vector<std::string> names, NamesBelow(env, index));
+  for (const std::string& name : names) {
+    if (channel::IsBackend(name)) PTPKG_CHECK(AddFiles(env, index / name, {".whl"}, found));
+  }
+  return Ok();
+}
+
+/// Packages in the subdirs of the channel at `channel`.
+Result<void> AddSubdirPackages(Env& env, const AbsPath& channel, std::vector<AbsPath>& found) {
+  PTPKG_TRY(const std::vector<std::string> names, NamesBelow(env, channel));
+  for (const std::string& name : names) {
+    const bool subdir = name == "noarch" || name.starts_with("linux-") || name.starts_with("osx-") ||
+                        name.starts_with("win-");
+    if (subdir) PTPKG_CHECK(AddFiles(env, channel / name, {".conda", ".tar.bz2"}, found));
+  }
+  return Ok();
+}
+
 /// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in the folders of
 /// backends of an index, in conda/, wheels/ and zip/ of an output folder. Sorted. A prefix may hold wheels
 /// deeper down, which belong to its files.
 Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   std::vector<AbsPath> found;
-  const auto names_in = [&](const AbsPath& place) -> Result<std::vector<std::string>> {
-    const Result<FileStat> stat = env.fs.Stat(place);
-    if (!stat || stat->kind != FileKind::kDirectory) return std::vector<std::string>();
-    return env.fs.ListDir(place);
-  };
-  const auto add = [&](const AbsPath& place,
-                       const std::vector<std::string_view>& extensions) -> Result<void> {
-    PTPKG_TRY(const std::vector<std::string> names, names_in(place));
-    for (const std::string& name : names) {
-      const bool wanted = std::any_of(extensions.begin(), extensions.end(), [&](std::string_view extension) {
-        return name.size() > extension.size() && name.ends_with(extension);
-      });
-      if (!wanted) continue;
-      PTPKG_TRY(const FileStat stat, env.fs.Stat(place / name));
-      if (stat.kind == FileKind::kRegular) found.push_back(place / name);
-    }
-    return Ok();
-  };
-  PTPKG_CHECK(add(folder, {".conda", ".whl"}));  // a .zip may be anything
-  PTPKG_CHECK(add(folder, {".tar.bz2"}));
+  PTPKG_CHECK(AddFiles(env, folder, {".conda", ".tar.bz2", ".whl"}, found));  // a .zip may be anything
   std::erase_if(found, [](const AbsPath& path) {  // as may a .tar.bz2 that is not called like a package
     return path.Name().ends_with(".tar.bz2") && !conda::DistName::Parse(path.Name());
   });
-  for (const AbsPath& index : {folder, folder / "wheels"}) {
-    if (index != folder) PTPKG_CHECK(add(index, {".whl"}));
-    PTPKG_TRY(const std::vector<std::string> names, names_in(index));
-    for (const std::string& name : names) {
-      if (channel::IsBackend(name)) PTPKG_CHECK(add(index / name, {".whl"}));
-    }
-  }
+  PTPKG_CHECK(AddBackendWheels(env, folder, found));
+  PTPKG_CHECK(AddFiles(env, folder / "wheels", {".whl"}, found));
+  PTPKG_CHECK(AddBackendWheels(env, folder / "wheels", found));
   PTPKG_TRY(const bool is_output, Exists(env.fs, folder / "manifest.json"));
-  if (is_output) PTPKG_CHECK(add(folder / "zip", {".zip"}));  // as any folder may be called
-  for (const AbsPath& channel : {folder, folder / "conda"}) {
-    PTPKG_TRY(const std::vector<std::string> names, names_in(channel));
-    for (const std::string& name : names) {
-      const bool subdir = name == "noarch" || name.starts_with("linux-") || name.starts_with("osx-") ||
-                          name.starts_with("win-");
-      if (subdir) PTPKG_CHECK(add(channel / name, {".conda", ".tar.bz2"}));
-    }
-  }
+  if (is_output) PTPKG_CHECK(AddFiles(env, folder / "zip", {".zip"}, found));  // as any folder may be called
+  PTPKG_CHECK(AddSubdirPackages(env, folder, found));
+  PTPKG_CHECK(AddSubdirPackages(env, folder / "conda", found));
   std::sort(found.begin(), found.end());
   return found;
 }
