@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "support/parallel.h"
+#include "support/text.h"
 
 namespace ptpkg::pipeline {
 namespace {
