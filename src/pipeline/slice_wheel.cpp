@@ -126,10 +126,16 @@ class WheelSource final : public SliceSource {
   /// What NoteOfSlice makes of the wheel's note.
   [[nodiscard]] Result<std::optional<std::string>> ReadNote() const {
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
-    const std::string path = fmt::format("{}.dist-info/{}", name_.Stem(), kPackageNoteName);
-    if (zip.Find(path) == nullptr) return std::optional<std::string>();
-    PTPKG_TRY(const std::string text, zip.ReadText(path, wheel::DocumentLimit(kPackageNoteName)));
-    return NoteOfSlice(text, path);
+    // The folder may be spelled in another way than the file name.
+    const std::string end = fmt::format(".dist-info/{}", kPackageNoteName);
+    for (const archive::ZipReader::Member& member : zip.members()) {
+      if (!member.name.ends_with(end) ||
+          member.name.find('/') + 1 + kPackageNoteName.size() != member.name.size())
+        continue;
+      PTPKG_TRY(const std::string text, zip.ReadText(member.name, wheel::DocumentLimit(kPackageNoteName)));
+      return NoteOfSlice(text, member.name);
+    }
+    return std::optional<std::string>();
   }
 
   static std::map<std::string, std::string> Documents(const wheel::VariantDocument& document) {

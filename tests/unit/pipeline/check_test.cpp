@@ -198,7 +198,7 @@ TEST(Check, WheelsOfTwoBackendsMayDiffer) {
   };
   const auto warned = [&] {
     std::vector<std::string> wheels;
-    const auto outcomes = Check(env, {.paths = {env.dir() / "dist"}});
+    const auto outcomes = OutcomesOf(env, {.paths = {env.dir() / "dist"}});
     EXPECT_OK(outcomes);
     if (!outcomes) return wheels;
     for (const CheckOutcome& outcome : *outcomes) {
@@ -226,9 +226,9 @@ TEST(Check, WhatIsNoArtifactAndWhatIsNotThere) {
 
 TEST(Check, OneBadPathCostsNoResultOfTheOthers) {
   TestEnv env;
-  const AbsPath clean = env.dir().MakeDir("clean");
+  const AbsPath clean = env.dir().WriteFile("clean/a", "x").Parent();
   const AbsPath text = env.dir().WriteFile("a.txt", "x");
-  const AbsPath other = env.dir().MakeDir("other");
+  const AbsPath other = env.dir().WriteFile("other/b", "x").Parent();
   ASSERT_OK_AND_ASSIGN(const CheckSummary summary,
                        Check(env, {.paths = {clean, text, env.dir() / "none", other}}));
   std::vector<std::string> subjects;
