@@ -174,10 +174,15 @@ Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string
                fmt::format("the folder above '{}' has a wheel of the same name", wheel.folder));
 }
 
+/// What is known of wheels before they are read.
+struct KnownWheels {
+  const std::vector<std::string>& taken;  ///< Names in the folder that is indexed, sorted.
+  const HashedWheels& hashed;
+};
+
 /// Wheels in the order of `names`, but those that `summary` then holds as left out, and vanished ones.
 Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
-                                         const std::vector<std::string>& names,
-                                         const std::vector<std::string>& taken, const HashedWheels& cache,
+                                         const std::vector<std::string>& names, const KnownWheels& known,
                                          IndexSummary& summary) {
   PreviousPages previous(env, folder.pages);
   std::vector<Result<const Json*>> page_of;
@@ -188,11 +193,11 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
     PTPKG_CHECK(env.cancel.Check());
     const auto read = [&]() -> Result<WheelOnDisk> {
       PTPKG_TRY(const Json* page, page_of[i]);
-      const auto cached = cache.find(folder.KeyOf(names[i]));
-      PTPKG_TRY(WheelOnDisk wheel,
-                ReadOne(env, folder, names[i], *page, cached == cache.end() ? nullptr : &cached->second));
+      const auto cached = known.hashed.find(folder.KeyOf(names[i]));
+      PTPKG_TRY(WheelOnDisk wheel, ReadOne(env, folder, names[i], *page,
+                                           cached == known.hashed.end() ? nullptr : &cached->second));
       wheel.entry.folder = folder.backend;
-      PTPKG_CHECK(CheckPlace(wheel.entry, taken));
+      PTPKG_CHECK(CheckPlace(wheel.entry, known.taken));
       return wheel;
     };
     PTPKG_TRY(readings[i], JudgeReading(env, folder.path / RelPath::Literal(names[i]), read()),
@@ -379,7 +384,7 @@ class Indexing {
   /// Reads the wheels `names` of `folder`. `taken`: as CheckPlace.
   Result<void> Take(const WheelFolder& folder, const std::vector<std::string>& names,
                     const std::vector<std::string>& taken) {
-    PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, taken, cache_, summary_));
+    PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, {taken, cache_}, summary_));
     for (WheelOnDisk& wheel : read) {
       if (const Result<void> added = collected_.Add(wheel.info); !added) {
         LeaveOut(env_, folder.path / RelPath::Literal(wheel.entry.file_name), added.error(), summary_);

@@ -18,7 +18,7 @@ std::string HintOf(const WheelJudgement& judgement) {
 Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& examined,
                            const WheelJudgement& judgement) {
   PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
-  const auto deserved = verify::CheckDeserved(examined.files, name.tag.platform, examined.code);
+  auto deserved = verify::CheckDeserved(examined.files, name.tag.platform, examined.code);
   if (deserved || deserved.error().code() != ErrorCode::kCheckFailed) return deserved;
   return Error(ErrorCode::kCheckFailed, deserved.error().message()).WithHint(HintOf(judgement));
 }

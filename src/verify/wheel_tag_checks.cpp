@@ -161,12 +161,13 @@ Result<void> CheckExtensions(Env& env, const wheel::FileName& name, const Staged
     if (claim && (claim->only || !ends)) claims.push_back(*claim);
   }
   LimitedFindings limited(findings);
-  for (const auto& [key, module] : modules) {
+  for (const auto& one : modules) {
+    const Module& module = one.second;
     const auto against = std::find_if(claims.begin(), claims.end(),
                                       [&](const Claim& claim) { return !CanImport(claim, module); });
     if (against == claims.end()) continue;
     std::vector<std::string> built_for;
-    for (const Interpreter& one : module.built_for) built_for.push_back(one.str());
+    for (const Interpreter& python : module.built_for) built_for.push_back(python.str());
     limited.Add(
         {"wheel-extension-tag", Severity::kError, module.file,
          fmt::format("is for {} alone by its name, so {} of the tag '{}' cannot import it",

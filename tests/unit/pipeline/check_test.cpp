@@ -178,11 +178,11 @@ TEST(Check, AFolderWithNothingToCheckIsRefused) {
   TestEnv env;
   env.dir().MakeDir("empty/wheels/cu130");
   for (const char* profile : {"", "tree"}) {
-    EXPECT_THAT(Check(env, {.paths = {env.dir() / "empty"}, .profile = profile}),
+    EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "empty"}, .profile = profile}),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("empty' holds nothing to check")));
   }
   env.dir().MakeSymlink("nowhere", "empty/wheels/cu130/link");
-  EXPECT_OK(Check(env, {.paths = {env.dir() / "empty"}}));
+  EXPECT_OK(OutcomesOf(env, {.paths = {env.dir() / "empty"}}));
 }
 
 TEST(Check, WheelsOfTwoBackendsMayDiffer) {
