@@ -115,8 +115,21 @@ class CompactPlanner {
   }
 
   [[nodiscard]] Obstacle CheckSound() const {
-    const Result<void> sound = CheckSegments(image_);
-    return sound ? FindSharedBytes(image_) : sound.error().message();
+    if (const Result<void> sound = CheckSegments(image_); !sound) return sound.error().message();
+    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
+      const Section& section = image_.sections[i];
+      const bool has_bytes = section.type != 0 && section.type != kSectionNobits && section.size != 0;
+      if (has_bytes && (section.flags & kSectionAlloc) == 0 && IsInLoad(section))
+        return fmt::format("section {} is not to be loaded by its flags, and lies in a load segment", i);
+    }
+    return FindSharedBytes(image_);
+  }
+
+  [[nodiscard]] bool IsInLoad(const Section& section) const {
+    return std::any_of(image_.segments.begin(), image_.segments.end(), [&](const Segment& load) {
+      return load.type == kSegmentLoad && section.offset < load.offset + load.file_size &&
+             load.offset < section.offset + section.size;
+    });
   }
 
   /// What the loader reads must not be what is dropped, whatever section headers say.

@@ -206,6 +206,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
       {places.symbols + 24 + 16, 8, 77, "a symbol of .symtab has 77 bytes of .nv_fatbin"},
       {places.dynamic_symbols + 24 + 8, 8, places.code, "a symbol of .dynsym lies in .nv_fatbin"},
       {code_header + 16, 8, places.code + 8, ".nv_fatbin lies in no loadable segment"},
+      {code_header + 64 * 2 + 8, 8, 0, "is not to be loaded by its flags, and lies in a load segment"},
       {places.dynamic + 16 * 3 + 8, 8, places.code + 8,
        "an entry of .dynamic (tag 0x5) leads into .nv_fatbin"},
       {places.dynamic + 16 * 4 + 8, 8, 600, "the dynamic string table reaches into .nv_fatbin"},
