@@ -206,9 +206,11 @@ class CompactPlanner {
   Obstacle FindShift() {
     std::uint64_t page = kSmallestPage;
     for (const Segment& segment : image_.segments) {
-      if (segment.type == kSegmentLoad) page = std::max(page, segment.align);
+      if (segment.type != kSegmentLoad) continue;
+      if ((segment.align & (segment.align - 1)) != 0)
+        return fmt::format("a segment is aligned to {:#x}, no power of 2", segment.align);
+      page = std::max(page, segment.align);
     }
-    if ((page & (page - 1)) != 0) return fmt::format("a segment is aligned to {:#x}, no power of 2", page);
     if (layout_.splits) {
       if (Obstacle why = FindSlot(); !why.empty()) return why;
     }
