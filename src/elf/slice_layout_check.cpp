@@ -112,7 +112,11 @@ class LayoutCheck {
 
   /// Where something without bytes may stand.
   [[nodiscard]] bool IsOldOrShifted(std::uint64_t old, std::uint64_t now) const {
-    return now == old || now == old - (old_.image.file_size - new_.image.file_size);
+    const std::uint64_t shift = old_.image.file_size - new_.image.file_size;
+    const Section& device = old_.image.sections[embedded_.section];
+    const std::uint64_t end = device.offset + device.size;
+    const bool is_inside = old > device.offset && old < end;  // of what got smaller
+    return now == old || now == old - shift || (is_inside && now == std::min(old, end - shift));
   }
 
   [[nodiscard]] static bool IsMapped(const Image& image, const Section& section) {
