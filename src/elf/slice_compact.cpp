@@ -220,6 +220,13 @@ class CompactPlanner {
     return fmt::format("the file would get smaller by {} bytes, less than a page of {}", gain, page);
   }
 
+  [[nodiscard]] bool IsInMovedSection(std::uint64_t offset) const {
+    return std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+      return room_->Holds(image_, section) && offset >= section.offset &&
+             offset - section.offset < section.size;
+    });
+  }
+
   /// A program header for what lies behind the section.
   Obstacle FindSlot() {
     const std::vector<Segment>& segments = image_.segments;
@@ -244,9 +251,13 @@ class CompactPlanner {
     for (const Section& section : image_.sections) {
       if (room_->Holds(image_, section)) take(section.offset, section.addr, section.size);
     }
+    bool is_named = true;  // by the header of a section that moves along
     for (const Segment& segment : segments) {
-      if (room_->Holds(segment)) take(segment.offset, segment.vaddr, segment.file_size);
+      if (!room_->Holds(segment)) continue;
+      take(segment.offset, segment.vaddr, segment.file_size);
+      is_named = is_named && (segment.file_size == 0 || IsInMovedSection(segment.offset));
     }
+    if (!is_named) return "no section header tells what stands behind the program headers";
     if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
     layout_.block_bytes = end - room_->begin;
     if (layout_.block_bytes == 0) return "";
