@@ -41,8 +41,7 @@ std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
   for (const int level : {1, 6, 12}) {
     archive::DeflatePool pool(level);
-    for (const std::string& text : {std::string("text"), archive::test::WordyText(20'000),
-                                    archive::test::RandomText(3000), std::string(70'000, 'x')}) {
+    for (const std::string& text : archive::test::TextsToDeflate()) {
       seeds.push_back(*pool.Deflate(AsBytes(text), archive::ChunkPlace::kLast));
       seeds.push_back(*pool.Deflate(AsBytes(text), archive::ChunkPlace::kBefore) +
                       std::string("\x03\x00", 2));

@@ -45,10 +45,7 @@ Result<std::string> FindArchiveObstacle(File& archive, const ArchiveParts& parts
     if (!places && places.error().code() == ErrorCode::kInvalidInput) return places.error().message();
     PTPKG_CHECK(places);
     for (const std::uint64_t place : *places) {
-      const auto member =
-          std::lower_bound(parts.members.begin(), parts.members.end(), place,
-                           [](const MemberPlace& one, std::uint64_t at) { return one.header_offset < at; });
-      if (member == parts.members.end() || member->header_offset != place)
+      if (!parts.MemberAt(place))
         return fmt::format("its table of symbols has a member at file offset {}, where none is", place);
     }
   }

@@ -12,8 +12,6 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kRecordsAtOnce = 32U << 10U;
-
 class ObjectCheck {
  public:
   ObjectCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device)
@@ -29,13 +27,10 @@ class ObjectCheck {
 
  private:
   Result<void> CheckHeader() {
-    const std::size_t size = old_.image.codec.FileHeaderSize();
-    PTPKG_TRY(const auto old, ReadExact(old_.file, 0, size, "the ELF header"));
-    PTPKG_TRY(auto now, ReadExact(new_.file, 0, size, "the ELF header"));
     FileHeader header = new_.image.header;
     header.section_headers_offset = old_.image.header.section_headers_offset;
-    old_.image.codec.EncodeFileHeader(header, now);
-    if (old != now || !old_.image.codec.Is64()) return SliceDiffers("the ELF header");
+    PTPKG_CHECK(CompareFileHeaders(old_, new_, header));
+    if (!old_.image.codec.Is64()) return SliceDiffers("the ELF header");
     if (!old_.image.segments.empty()) return SliceDiffers("an object with program headers got smaller");
     if (new_.image.header.section_headers_offset % 8 != 0)
       return SliceDiffers("the section headers are not aligned");
@@ -105,41 +100,22 @@ class ObjectCheck {
     const Section& now = new_.image.sections[index];
     if (old.type == 0 || old.type == kSectionNobits || MovesOf(index) != nullptr) return Ok();
     const std::string what = fmt::format("section {}", index);
+    const BytesAt before{old_.file, old.offset};
+    const BytesAt after{new_.file, now.offset};
     if (&old == FindSymbolTable(old_.image)) {
-      return CompareRecords(old, now, old_.image.codec.SymbolSize(), what,
+      return CompareRecords(before, after, old.size, old_.image.codec.SymbolSize(), what,
                             [&](MutableBytes record) { FollowSymbol(record); });
     }
     if (old.type == kSectionRela) {
-      return CompareRecords(old, now, kRelaSize, what, [&](MutableBytes record) { FollowPointer(record); });
+      return CompareRecords(before, after, old.size, kRelaSize, what,
+                            [&](MutableBytes record) { FollowPointer(record); });
     }
-    return CompareBytes({old_.file, old.offset}, {new_.file, now.offset}, old.size, what);
-  }
-
-  /// `follow` gives a record of the original what it has to hold in the slice.
-  template <class Follow>
-  Result<void> CompareRecords(const Section& old, const Section& now, std::uint64_t record,
-                              const std::string& what, Follow follow) {
-    const std::uint64_t whole = old.size / record * record;
-    for (std::uint64_t at = 0; at < whole; at += kRecordsAtOnce * record) {
-      const std::uint64_t size = std::min(kRecordsAtOnce * record, whole - at);
-      PTPKG_TRY(auto wanted, ReadExact(old_.file, old.offset + at, size, what));
-      PTPKG_TRY(const auto found, ReadExact(new_.file, now.offset + at, size, what));
-      for (std::uint64_t i = 0; i < size; i += record) follow(MutableBytes(wanted).subspan(i, record));
-      if (wanted != found) return SliceDiffers(fmt::format("{}, from byte {} on", what, at));
-    }
-    return CompareBytes({old_.file, old.offset + whole}, {new_.file, now.offset + whole}, old.size - whole,
-                        what);
+    return CompareBytes(before, after, old.size, what);
   }
 
   void FollowSymbol(MutableBytes record) const {
-    const Codec& codec = old_.image.codec;
-    const ContainerMoves* moves = MovesOf(codec.U16(record, 6));
-    const bool is_section = (std::to_integer<std::uint32_t>(record[4]) & 0xfU) == 3;
-    if (moves == nullptr || is_section) return;
-    const ContainerMoves::Move* move = moves->Find(codec.Word(record, 8));
-    if (move == nullptr) return;
-    codec.PutWord(record, 8, move->to);
-    if (codec.Word(record, 16) == move->from_size) codec.PutWord(record, 16, move->to_size);
+    const ContainerMoves* moves = MovesOf(old_.image.codec.U16(record, 6));
+    if (moves != nullptr) moves->FollowSymbol(old_.image.codec, record);
   }
 
   void FollowPointer(MutableBytes record) const {

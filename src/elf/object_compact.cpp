@@ -12,7 +12,6 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kRelocationsAtOnce = 32U << 10U;
 constexpr std::uint64_t kSectionHeadersOffsetAt = 40;  // e_shoff
 
 /// Each section and symbol is looked up among them; an object of nvcc has two, one of `ld -r` no more.
@@ -85,7 +84,6 @@ class ObjectPlanner {
   [[nodiscard]] Obstacle CheckKind() const {
     if (parts_.size() > kMaxDeviceSections)
       return fmt::format("it has {} sections of device code", parts_.size());
-
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";
     if (!image_.segments.empty()) return "the object has program headers";
@@ -176,38 +174,17 @@ class ObjectPlanner {
       if (symbols == nullptr || &image_.sections[0] + section.link != symbols)
         return Obstacle("relocations name another table of symbols than .symtab");
       if (section.type == kSectionRel) return Obstacle("its relocations have no addends");
-      PTPKG_TRY(Obstacle why, PlanTable(section));
+      Obstacle why;
+      PTPKG_CHECK(ForEachRela(file_, image_, section.offset, section.size, [&](const Relocation& relocation) {
+        if (why.empty()) why = Follow(relocation);
+        return Ok();
+      }));
       if (!why.empty()) return why;
     }
     return Obstacle();
   }
 
-  Result<Obstacle> PlanTable(const Section& table) {
-    const std::uint64_t count = table.size / kRelaSize;
-    for (std::uint64_t first = 0; first < count; first += kRelocationsAtOnce) {
-      const std::uint64_t size = std::min(kRelocationsAtOnce, count - first) * kRelaSize;
-      const std::uint64_t offset = table.offset + first * kRelaSize;
-      PTPKG_TRY(const auto bytes, ReadExact(file_, offset, size, "a table of relocations"));
-      for (std::uint64_t at = 0; at < size; at += kRelaSize) {
-        const std::uint64_t info = image_.codec.Word(bytes, at + 8);
-        Obstacle why = Follow({.symbol = info >> 32U,
-                               .type = static_cast<std::uint32_t>(info),
-                               .addend = image_.codec.Word(bytes, at + 16),
-                               .addend_offset = offset + at + 16});
-        if (!why.empty()) return why;
-      }
-    }
-    return Obstacle();
-  }
-
-  struct ObjectRelocation {
-    std::uint64_t symbol = 0;
-    std::uint32_t type = 0;
-    std::uint64_t addend = 0;
-    std::uint64_t addend_offset = 0;
-  };
-
-  Obstacle Follow(const ObjectRelocation& relocation) {
+  Obstacle Follow(const Relocation& relocation) {
     const auto symbol = symbols_.find(relocation.symbol);
     if (symbol == symbols_.end()) return "";
     const Part& part = parts_[symbol->second.part];

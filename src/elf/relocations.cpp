@@ -73,19 +73,7 @@ class RelocationWalk {
 
   Result<void> ReadRela(std::uint64_t vaddr, std::uint64_t size) {
     PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(vaddr, size, "the relocation table"));
-    const std::uint64_t whole = size / kRelaSize * kRelaSize;
-    for (std::uint64_t at = 0; at < whole; at += kTableStep) {
-      const std::uint64_t step = std::min(kTableStep, whole - at);
-      PTPKG_TRY(const auto bytes, ReadExact(file_, begin + at, step, "the relocation table"));
-      for (std::uint64_t entry = 0; entry < step; entry += kRelaSize) {
-        PTPKG_CHECK(take_({.place = image_.codec.Word(bytes, entry),
-                           .type = image_.codec.U32(bytes, entry + 8),
-                           .symbol = image_.codec.U32(bytes, entry + 12),
-                           .addend = image_.codec.Word(bytes, entry + 16),
-                           .addend_offset = begin + at + entry + 16}));
-      }
-    }
-    return Ok();
+    return ForEachRela(file_, image_, begin, size, take_);
   }
 
   /// An even entry is an address; the bits of an odd one, but the lowest, say which of the next 63 words are
@@ -133,6 +121,23 @@ class RelocationWalk {
 };
 
 }  // namespace
+
+Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
+                         const std::function<Result<void>(const Relocation&)>& take) {
+  const std::uint64_t whole = size_bytes / kRelaSize * kRelaSize;
+  for (std::uint64_t at = 0; at < whole; at += kTableStep) {
+    const std::uint64_t step = std::min(kTableStep, whole - at);
+    PTPKG_TRY(const auto bytes, ReadExact(file, offset + at, step, "the relocation table"));
+    for (std::uint64_t entry = 0; entry < step; entry += kRelaSize) {
+      PTPKG_CHECK(take({.place = image.codec.Word(bytes, entry),
+                        .type = image.codec.U32(bytes, entry + 8),
+                        .symbol = image.codec.U32(bytes, entry + 12),
+                        .addend = image.codec.Word(bytes, entry + 16),
+                        .addend_offset = offset + at + entry + 16}));
+    }
+  }
+  return Ok();
+}
 
 std::optional<std::uint32_t> RelativeType(const Image& image) {
   if (image.header.machine == kMachineX8664) return kRelativeX8664;

@@ -62,16 +62,12 @@ class LayoutCheck {
 
   /// All but the places and the number of headers.
   Result<void> CheckHeader() {
-    const std::size_t size = old_.image.codec.FileHeaderSize();
-    PTPKG_TRY(const auto old, ReadExact(old_.file, 0, size, "the ELF header"));
-    PTPKG_TRY(auto now, ReadExact(new_.file, 0, size, "the ELF header"));
     FileHeader header = new_.image.header;
     header.program_headers_offset = old_.image.header.program_headers_offset;
     header.section_headers_offset = old_.image.header.section_headers_offset;
     header.program_header_count = old_.image.header.program_header_count;
-    old_.image.codec.EncodeFileHeader(header, now);
-    if (old != now) return SliceDiffers("the ELF header");
-    Skip(0, size);
+    PTPKG_CHECK(CompareFileHeaders(old_, new_, header));
+    Skip(0, old_.image.codec.FileHeaderSize());
     const std::uint64_t slots = std::max(old_.image.segments.size(), new_.image.segments.size());
     Skip(old_.image.header.program_headers_offset, slots * old_.image.codec.SegmentSize());
     // patchelf puts them into a loadable segment; they are compared one by one.
@@ -383,38 +379,18 @@ class LayoutCheck {
   }
 
   Result<void> CheckSymbols(const Section& old, const Section& now) {
-    const std::size_t record = old_.image.codec.SymbolSize();
-    const std::uint64_t whole = old.size / record * record;
-    const std::uint64_t step = kStep / record * record;
-    for (std::uint64_t at = 0; at < whole; at += step) {
-      const std::uint64_t size = std::min(step, whole - at);
-      const MutableBytes old_symbols = old_bytes_.bytes().first(size);
-      const MutableBytes new_symbols = new_bytes_.bytes().first(size);
-      PTPKG_CHECK(Fill(old_.file, old.offset + at, old_symbols));
-      PTPKG_CHECK(Fill(new_.file, now.offset + at, new_symbols));
-      for (std::uint64_t symbol = 0; symbol < size; symbol += record) {
-        Follow(old_symbols.subspan(symbol, record));
-      }
-      if (FirstDifference(old_symbols, new_symbols) != size)
-        return SliceDiffers(fmt::format("a symbol of .symtab, from byte {} on", at));
-    }
-    return Ok();
+    return CompareRecords({old_.file, old.offset}, {new_.file, now.offset}, old.size,
+                          old_.image.codec.SymbolSize(), "a symbol of .symtab",
+                          [&](MutableBytes symbol) { Follow(symbol); });
   }
 
-  /// Gives a 64-bit symbol of the original the value and size that it has to have in the slice.
   void Follow(MutableBytes symbol) const {
     const Codec& codec = old_.image.codec;
     const std::size_t section = codec.U16(symbol, 6);
-    const std::uint64_t value = codec.Word(symbol, 8);
-    constexpr std::uint32_t kOfSection = 3;
-    const bool is_section = (std::to_integer<std::uint32_t>(symbol[4]) & 0xfU) == kOfSection;
     if (const auto moved = moved_.find(section); moved != moved_.end()) {
-      codec.PutWord(symbol, 8, value + moved->second);
-    } else if (section == embedded_.section && !is_section) {
-      const ContainerMoves::Move* move = embedded_.Find(value);
-      if (move == nullptr) return;
-      codec.PutWord(symbol, 8, move->to);
-      if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
+      codec.PutWord(symbol, 8, codec.Word(symbol, 8) + moved->second);
+    } else if (section == embedded_.section) {
+      embedded_.FollowSymbol(codec, symbol);
     }
   }
 
@@ -454,6 +430,45 @@ Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64
     if (same != size) return SliceDiffers(fmt::format("{}, byte {}", what, at + same));
   }
   return Ok();
+}
+
+void ContainerMoves::FollowSymbol(const Codec& codec, MutableBytes symbol) const {
+  constexpr std::uint32_t kOfSection = 3;  // STT_SECTION
+  if ((std::to_integer<std::uint32_t>(symbol[4]) & 0xfU) == kOfSection) return;
+  const Move* move = Find(codec.Word(symbol, 8));
+  if (move == nullptr) return;
+  codec.PutWord(symbol, 8, move->to);
+  if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
+}
+
+Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
+                            std::uint64_t record_bytes, std::string_view what,
+                            const std::function<void(MutableBytes)>& follow) {
+  const std::uint64_t whole = size_bytes / record_bytes * record_bytes;
+  const std::uint64_t step = std::min(kStep / record_bytes * record_bytes, whole);
+  ScratchBuffer wanted_bytes(step);
+  ScratchBuffer found_bytes(step);
+  for (std::uint64_t at = 0; at < whole; at += step) {
+    const std::uint64_t size = std::min(step, whole - at);
+    const MutableBytes wanted = wanted_bytes.bytes().first(size);
+    const MutableBytes found = found_bytes.bytes().first(size);
+    PTPKG_CHECK(Fill(original.file, original.offset + at, wanted));
+    PTPKG_CHECK(Fill(sliced.file, sliced.offset + at, found));
+    for (std::uint64_t i = 0; i < size; i += record_bytes) follow(wanted.subspan(i, record_bytes));
+    if (FirstDifference(wanted, found) != size)
+      return SliceDiffers(fmt::format("{}, from byte {} on", what, at));
+  }
+  return CompareBytes({original.file, original.offset + whole}, {sliced.file, sliced.offset + whole},
+                      size_bytes - whole, what);
+}
+
+Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
+                                const FileHeader& excused) {
+  const std::size_t size = original.image.codec.FileHeaderSize();
+  PTPKG_TRY(const auto old, ReadExact(original.file, 0, size, "the ELF header"));
+  PTPKG_TRY(auto now, ReadExact(sliced.file, 0, size, "the ELF header"));
+  original.image.codec.EncodeFileHeader(excused, now);
+  return old == now ? Ok() : SliceDiffers("the ELF header");
 }
 
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded,

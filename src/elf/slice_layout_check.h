@@ -1,6 +1,7 @@
 #pragma once
 // Whether a compact slice says the same as its original but for its containers. Layer: elf, private to it.
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ struct ContainerMoves {
 
   /// The container that begins at `vaddr`; null when none does.
   [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
+  /// Gives a 64-bit symbol of the original, which lies in the section, the value and size that it has to have
+  /// in the slice. That of the section itself stays.
+  void FollowSymbol(const Codec& codec, MutableBytes symbol) const;
 };
 
 /// kInternal: "the slice differs from its original: " and `what`.
@@ -42,6 +46,17 @@ struct BytesAt {
 /// Compares `size_bytes` bytes. Errors: kInternal naming `what`; those of reading.
 Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
                           std::string_view what);
+
+/// Compares tables of records of `record_bytes` each; `follow` gives a record of the original what it has to
+/// hold in the slice. What is left behind the last whole record has to be equal. Errors: as CompareBytes.
+Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
+                            std::uint64_t record_bytes, std::string_view what,
+                            const std::function<void(MutableBytes)>& follow);
+
+/// Compares the ELF headers but for what `excused`, the header of the slice, has of the original. Errors:
+/// kInternal; those of reading.
+Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
+                                const FileHeader& excused);
 
 /// What VerifySlice says of addresses, sections, segments, symbols and relocations; the contents of
 /// `embedded`, and of the ranges `skipped` (offset, size) of the original, are not compared. Errors:

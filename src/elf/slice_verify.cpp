@@ -229,21 +229,12 @@ class ArchiveComparison {
     PTPKG_TRY(const std::vector<std::uint64_t> new_places, ReadSymbolPlaces(sliced_, now));
     if (old_places.size() != new_places.size()) return SliceDiffers("the table of symbols");
     for (std::size_t i = 0; i < old_places.size(); ++i) {
-      if (MemberAt(before_, old_places[i]) != MemberAt(after_, new_places[i]))
+      if (before_.MemberAt(old_places[i]) != after_.MemberAt(new_places[i]))
         return SliceDiffers(fmt::format("symbol {} of the archive is another member's", i));
     }
     const std::uint64_t names = std::min(old.size_bytes, old.PlaceBytes() * (1 + old_places.size()));
     return CompareBytes({original_, old.offset + names}, {sliced_, now.offset + names},
                         old.size_bytes - names, "names of the table of symbols");
-  }
-
-  /// Index of the member whose header is at `place`; nullopt when none is.
-  static std::optional<std::size_t> MemberAt(const ArchiveParts& parts, std::uint64_t place) {
-    const auto found = std::lower_bound(
-        parts.members.begin(), parts.members.end(), place,
-        [](const MemberPlace& member, std::uint64_t at) { return member.header_offset < at; });
-    if (found == parts.members.end() || found->header_offset != place) return std::nullopt;
-    return static_cast<std::size_t>(found - parts.members.begin());
   }
 
   File& original_;

@@ -175,6 +175,14 @@ Result<void> WalkArchive(File& archive, const Visit& visit, std::vector<ArchiveT
 
 Result<void> ForEachMember(File& archive, const Visit& visit) { return WalkArchive(archive, visit, nullptr); }
 
+std::optional<std::size_t> ArchiveParts::MemberAt(std::uint64_t header_offset) const {
+  const auto found =
+      std::lower_bound(members.begin(), members.end(), header_offset,
+                       [](const MemberPlace& member, std::uint64_t at) { return member.header_offset < at; });
+  if (found == members.end() || found->header_offset != header_offset) return std::nullopt;
+  return static_cast<std::size_t>(found - members.begin());
+}
+
 Result<ArchiveParts> ReadArchiveParts(File& archive) {
   ArchiveParts parts;
   const Visit keep = [&](const MemberPlace& place, File&) {

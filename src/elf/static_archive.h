@@ -3,6 +3,7 @@
 // forms of long names.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ inline constexpr std::string_view kArchiveMagic = "!<arch>\n";
 struct ArchiveParts {
   std::vector<ArchiveTable> tables = {};  ///< In file order.
   std::vector<MemberPlace> members = {};  ///< Likewise.
+
+  /// Index of the member whose header is at `header_offset`; nullopt when none is.
+  [[nodiscard]] std::optional<std::size_t> MemberAt(std::uint64_t header_offset) const;
 };
 
 /// By its magic number; thin archives count. Errors: kIo.

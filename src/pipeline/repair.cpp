@@ -135,10 +135,7 @@ class WheelRepairs {
     PTPKG_TRY(const repair::WheelRepair repair, repair::PlanRepair(env_, wheel, options_));
     const std::string name = repair.ChangesAnything() ? repair.name.str() : std::string(wheel.Name());
     const AbsPath to = run_.output.value_or(wheel.Parent()) / name;
-    if (!targets_.insert(to.str()).second) {
-      return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
-          .WithHint("repair them one at a time, into different folders");
-    }
+    PTPKG_CHECK(names_.Take(to, "repair"));
     for (const std::string& glob : repair.excludes_used) unused_excludes_.erase(glob);
     RepairOutcome outcome = Tell(wheel, to, repair);
     PTPKG_TRY(const bool taken, Exists(env_.fs, to));
@@ -146,7 +143,7 @@ class WheelRepairs {
       PTPKG_TRY(outcome.stays, IsOneFile(env_, outcome.from, outcome.to));
     }
     // What a dry run finds, the run would find.
-    if (taken && !outcome.stays && !run_.force) return InTheWay(outcome.to);
+    if (taken && !outcome.stays && !run_.force) return IsInTheWay(outcome.to, /*has_force=*/true);
     PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : KeepWhole(outcome, repair));
     task.Done(!outcome.changed        ? "nothing to change"
               : outcome.files.empty() ? "tag changed"
@@ -157,16 +154,13 @@ class WheelRepairs {
  private:
   Result<void> WriteChanged(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
     const std::optional<WheelJudgement> judgement = JudgementOf(repair);
+    const EditedWheel wheel{.from = outcome.from, .to = outcome.to, .edits = repair.edits};
     if (!run_.dry_run) {
       const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
-      return WriteEditedWheel(env_, {.from = outcome.from, .to = outcome.to, .edits = repair.edits},
-                              on_existing, judgement);
+      return WriteEditedWheel(env_, wheel, on_existing, judgement);
     }
-    if (!judgement) return Ok();
-    PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, env_.cache_dir, "repair"));
-    const AbsPath fresh = scratch.path() / outcome.to.Name();
-    PTPKG_CHECK(archive::WriteEditedZip(env_, outcome.from, fresh, OnExisting::kRefuse, repair.edits));
-    return JudgeWheel(env_, fresh, *judgement);
+    if (judgement) PTPKG_CHECK(StageEditedWheel(env_, wheel, env_.cache_dir, judgement));
+    return Ok();
   }
 
   /// A wheel that needs no change promises as much as a repaired one.
@@ -206,15 +200,10 @@ class WheelRepairs {
     return judgement;
   }
 
-  static Error InTheWay(const AbsPath& path) {
-    return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
-        .WithHint("name another folder with --output, or replace it with --force");
-  }
-
   Env& env_;
   const RepairRun& run_;
   repair::RepairOptions options_;
-  std::set<std::string> targets_;
+  NewNames names_;
   std::set<std::string> unused_excludes_;
 };
 

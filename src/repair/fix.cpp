@@ -32,12 +32,6 @@ Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
   return edits;
 }
 
-wheel::RecordRow TrueRow(const TreeEntry& entry) {
-  return {.path = entry.path.str(),
-          .sha256 = Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes))),
-          .size_bytes = entry.size_bytes};
-}
-
 /// The rows of files that `text`, RECORD as it is, has; none if it cannot be read.
 std::optional<std::vector<wheel::RecordRow>> RowsOfFiles(const std::string& text,
                                                          const std::string& dist_info) {
@@ -59,7 +53,7 @@ Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, 
   std::vector<wheel::RecordRow> rows;
   for (const TreeEntry& entry : tree.entries) {
     if (entry.kind != FileKind::kRegular || wheel::MayLackDigest(entry.path.str(), dist_info)) continue;
-    rows.push_back(TrueRow(entry));
+    rows.push_back(wheel::RowOf(entry.path.str(), entry.sha256, entry.size_bytes));
     const auto row = stronger.find(entry.path.str());
     if (row == stronger.end()) continue;
     PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, folder, entry, *row->second));

@@ -10,6 +10,7 @@
 #include "support/text.h"
 #include "verify/deserved_platform.h"
 #include "verify/file_kind.h"
+#include "verify/tree_map.h"
 #include "wheel/core_metadata.h"
 #include "wheel/wheel.h"
 
@@ -54,21 +55,15 @@ std::optional<Interpreter> BuiltFor(std::string_view part, bool windows) {
   return std::nullopt;
 }
 
-/// Where an installer puts the file below site-packages; "" for one that goes elsewhere.
-std::string PlaceOf(const std::string& path) {
-  const std::vector<std::string> parts = Split(path, '/');
-  if (parts.size() > 1 && parts.front().ends_with(".dist-info")) return {};
-  if (parts.size() < 2 || !parts.front().ends_with(".data")) return path;
-  if (parts.size() < 3 || (parts[1] != "platlib" && parts[1] != "purelib")) return {};
-  return path.substr(parts[0].size() + parts[1].size() + 2);
-}
-
 /// The modules that have a library, by folder and name.
 std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
   std::map<std::string, Module> modules;
   std::set<std::string> texts;
   for (const TreeEntry& entry : tree.entries) {
-    const std::string place = PlaceOf(entry.path.str());
+    // Nothing is imported from a .dist-info.
+    const std::string& path = entry.path.str();
+    const bool of_metadata = std::string_view(path).substr(0, path.find('/')).ends_with(".dist-info");
+    const std::string place = of_metadata ? "" : InstalledPath(path).value_or("");
     if (place.ends_with(".py")) texts.insert(place.substr(0, place.size() - 3));
     const bool windows = place.ends_with(".pyd");
     if (!windows && !place.ends_with(".so")) continue;

@@ -70,6 +70,12 @@ std::optional<RecordFault> ParseRow(const CsvRow& fields, RecordRow& row) {
 
 }  // namespace
 
+RecordRow RowOf(std::string path, const Sha256& sha256, std::uint64_t size_bytes) {
+  return {.path = std::move(path),
+          .sha256 = Base64UrlUnpadded(std::as_bytes(std::span(sha256.bytes))),
+          .size_bytes = size_bytes};
+}
+
 Result<RecordReading> ReadRecord(std::string_view text, const std::string& name) {
   RecordReading out;
   std::set<std::string> seen;

@@ -9,6 +9,7 @@
 
 #include "model/staged_tree.h"
 #include "support/fs.h"
+#include "support/hash.h"
 #include "support/result.h"
 
 namespace ptpkg::wheel {
@@ -22,6 +23,9 @@ struct RecordRow {
   [[nodiscard]] bool HasDigest() const { return !sha256.empty() || !stronger.empty(); }
   bool operator==(const RecordRow&) const = default;
 };
+
+/// The row that we write of a file.
+RecordRow RowOf(std::string path, const Sha256& sha256, std::uint64_t size_bytes);
 
 /// What is wrong with a row of RECORD.
 struct RecordFault {

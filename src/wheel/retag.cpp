@@ -203,12 +203,6 @@ Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& 
   return differs(rows.begin()->first, "is listed in RECORD but not in the wheel");
 }
 
-RecordRow RowOf(const std::string& path, const Sha256& sha256, std::uint64_t size_bytes) {
-  return {.path = path,
-          .sha256 = Base64UrlUnpadded(std::as_bytes(std::span(sha256.bytes))),
-          .size_bytes = size_bytes};
-}
-
 class Retagger {
  public:
   Retagger(const archive::ZipReader& zip, const WheelInfo& info, FileName name)

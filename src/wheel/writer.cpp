@@ -155,8 +155,7 @@ Result<void> WriteMembers(Env& env, archive::ZipWriter& zip, const archive::Entr
   std::vector<RecordRow> rows;
   rows.reserve(packed.size() + 1);
   for (const archive::PackedMember& member : packed) {
-    rows.push_back(
-        {member.name, Base64UrlUnpadded(std::as_bytes(std::span(member.sha256.bytes))), member.size_bytes});
+    rows.push_back(RowOf(member.name, member.sha256, member.size_bytes));
   }
   rows.push_back({dist_info + "/RECORD", "", 0});
   archive::EntrySet record;

@@ -186,4 +186,8 @@ std::string WithZip64End(const std::string& zip, const Zip64End& end) {
          plain;
 }
 
+std::vector<std::string> TextsToDeflate() {
+  return {"text", WordyText(20'000), RandomText(3000), std::string(70'000, 'x')};
+}
+
 }  // namespace ptpkg::archive::test

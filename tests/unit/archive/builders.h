@@ -15,6 +15,8 @@ namespace ptpkg::archive::test {
 
 /// `count` bytes that no compressor shrinks; equal for equal seeds.
 std::string RandomText(std::size_t count, std::uint64_t seed = 1);
+/// Of one block and of several, of words, noise and one repeated byte: seeds of deflate streams.
+std::vector<std::string> TextsToDeflate();
 /// `count` bytes that shrink well but not to nothing.
 std::string WordyText(std::size_t count, std::uint64_t seed = 1);
 

@@ -58,10 +58,10 @@ std::vector<std::string> Aarch64Sets() { return SetsNamed(kAarch64Set); }
 LinkedToys::LinkedToys(const std::string& set) {
   const AbsPath from = ToyRoot() / set;
   if (set.starts_with(kDeviceSet) || set.starts_with(kAarch64Set)) {
-    Must(fs().CopyFile(from / "libdevice.so", Path("libdevice.so")));
-    if (!set.starts_with(kDeviceSet)) return;
-    for (const char* name : {"device_loader", "host.o", "device.o", "libdevice.a"})
-      Must(fs().CopyFile(from / name, Path(name)));
+    std::vector<const char*> names = {"libdevice.so"};
+    if (set.starts_with(kDeviceSet))
+      names.insert(names.end(), {"device_loader", "host.o", "device.o", "libdevice.a"});
+    for (const char* name : names) Must(fs().CopyFile(from / name, Path(name)));
     return;
   }
   static_cast<void>(dir_.MakeDir("deps"));
