@@ -45,7 +45,7 @@ std::vector<std::string> Seeds() {
   for (const bool packed : {false, true}) {
     for (const bool spare : {false, true}) {
       WrappedLibrary library{.containers = {large, small, Container({{.number = 75}, {.kind = 8}}), small},
-                             .relocatable = small,
+                             .relocatable = {small, large},
                              .packed_relocations = packed,
                              .spare_segment = spare};
       seeds.push_back(library.Build());

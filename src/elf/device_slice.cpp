@@ -189,36 +189,18 @@ class SlicePlanner {
                         const std::vector<SlicedSection>& sections) {
     if (request_.form == SliceForm::kCompact && image.header.type == kTypeRel)
       return PlanObjectForm(file, image, place, sections);
-    const SlicedSection* compacted = nullptr;
+    CompactPlan compact;
     if (request_.form == SliceForm::kCompact && place.name.empty()) {
-      PTPKG_TRY(CompactPlan compact, PlanEmbedded(file, image, sections));
+      PTPKG_TRY(compact, PlanCompact(file, image, sections));
       plan_.not_compact = std::move(compact.why_not);
-      if (plan_.not_compact.empty()) {
-        plan_.form = SliceForm::kCompact;
-        replacements_ = std::move(compact.replacements);
-        compacted = &sections.front();
-      }
+      replacements_ = std::move(compact.replacements);
+      if (!compact.compacted.empty()) plan_.form = SliceForm::kCompact;
     }
+    const std::vector<std::size_t>& done = compact.compacted;
     for (const SlicedSection& section : sections) {
-      if (&section != compacted) PlanInPlace(place, section);
+      if (std::find(done.begin(), done.end(), section.index) == done.end()) PlanInPlace(place, section);
     }
     return Ok();
-  }
-
-  static Result<CompactPlan> PlanEmbedded(File& file, const Image& image,
-                                          const std::vector<SlicedSection>& sections) {
-    CompactPlan plan;
-    const auto embedded = std::count_if(sections.begin(), sections.end(), [](const SlicedSection& section) {
-      return section.name == kEmbeddedCode;
-    });
-    if (embedded != 1) {
-      plan.why_not = fmt::format("the file has {} sections .nv_fatbin", embedded);
-    } else if (!sections.front().Changes()) {
-      plan.why_not = "nothing is dropped from .nv_fatbin";
-    } else {
-      return PlanCompact(file, image, sections.front());
-    }
-    return plan;
   }
 
   /// An object, or a member that is one.

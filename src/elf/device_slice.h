@@ -8,12 +8,12 @@
 // archive. VerifySlice (elf/slice_verify.h) must pass on it before it is used.
 //
 // In place: nothing moves but elements within their container; freed bytes are zeros. Works on all files.
-// Compact: the file gets smaller and no address changes but those of containers. The containers of .nv_fatbin
-// move together, the pointers to them follow, the load segment that holds them becomes two, and what lies
-// behind it gets a smaller file offset. For linked 64-bit files whose pointers to containers are relative
-// relocations (RELA, RELR); their __nv_relfatbin is always sliced in place. Of objects both sections get
-// smaller, and relocations and symbols follow; of static archives the members that are objects. What
-// SlicePlan::not_compact names a reason for is sliced in place.
+// Compact: the file gets smaller and no address changes but those of containers. Of linked 64-bit files whose
+// pointers to containers are relative relocations (RELA, RELR): the containers of each section move together,
+// the pointers to them follow, the load segment that holds them is cut behind each section, and what lies
+// behind gets a smaller file offset. Of objects both sections get smaller, and relocations and symbols
+// follow; of static archives the members that are objects. What SlicePlan::not_compact names a reason for is
+// sliced in place.
 
 #include <map>
 #include <memory>
@@ -72,8 +72,9 @@ struct SlicePlan {
   std::uint64_t new_size = 0;  ///< Sum over the pieces.
   SliceForm form = SliceForm::kInPlace;
   /// Why the form is in place although compact was wanted; "" when it is as wanted. Of an archive, why its
-  /// first member that could have been smaller is not, whatever becomes of the others. A clause without final
-  /// period: "a symbol of .dynsym lies in .nv_fatbin".
+  /// first member that could have been smaller is not, whatever becomes of the others; of a linked file with
+  /// several sections, why all but the largest one are in place. A clause without final period: "a symbol of
+  /// .dynsym lies in .nv_fatbin".
   std::string not_compact = {};
   /// Over all sections and members. `containers` counts all under `kept`, and those that lost something under
   /// `dropped`.

@@ -39,7 +39,7 @@ class ObjectCheck {
 
   Result<void> CheckSections() {
     if (const std::string shared = FindSharedBytes(new_.image); !shared.empty()) return SliceDiffers(shared);
-    std::map<std::uint64_t, std::uint64_t> moves = {{0, 0}};  // by place in the original
+    MovesByPlace moves = {{0, 0}};
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       Section old = old_.image.sections[i];
       if (!IsKnownInObjects(old.type)) return SliceDiffers(fmt::format("section {} of a type not known", i));
@@ -56,21 +56,15 @@ class ObjectCheck {
     }
     const std::uint64_t headers = old_.image.header.section_headers_offset;
     moves[headers] = headers - new_.image.header.section_headers_offset;
+    moves[old_.image.file_size] = old_.image.file_size - new_.image.file_size;
     return CheckEmptySections(moves);
   }
 
-  /// What has no bytes moves no less than what stands before it, and no more than what stands behind.
-  Result<void> CheckEmptySections(const std::map<std::uint64_t, std::uint64_t>& moves) {
+  Result<void> CheckEmptySections(const MovesByPlace& moves) {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       const Section& old = old_.image.sections[i];
       const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
-      if (has_bytes) continue;
-      const auto behind = moves.upper_bound(old.offset);
-      const std::uint64_t least = std::prev(behind)->second;
-      const std::uint64_t most =
-          behind == moves.end() ? old_.image.file_size - new_.image.file_size : behind->second;
-      const std::uint64_t moved = old.offset - new_.image.sections[i].offset;
-      if (moved < least || moved > most)
+      if (!has_bytes && !IsBetweenNeighbours(moves, old.offset, new_.image.sections[i].offset))
         return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
     }
     return Ok();

@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::uint64_t kSectionHeadersOffsetAt = 40;  // e_shoff
 
-/// Each section and symbol is looked up among them; an object of nvcc has two, one of `ld -r` no more.
-constexpr std::size_t kMaxDeviceSections = 64;
-
 /// Why the compact form is not possible; "" when nothing is in the way.
 using Obstacle = std::string;
 
@@ -31,45 +28,33 @@ class ObjectPlanner {
  public:
   ObjectPlanner(File& file, const Image& image, const std::vector<SlicedSection>& sections)
       : file_(file), image_(image) {
-    for (const SlicedSection& section : sections) parts_.push_back({.sliced = &section});
-    std::sort(parts_.begin(), parts_.end(), [&](const Part& left, const Part& right) {
-      return HeaderOf(left).offset < HeaderOf(right).offset;
+    for (const SlicedSection& section : sections) parts_.emplace_back(section, image);
+    std::sort(parts_.begin(), parts_.end(), [](const PackedSection& left, const PackedSection& right) {
+      return left.header->offset < right.header->offset;
     });
   }
 
   Result<ObjectPlan> Run() {
-    const bool changes =
-        std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.sliced->Changes(); });
+    const bool changes = std::any_of(parts_.begin(), parts_.end(),
+                                     [](const PackedSection& part) { return part.sliced->Changes(); });
     if (!changes) return ObjectPlan();
     PTPKG_TRY(Obstacle why, FindObstacle());
     if (!why.empty()) return ObjectPlan{.why_not = std::move(why), .replacements = {}};
     PlanHeaders();
-    for (const Part& part : parts_) replacements_.push_back(PackedSection(part));
+    for (const PackedSection& part : parts_) replacements_.push_back(BytesOf(part));
     return ObjectPlan{.why_not = {}, .replacements = std::move(replacements_), .removed_bytes = Removed()};
   }
 
  private:
-  struct Part {
-    const SlicedSection* sliced = nullptr;
-    PackedContainers packed = {};
-    std::uint64_t shift = 0;  ///< What lies behind it moves to the front by as much.
-  };
-
-  [[nodiscard]] const Section& HeaderOf(const Part& part) const {
-    return image_.sections[part.sliced->index];
-  }
-  [[nodiscard]] std::uint64_t EndOf(const Part& part) const {
-    return HeaderOf(part).offset + HeaderOf(part).size;
-  }
   [[nodiscard]] std::uint64_t Removed() const {
     std::uint64_t sum = 0;
-    for (const Part& part : parts_) sum += part.shift;
+    for (const PackedSection& part : parts_) sum += part.shift;
     return sum;
   }
   /// Index of the part that section `section` is; the number of parts when it is none.
   [[nodiscard]] std::size_t PartOf(std::size_t section) const {
     const auto found = std::find_if(parts_.begin(), parts_.end(),
-                                    [&](const Part& part) { return part.sliced->index == section; });
+                                    [&](const PackedSection& part) { return part.sliced->index == section; });
     return static_cast<std::size_t>(found - parts_.begin());
   }
 
@@ -82,7 +67,7 @@ class ObjectPlanner {
   }
 
   [[nodiscard]] Obstacle CheckKind() const {
-    if (parts_.size() > kMaxDeviceSections)
+    if (parts_.size() > kMaxPackedSections)
       return fmt::format("it has {} sections of device code", parts_.size());
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";
@@ -104,9 +89,8 @@ class ObjectPlanner {
       if (section.type != kSectionNobits) align = std::max(align, section.align);
     }
     std::uint64_t gain = 0;
-    for (Part& part : parts_) {
-      part.packed = Pack(part.sliced->containers);
-      const std::uint64_t size = HeaderOf(part).size;
+    for (PackedSection& part : parts_) {
+      const std::uint64_t size = part.header->size;
       // Zeros between containers are fewer than before, but for those of containers that had none.
       if (part.packed.size_bytes > size) return "containers do not lie on 8 bytes";
       gain += size - part.packed.size_bytes;
@@ -116,44 +100,20 @@ class ObjectPlanner {
     return fmt::format("the file would get smaller by {} bytes, less than its alignment of {}", gain, align);
   }
 
-  /// What has no bytes may stand anywhere, in a section that gets smaller too.
-  [[nodiscard]] std::uint64_t NewOffset(std::uint64_t old) const {
-    std::uint64_t offset = old;
-    for (const Part& part : parts_) {
-      if (old >= EndOf(part)) {
-        offset -= part.shift;
-      } else if (old > HeaderOf(part).offset) {
-        offset -= old - std::min(old, EndOf(part) - part.shift);
-      }
-    }
-    return offset;
-  }
-
-  /// The container that begins `from_begin` bytes into the part; null when none does.
-  [[nodiscard]] static const SlicedContainer* Find(const Part& part, const Section& header,
-                                                   std::uint64_t from_begin) {
-    if (from_begin >= header.size) return nullptr;
-    const std::size_t index = part.sliced->ContainerAt(header.offset + from_begin);
-    return index == part.sliced->containers.size() ? nullptr : &part.sliced->containers[index];
-  }
-  [[nodiscard]] static std::uint64_t NewPlace(const Part& part, const SlicedContainer& container) {
-    return part.packed.places[static_cast<std::size_t>(&container - part.sliced->containers.data())];
-  }
-
   Result<Obstacle> PlanSymbols() {
     const Section* table = FindSymbolTable(image_);
     if (table == nullptr) return Obstacle();
     return ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
       const std::size_t index = PartOf(symbol.section);
       if (index == parts_.size()) return "";
-      const Part& part = parts_[index];
+      const PackedSection& part = parts_[index];
       symbols_[symbol.number] = {.part = index, .is_section = symbol.IsOfSection()};
       if (symbol.IsOfSection()) return symbol.value == 0 ? "" : "the symbol of a section is not at its begin";
-      const SlicedContainer* container = Find(part, HeaderOf(part), symbol.value);
+      const SlicedContainer* container = part.Find(symbol.value);
       if (container == nullptr || (symbol.size != 0 && symbol.size != container->size_bytes)) {
         return fmt::format("symbol {} has a part of a container in {}", symbol.number, part.sliced->name);
       }
-      const std::uint64_t place = NewPlace(part, *container);
+      const std::uint64_t place = part.NewPlace(*container);
       if (place != symbol.value)
         replacements_.push_back(WordReplacement(symbol.value_offset, place, "a symbol of a container"));
       if (symbol.size != 0 && container->new_size != container->size_bytes) {
@@ -187,7 +147,7 @@ class ObjectPlanner {
   Obstacle Follow(const Relocation& relocation) {
     const auto symbol = symbols_.find(relocation.symbol);
     if (symbol == symbols_.end()) return "";
-    const Part& part = parts_[symbol->second.part];
+    const PackedSection& part = parts_[symbol->second.part];
     if (!IsAbsolute(image_.header.machine, relocation.type))
       return fmt::format("a relocation of type {} points into {}", relocation.type, part.sliced->name);
     const std::uint64_t from_begin = relocation.addend;
@@ -195,9 +155,9 @@ class ObjectPlanner {
       // It follows its symbol, which is at the begin of a container.
       return from_begin == 0 ? "" : fmt::format("a pointer leads into the midst of {}", part.sliced->name);
     }
-    const SlicedContainer* container = Find(part, HeaderOf(part), from_begin);
+    const SlicedContainer* container = part.Find(from_begin);
     if (container == nullptr) return fmt::format("a pointer leads into the midst of {}", part.sliced->name);
-    const std::uint64_t place = NewPlace(part, *container);
+    const std::uint64_t place = part.NewPlace(*container);
     if (place != from_begin)
       replacements_.push_back(WordReplacement(relocation.addend_offset, place, "a pointer to a container"));
     return "";
@@ -205,12 +165,13 @@ class ObjectPlanner {
 
   void PlanHeaders() {
     const std::uint64_t headers = image_.header.section_headers_offset;
-    replacements_.push_back(WordReplacement(kSectionHeadersOffsetAt, NewOffset(headers), "the ELF header"));
+    replacements_.push_back(
+        WordReplacement(kSectionHeadersOffsetAt, NewOffset(parts_, headers), "the ELF header"));
     const std::size_t record = image_.codec.SectionSize();
     std::vector<std::byte> bytes(image_.sections.size() * record);
     for (std::size_t i = 0; i < image_.sections.size(); ++i) {
       Section section = image_.sections[i];
-      section.offset = NewOffset(section.offset);
+      section.offset = NewOffset(parts_, section.offset);
       const std::size_t part = PartOf(i);
       if (part != parts_.size()) section.size = parts_[part].packed.size_bytes;
       image_.codec.EncodeSection(section, MutableBytes(bytes).subspan(i * record, record));
@@ -221,13 +182,12 @@ class ObjectPlanner {
     replacements_.push_back(std::move(table));
   }
 
-  [[nodiscard]] Replacement PackedSection(const Part& part) const {
-    const Section& header = HeaderOf(part);
-    Replacement packed{.offset = header.offset,
-                       .size_bytes = header.size,
+  [[nodiscard]] static Replacement BytesOf(const PackedSection& part) {
+    Replacement packed{.offset = part.header->offset,
+                       .size_bytes = part.header->size,
                        .pieces = PiecesOf(part.sliced->containers, part.packed),
                        .what = part.sliced->name};
-    packed.pieces.push_back(ZeroPiece(header.size - part.shift - part.packed.size_bytes));
+    packed.pieces.push_back(ZeroPiece(part.header->size - part.shift - part.packed.size_bytes));
     return packed;
   }
 
@@ -238,7 +198,7 @@ class ObjectPlanner {
 
   File& file_;
   const Image& image_;
-  std::vector<Part> parts_;  ///< Ascending by offset.
+  std::vector<PackedSection> parts_;  ///< Ascending by offset.
   std::map<std::uint64_t, DeviceSymbol> symbols_;
   std::vector<Replacement> replacements_;
 };

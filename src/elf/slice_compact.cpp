@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <set>
 
 #include "elf/code_references.h"
 #include "elf/edit.h"
@@ -24,17 +25,13 @@ std::uint64_t Down(std::uint64_t value, std::uint64_t align) { return value / al
 
 class CompactPlanner {
  public:
-  CompactPlanner(File& file, const Image& image, const SlicedSection& sliced)
-      : file_(file),
-        image_(image),
-        sliced_(sliced),
-        section_(image.sections[sliced.index]),
-        containers_(sliced.containers) {
-    layout_.section = sliced.index;
-    layout_.begin = section_.offset;
-    layout_.end = section_.offset + section_.size;
-    layout_.vaddr = section_.addr;
-    layout_.spared = image.segments.size();
+  CompactPlanner(File& file, const Image& image, const std::vector<const SlicedSection*>& sections)
+      : file_(file), image_(image) {
+    for (const SlicedSection* section : sections) layout_.parts.emplace_back(*section, image);
+    std::sort(layout_.parts.begin(), layout_.parts.end(),
+              [](const CompactPart& left, const CompactPart& right) {
+                return left.header->offset < right.header->offset;
+              });
   }
 
   Result<CompactPlan> Run() {
@@ -45,22 +42,28 @@ class CompactPlanner {
     PTPKG_TRY(plan.replacements, PlanHeaders(file_, image_, layout_));
     for (Replacement& replacement : replacements_) plan.replacements.push_back(std::move(replacement));
     PTPKG_CHECK(PlanPointers(plan.replacements));
-    plan.replacements.push_back(PackedSection());
+    for (std::size_t i = 0; i < layout_.parts.size(); ++i) {
+      plan.replacements.push_back(BytesOf(i));
+      plan.compacted.push_back(layout_.parts[i].sliced->index);
+    }
     return plan;
   }
 
  private:
   Result<Obstacle> FindObstacle() {
     if (Obstacle why = CheckKind(); !why.empty()) return why;
-    if (Obstacle why = FindLoad(); !why.empty()) return why;
-    if (Obstacle why = CheckOthers(); !why.empty()) return why;
+    if (Obstacle why = LeaveSmallParts(); !why.empty()) return why;
+    for (CompactPart& part : layout_.parts) {
+      if (Obstacle why = FindLoad(part); !why.empty()) return why;
+      if (Obstacle why = CheckOthers(part); !why.empty()) return why;
+      if (Obstacle why = CheckDynamic(part); !why.empty()) return why;
+    }
     if (Obstacle why = CheckSound(); !why.empty()) return why;
-    if (Obstacle why = CheckDynamic(); !why.empty()) return why;
-    layout_.packed = Pack(containers_);
-    layout_.used_bytes = layout_.packed.size_bytes;
+    FindSlots();
     PTPKG_TRY(Obstacle pointers, ReadPointers());
     if (!pointers.empty()) return pointers;
-    if (Obstacle why = FindShift(); !why.empty()) return why;
+    if (Obstacle why = PlanBlock(); !why.empty()) return why;
+    if (Obstacle why = FindShifts(); !why.empty()) return why;
     PTPKG_TRY(Obstacle exported, CheckDynamicSymbols());
     if (!exported.empty()) return exported;
     PTPKG_TRY(Obstacle computed, CheckCode());
@@ -69,6 +72,8 @@ class CompactPlanner {
   }
 
   [[nodiscard]] Obstacle CheckKind() const {
+    if (layout_.parts.size() > kMaxPackedSections)
+      return fmt::format("it has {} sections of device code", layout_.parts.size());
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";
     if (image_.header.type == kTypeExec)
@@ -77,39 +82,66 @@ class CompactPlanner {
       return "the file is not a linked library or program";
     if (!RelativeType(image_))
       return fmt::format("relocations of machine {} are not known", image_.header.machine);
-    if (layout_.section >= kFirstReservedIndex) return "the file has more than 65,279 sections";
+    if (image_.sections.size() >= kFirstReservedIndex) return "the file has more than 65,279 sections";
     const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
       return (s.type == kSectionRela || s.type == kSectionRel || s.type == kSectionCrel) && s.addr == 0;
     });
     return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
   }
 
-  Obstacle FindLoad() {
+  /// What loses less than a page is as well in place.
+  Obstacle LeaveSmallParts() {
+    for (const Segment& segment : image_.segments) {
+      if (segment.type != kSegmentLoad) continue;
+      if ((segment.align & (segment.align - 1)) != 0)
+        return fmt::format("a segment is aligned to {:#x}, no power of 2", segment.align);
+      page_bytes_ = std::max(page_bytes_, segment.align);
+    }
+    std::uint64_t most = 0;
+    for (CompactPart& part : layout_.parts) {
+      part.used_bytes = part.packed.size_bytes;
+      most = std::max(most, GainOf(part));
+    }
+    std::erase_if(layout_.parts, [&](const CompactPart& part) { return GainOf(part) < page_bytes_; });
+    return layout_.parts.empty() ? TooLittle(most) : "";
+  }
+
+  [[nodiscard]] static std::uint64_t GainOf(const CompactPart& part) {
+    return part.header->size - std::min(part.header->size, part.used_bytes);
+  }
+  [[nodiscard]] Obstacle TooLittle(std::uint64_t gain) const {
+    return fmt::format("the file would get smaller by {} bytes, less than a page of {}", gain, page_bytes_);
+  }
+
+  Obstacle FindLoad(CompactPart& part) const {
+    const Section& section = *part.header;
     const auto holds = [&](const Segment& load) {
-      return load.type == kSegmentLoad && layout_.begin >= load.offset &&
-             layout_.end <= load.offset + load.file_size &&
-             load.vaddr + (layout_.begin - load.offset) == layout_.vaddr;
+      return load.type == kSegmentLoad && section.offset >= load.offset &&
+             part.End() <= load.offset + load.file_size &&
+             load.vaddr + (section.offset - load.offset) == section.addr;
     };
     const auto found = std::find_if(image_.segments.begin(), image_.segments.end(), holds);
-    if (found == image_.segments.end()) return ".nv_fatbin lies in no loadable segment";
-    layout_.load = static_cast<std::size_t>(found - image_.segments.begin());
-    layout_.splits = found->vaddr + found->memory_size != layout_.vaddr + section_.size;
-    if (layout_.splits && found->offset + found->file_size == layout_.end)
-      return "memory without bytes in the file follows .nv_fatbin";
-    if (layout_.vaddr % kContainerAlign != 0) return ".nv_fatbin is not aligned";
+    if (found == image_.segments.end())
+      return fmt::format("{} lies in no loadable segment", part.sliced->name);
+    part.load = static_cast<std::size_t>(found - image_.segments.begin());
+    part.splits = found->vaddr + found->memory_size != section.addr + section.size;
+    if (part.splits && found->offset + found->file_size == part.End())
+      return fmt::format("memory without bytes in the file follows {}", part.sliced->name);
+    if (section.addr % kContainerAlign != 0) return fmt::format("{} is not aligned", part.sliced->name);
     return "";
   }
 
   /// What shares bytes with the section could not be told apart from it afterwards.
-  [[nodiscard]] Obstacle CheckOthers() const {
+  [[nodiscard]] Obstacle CheckOthers(const CompactPart& part) const {
+    const std::uint64_t begin = part.header->offset;
     for (std::size_t i = 0; i < image_.segments.size(); ++i) {
       const Segment& segment = image_.segments[i];
-      const bool is_behind = segment.offset >= layout_.end;
-      const bool is_before =
-          segment.offset <= layout_.begin && segment.file_size <= layout_.begin - segment.offset;
+      const bool is_behind = segment.offset >= part.End();
+      const bool is_before = segment.offset <= begin && segment.file_size <= begin - segment.offset;
       const bool is_empty = segment.file_size == 0 && segment.type != kSegmentLoad;
-      if (i == layout_.load || is_empty || is_behind || is_before) continue;
-      return fmt::format("program header {} (type {:#x}) maps part of .nv_fatbin too", i, segment.type);
+      if (i == part.load || is_empty || is_behind || is_before) continue;
+      return fmt::format("program header {} (type {:#x}) maps part of {} too", i, segment.type,
+                         part.sliced->name);
     }
     return "";
   }
@@ -133,38 +165,68 @@ class CompactPlanner {
   }
 
   /// What the loader reads must not be what is dropped, whatever section headers say.
-  [[nodiscard]] Obstacle CheckDynamic() const {
+  [[nodiscard]] Obstacle CheckDynamic(const CompactPart& part) const {
     constexpr std::array<std::uint64_t, 14> kAddresses = {
         kDtPltgot, kDtHash,      kDtStrtab,    kDtSymtab,  kDtRela,   kDtInit,    kDtFini,
         kDtJmprel, kDtInitArray, kDtFiniArray, kDtGnuHash, kDtVersym, kDtVerneed, kDtVerdef};
     for (const DynamicEntry& entry : image_.dynamic->entries) {
       const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), entry.tag) != kAddresses.end();
-      if (is_address && IsInSection(entry.value))
-        return fmt::format("an entry of .dynamic (tag {:#x}) leads into .nv_fatbin", entry.tag);
+      if (is_address && IsIn(part, entry.value))
+        return fmt::format("an entry of .dynamic (tag {:#x}) leads into {}", entry.tag, part.sliced->name);
     }
     const MappedRange& strings = image_.strings;
-    const bool apart =
-        strings.offset >= layout_.end ||
-        (strings.offset <= layout_.begin && strings.size_bytes <= layout_.begin - strings.offset);
-    return apart ? "" : "the dynamic string table reaches into .nv_fatbin";
+    const std::uint64_t begin = part.header->offset;
+    const bool apart = strings.offset >= part.End() ||
+                       (strings.offset <= begin && strings.size_bytes <= begin - strings.offset);
+    return apart ? "" : fmt::format("the dynamic string table reaches into {}", part.sliced->name);
   }
 
-  [[nodiscard]] bool IsInSection(std::uint64_t vaddr) const {
-    return vaddr >= layout_.vaddr && vaddr - layout_.vaddr < section_.size;
+  [[nodiscard]] static bool IsIn(const CompactPart& part, std::uint64_t vaddr) {
+    return vaddr >= part.header->addr && vaddr - part.header->addr < part.header->size;
+  }
+  /// The part that has the address; null when none does.
+  [[nodiscard]] const CompactPart* PartAt(std::uint64_t vaddr) const {
+    const auto found = std::find_if(layout_.parts.begin(), layout_.parts.end(),
+                                    [&](const CompactPart& part) { return IsIn(part, vaddr); });
+    return found == layout_.parts.end() ? nullptr : &*found;
   }
 
-  /// Index of the container that begins at `vaddr`; the number of containers when none does.
-  [[nodiscard]] std::size_t ContainerAt(std::uint64_t vaddr) const {
-    return sliced_.ContainerAt(vaddr - layout_.vaddr + layout_.begin);
+  /// The address behind the section. What has the name of a C identifier may be walked up to there, by the
+  /// symbols __start_ and __stop_ that linkers define.
+  [[nodiscard]] static std::uint64_t OldEnd(const CompactPart& part) {
+    return part.Address(part.header->size);
+  }
+  [[nodiscard]] static bool MayBeWalked(const CompactPart& part) {
+    return part.sliced->name == kRelocatableCode;
   }
 
-  [[nodiscard]] bool Moves(std::size_t container) const {
-    return containers_[container].offset != layout_.begin + layout_.packed.places[container];
+  /// The address of one of its containers before and after.
+  [[nodiscard]] static std::uint64_t OldAddress(const CompactPart& part, const SlicedContainer& container) {
+    return part.Address(container.offset - part.header->offset);
+  }
+  [[nodiscard]] static std::uint64_t NewAddress(const CompactPart& part, const SlicedContainer& container) {
+    return part.Address(part.NewPlace(container));
+  }
+  [[nodiscard]] static bool Moves(const CompactPart& part, const SlicedContainer& container) {
+    return OldAddress(part, container) != NewAddress(part, container);
+  }
+
+  /// Program headers for what lies behind the parts: unused ones, else room for more.
+  void FindSlots() {
+    const std::vector<Segment>& segments = image_.segments;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].type == kSegmentNull) layout_.spared.push_back(i);
+    }
+    if (CanSparePhdr(image_))
+      layout_.spared.push_back(static_cast<std::size_t>(image_.FindSegment(kSegmentPhdr) - segments.data()));
+    layout_.spared.resize(std::min(layout_.spared.size(), layout_.Splits()));
+    std::sort(layout_.spared.begin(), layout_.spared.end());
+    const std::size_t missing = layout_.Splits() - layout_.spared.size();
+    if (missing != 0) layout_.room = FindHeaderRoom(image_, segments.size() + missing);
   }
 
   Result<Obstacle> ReadPointers() {
     Obstacle why;
-    room_ = FindHeaderRoom(image_, image_.segments.size() + 1);
     const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
       if (why.empty()) why = Take(relocation);
       return Ok();
@@ -172,99 +234,98 @@ class CompactPlanner {
     if (!read && read.error().code() == ErrorCode::kUnsupported) return read.error().message();
     PTPKG_CHECK(read);
     if (!why.empty()) return why;
-    std::vector<bool> has_pointer(containers_.size());
-    for (const Relocation& pointer : pointers_) has_pointer[ContainerAt(pointer.addend)] = true;
-    for (std::size_t i = 0; i < containers_.size(); ++i) {
-      if (!has_pointer[i] && Moves(i)) {
-        return fmt::format("no relocation points to the container at file offset {}", containers_[i].offset);
+    std::set<const SlicedContainer*> has_pointer;
+    for (const Pointer& pointer : pointers_) has_pointer.insert(pointer.container);
+    for (const CompactPart& part : layout_.parts) {
+      for (const SlicedContainer& container : part.sliced->containers) {
+        if (!has_pointer.contains(&container) && Moves(part, container))
+          return fmt::format("no relocation points to the container at file offset {}", container.offset);
       }
     }
     return Obstacle();
   }
 
   Obstacle Take(const Relocation& relocation) {
-    if (IsInSection(relocation.place) || IsInSection(relocation.place + 7))
-      return fmt::format("the loader writes into .nv_fatbin (address {:#x})", relocation.place);
-    if (relocation.addend_offset >= layout_.begin && relocation.addend_offset < layout_.end)
-      return "relocations lie in .nv_fatbin";
-    const bool is_relative = relocation.type == RelativeType(image_);
-    if (is_relative && room_ && relocation.addend >= room_->vaddr &&
-        relocation.addend - room_->vaddr < room_->end - room_->begin) {
-      room_.reset();  // that pointer would have to follow too
+    for (const CompactPart& part : layout_.parts) {
+      if (IsIn(part, relocation.place) || IsIn(part, relocation.place + 7))
+        return fmt::format("the loader writes into {} (address {:#x})", part.sliced->name, relocation.place);
+      if (relocation.addend_offset >= part.header->offset && relocation.addend_offset < part.End())
+        return fmt::format("relocations lie in {}", part.sliced->name);
+      if (MayBeWalked(part) && relocation.symbol == 0 && relocation.addend == OldEnd(part))
+        return fmt::format("a pointer leads to the end of {}", part.sliced->name);
     }
-    if (!IsInSection(relocation.addend)) return "";
+    const bool is_relative = relocation.type == RelativeType(image_);
+    std::optional<HeaderRoom>& room = layout_.room;
+    if (is_relative && room && relocation.addend >= room->vaddr &&
+        relocation.addend - room->vaddr < room->end - room->begin) {
+      room.reset();  // that pointer would have to follow too
+    }
+    const CompactPart* part = PartAt(relocation.addend);
+    if (part == nullptr) return "";
     if (!is_relative) {
       if (relocation.symbol != 0) return "";  // the addend is added to a symbol's address
-      return fmt::format("a relocation of type {} points into .nv_fatbin", relocation.type);
+      return fmt::format("a relocation of type {} points into {}", relocation.type, part->sliced->name);
     }
-    if (ContainerAt(relocation.addend) == containers_.size())
-      return fmt::format("a pointer leads into the midst of .nv_fatbin (address {:#x})", relocation.addend);
-    pointers_.push_back(relocation);
+    const SlicedContainer* container = part->Find(relocation.addend - part->header->addr);
+    if (container == nullptr) {
+      return fmt::format("a pointer leads into the midst of {} (address {:#x})", part->sliced->name,
+                         relocation.addend);
+    }
+    pointers_.push_back({.relocation = relocation, .part = part, .container = container});
     return "";
-  }
-
-  Obstacle FindShift() {
-    std::uint64_t page = kSmallestPage;
-    for (const Segment& segment : image_.segments) {
-      if (segment.type != kSegmentLoad) continue;
-      if ((segment.align & (segment.align - 1)) != 0)
-        return fmt::format("a segment is aligned to {:#x}, no power of 2", segment.align);
-      page = std::max(page, segment.align);
-    }
-    if (layout_.splits) {
-      if (Obstacle why = FindSlot(); !why.empty()) return why;
-    }
-    const std::uint64_t gain = section_.size - std::min(section_.size, layout_.used_bytes);
-    layout_.shift = Down(gain, page);
-    if (layout_.shift != 0) return "";
-    return fmt::format("the file would get smaller by {} bytes, less than a page of {}", gain, page);
   }
 
   [[nodiscard]] bool IsInMovedSection(std::uint64_t offset) const {
     return std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-      return room_->Holds(image_, section) && offset >= section.offset &&
+      return layout_.room->Holds(image_, section) && offset >= section.offset &&
              offset - section.offset < section.size;
     });
   }
 
-  /// A program header for what lies behind the section.
-  Obstacle FindSlot() {
-    const std::vector<Segment>& segments = image_.segments;
-    const auto spare = std::find_if(segments.begin(), segments.end(),
-                                    [](const Segment& segment) { return segment.type == kSegmentNull; });
-    if (spare != segments.end()) {
-      layout_.spared = static_cast<std::size_t>(spare - segments.begin());
-      return "";
-    }
-    if (CanSparePhdr(image_)) {
-      layout_.spared = static_cast<std::size_t>(image_.FindSegment(kSegmentPhdr) - segments.data());
-      return "";
-    }
-    if (!room_) return "there is no room for another program header";
-    layout_.room = room_;
-    std::uint64_t end = room_->begin;
+  /// What stands where they have to moves behind the containers of the part that loses most.
+  Obstacle PlanBlock() {
+    if (layout_.spared.size() == layout_.Splits()) return "";
+    if (!layout_.room) return "there is no room for another program header";
+    const HeaderRoom& room = *layout_.room;
+    std::uint64_t end = room.begin;
     bool is_mapped = true;  // at the addresses that the load segment gives its bytes
     const auto take = [&](std::uint64_t offset, std::uint64_t vaddr, std::uint64_t size) {
-      is_mapped = is_mapped && vaddr - room_->vaddr == offset - room_->begin;
+      is_mapped = is_mapped && vaddr - room.vaddr == offset - room.begin;
       end = std::max(end, offset + size);
     };
     for (const Section& section : image_.sections) {
-      if (room_->Holds(image_, section)) take(section.offset, section.addr, section.size);
+      if (room.Holds(image_, section)) take(section.offset, section.addr, section.size);
     }
     bool is_named = true;  // by the header of a section that moves along
-    for (const Segment& segment : segments) {
-      if (!room_->Holds(segment)) continue;
+    for (const Segment& segment : image_.segments) {
+      if (!room.Holds(segment)) continue;
       take(segment.offset, segment.vaddr, segment.file_size);
       is_named = is_named && (segment.file_size == 0 || IsInMovedSection(segment.offset));
     }
     if (!is_named) return "no section header tells what stands behind the program headers";
     if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
-    layout_.block_bytes = end - room_->begin;
+    layout_.block_bytes = end - room.begin;
     if (layout_.block_bytes == 0) return "";
-    const std::uint64_t past = Up(layout_.Address(layout_.packed.size_bytes), kMovedAlign);
-    layout_.block_at = past + room_->vaddr % kMovedAlign - layout_.vaddr;
-    layout_.used_bytes = layout_.block_at + layout_.block_bytes;
+    const auto host = std::max_element(
+        layout_.parts.begin(), layout_.parts.end(),
+        [](const CompactPart& left, const CompactPart& right) { return GainOf(left) < GainOf(right); });
+    layout_.block_part = static_cast<std::size_t>(host - layout_.parts.begin());
+    const std::uint64_t past = Up(host->Address(host->packed.size_bytes), kMovedAlign);
+    layout_.block_at = past + room.vaddr % kMovedAlign - host->header->addr;
+    host->used_bytes = layout_.block_at + layout_.block_bytes;
     return "";
+  }
+
+  Obstacle FindShifts() {
+    std::uint64_t gain = 0;
+    for (CompactPart& part : layout_.parts) {
+      gain += GainOf(part);
+      part.shift = Down(GainOf(part), page_bytes_);
+      if (part.used_bytes > part.header->size) return TooLittle(0);
+    }
+    const bool is_smaller = std::any_of(layout_.parts.begin(), layout_.parts.end(),
+                                        [](const CompactPart& part) { return part.shift != 0; });
+    return is_smaller ? "" : TooLittle(gain);
   }
 
   [[nodiscard]] Result<Obstacle> CheckDynamicSymbols() const {
@@ -272,21 +333,31 @@ class CompactPlanner {
     const auto table = address ? image_.FindSection(kSectionDynsym, *address) : std::nullopt;
     if (!table) return Obstacle("no section header tells the size of .dynsym");
     return ForEachSymbol(file_, image_, image_.sections[*table], [&](const TableSymbol& symbol) -> Obstacle {
-      const bool is_here =
-          symbol.section == layout_.section || (symbol.section != 0 && IsInSection(symbol.value));
-      return is_here ? "a symbol of .dynsym lies in .nv_fatbin" : "";
+      const CompactPart* part = symbol.section == 0 ? nullptr : PartAt(symbol.value);
+      if (part == nullptr) part = PartOf(symbol.section);
+      return part == nullptr ? "" : fmt::format("a symbol of .dynsym lies in {}", part->sliced->name);
     });
+  }
+
+  /// The part that is the section; null when none is.
+  [[nodiscard]] const CompactPart* PartOf(std::size_t section) const {
+    const auto found = std::find_if(layout_.parts.begin(), layout_.parts.end(),
+                                    [&](const CompactPart& part) { return part.sliced->index == section; });
+    return found == layout_.parts.end() ? nullptr : &*found;
   }
 
   /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance.
   [[nodiscard]] Result<Obstacle> CheckCode() const {
     std::vector<std::uint64_t> moving;
-    for (std::size_t i = 0; i < containers_.size(); ++i) {
-      if (Moves(i)) moving.push_back(layout_.vaddr + (containers_[i].offset - layout_.begin));
+    for (const CompactPart& part : layout_.parts) {
+      for (const SlicedContainer& container : part.sliced->containers) {
+        if (Moves(part, container)) moving.push_back(OldAddress(part, container));
+      }
+      if (MayBeWalked(part)) moving.push_back(OldEnd(part));
     }
+    std::sort(moving.begin(), moving.end());
     PTPKG_TRY(const std::optional<std::uint64_t> found, FindCodeReference(file_, image_, moving));
-    return found ? fmt::format("code at address {:#x} computes the place of a container", *found)
-                 : Obstacle();
+    return found ? fmt::format("code at address {:#x} computes a place in device code", *found) : Obstacle();
   }
 
   /// Symbols that start-up code of objects gives to containers follow them.
@@ -294,36 +365,42 @@ class CompactPlanner {
     const Section* table = FindSymbolTable(image_);
     if (table == nullptr) return Obstacle();
     return ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
-      if (symbol.section != layout_.section || symbol.IsOfSection()) return "";
-      const std::size_t container =
-          IsInSection(symbol.value) ? ContainerAt(symbol.value) : containers_.size();
-      if (container == containers_.size())
-        return fmt::format("a symbol of .symtab lies in the midst of .nv_fatbin (address {:#x})",
-                           symbol.value);
-      const SlicedContainer& what = containers_[container];
-      if (symbol.size != 0 && symbol.size != what.size_bytes)
-        return fmt::format("a symbol of .symtab has {} bytes of .nv_fatbin, not those of its container ({})",
-                           symbol.size, what.size_bytes);
-      if (Moves(container)) {
-        replacements_.push_back(WordReplacement(symbol.value_offset,
-                                                layout_.Address(layout_.packed.places[container]),
-                                                "a symbol of a container"));
+      const CompactPart* part = PartOf(symbol.section);
+      if (part == nullptr || symbol.IsOfSection()) return "";
+      if (symbol.value == OldEnd(*part) && symbol.size == 0) {  // __stop___nv_relfatbin
+        replacements_.push_back(WordReplacement(symbol.value_offset, part->Address(part->packed.size_bytes),
+                                                "a symbol of a section's end"));
+        return "";
       }
-      if (symbol.size != 0 && what.new_size != what.size_bytes)
+      const SlicedContainer* container = part->Find(symbol.value - part->header->addr);
+      if (container == nullptr) {
+        return fmt::format("a symbol of .symtab lies in the midst of {} (address {:#x})", part->sliced->name,
+                           symbol.value);
+      }
+      if (symbol.size != 0 && symbol.size != container->size_bytes) {
+        return fmt::format("a symbol of .symtab has {} bytes of {}, not those of its container ({})",
+                           symbol.size, part->sliced->name, container->size_bytes);
+      }
+      if (Moves(*part, *container)) {
         replacements_.push_back(
-            WordReplacement(symbol.size_offset, what.new_size, "a symbol of a container"));
+            WordReplacement(symbol.value_offset, NewAddress(*part, *container), "a symbol of a container"));
+      }
+      if (symbol.size != 0 && container->new_size != container->size_bytes) {
+        replacements_.push_back(
+            WordReplacement(symbol.size_offset, container->new_size, "a symbol of a container"));
+      }
       return "";
     });
   }
 
   Result<void> PlanPointers(std::vector<Replacement>& replacements) {
-    std::sort(pointers_.begin(), pointers_.end(),
-              [](const Relocation& left, const Relocation& right) { return left.place < right.place; });
+    std::sort(pointers_.begin(), pointers_.end(), [](const Pointer& left, const Pointer& right) {
+      return left.relocation.place < right.relocation.place;
+    });
     WordReader words(file_, image_);
-    for (const Relocation& pointer : pointers_) {
-      const std::size_t container = ContainerAt(pointer.addend);
-      if (!Moves(container)) continue;
-      const std::uint64_t target = layout_.Address(layout_.packed.places[container]);
+    for (const auto& [pointer, part, container] : pointers_) {
+      if (!Moves(*part, *container)) continue;
+      const std::uint64_t target = NewAddress(*part, *container);
       replacements.push_back(WordReplacement(pointer.addend_offset, target, "a pointer to a container"));
       if (pointer.is_relr) continue;
       // The loader does not read this word; tools do, where the linker wrote it (lld --apply-dynamic-relocs).
@@ -334,35 +411,58 @@ class CompactPlanner {
     return Ok();
   }
 
-  [[nodiscard]] Replacement PackedSection() const {
-    Replacement packed{
-        .offset = layout_.begin, .size_bytes = section_.size, .pieces = {}, .what = "section .nv_fatbin"};
-    packed.pieces = PiecesOf(containers_, layout_.packed);
-    std::uint64_t at = layout_.packed.size_bytes;
-    if (layout_.block_bytes != 0) {
+  [[nodiscard]] Replacement BytesOf(std::size_t index) const {
+    const CompactPart& part = layout_.parts[index];
+    Replacement packed{.offset = part.header->offset,
+                       .size_bytes = part.header->size,
+                       .pieces = PiecesOf(part.sliced->containers, part.packed),
+                       .what = part.sliced->name};
+    std::uint64_t at = part.packed.size_bytes;
+    if (layout_.block_bytes != 0 && index == layout_.block_part) {
       packed.pieces.push_back(ZeroPiece(layout_.block_at - at));
       packed.pieces.push_back(CopyPiece(layout_.room->begin, layout_.block_bytes));
-      at = layout_.used_bytes;
+      at = part.used_bytes;
     }
-    packed.pieces.push_back(ZeroPiece(section_.size - layout_.shift - at));
+    packed.pieces.push_back(ZeroPiece(part.header->size - part.shift - at));
     return packed;
   }
 
+  struct Pointer {
+    Relocation relocation;
+    const CompactPart* part = nullptr;
+    const SlicedContainer* container = nullptr;
+  };
+
   File& file_;
   const Image& image_;
-  const SlicedSection& sliced_;
-  const Section& section_;
-  const std::vector<SlicedContainer>& containers_;
   CompactLayout layout_;
-  std::optional<HeaderRoom> room_;
-  std::vector<Relocation> pointers_;  ///< To containers.
+  std::uint64_t page_bytes_ = kSmallestPage;
+  std::vector<Pointer> pointers_;  ///< To containers.
   std::vector<Replacement> replacements_;
 };
 
 }  // namespace
 
-Result<CompactPlan> PlanCompact(File& file, const Image& image, const SlicedSection& section) {
-  return CompactPlanner(file, image, section).Run();
+Result<CompactPlan> PlanCompact(File& file, const Image& image, const std::vector<SlicedSection>& sections) {
+  std::vector<const SlicedSection*> changed;
+  for (const SlicedSection& section : sections) {
+    if (section.Changes()) changed.push_back(&section);
+  }
+  if (changed.empty()) return CompactPlan{.why_not = "nothing is dropped"};
+  PTPKG_TRY(CompactPlan plan, CompactPlanner(file, image, changed).Run());
+  if (changed.size() == 1 || plan.why_not.empty()) return plan;
+  // What is in the way may be of one section alone.
+  const auto loss_of = [&](const SlicedSection* section) {
+    const std::uint64_t packed = Pack(section->containers).size_bytes;
+    const std::uint64_t size = image.sections[section->index].size;
+    return size - std::min(size, packed);
+  };
+  const auto largest = std::max_element(
+      changed.begin(), changed.end(),
+      [&](const SlicedSection* left, const SlicedSection* right) { return loss_of(left) < loss_of(right); });
+  PTPKG_TRY(CompactPlan alone, CompactPlanner(file, image, {*largest}).Run());
+  alone.why_not = std::move(plan.why_not);
+  return alone;
 }
 
 }  // namespace ptpkg::elf

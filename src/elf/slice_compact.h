@@ -10,35 +10,43 @@
 
 namespace ptpkg::elf {
 
+/// A section that gets smaller, and the load segment that holds it, which ends behind its containers then.
+struct CompactPart : PackedSection {
+  using PackedSection::PackedSection;
+
+  std::size_t load = 0;          ///< Index of the PT_LOAD.
+  bool splits = false;           ///< It has more behind the section, which becomes a segment of its own.
+  std::uint64_t used_bytes = 0;  ///< From the section's begin: the containers, and the block of `room`.
+
+  [[nodiscard]] std::uint64_t Address(std::uint64_t from_begin) const { return header->addr + from_begin; }
+};
+
 /// How the file is laid out anew.
 struct CompactLayout {
-  std::size_t section = 0;  ///< .nv_fatbin
-  std::size_t load = 0;     ///< The PT_LOAD that holds it.
-  std::uint64_t begin = 0;  ///< The section's offset, its end and its address.
-  std::uint64_t end = 0;
-  std::uint64_t vaddr = 0;
-  PackedContainers packed = {};
-  std::uint64_t used_bytes = 0;  ///< With the block that makes room for a program header.
-  std::uint64_t shift = 0;       ///< What lies behind `end` moves to the front by as much.
-  bool splits = false;           ///< The load segment has more behind the section.
-  std::size_t spared = 0;        ///< Index of the program header that the second load segment replaces;
-                                 ///< the number of segments when none is.
+  std::vector<CompactPart> parts = {};   ///< Ascending by offset.
+  std::vector<std::size_t> spared = {};  ///< Program headers that others take the place of, ascending.
+  /// What stands where further program headers have to, and moves behind the containers of `block_part`.
   std::optional<HeaderRoom> room = {};
-  std::uint64_t block_at = 0;     ///< Of `room`'s block, from `begin`.
+  std::size_t block_part = 0;
+  std::uint64_t block_at = 0;     ///< From that section's begin.
   std::uint64_t block_bytes = 0;  ///< Up to the end of the last thing in it; 0: nothing has to move.
 
-  [[nodiscard]] std::uint64_t Address(std::uint64_t from_begin) const { return vaddr + from_begin; }
-  [[nodiscard]] std::uint64_t NewOffset(std::uint64_t old) const;
+  /// How many segments the parts add.
+  [[nodiscard]] std::size_t Splits() const;
 };
 
 struct CompactPlan {
-  std::string why_not = {};  ///< SlicePlan::not_compact; "" when it can be done.
+  /// SlicePlan::not_compact.
+  std::string why_not = {};
+  /// Of which of the sections; none when it cannot be done.
+  std::vector<std::size_t> compacted = {};
   std::vector<Replacement> replacements = {};
 };
 
-/// Plans the compact form of a linked `file`, whose .nv_fatbin is `section`. Errors: kCorrupt (relocations,
-/// symbols or segments that contradict the file), kIo.
-Result<CompactPlan> PlanCompact(File& file, const Image& image, const SlicedSection& section);
+/// Plans the compact form of a linked `file`, whose sections of device code are `sections`: of all that get
+/// smaller by a page or more, or, where something is in the way of that, of the one that loses most. Errors:
+/// kCorrupt (relocations, symbols or segments that contradict the file), kIo.
+Result<CompactPlan> PlanCompact(File& file, const Image& image, const std::vector<SlicedSection>& sections);
 
 /// The ELF header, program headers, section headers and .dynamic entries of `layout`, and the values of
 /// .symtab that follow the block of its `room`. Errors: kCorrupt, kIo.

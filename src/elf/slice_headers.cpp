@@ -27,36 +27,28 @@ class HeaderPlan {
   }
 
  private:
+  [[nodiscard]] std::uint64_t NewPlace(std::uint64_t old) const { return NewOffset(layout_.parts, old); }
   [[nodiscard]] std::uint64_t BlockDelta() const {
-    return layout_.Address(layout_.block_at) - layout_.room->vaddr;
+    return layout_.parts[layout_.block_part].Address(layout_.block_at) - layout_.room->vaddr;
   }
   [[nodiscard]] std::uint64_t BlockOffset(std::uint64_t old) const {
-    return layout_.begin + layout_.block_at + (old - layout_.room->begin);
+    const std::uint64_t begin = layout_.parts[layout_.block_part].header->offset;
+    return NewPlace(begin) + layout_.block_at + (old - layout_.room->begin);
   }
 
   [[nodiscard]] std::vector<Segment> NewSegments() const {
     std::vector<Segment> segments;
     for (std::size_t i = 0; i < image_.segments.size(); ++i) {
-      if (i == layout_.spared) continue;
+      if (std::binary_search(layout_.spared.begin(), layout_.spared.end(), i)) continue;
       Segment segment = image_.segments[i];
       if (layout_.room && layout_.room->Holds(segment)) {
         segment.offset = BlockOffset(segment.offset);
         segment.vaddr += BlockDelta();
         segment.paddr += BlockDelta();
       } else {
-        segment.offset = layout_.NewOffset(segment.offset);
+        segment.offset = NewPlace(segment.offset);
       }
-      if (i != layout_.load) {
-        segments.push_back(segment);
-        continue;
-      }
-      segment.file_size = layout_.Address(layout_.used_bytes) - segment.vaddr;
-      segment.memory_size = segment.file_size;
-      segments.push_back(segment);
-      if (!layout_.splits) continue;
-      segments.push_back(Rest(image_.segments[i]));
-      DropUnusedRight(segments[segments.size() - 2]);
-      DropUnusedRight(segments.back());
+      AddCut(i, segment, segments);
     }
     for (Segment& segment : segments) {
       if (segment.type != kSegmentPhdr) continue;
@@ -66,11 +58,28 @@ class HeaderPlan {
     return segments;
   }
 
+  /// `segment`, at its new place; as several ones where it is the load segment of parts.
+  void AddCut(std::size_t index, Segment segment, std::vector<Segment>& segments) const {
+    const std::size_t first = segments.size();
+    bool has_more = true;
+    for (const CompactPart& part : layout_.parts) {
+      if (part.load != index) continue;
+      segment.file_size = part.Address(part.used_bytes) - segment.vaddr;
+      segment.memory_size = segment.file_size;
+      segments.push_back(segment);
+      segment = Rest(image_.segments[index], part);
+      has_more = part.splits;
+    }
+    if (has_more) segments.push_back(segment);
+    if (segments.size() == first + 1) return;
+    for (std::size_t i = first; i < segments.size(); ++i) DropUnusedRight(segments[i]);
+  }
+
   /// What lies behind the section, at its old addresses.
-  [[nodiscard]] Segment Rest(const Segment& whole) const {
+  [[nodiscard]] Segment Rest(const Segment& whole, const CompactPart& part) const {
     Segment rest = whole;
-    const std::uint64_t gone = layout_.end - whole.offset;
-    rest.offset = layout_.end - layout_.shift;
+    const std::uint64_t gone = part.End() - whole.offset;
+    rest.offset = NewPlace(part.End());
     rest.vaddr += gone;
     rest.paddr += gone;
     rest.file_size -= gone;
@@ -92,8 +101,8 @@ class HeaderPlan {
     PTPKG_TRY(std::vector<std::byte> bytes,
               ReadExact(file_, 0, image_.codec.FileHeaderSize(), "the ELF header"));
     FileHeader header = image_.header;
-    header.program_headers_offset = layout_.NewOffset(header.program_headers_offset);
-    header.section_headers_offset = layout_.NewOffset(header.section_headers_offset);
+    header.program_headers_offset = NewPlace(header.program_headers_offset);
+    header.section_headers_offset = NewPlace(header.section_headers_offset);
     header.program_header_count = static_cast<std::uint16_t>(segments);
     image_.codec.EncodeFileHeader(header, bytes);
     Put(0, std::move(bytes), "the ELF header");
@@ -120,9 +129,11 @@ class HeaderPlan {
         section.offset = BlockOffset(section.offset);
         section.addr += BlockDelta();
       } else {
-        section.offset = layout_.NewOffset(section.offset);
+        section.offset = NewPlace(section.offset);
       }
-      if (i == layout_.section) section.size = layout_.packed.size_bytes;
+      for (const CompactPart& part : layout_.parts) {
+        if (part.sliced->index == i) section.size = part.packed.size_bytes;
+      }
       image_.codec.EncodeSection(section, MutableBytes(bytes).subspan(i * record, record));
     }
     Put(image_.header.section_headers_offset, std::move(bytes), "the section headers");
@@ -166,9 +177,9 @@ class HeaderPlan {
 
 }  // namespace
 
-std::uint64_t CompactLayout::NewOffset(std::uint64_t old) const {
-  if (old >= end) return old - shift;
-  return old > begin ? std::min(old, end - shift) : old;  // what has no bytes may stand anywhere
+std::size_t CompactLayout::Splits() const {
+  return static_cast<std::size_t>(
+      std::count_if(parts.begin(), parts.end(), [](const CompactPart& part) { return part.splits; }));
 }
 
 Result<std::vector<Replacement>> PlanHeaders(File& file, const Image& image, const CompactLayout& layout) {

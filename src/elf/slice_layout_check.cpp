@@ -37,13 +37,20 @@ bool IsSameButPlace(const Section& left, const Section& right) {
 
 class LayoutCheck {
  public:
-  LayoutCheck(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded)
-      : old_(original), new_(sliced), embedded_(embedded) {}
+  LayoutCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device)
+      : old_(original), new_(sliced) {
+    for (const ContainerMoves& moves : device) device_.emplace(moves.section, &moves);
+  }
 
-  Result<void> Run(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& skipped) {
-    for (const auto& [offset, size] : skipped) Skip(offset, size);
-    const Section& device = old_.image.sections[embedded_.section];
-    Skip(device.offset, device.size);
+  Result<void> Run() {
+    for (const auto& [section, moves] : device_) {
+      const Section& old = old_.image.sections[section];
+      Skip(old.offset, old.size);
+      if (GotSmaller(section)) smaller_.emplace_back(section, moves);
+    }
+    std::sort(smaller_.begin(), smaller_.end(), [&](const Smaller& left, const Smaller& right) {
+      return old_.image.sections[left.first].addr < old_.image.sections[right.first].addr;
+    });
     PTPKG_CHECK(CheckSegments(new_.image), "while checking the slice");
     PTPKG_CHECK(CheckHeader());
     PTPKG_CHECK(CheckSections());
@@ -55,6 +62,11 @@ class LayoutCheck {
   }
 
  private:
+  /// Else it is sliced in place, if at all.
+  [[nodiscard]] bool GotSmaller(std::size_t device_section) const {
+    return old_.image.sections[device_section].size != new_.image.sections[device_section].size;
+  }
+
   void Skip(std::uint64_t offset, std::uint64_t size) {
     if (size != 0) skips_[offset] = std::max(skips_[offset], offset + size);
   }
@@ -87,13 +99,13 @@ class LayoutCheck {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       Section old = old_.image.sections[i];
       const Section& now = new_.image.sections[i];
-      if (i == embedded_.section) {
-        if (now.size > old.size) return SliceDiffers("section .nv_fatbin got larger");
+      if (device_.contains(i)) {
+        if (now.size > old.size) return SliceDiffers("a section of device code got larger");
         old.size = now.size;
       }
-      const bool has_bytes = old.type != 0 && old.type != kSectionNobits;
-      if (!IsSameButPlace(old, now) || (!has_bytes && !IsOldOrShifted(old.offset, now.offset)))
-        return SliceDiffers(fmt::format("section header {}", i));
+      const bool has_bytes = HasBytes(old);
+      if (!IsSameButPlace(old, now)) return SliceDiffers(fmt::format("section header {}", i));
+      if (has_bytes && old.addr == now.addr) moves_[old.offset] = old.offset - now.offset;
       if (old.addr != now.addr) {
         if (!MayMove(old)) return SliceDiffers(fmt::format("section {} has another address", i));
         moved_[i] = now.addr - old.addr;
@@ -103,16 +115,26 @@ class LayoutCheck {
       if (is_loaded && IsMapped(old_.image, old) && !IsMapped(new_.image, now))
         return SliceDiffers(fmt::format("section {} is not mapped from its bytes", i));
     }
+    PTPKG_CHECK(CheckEmptySections());
     return CheckBlock();
   }
 
-  /// Where something without bytes may stand.
-  [[nodiscard]] bool IsOldOrShifted(std::uint64_t old, std::uint64_t now) const {
-    const std::uint64_t shift = old_.image.file_size - new_.image.file_size;
-    const Section& device = old_.image.sections[embedded_.section];
-    const std::uint64_t end = device.offset + device.size;
-    const bool is_inside = old > device.offset && old < end;  // of what got smaller
-    return now == old || now == old - shift || (is_inside && now == std::min(old, end - shift));
+  [[nodiscard]] static bool HasBytes(const Section& section) {
+    return section.type != 0 && section.type != kSectionNobits && section.size != 0;
+  }
+
+  Result<void> CheckEmptySections() {
+    moves_[0] = 0;
+    const std::uint64_t headers = old_.image.header.section_headers_offset;
+    moves_[headers] = headers - new_.image.header.section_headers_offset;
+    moves_[old_.image.file_size] = old_.image.file_size - new_.image.file_size;
+    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
+      const Section& old = old_.image.sections[i];
+      if (HasBytes(old)) continue;
+      if (!IsBetweenNeighbours(moves_, old.offset, new_.image.sections[i].offset))
+        return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
+    }
+    return Ok();
   }
 
   [[nodiscard]] static bool IsMapped(const Image& image, const Section& section) {
@@ -164,9 +186,9 @@ class LayoutCheck {
     PTPKG_TRY(const std::vector<Relocation> old, Pointers(old_));
     PTPKG_TRY(const std::vector<Relocation> now, Pointers(new_));
     if (old.size() != now.size())
-      return SliceDiffers(fmt::format("{} pointers into .nv_fatbin instead of {}", now.size(), old.size()));
+      return SliceDiffers(fmt::format("{} pointers to device code instead of {}", now.size(), old.size()));
     for (std::size_t i = 0; i < old.size(); ++i) {
-      const ContainerMoves::Move* move = embedded_.Find(old[i].addend);
+      const ContainerMoves::Move* move = FindMove(old[i].addend);
       if (move == nullptr || now[i].place != old[i].place || now[i].type != old[i].type ||
           now[i].addend != move->to)
         return SliceDiffers(fmt::format("the pointer to a container at address {:#x}", old[i].place));
@@ -179,11 +201,22 @@ class LayoutCheck {
     return Ok();
   }
 
+  /// The container of a section that got smaller which begins at the address; null when none does.
+  [[nodiscard]] const ContainerMoves::Move* FindMove(std::uint64_t vaddr) const {
+    for (const auto& [section, moves] : smaller_) {
+      if (const ContainerMoves::Move* move = moves->Find(vaddr)) return move;
+    }
+    return nullptr;
+  }
+
+  /// Those into sections that got smaller.
   [[nodiscard]] Result<std::vector<Relocation>> Pointers(const OpenImage& of) const {
-    const Section& device = of.image.sections[embedded_.section];
     std::vector<Relocation> pointers;
     PTPKG_CHECK(ForEachRelocation(of.file, of.image, [&](const Relocation& relocation) {
-      const bool is_here = relocation.addend >= device.addr && relocation.addend - device.addr < device.size;
+      const bool is_here = std::any_of(smaller_.begin(), smaller_.end(), [&](const Smaller& one) {
+        const Section& section = of.image.sections[one.first];
+        return relocation.addend >= section.addr && relocation.addend - section.addr < section.size;
+      });
       if (is_here && relocation.type == RelativeType(of.image)) pointers.push_back(relocation);
       return Ok();
     }));
@@ -211,7 +244,7 @@ class LayoutCheck {
           std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
             wanted.offset = now.offset;
             if (wanted != now) return false;
-            if (now.file_size == 0) return IsOldOrShifted(old.offset, now.offset);
+            if (now.file_size == 0) return IsBetweenNeighbours(moves_, old.offset, now.offset);
             return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
           });
       if (!found)
@@ -252,39 +285,48 @@ class LayoutCheck {
     return now == loads ? Ok() : SliceDiffers("the loadable segments");
   }
 
-  /// What `old` has to be in the slice, but for offsets and the right to execute.
+  /// What `old` has to be in the slice, but for offsets and the right to execute: cut behind each section in
+  /// it that got smaller.
   Result<void> AddLoads(const Segment& old, std::vector<Segment>& loads) const {
-    const Section& device = old_.image.sections[embedded_.section];
-    const std::uint64_t device_end = device.addr + device.size;
-    loads.push_back(old);
-    const bool holds = device.addr >= old.vaddr && device_end <= old.vaddr + old.file_size &&
-                       device.offset - old.offset == device.addr - old.vaddr;
-    if (!holds) return Ok();
-    const std::uint64_t end = EndOfCode();
-    if (end > device_end) return SliceDiffers("something stands behind .nv_fatbin");
-    loads.back().file_size = end - old.vaddr;
-    loads.back().memory_size = end - old.vaddr;
-    const std::uint64_t gone = device_end - old.vaddr;
-    if (gone == old.memory_size) return Ok();
-    loads.push_back(old);
-    loads.back().vaddr += gone;
-    loads.back().paddr += gone;
-    loads.back().file_size -= gone;
-    loads.back().memory_size -= gone;
+    Segment rest = old;
+    for (const auto& [index, moves] : smaller_) {
+      const Section& section = old_.image.sections[index];
+      const std::uint64_t section_end = section.addr + section.size;
+      const bool holds = section.addr >= old.vaddr && section_end <= old.vaddr + old.file_size &&
+                         section.offset - old.offset == section.addr - old.vaddr;
+      if (!holds) continue;
+      PTPKG_TRY(const std::uint64_t end, EndOfCode(index));
+      loads.push_back(rest);
+      loads.back().file_size = end - rest.vaddr;
+      loads.back().memory_size = end - rest.vaddr;
+      const std::uint64_t gone = section_end - rest.vaddr;
+      rest.vaddr += gone;
+      rest.paddr += gone;
+      rest.file_size -= gone;
+      rest.memory_size -= gone;
+    }
+    if (rest == old || rest.memory_size != 0) loads.push_back(rest);
     return Ok();
   }
 
-  /// The address behind the containers and what moved there.
-  [[nodiscard]] std::uint64_t EndOfCode() const {
-    const Section& device = new_.image.sections[embedded_.section];
-    std::uint64_t end = device.addr + device.size;
-    for (const auto& [section, delta] : moved_) {
-      end = std::max(end, new_.image.sections[section].addr + new_.image.sections[section].size);
-    }
+  /// The address behind the containers of the section and what moved there.
+  [[nodiscard]] Result<std::uint64_t> EndOfCode(std::size_t index) const {
+    const std::uint64_t begin = old_.image.sections[index].addr;
+    const std::uint64_t limit = begin + old_.image.sections[index].size;
+    const std::uint64_t end_of_containers = begin + new_.image.sections[index].size;
+    std::uint64_t end = end_of_containers;
+    bool is_behind = true;
+    const auto take = [&](std::uint64_t vaddr, std::uint64_t size) {
+      if (vaddr < begin || vaddr >= limit) return;
+      is_behind = is_behind && vaddr >= end_of_containers && size <= limit - vaddr;
+      end = std::max(end, vaddr + size);
+    };
+    for (const auto& [section, delta] : moved_)
+      take(new_.image.sections[section].addr, new_.image.sections[section].size);
     for (const Segment& old : old_.image.segments) {
-      const std::uint64_t delta = DeltaOf(old);
-      if (delta != 0) end = std::max(end, old.vaddr + delta + old.file_size);
+      if (const std::uint64_t delta = DeltaOf(old); delta != 0) take(old.vaddr + delta, old.file_size);
     }
+    if (!is_behind) return SliceDiffers("what moved lies on containers, or passes the end of their section");
     return end;
   }
 
@@ -358,9 +400,7 @@ class LayoutCheck {
       const Section& old = old_.image.sections[i];
       const Section& now = new_.image.sections[i];
       const bool is_loaded = (old.flags & kSectionAlloc) != 0;
-      const bool has_bytes = old.type != 0 && old.type != kSectionNobits;
-      if (!has_bytes || i == embedded_.section || (is_loaded && !moved_.contains(i))) continue;
-      if (IsSkippedWhole(old)) continue;
+      if (!HasBytes(old) || device_.contains(i) || (is_loaded && !moved_.contains(i))) continue;
       if (old.type == kSectionSymtab) {
         PTPKG_CHECK(CheckSymbols(old, now));
         continue;
@@ -369,13 +409,6 @@ class LayoutCheck {
                                fmt::format("section {}", i)));
     }
     return Ok();
-  }
-
-  /// __nv_relfatbin, whose elements are compared one by one.
-  [[nodiscard]] bool IsSkippedWhole(const Section& section) const {
-    const auto skip = skips_.find(section.offset);
-    const bool is_container = (section.flags & kSectionAlloc) == 0 && skip != skips_.end();
-    return is_container && skip->second == section.offset + section.size;
   }
 
   Result<void> CheckSymbols(const Section& old, const Section& now) {
@@ -389,15 +422,18 @@ class LayoutCheck {
     const std::size_t section = codec.U16(symbol, 6);
     if (const auto moved = moved_.find(section); moved != moved_.end()) {
       codec.PutWord(symbol, 8, codec.Word(symbol, 8) + moved->second);
-    } else if (section == embedded_.section) {
-      embedded_.FollowSymbol(codec, symbol);
+    } else if (const auto device = device_.find(section); device != device_.end()) {
+      if (GotSmaller(section)) device->second->FollowSymbol(codec, symbol);
     }
   }
 
   const OpenImage& old_;
   const OpenImage& new_;
-  const ContainerMoves& embedded_;
-  std::map<std::uint64_t, std::uint64_t> skips_;     ///< Offset → end, in the original.
+  using Smaller = std::pair<std::size_t, const ContainerMoves*>;
+  std::map<std::size_t, const ContainerMoves*> device_;  ///< By section.
+  std::vector<Smaller> smaller_;                         ///< Those that got smaller, ascending by address.
+  MovesByPlace moves_;                                   ///< Of sections that kept their address.
+  std::map<std::uint64_t, std::uint64_t> skips_;         ///< Offset → end, in the original.
   std::map<std::uint64_t, std::uint64_t> expected_;  ///< Offset in the original → the word of the slice.
   std::map<std::size_t, std::uint64_t> moved_;       ///< Section → by how much its address grew.
   ScratchBuffer old_bytes_{kStep};
@@ -435,7 +471,9 @@ Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64
 void ContainerMoves::FollowSymbol(const Codec& codec, MutableBytes symbol) const {
   constexpr std::uint32_t kOfSection = 3;  // STT_SECTION
   if ((std::to_integer<std::uint32_t>(symbol[4]) & 0xfU) == kOfSection) return;
-  const Move* move = Find(codec.Word(symbol, 8));
+  const std::uint64_t value = codec.Word(symbol, 8);
+  if (value == from_end && codec.Word(symbol, 16) == 0) codec.PutWord(symbol, 8, to_end);  // __stop_ of it
+  const Move* move = Find(value);
   if (move == nullptr) return;
   codec.PutWord(symbol, 8, move->to);
   if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
@@ -471,9 +509,16 @@ Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& slic
   return old == now ? Ok() : SliceDiffers("the ELF header");
 }
 
-Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded,
-                         const std::vector<std::pair<std::uint64_t, std::uint64_t>>& skipped) {
-  return LayoutCheck(original, sliced, embedded).Run(skipped);
+bool IsBetweenNeighbours(const MovesByPlace& moves, std::uint64_t original, std::uint64_t sliced) {
+  const auto behind = moves.upper_bound(original);
+  const std::uint64_t most = behind == moves.end() ? std::prev(behind)->second : behind->second;
+  const std::uint64_t moved = original - sliced;
+  return moved >= std::prev(behind)->second && moved <= most;
+}
+
+Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
+                         const std::vector<ContainerMoves>& device) {
+  return LayoutCheck(original, sliced, device).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -2,8 +2,8 @@
 // Whether a compact slice says the same as its original but for its containers. Layer: elf, private to it.
 
 #include <functional>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "elf/image.h"
@@ -26,6 +26,8 @@ struct ContainerMoves {
     std::uint64_t to_size = 0;
   };
   std::vector<Move> moves = {};  ///< Ascending by `from`.
+  std::uint64_t from_end = 0;    ///< Address behind the section, in the original.
+  std::uint64_t to_end = 0;      ///< In the slice.
 
   /// The container that begins at `vaddr`; null when none does.
   [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
@@ -58,10 +60,16 @@ Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std:
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
                                 const FileHeader& excused);
 
+/// By how much what has bytes moved to the front of the file, by its place in the original.
+using MovesByPlace = std::map<std::uint64_t, std::uint64_t>;
+
+/// Whether something without bytes moved no less than what stands before it, and no more than what stands
+/// behind. REQUIRES: `moves` has the file's begin and its end.
+bool IsBetweenNeighbours(const MovesByPlace& moves, std::uint64_t original, std::uint64_t sliced);
+
 /// What VerifySlice says of addresses, sections, segments, symbols and relocations; the contents of
-/// `embedded`, and of the ranges `skipped` (offset, size) of the original, are not compared. Errors:
-/// kInternal; those of reading.
-Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced, const ContainerMoves& embedded,
-                         const std::vector<std::pair<std::uint64_t, std::uint64_t>>& skipped);
+/// `device`, the sections of containers, are not compared. Errors: kInternal; those of reading.
+Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
+                         const std::vector<ContainerMoves>& device);
 
 }  // namespace ptpkg::elf

@@ -126,30 +126,23 @@ class SliceComparison {
     PTPKG_TRY(const std::optional<Image> after, ReadImage(sliced_));
     if (!before || !after || before->sections.size() != after->sections.size())
       return SliceDiffers("another number of sections");
-    if (before->header.type == kTypeRel) {
-      std::vector<ContainerMoves> device;
-      for (std::size_t i = 0; i < before_.size(); ++i) device.push_back(MovesOf(i, 0, 0));
-      return CheckObject({original_, *before}, {sliced_, *after}, device);
-    }
-    ContainerMoves embedded;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> skipped;
-    std::size_t count = 0;
+    const bool is_object = before->header.type == kTypeRel;
+    std::vector<ContainerMoves> device;
     for (std::size_t i = 0; i < before_.size(); ++i) {
-      if (before_[i].name != kEmbeddedCode) {
-        skipped.emplace_back(before_[i].offset, before_[i].size_bytes);
-        continue;
-      }
-      ++count;
-      embedded = MovesOf(i, before->sections[before_[i].index].addr, after->sections[after_[i].index].addr);
+      const std::uint64_t old_address = is_object ? 0 : before->sections[before_[i].index].addr;
+      const std::uint64_t new_address = is_object ? 0 : after->sections[after_[i].index].addr;
+      device.push_back(MovesOf(i, old_address, new_address));
     }
-    if (count != 1) return SliceDiffers(fmt::format("its size, with {} sections .nv_fatbin", count));
-    return CheckLayout({original_, *before}, {sliced_, *after}, embedded, skipped);
+    return is_object ? CheckObject({original_, *before}, {sliced_, *after}, device)
+                     : CheckLayout({original_, *before}, {sliced_, *after}, device);
   }
 
   /// Of the section `i` of both, which lies at these addresses.
   [[nodiscard]] ContainerMoves MovesOf(std::size_t i, std::uint64_t old_address,
                                        std::uint64_t new_address) const {
-    ContainerMoves moves{.section = before_[i].index};
+    ContainerMoves moves{.section = before_[i].index,
+                         .from_end = old_address + before_[i].size_bytes,
+                         .to_end = new_address + after_[i].size_bytes};
     for (std::size_t k = 0; k < before_[i].containers.size(); ++k) {
       const DeviceContainer& from = before_[i].containers[k];
       const DeviceContainer& to = after_[i].containers[k];

@@ -5,6 +5,7 @@ Exit 77 is a skip.
 
 import argparse
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -111,12 +112,15 @@ class DeviceCode(unittest.TestCase):
         if done.returncode != 0:
             raise AssertionError(f"$ {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
 
-    def check(self, *arguments, folder: pathlib.Path | None = None) -> dict:
+    def ptpkg_json(self, *arguments, allowed: tuple[int, ...] = (0,)):
         env = {"PATH": os.environ["PATH"], "HOME": str(self.scratch), "XDG_CACHE_HOME": str(self.scratch / "cache")}
-        done = subprocess.run([self.ptpkg, "check", "--profile", "tree", "--json", "--quiet", *arguments,
-                               folder or self.tree], env=env, text=True, capture_output=True, check=False)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        return json.loads(done.stdout)[0]
+        done = subprocess.run([self.ptpkg, "--json", "--quiet", *map(str, arguments)], env=env, text=True, capture_output=True,
+                              check=False)
+        self.assertIn(done.returncode, allowed, done.stderr)
+        return json.loads(done.stdout)
+
+    def check(self, *arguments, folder: pathlib.Path | None = None) -> dict:
+        return self.ptpkg_json("check", "--profile", "tree", *arguments, folder or self.tree, allowed=(0, 1))[0]
 
     def test_architectures_are_those_that_cuobjdump_lists(self):
         told = {item["file"]: item for item in self.check()["device_code"]}
@@ -148,6 +152,28 @@ class DeviceCode(unittest.TestCase):
                              "asked for",
             "libextra.so": "machine code for sm_75 was not asked for",
             "libnoptx.so": "PTX for compute_90 is missing"})
+
+
+    def test_slices_have_exactly_what_is_kept(self):
+        """Linked by the device linker: both sections get smaller, and the loader loads what is left."""
+        for library in ("librdc.so", "libparent.so", "libplain.so", "libsuffix.so"):
+            with self.subTest(library):
+                whole, folder = self.tree / library, self.scratch / "slices"
+                self.ptpkg_json("slice", "--gpu", "9.0", "--output", folder, "--force", whole)
+                sliced = folder / "sm90" / library
+                for before, after in zip(listed(whole, everything=True), listed(sliced, everything=True)):
+                    self.assertEqual(set(after), {name for name in before if name in ("sm_90", "sm_90a")})
+                    self.assertLessEqual(after.items(), before.items())
+                if "-rdc=true" in LIBRARIES[library][1]:  # the others were linked without the run-time library
+                    ctypes.CDLL(str(sliced))
+        before, after = (section_sizes(path) for path in (self.tree / "libparent.so", self.scratch / "slices/sm90/libparent.so"))
+        self.assertLess(after[".nv_fatbin"], before[".nv_fatbin"])
+        self.assertLess(after["__nv_relfatbin"], before["__nv_relfatbin"] / 5)
+
+
+def section_sizes(path: pathlib.Path) -> dict[str, int]:
+    done = subprocess.run(["readelf", "-SW", path], text=True, capture_output=True, check=True)
+    return {name: int(size, 16) for name, size in re.findall(r"\] (\S+) +\w+ +\w+ \w+ (\w+)", done.stdout)}
 
 
 def main() -> int:

@@ -63,14 +63,11 @@ class Assembly {
   static constexpr std::size_t kSegments = 5;
 
   void AddParts() {
-    const std::size_t count = library_.containers.size();
-    std::string code;
-    for (const std::string& container : library_.containers) {
-      code.resize(UpTo(code.size(), 8));
-      starts_.push_back(code.size());
-      code += container;
-    }
-    // The table ends at 64 + 5 * 56: a note right behind it has to make room for a sixth one.
+    const std::string code = Join(".nv_fatbin", library_.containers);
+    const std::string relocatable = Join("__nv_relfatbin", library_.relocatable);
+    const std::size_t count = starts_.size();
+    // The table ends at 64 + 5 * 56: a note right behind it has to make room for a sixth one, and
+    // the tables behind that for a seventh.
     std::string note("\4\0\0\0\24\0\0\0\3\0\0\0GNU\0", 16);
     parts_.push_back({.name = ".note.gnu.build-id",
                       .type = kSectionNote,
@@ -78,15 +75,14 @@ class Assembly {
                       .align = 4});
     parts_.push_back(
         {.name = ".hash", .type = kSectionHash, .content = std::string("\1\0\0\0\1\0\0\0", 8) + Zeros(8)});
-    parts_.push_back({.name = ".dynsym", .type = kSectionDynsym, .content = Zeros(48)});
+    parts_.push_back({.name = ".dynsym", .type = kSectionDynsym, .content = Zeros(96)});
     parts_.push_back(
         {.name = ".dynstr", .type = kSectionStrtab, .content = std::string("\0one\0", 5), .align = 1});
     parts_.push_back({.name = ".relocations",
                       .type = library_.packed_relocations ? kTypeRelr : kTypeRela,
                       .content = Zeros(library_.packed_relocations ? 8 * count : 24 * count)});
     parts_.push_back({.name = ".nv_fatbin", .content = code});
-    if (!library_.relocatable.empty())
-      parts_.push_back({.name = "__nv_relfatbin", .content = library_.relocatable});
+    if (!library_.relocatable.empty()) parts_.push_back({.name = "__nv_relfatbin", .content = relocatable});
     parts_.push_back({.name = ".tail", .content = std::string(40, 't')});
     parts_.push_back({.name = ".dynamic", .type = kSectionDynamic, .flags = 3, .content = Zeros(16 * 12)});
     parts_.push_back({.name = ".nvFatBinSegment", .flags = 3, .content = Zeros(kWrapper * count)});
@@ -103,6 +99,17 @@ class Assembly {
     parts_.back().content = names;
   }
 
+  /// The containers one behind the other; notes where each begins.
+  std::string Join(const std::string& section, const std::vector<std::string>& containers) {
+    std::string code;
+    for (const std::string& container : containers) {
+      code.resize(UpTo(code.size(), 8));
+      starts_.push_back({.section = section, .offset = code.size(), .size = container.size()});
+      code += container;
+    }
+    return code;
+  }
+
   std::size_t IndexOf(std::string_view name) const {
     return static_cast<std::size_t>(
         std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.name == name; }) -
@@ -114,7 +121,7 @@ class Assembly {
     Part& wrappers = Of(".nvFatBinSegment");
     Part& table = Of(".relocations");
     for (std::size_t i = 0; i < starts_.size(); ++i) {
-      const std::uint64_t target = Of(".nv_fatbin").offset + starts_[i];
+      const std::uint64_t target = Of(starts_[i].section).offset + starts_[i].offset;
       const std::uint64_t place = wrappers.offset + kWrapper * i + 8;
       PokeU32(wrappers.content, Wrapped(), kWrapper * i, 0x466243b1);
       PokeU32(wrappers.content, Wrapped(), kWrapper * i + 4, 1);
@@ -160,9 +167,10 @@ class Assembly {
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       const std::size_t at = 24 * (i + 1);
       PokeU32(symbols.content, Wrapped(), at, 1);
-      PokeU16(symbols.content, Wrapped(), at + 6, static_cast<std::uint16_t>(IndexOf(".nv_fatbin") + 1));
-      PokeWord(symbols.content, Wrapped(), at + 8, Of(".nv_fatbin").offset + starts_[i]);
-      PokeWord(symbols.content, Wrapped(), at + 16, i % 2 == 0 ? library_.containers[i].size() : 0);
+      PokeU16(symbols.content, Wrapped(), at + 6,
+              static_cast<std::uint16_t>(IndexOf(starts_[i].section) + 1));
+      PokeWord(symbols.content, Wrapped(), at + 8, Of(starts_[i].section).offset + starts_[i].offset);
+      PokeWord(symbols.content, Wrapped(), at + 16, i % 2 == 0 ? starts_[i].size : 0);
     }
   }
 
@@ -227,6 +235,7 @@ class Assembly {
     library_.code_section = IndexOf(".nv_fatbin") + 1;
     library_.places.relocations = Of(".relocations").offset;
     library_.places.code = Of(".nv_fatbin").offset;
+    if (!library_.relocatable.empty()) library_.places.relocatable = Of("__nv_relfatbin").offset;
     library_.places.tail = Of(".tail").offset;
     library_.places.wrappers = Of(".nvFatBinSegment").offset;
     library_.places.symbols = Of(".symtab").offset;
@@ -236,7 +245,12 @@ class Assembly {
 
   WrappedLibrary& library_;
   std::vector<Part> parts_;
-  std::vector<std::uint64_t> starts_;  ///< Of the containers, in .nv_fatbin.
+  struct Start {
+    std::string section;
+    std::uint64_t offset = 0;  ///< In the section.
+    std::size_t size = 0;
+  };
+  std::vector<Start> starts_;  ///< Of the containers.
   std::uint64_t end_of_code_ = 0;
   std::uint64_t end_of_data_ = 0;
   std::string image_;

@@ -12,19 +12,21 @@ namespace ptpkg::elf::test {
 /// wrappers.
 struct WrappedLibrary {
   std::vector<std::string> containers;  ///< Each with its wrapper and its symbol in .symtab.
-  std::string relocatable = {};         ///< Of __nv_relfatbin; "" for none.
-  bool packed_relocations = false;      ///< DT_RELR instead of DT_RELA.
-  bool spare_segment = true;            ///< A PT_NULL; else a note stands behind the program headers.
+  std::vector<std::string> relocatable =
+      {};                           ///< The same in __nv_relfatbin; that section only if there are any.
+  bool packed_relocations = false;  ///< DT_RELR instead of DT_RELA.
+  bool spare_segment = true;        ///< A PT_NULL; else a note stands behind the program headers.
   std::uint16_t machine = kMachineX8664;
   std::uint64_t page_bytes = 0x1000;  ///< Alignment of the load segments.
 
   /// Where the parts came to lie in the image that Build made last; its addresses are its offsets.
   struct Places {
     std::uint64_t relocations = 0;
-    std::uint64_t code = 0;  ///< .nv_fatbin
-    std::uint64_t tail = 0;  ///< .tail, behind it.
+    std::uint64_t code = 0;         ///< .nv_fatbin
+    std::uint64_t relocatable = 0;  ///< __nv_relfatbin
+    std::uint64_t tail = 0;         ///< .tail, behind it.
     std::uint64_t wrappers = 0;
-    std::uint64_t symbols = 0;  ///< .symtab: symbol i + 1 is that of container i.
+    std::uint64_t symbols = 0;  ///< .symtab: symbol i + 1 is that of container i, relocatable ones last.
     std::uint64_t dynamic_symbols = 0;
     std::uint64_t dynamic =
         0;  ///< Tables of hash, symbols (and record size), strings (and size), relocations.

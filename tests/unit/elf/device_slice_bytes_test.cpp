@@ -113,10 +113,10 @@ INSTANTIATE_TEST_SUITE_P(Machines, SliceWithRela, ::testing::ValuesIn(WithRela()
 void ExpectRestOfLayout(const WrappedLibrary& library, const std::string& original, const Sliced& sliced) {
   const std::uint64_t shift = original.size() - sliced.bytes.size();
   EXPECT_EQ(sliced.bytes.substr(library.places.tail - shift, 40), std::string(40, 't'));
-  const std::vector<FoundContainer> containers = FindContainers(SectionBytes(sliced.bytes, ".nv_fatbin"));
-  ASSERT_EQ(containers.size(), library.containers.size());
+  const std::vector<FoundContainer> containers = FindContainers(sliced.bytes);
+  ASSERT_EQ(containers.size(), library.containers.size() + library.relocatable.size());
   for (std::size_t i = 0; i < containers.size(); ++i) {
-    const std::uint64_t wanted = library.places.code + containers[i].offset;
+    const std::uint64_t wanted = containers[i].address;
     const std::uint64_t pointer = library.packed_relocations
                                       ? library.places.wrappers - shift + kWrapperBytes * i + 8
                                       : library.places.relocations + 24 * i + 16;
@@ -134,7 +134,7 @@ TEST_P(SliceBytes, OfEveryGpuInBothFormsAreTheOriginals) {
   Containers containers;
   WrappedLibrary library = GetParam().Library();
   for (int i = 0; i < 20; ++i) library.containers.push_back(containers.Next());
-  library.relocatable = containers.Next() + containers.Next();
+  for (int i = 0; i < 6; ++i) library.relocatable.push_back(containers.Next());
   const std::string original = library.Build();
   std::size_t compared = 0;
   for (const std::uint32_t gpu : {50U, 52U, 53U, 60U, 61U,  62U,  70U,  72U,  75U,  80U, 86U,

@@ -121,7 +121,7 @@ TEST(DeviceSlice, NothingToDropIsTheSameFile) {
   const std::string library = DeviceLibrary(Container({Sass(90), Sass(90)}));
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(library, {.gpus = {90}}));
   EXPECT_FALSE(sliced.plan.Changes());
-  EXPECT_EQ(sliced.plan.not_compact, "nothing is dropped from .nv_fatbin");
+  EXPECT_EQ(sliced.plan.not_compact, "nothing is dropped");
   EXPECT_EQ(sliced.bytes, library);
 }
 
@@ -153,7 +153,7 @@ TEST(DeviceSlice, CompactMovesContainersTogether) {
     for (const bool spare : {false, true}) {
       WrappedLibrary library{.containers = {Container({Sass(80, 4096), Sass(90, 40)}), Container({Sass(75)}),
                                             Container({Sass(80, 5000), Sass(90, 16)}), Container({Sass(90)})},
-                             .relocatable = Container({Sass(80), Sass(90)}),
+                             .relocatable = {Container({Sass(80), Sass(90)})},
                              .packed_relocations = packed,
                              .spare_segment = spare};
       const std::string bytes = library.Build();
@@ -246,11 +246,84 @@ TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
   EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
   EXPECT_EQ(sliced.plan.not_compact,
-            fmt::format("code at address {:#x} computes the place of a container", at));
+            fmt::format("code at address {:#x} computes a place in device code", at));
   // The first one stays where it is.
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(library.places.code - (at + 7)));
   ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, {.gpus = {90}}));
   EXPECT_EQ(compact.plan.form, SliceForm::kCompact) << compact.plan.not_compact;
+}
+
+WrappedLibrary WithLargeRelocatable(bool spare) {
+  return {.containers = {Container({Sass(80, 9000), Sass(90, 40)}), Container({Sass(80), Sass(90)})},
+          .relocatable = {Container({Sass(80, 6000), Sass(90, 40)}), Container({Sass(75, 80), Sass(90, 16)})},
+          .spare_segment = spare};
+}
+
+TEST(DeviceSlice, BothKindsOfSectionsGetSmaller) {
+  for (const bool spare : {false, true}) {
+    WrappedLibrary library = WithLargeRelocatable(spare);
+    const std::string bytes = library.Build();
+    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+    EXPECT_EQ(sliced.plan.not_compact, "");
+    EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192 - 4096) << "whole pages of each";
+    EXPECT_EQ(sliced.bytes.substr(library.places.relocatable - 8192, 16 + 64 + 40),
+              Container({Sass(90, 40)}));
+    EXPECT_EQ(sliced.bytes.substr(library.places.tail - 8192 - 4096, 40), std::string(40, 't'));
+    // Its containers keep their addresses' begin, and the pointer to the second one follows.
+    const std::uint64_t pointer = library.places.relocations + 24 * 3 + 16;
+    EXPECT_EQ(kHostCodec.Word(AsBytes(sliced.bytes), pointer), library.places.relocatable + 16 + 64 + 40);
+  }
+}
+
+TEST(DeviceSlice, WhatIsInTheWayOfOneSectionLeavesTheLargerOneCompact) {
+  WrappedLibrary library = WithLargeRelocatable(true);
+  const std::string sound = library.Build();
+  const std::uint64_t end =
+      library.places.relocatable + (16 + 64 + 6000 + 64 + 40) + (16 + 64 + 80 + 64 + 16);
+  const std::uint64_t pointer = library.places.relocations + 24 * 2;
+  struct Row {
+    std::uint64_t at;
+    std::uint64_t value;
+    const char* says;
+  };
+  const std::vector<Row> rows = {
+      {pointer + 16, library.places.relocatable + 64, "a pointer leads into the midst of __nv_relfatbin"},
+      {pointer + 16, end, "a pointer leads to the end of __nv_relfatbin"},
+      {pointer + 24 + 16, 0, "no relocation points to the container at file offset"},
+      {pointer, library.places.relocatable + 8, "the loader writes into __nv_relfatbin"},
+      {library.places.dynamic_symbols + 24 + 8, library.places.relocatable,
+       "a symbol of .dynsym lies in __nv_relfatbin"},
+      // The PT_NULL is for one; .hash, as plain bytes to be loaded, makes no room for another.
+      {library.places.section_headers + 64 * 2 + 4, kSectionProgbits | 2ULL << 32U,
+       "there is no room for another program header"},
+  };
+  for (const Row& row : rows) {
+    std::string bytes = sound;
+    PokeWord(bytes, kHostCodec, row.at, row.value);
+    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+    EXPECT_EQ(sliced.plan.form, SliceForm::kCompact) << row.says;
+    EXPECT_THAT(sliced.plan.not_compact, HasSubstr(row.says));
+    EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192) << row.says;
+    EXPECT_EQ(sliced.bytes.substr(library.places.relocatable - 8192, 16 + 64 + 40), Container({Sass(90, 40)}))
+        << row.says;
+  }
+}
+
+TEST(DeviceSlice, ASectionThatCodeWalksToItsEndStaysInPlace) {
+  WrappedLibrary library = WithLargeRelocatable(true);
+  std::string bytes = library.Build();
+  PokeWord(bytes, kHostCodec, library.places.section_headers + 64 * (library.code_section + 2) + 8, 6);
+  const std::uint64_t end =
+      library.places.relocatable + (16 + 64 + 6000 + 64 + 40) + (16 + 64 + 80 + 64 + 16);
+  const std::uint64_t at =
+      library.places.tail + 3;  // .tail holds code: lea __stop___nv_relfatbin(%rip), %rax
+  bytes.replace(at, 3, "\x48\x8d\x05");
+  PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(end - (at + 7)));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+  EXPECT_EQ(sliced.plan.form, SliceForm::kCompact);
+  EXPECT_EQ(sliced.plan.not_compact,
+            fmt::format("code at address {:#x} computes a place in device code", at));
+  EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192);
 }
 
 TEST(DeviceSlice, RelocatableCodeOfTheDeviceLinkersLibraryDoesNotCount) {

@@ -48,42 +48,39 @@ std::set<std::size_t> Highest(const std::vector<FoundElement>& elements, std::ui
   return found;
 }
 
-/// Where the header of the section begins; 0 without one.
-std::uint64_t SectionHeader(const std::string& file, std::string_view name) {
+struct Named {
+  std::uint64_t address = 0;
+  std::string bytes;
+};
+
+/// The sections of that name, in the order of their headers.
+std::vector<Named> SectionsNamed(const std::string& file, std::string_view name) {
+  std::vector<Named> found;
   const auto table = At<std::uint64_t>(file, 40);
   const auto count = At<std::uint16_t>(file, 60);
   const std::uint64_t names = table + 64ULL * At<std::uint16_t>(file, 62);
   for (std::uint64_t at = table; at < table + 64ULL * count; at += 64) {
     const std::uint64_t text = At<std::uint64_t>(file, names + 24) + At<std::uint32_t>(file, at);
-    if (text < file.size() && name == file.c_str() + text) return at;
+    if (text >= file.size() || name != file.c_str() + text) continue;
+    found.push_back(
+        {.address = At<std::uint64_t>(file, at + 16),
+         .bytes = file.substr(At<std::uint64_t>(file, at + 24), At<std::uint64_t>(file, at + 32))});
   }
-  return 0;
+  return found;
 }
 
-}  // namespace
-
-std::string SectionBytes(const std::string& file, std::string_view name) {
-  const std::uint64_t header = SectionHeader(file, name);
-  if (header == 0) return {};
-  return file.substr(At<std::uint64_t>(file, header + 24), At<std::uint64_t>(file, header + 32));
-}
-
-std::uint64_t SectionAddress(const std::string& file, std::string_view name) {
-  const std::uint64_t header = SectionHeader(file, name);
-  return header == 0 ? 0 : At<std::uint64_t>(file, header + 16);
-}
-
-std::vector<FoundContainer> FindContainers(const std::string& section) {
-  std::vector<FoundContainer> found;
+void AddContainers(const Named& in, std::vector<FoundContainer>& found) {
+  const std::string& section = in.bytes;
   std::size_t at = 0;
   while ((at = section.find_first_not_of('\0', at)) != std::string::npos) {
     if (At<std::uint32_t>(section, at) != kMagic) {
       ADD_FAILURE() << "byte " << at << " belongs to no container";
       break;
     }
-    FoundContainer container{.offset = at, .elements = {}};
+    FoundContainer container{.address = in.address + at, .elements = {}};
+    const std::uint64_t size_bytes = At<std::uint64_t>(section, at + 8);
     at += At<std::uint16_t>(section, at + 6);
-    const std::uint64_t end = at + At<std::uint64_t>(section, container.offset + 8);
+    const std::uint64_t end = at + size_bytes;
     while (at < end) {
       const std::uint64_t size = At<std::uint32_t>(section, at + 4) + At<std::uint64_t>(section, at + 8);
       container.elements.push_back({.kind = At<std::uint16_t>(section, at),
@@ -94,6 +91,20 @@ std::vector<FoundContainer> FindContainers(const std::string& section) {
     }
     EXPECT_EQ(at, end) << "an element passes the end of its container";
     found.push_back(std::move(container));
+  }
+}
+
+}  // namespace
+
+std::string SectionBytes(const std::string& file, std::string_view name) {
+  const std::vector<Named> sections = SectionsNamed(file, name);
+  return sections.empty() ? "" : sections.front().bytes;
+}
+
+std::vector<FoundContainer> FindContainers(const std::string& file) {
+  std::vector<FoundContainer> found;
+  for (const std::string_view name : {".nv_fatbin", "__nv_relfatbin"}) {
+    for (const Named& section : SectionsNamed(file, name)) AddContainers(section, found);
   }
   return found;
 }
@@ -119,16 +130,13 @@ std::optional<std::vector<FoundElement>> WantedOf(const FoundContainer& containe
 std::size_t ExpectKept(const std::string& original, const std::string& slice,
                        const std::vector<std::uint32_t>& gpus, bool keep_ptx) {
   std::size_t compared = 0;
-  for (const std::string_view name : {".nv_fatbin", "__nv_relfatbin"}) {
-    const std::vector<FoundContainer> before = FindContainers(SectionBytes(original, name));
-    const std::vector<FoundContainer> after = FindContainers(SectionBytes(slice, name));
-    EXPECT_EQ(before.size(), after.size()) << name;
-    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
-      const std::vector<FoundElement> wanted =
-          WantedOf(before[i], gpus, keep_ptx).value_or(before[i].elements);
-      EXPECT_TRUE(after[i].elements == wanted) << fmt::format("container {} of {}", i, name);
-      compared += wanted.size();
-    }
+  const std::vector<FoundContainer> before = FindContainers(original);
+  const std::vector<FoundContainer> after = FindContainers(slice);
+  EXPECT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    const std::vector<FoundElement> wanted = WantedOf(before[i], gpus, keep_ptx).value_or(before[i].elements);
+    EXPECT_TRUE(after[i].elements == wanted) << fmt::format("container {}", i);
+    compared += wanted.size();
   }
   return compared;
 }

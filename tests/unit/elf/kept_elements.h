@@ -20,25 +20,23 @@ struct FoundElement {
 };
 
 struct FoundContainer {
-  std::uint64_t offset = 0;  ///< From the section's begin.
+  std::uint64_t address = 0;
   std::vector<FoundElement> elements;
 };
 
-/// The bytes of the section of this name of a 64-bit little-endian file; "" without one.
+/// The bytes of the first section of this name of a 64-bit little-endian file; "" without one.
 std::string SectionBytes(const std::string& file, std::string_view name);
-/// Its address; 0 without one.
-std::uint64_t SectionAddress(const std::string& file, std::string_view name);
 
-/// The containers of a section; whatever lies between them has to be zeros. Expectations fail for what is
-/// none of both.
-std::vector<FoundContainer> FindContainers(const std::string& section);
+/// The containers of the file, of .nv_fatbin first, of several sections of that name too; whatever lies
+/// between them has to be zeros. Expectations fail for what is none of both.
+std::vector<FoundContainer> FindContainers(const std::string& file);
 
 /// What stays of `container` for all of `gpus`, in its order; nullopt when one of them has nothing in it, so
 /// that it stays whole.
 std::optional<std::vector<FoundElement>> WantedOf(const FoundContainer& container,
                                                   const std::vector<std::uint32_t>& gpus, bool keep_ptx);
 
-/// Expects in both sections of containers of `slice` what WantedOf says of those of `original`, byte by byte.
+/// Expects in the sections of containers of `slice` what WantedOf says of those of `original`, byte by byte.
 /// Returns how many elements were compared.
 std::size_t ExpectKept(const std::string& original, const std::string& slice,
                        const std::vector<std::uint32_t>& gpus, bool keep_ptx);

@@ -46,7 +46,7 @@ WrappedLibrary Library(bool spare) {
       .containers = {Container(
                          {SassOfSize(80, 4096), SassOfSize(90, 200), {.kind = 8, .payload = "for later"}}),
                      Container({SassOfSize(75, 40)}), Container({SassOfSize(80, 5000), SassOfSize(90, 40)})},
-      .relocatable = Container({SassOfSize(80, 40), SassOfSize(90, 40)}),
+      .relocatable = {Container({SassOfSize(80, 4200), SassOfSize(90, 40)}), Container({SassOfSize(90, 16)})},
       .spare_segment = spare};
 }
 
