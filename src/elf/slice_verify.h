@@ -10,9 +10,9 @@ namespace ptpkg::elf {
 /// - Both have the same containers in the same order; each has exactly the elements that the request keeps,
 ///   with equal bytes and in their order; everything else in the sections is zero.
 /// - Every address that the original's segments have bytes for has the same bytes, with the same rights (but
-///   that to execute, where a part of a segment has no code). Others are those of sections of containers, of the ELF
-///   header and the program headers; pointers to containers lead to the same container. Notes, hash tables,
-///   .dynsym and the interpreter's name may have moved whole; .dynamic follows.
+///   that to execute, where a part of a segment has no code). Others are those of sections of containers, of
+///   the ELF header and the program headers; pointers to containers lead to the same container. Notes, hash
+///   tables, .dynsym and the interpreter's name may have moved whole; .dynamic follows.
 /// - Every other section, loaded or not, has the same name, type, address, size and bytes; in .symtab only
 ///   symbols of containers and moved sections have other values.
 /// - The loader's rules for segments (CheckSegments).
