@@ -31,6 +31,13 @@ void SliceFor(std::string_view input, const elf::SliceRequest& request) {
   Require(plan->new_size <= input.size(), "a slice is larger than its original");
   const auto verified = elf::VerifySlice(file, **sliced, request);
   Require(verified.has_value(), verified ? "" : "a slice differs: " + verified.error().message());
+  // Once more as bytes: what the file above takes from its original is not compared there.
+  std::string bytes(plan->new_size, '\0');
+  const auto read = (*sliced)->ReadAt(0, std::as_writable_bytes(std::span(bytes)));
+  Require(read.has_value() && *read == bytes.size(), "a slice has not the size that was planned");
+  MemoryFile written(AsBytes(bytes));
+  const auto same = elf::VerifySlice(file, written, request);
+  Require(same.has_value(), same ? "" : "a written slice differs: " + same.error().message());
 }
 
 }  // namespace

@@ -81,7 +81,10 @@ class SectionWalk {
                                    : std::find_if(bytes.begin(), bytes.end(),
                                                   [](std::byte byte) { return byte != std::byte{0}; });
       at += static_cast<std::uint64_t>(found - bytes.begin());
-      if (found != bytes.end()) break;
+      if (found != bytes.end() || at == size_) break;
+      // What a slice in place has lost is a hole, mostly: of libtorch_cuda.so 281 MB.
+      PTPKG_TRY(const std::uint64_t data, file_.NextData(begin_ + at));
+      at = std::min(size_, std::max(at, data - begin_));
     }
     return at;
   }

@@ -11,7 +11,6 @@
 #include "elf/section_table.h"
 #include "elf/slice_compact.h"
 #include "elf/static_archive.h"
-#include "support/copy_range.h"
 #include "support/read_only_file.h"
 
 namespace ptpkg::elf {
@@ -269,56 +268,6 @@ class SlicePlanner {
   std::size_t containers_ = 0;
 };
 
-Result<void> CheckPlanned(File& file, const SlicePlan& plan) {
-  PTPKG_TRY(const FileStat now, file.Stat());
-  const bool is_same = now.size_bytes == plan.seen.size_bytes && now.mtime_ns == plan.seen.mtime_ns &&
-                       now.inode == plan.seen.inode && now.device == plan.seen.device;
-  return is_same ? Ok() : Error(ErrorCode::kRefused, "the file changed since its slice was planned");
-}
-
-class SlicedFile final : public ReadOnlyFile {
- public:
-  SlicedFile(File& file, const SlicePlan& plan, const FileStat& stat)
-      : ReadOnlyFile(stat), file_(file), pieces_(plan.pieces) {
-    std::uint64_t at = 0;
-    for (const SlicePiece& piece : pieces_) {
-      ends_.push_back(at += piece.size_bytes);
-    }
-  }
-
-  Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
-    auto index =
-        static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
-    std::size_t done = 0;
-    for (; index < pieces_.size() && done < buffer.size(); ++index) {
-      const SlicePiece& piece = pieces_[index];
-      const std::uint64_t skip = offset + done - (ends_[index] - piece.size_bytes);
-      const std::uint64_t size = std::min<std::uint64_t>(piece.size_bytes - skip, buffer.size() - done);
-      PTPKG_CHECK(ReadPiece(piece, skip, buffer.subspan(done, size)));
-      done += size;
-    }
-    return done;
-  }
-
- private:
-  Result<void> ReadPiece(const SlicePiece& piece, std::uint64_t skip, MutableBytes to) {
-    if (piece.kind == SlicePiece::Kind::kCopy) {
-      PTPKG_TRY(const std::size_t got, file_.ReadAt(piece.from + skip, to));
-      if (got != to.size()) return Error(ErrorCode::kRefused, "the file changed since its slice was planned");
-    } else if (piece.kind == SlicePiece::Kind::kBytes) {
-      const Bytes from = Bytes(piece.bytes).subspan(skip, to.size());
-      std::copy(from.begin(), from.end(), to.begin());
-    } else {
-      std::fill(to.begin(), to.end(), std::byte{0});
-    }
-    return Ok();
-  }
-
-  File& file_;
-  const std::vector<SlicePiece>& pieces_;
-  std::vector<std::uint64_t> ends_;  ///< Of each piece, in the result.
-};
-
 }  // namespace
 
 std::string_view SliceFormName(SliceForm form) {
@@ -343,27 +292,6 @@ std::map<std::uint32_t, std::size_t> SlicePlan::Gaps() const {
 
 Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request) {
   return SlicePlanner(request).Run(file);
-}
-
-Result<std::unique_ptr<File>> MakeSlicedFile(File& file, const SlicePlan& plan) {
-  PTPKG_CHECK(CheckPlanned(file, plan));
-  FileStat stat = plan.seen;
-  stat.size_bytes = plan.new_size;
-  return std::unique_ptr<File>(std::make_unique<SlicedFile>(file, plan, stat));
-}
-
-Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target) {
-  PTPKG_CHECK(CheckPlanned(file, plan));
-  std::uint64_t at = 0;
-  for (const SlicePiece& piece : plan.pieces) {
-    if (piece.kind == SlicePiece::Kind::kBytes) PTPKG_CHECK(target.WriteAt(at, piece.bytes));
-    if (piece.kind == SlicePiece::Kind::kCopy) {
-      PTPKG_CHECK(CopyRange(file, target, {.from = piece.from, .to = at, .size_bytes = piece.size_bytes},
-                            [](std::uint64_t) { return Ok(); }));
-    }
-    at += piece.size_bytes;
-  }
-  return target.Truncate(plan.new_size);  // a hole at the end has no bytes otherwise
 }
 
 }  // namespace ptpkg::elf

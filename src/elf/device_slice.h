@@ -5,7 +5,7 @@
 //
 // A slice is planned from headers alone and is then a list of pieces: bytes of the original, new bytes,
 // zeros. MakeSlicedFile reads as the result without writing it anywhere, so that it can be streamed into an
-// archive. VerifySlice (elf/slice_verify.h) must pass on it before it is used.
+// archive. VerifySlice (elf/slice_verify.h) must pass on it, or on what WriteSlice wrote, before it is used.
 //
 // In place: nothing moves but elements within their container; freed bytes are zeros. Works on all files.
 // Compact: the file gets smaller and no address changes but those of containers. Of linked 64-bit files whose
@@ -104,8 +104,10 @@ Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request);
 /// file is not the one that was planned.
 Result<std::unique_ptr<File>> MakeSlicedFile(File& file, const SlicePlan& plan);
 
-/// Writes the result to `target`, an empty file that is open for writing; zeros become holes where the file
-/// system has them. Errors: as MakeSlicedFile; kIo.
-Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target);
+/// Writes the result to `target`, an empty file that is open for reading and writing; zeros become holes
+/// where the file system has them. All else is read back. `jobs`: how many threads write; while one does, the
+/// others compare. Errors: as MakeSlicedFile; kIo, also for bytes that are not what was written. Memory: 2 MB
+/// for each job.
+Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target, int jobs = 1);
 
 }  // namespace ptpkg::elf

@@ -206,6 +206,15 @@ std::optional<std::size_t> Image::FindSection(std::uint32_t type, std::uint64_t 
 
 Result<std::vector<std::byte>> ReadExact(File& file, std::uint64_t offset, std::uint64_t size_bytes,
                                          std::string_view what) {
+  // Most reads are of one record, for which the file need not be asked how long it is.
+  constexpr std::uint64_t kRecordBytes = 4096;
+  constexpr std::uint64_t kFarthest = 1ULL
+                                      << 62U;  // what no pread(2) takes is corrupt, no failure of reading
+  if (size_bytes <= kRecordBytes && offset < kFarthest) {
+    std::vector<std::byte> bytes(size_bytes);
+    PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));
+    if (got == size_bytes) return bytes;
+  }
   PTPKG_TRY(const FileStat stat, file.Stat());
   // Checked before allocating: a hostile size must not become memory.
   if (!RangeFits(offset, size_bytes, stat.size_bytes)) {

@@ -14,8 +14,9 @@ namespace {
 
 class ObjectCheck {
  public:
-  ObjectCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device)
-      : old_(original), new_(sliced), device_(device) {}
+  ObjectCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device,
+              RangeComparison& ranges)
+      : old_(original), new_(sliced), device_(device), ranges_(ranges) {}
 
   Result<void> Run() {
     PTPKG_CHECK(CheckHeader());
@@ -104,7 +105,8 @@ class ObjectCheck {
       return CompareRecords(before, after, old.size, kRelaSize, what,
                             [&](MutableBytes record) { FollowPointer(record); });
     }
-    return CompareBytes(before, after, old.size, what);
+    ranges_.Add({.original = old.offset, .sliced = now.offset, .size_bytes = old.size, .what = "a section"});
+    return Ok();
   }
 
   void FollowSymbol(MutableBytes record) const {
@@ -123,14 +125,15 @@ class ObjectCheck {
   const OpenImage& old_;
   const OpenImage& new_;
   const std::vector<ContainerMoves>& device_;
+  RangeComparison& ranges_;
   std::map<std::uint64_t, const ContainerMoves*> section_symbols_;  ///< By number in .symtab.
 };
 
 }  // namespace
 
 Result<void> CheckObject(const OpenImage& original, const OpenImage& sliced,
-                         const std::vector<ContainerMoves>& device) {
-  return ObjectCheck(original, sliced, device).Run();
+                         const std::vector<ContainerMoves>& device, RangeComparison& ranges) {
+  return ObjectCheck(original, sliced, device, ranges).Run();
 }
 
 }  // namespace ptpkg::elf

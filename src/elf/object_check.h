@@ -8,11 +8,11 @@
 
 namespace ptpkg::elf {
 
-/// What VerifySlice says of an object's headers, sections, symbols and relocations. `device`: the sections of
-/// containers, whose contents are not compared; addresses in them count from the section's begin. Errors:
-/// kInternal naming the first difference; those of reading. Cost: reads both files once. Memory: 2 MiB, and
-/// the symbols of containers.
+/// What VerifySlice says of an object's headers, sections, symbols and relocations. Adds to `ranges` what has
+/// to have equal bytes: all but `device`, the sections of containers; addresses in these count from the
+/// section's begin. Errors: kInternal naming the first difference; those of reading. Memory: 2 MiB, and the
+/// symbols of containers.
 Result<void> CheckObject(const OpenImage& original, const OpenImage& sliced,
-                         const std::vector<ContainerMoves>& device);
+                         const std::vector<ContainerMoves>& device, RangeComparison& ranges);
 
 }  // namespace ptpkg::elf

@@ -364,6 +364,9 @@ class CompactPlanner {
   Result<Obstacle> PlanSymbols() {
     const Section* table = FindSymbolTable(image_);
     if (table == nullptr) return Obstacle();
+    const auto tables = std::count_if(image_.sections.begin(), image_.sections.end(),
+                                      [](const Section& section) { return section.type == kSectionSymtab; });
+    if (tables != 1) return fmt::format("the file has {} tables of symbols", tables);
     return ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
       const CompactPart* part = PartOf(symbol.section);
       if (part == nullptr || symbol.IsOfSection()) return "";

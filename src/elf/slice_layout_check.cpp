@@ -7,26 +7,11 @@
 #include "elf/edit.h"
 #include "elf/relocations.h"
 #include "elf/section_table.h"
-#include "support/scratch_buffer.h"
 
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kStep = 1U << 20U;
 constexpr std::uint64_t kWordBytes = 8;
-
-Result<void> Fill(File& file, std::uint64_t offset, MutableBytes bytes) {
-  PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));
-  return got == bytes.size()
-             ? Ok()
-             : SliceDiffers(fmt::format("the file ends before offset {}", offset + bytes.size()));
-}
-
-/// Index of the first byte that differs; the size when none does.
-std::size_t FirstDifference(Bytes one, Bytes other) {
-  if (AsText(one) == AsText(other)) return one.size();  // memcmp, which is 20 times faster than the search
-  return static_cast<std::size_t>(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin());
-}
 
 bool IsSameButPlace(const Section& left, const Section& right) {
   Section moved = left;
@@ -37,8 +22,9 @@ bool IsSameButPlace(const Section& left, const Section& right) {
 
 class LayoutCheck {
  public:
-  LayoutCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device)
-      : old_(original), new_(sliced) {
+  LayoutCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device,
+              RangeComparison& ranges)
+      : old_(original), new_(sliced), ranges_(ranges) {
     for (const ContainerMoves& moves : device) device_.emplace(moves.section, &moves);
   }
 
@@ -70,7 +56,6 @@ class LayoutCheck {
   void Skip(std::uint64_t offset, std::uint64_t size) {
     if (size != 0) skips_[offset] = std::max(skips_[offset], offset + size);
   }
-  void Expect(std::uint64_t offset, std::uint64_t value) { expected_[offset] = value; }
 
   /// All but the places and the number of headers.
   Result<void> CheckHeader() {
@@ -175,7 +160,8 @@ class LayoutCheck {
       if (!is_table) continue;
       for (const auto& [section, delta] : moved_) {
         if (old_.image.sections[section].addr != entry.value) continue;
-        Expect(old.range.offset + i * old_.image.codec.DynamicEntrySize() + kWordBytes, entry.value + delta);
+        ranges_.Expect(old.range.offset + i * old_.image.codec.DynamicEntrySize() + kWordBytes,
+                       entry.value + delta);
       }
     }
     return Ok();
@@ -192,11 +178,11 @@ class LayoutCheck {
       if (move == nullptr || now[i].place != old[i].place || now[i].type != old[i].type ||
           now[i].addend != move->to)
         return SliceDiffers(fmt::format("the pointer to a container at address {:#x}", old[i].place));
-      Expect(old[i].addend_offset, move->to);
+      ranges_.Expect(old[i].addend_offset, move->to);
       if (old[i].is_relr || move->to == move->from) continue;
       PTPKG_TRY(const std::uint64_t offset, old_.image.OffsetOf(old[i].place, kWordBytes, "a pointer"));
       PTPKG_TRY(const auto word, ReadExact(old_.file, offset, kWordBytes, "a pointer"));
-      if (old_.image.codec.Word(word, 0) == old[i].addend) Expect(offset, move->to);
+      if (old_.image.codec.Word(word, 0) == old[i].addend) ranges_.Expect(offset, move->to);
     }
     return Ok();
   }
@@ -342,8 +328,11 @@ class LayoutCheck {
       const std::uint64_t vaddr = old.vaddr + (at - old.offset);
       const Segment* now = LoadAt(vaddr, old.flags);
       if (now == nullptr) return SliceDiffers(fmt::format("address {:#x} is not loaded as it was", vaddr));
-      const std::uint64_t size = std::min({stop - at, now->vaddr + now->file_size - vaddr, kStep});
-      PTPKG_CHECK(CompareExpected(at, now->offset + (vaddr - now->vaddr), size));
+      const std::uint64_t size = std::min(stop - at, now->vaddr + now->file_size - vaddr);
+      ranges_.Add({.original = at,
+                   .sliced = now->offset + (vaddr - now->vaddr),
+                   .size_bytes = size,
+                   .what = "what is loaded"});
       at += size;
     }
     if (old.memory_size == old.file_size) return Ok();
@@ -375,25 +364,6 @@ class LayoutCheck {
     return found == new_.image.segments.end() ? nullptr : &*found;
   }
 
-  /// At most kStep bytes, with the words that must have changed.
-  Result<void> CompareExpected(std::uint64_t old_at, std::uint64_t new_at, std::uint64_t size) {
-    const MutableBytes old = old_bytes_.bytes().first(size);
-    const MutableBytes now = new_bytes_.bytes().first(size);
-    PTPKG_CHECK(Fill(old_.file, old_at, old));
-    PTPKG_CHECK(Fill(new_.file, new_at, now));
-    const std::uint64_t reach = old_at - std::min(old_at, kWordBytes - 1);
-    for (auto word = expected_.lower_bound(reach); word != expected_.end() && word->first < old_at + size;
-         ++word) {
-      for (std::uint64_t i = 0; i < kWordBytes; ++i) {
-        const std::uint64_t at = word->first + i;
-        if (at >= old_at && at < old_at + size)
-          old[at - old_at] = static_cast<std::byte>(word->second >> (8 * i));
-      }
-    }
-    const std::size_t same = FirstDifference(old, now);
-    return same == size ? Ok() : SliceDiffers(fmt::format("byte {} of the original", old_at + same));
-  }
-
   /// What is not loaded, and what moved.
   Result<void> CheckContents() {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
@@ -405,8 +375,8 @@ class LayoutCheck {
         PTPKG_CHECK(CheckSymbols(old, now));
         continue;
       }
-      PTPKG_CHECK(CompareBytes({old_.file, old.offset}, {new_.file, now.offset}, old.size,
-                               fmt::format("section {}", i)));
+      ranges_.Add(
+          {.original = old.offset, .sliced = now.offset, .size_bytes = old.size, .what = "a section"});
     }
     return Ok();
   }
@@ -429,43 +399,21 @@ class LayoutCheck {
 
   const OpenImage& old_;
   const OpenImage& new_;
+  RangeComparison& ranges_;
   using Smaller = std::pair<std::size_t, const ContainerMoves*>;
   std::map<std::size_t, const ContainerMoves*> device_;  ///< By section.
   std::vector<Smaller> smaller_;                         ///< Those that got smaller, ascending by address.
   MovesByPlace moves_;                                   ///< Of sections that kept their address.
   std::map<std::uint64_t, std::uint64_t> skips_;         ///< Offset → end, in the original.
-  std::map<std::uint64_t, std::uint64_t> expected_;  ///< Offset in the original → the word of the slice.
-  std::map<std::size_t, std::uint64_t> moved_;       ///< Section → by how much its address grew.
-  ScratchBuffer old_bytes_{kStep};
-  ScratchBuffer new_bytes_{kStep};
+  std::map<std::size_t, std::uint64_t> moved_;           ///< Section → by how much its address grew.
 };
 
 }  // namespace
-
-Error SliceDiffers(const std::string& what) {
-  return Error(ErrorCode::kInternal, "the slice differs from its original: " + what)
-      .WithHint("please report this; the original is unchanged");
-}
 
 const ContainerMoves::Move* ContainerMoves::Find(std::uint64_t vaddr) const {
   const auto found = std::lower_bound(moves.begin(), moves.end(), vaddr,
                                       [](const Move& move, std::uint64_t at) { return move.from < at; });
   return found == moves.end() || found->from != vaddr ? nullptr : &*found;
-}
-
-Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
-                          std::string_view what) {
-  const std::uint64_t step = std::min(kStep, size_bytes);
-  ScratchBuffer left_bytes(step);
-  ScratchBuffer right_bytes(step);
-  for (std::uint64_t at = 0; at < size_bytes; at += step) {
-    const std::uint64_t size = std::min(step, size_bytes - at);
-    PTPKG_CHECK(Fill(left.file, left.offset + at, left_bytes.bytes().first(size)));
-    PTPKG_CHECK(Fill(right.file, right.offset + at, right_bytes.bytes().first(size)));
-    const std::size_t same = FirstDifference(left_bytes.First(size), right_bytes.First(size));
-    if (same != size) return SliceDiffers(fmt::format("{}, byte {}", what, at + same));
-  }
-  return Ok();
 }
 
 void ContainerMoves::FollowSymbol(const Codec& codec, MutableBytes symbol) const {
@@ -477,27 +425,6 @@ void ContainerMoves::FollowSymbol(const Codec& codec, MutableBytes symbol) const
   if (move == nullptr) return;
   codec.PutWord(symbol, 8, move->to);
   if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
-}
-
-Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
-                            std::uint64_t record_bytes, std::string_view what,
-                            const std::function<void(MutableBytes)>& follow) {
-  const std::uint64_t whole = size_bytes / record_bytes * record_bytes;
-  const std::uint64_t step = std::min(kStep / record_bytes * record_bytes, whole);
-  ScratchBuffer wanted_bytes(step);
-  ScratchBuffer found_bytes(step);
-  for (std::uint64_t at = 0; at < whole; at += step) {
-    const std::uint64_t size = std::min(step, whole - at);
-    const MutableBytes wanted = wanted_bytes.bytes().first(size);
-    const MutableBytes found = found_bytes.bytes().first(size);
-    PTPKG_CHECK(Fill(original.file, original.offset + at, wanted));
-    PTPKG_CHECK(Fill(sliced.file, sliced.offset + at, found));
-    for (std::uint64_t i = 0; i < size; i += record_bytes) follow(wanted.subspan(i, record_bytes));
-    if (FirstDifference(wanted, found) != size)
-      return SliceDiffers(fmt::format("{}, from byte {} on", what, at));
-  }
-  return CompareBytes({original.file, original.offset + whole}, {sliced.file, sliced.offset + whole},
-                      size_bytes - whole, what);
 }
 
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
@@ -517,8 +444,8 @@ bool IsBetweenNeighbours(const MovesByPlace& moves, std::uint64_t original, std:
 }
 
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
-                         const std::vector<ContainerMoves>& device) {
-  return LayoutCheck(original, sliced, device).Run();
+                         const std::vector<ContainerMoves>& device, RangeComparison& ranges) {
+  return LayoutCheck(original, sliced, device, ranges).Run();
 }
 
 }  // namespace ptpkg::elf

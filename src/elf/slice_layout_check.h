@@ -1,12 +1,11 @@
 #pragma once
 // Whether a compact slice says the same as its original but for its containers. Layer: elf, private to it.
 
-#include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "elf/image.h"
+#include "elf/slice_compare.h"
 
 namespace ptpkg::elf {
 
@@ -36,25 +35,6 @@ struct ContainerMoves {
   void FollowSymbol(const Codec& codec, MutableBytes symbol) const;
 };
 
-/// kInternal: "the slice differs from its original: " and `what`.
-Error SliceDiffers(const std::string& what);
-
-/// Where bytes begin.
-struct BytesAt {
-  File& file;
-  std::uint64_t offset = 0;
-};
-
-/// Compares `size_bytes` bytes. Errors: kInternal naming `what`; those of reading.
-Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
-                          std::string_view what);
-
-/// Compares tables of records of `record_bytes` each; `follow` gives a record of the original what it has to
-/// hold in the slice. What is left behind the last whole record has to be equal. Errors: as CompareBytes.
-Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
-                            std::uint64_t record_bytes, std::string_view what,
-                            const std::function<void(MutableBytes)>& follow);
-
 /// Compares the ELF headers but for what `excused`, the header of the slice, has of the original. Errors:
 /// kInternal; those of reading.
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
@@ -67,9 +47,9 @@ using MovesByPlace = std::map<std::uint64_t, std::uint64_t>;
 /// behind. REQUIRES: `moves` has the file's begin and its end.
 bool IsBetweenNeighbours(const MovesByPlace& moves, std::uint64_t original, std::uint64_t sliced);
 
-/// What VerifySlice says of addresses, sections, segments, symbols and relocations; the contents of
-/// `device`, the sections of containers, are not compared. Errors: kInternal; those of reading.
+/// What VerifySlice says of addresses, sections, segments, symbols and relocations. Adds to `ranges` what has
+/// to have equal bytes: all but `device`, the sections of containers. Errors: kInternal; those of reading.
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
-                         const std::vector<ContainerMoves>& device);
+                         const std::vector<ContainerMoves>& device, RangeComparison& ranges);
 
 }  // namespace ptpkg::elf

@@ -7,6 +7,7 @@
 #include "elf/device_choice.h"
 #include "elf/object_check.h"
 #include "elf/section_table.h"
+#include "elf/slice_compare.h"
 #include "elf/slice_layout_check.h"
 #include "elf/static_archive.h"
 #include "support/read_only_file.h"
@@ -51,9 +52,9 @@ Result<std::vector<FoundSection>> FindSections(File& file) {
 class SliceComparison {
  public:
   SliceComparison(File& original, File& sliced, const SliceRequest& request)
-      : original_(original), sliced_(sliced), request_(request) {}
+      : original_(original), sliced_(sliced), request_(request), ranges_(original, sliced) {}
 
-  Result<void> Run() {
+  Result<void> Run(int jobs) {
     PTPKG_TRY(before_, FindSections(original_));
     PTPKG_TRY(after_, FindSections(sliced_));
     if (before_.size() != after_.size())
@@ -62,7 +63,8 @@ class SliceComparison {
     for (std::size_t i = 0; i < before_.size(); ++i) PTPKG_CHECK(CompareSections(before_[i], after_[i]));
     PTPKG_TRY(const FileStat before, original_.Stat());
     PTPKG_TRY(const FileStat after, sliced_.Stat());
-    return before.size_bytes == after.size_bytes ? CompareOutside(before.size_bytes) : CompareLayouts();
+    PTPKG_CHECK(before.size_bytes == after.size_bytes ? CompareOutside(before.size_bytes) : CompareLayouts());
+    return ranges_.Run(jobs);
   }
 
  private:
@@ -80,22 +82,24 @@ class SliceComparison {
   }
 
   Result<void> CompareContainers(const DeviceContainer& before, const DeviceContainer& after) {
-    const std::string what = fmt::format("the container that was at file offset {}", before.offset);
+    const auto name = [&] { return fmt::format("the container that was at file offset {}", before.offset); };
+    const auto add = [&](std::uint64_t original, std::uint64_t sliced, std::uint64_t size_bytes) {
+      ranges_.Add({.original = original, .sliced = sliced, .size_bytes = size_bytes, .what = "a container"});
+    };
     const DeviceChoice choice = ChooseElements(before, request_);
     if (before.header_bytes != after.header_bytes || choice.kept.size() != after.elements.size())
       return SliceDiffers(
-          fmt::format("{} has {} elements instead of {}", what, after.elements.size(), choice.kept.size()));
+          fmt::format("{} has {} elements instead of {}", name(), after.elements.size(), choice.kept.size()));
     // The size alone is new. What the elements add up to is what the walk insists on.
-    PTPKG_CHECK(CompareBytes({original_, before.offset}, {sliced_, after.offset}, kContainerSizeAt, what));
+    add(before.offset, after.offset, kContainerSizeAt);
     constexpr std::uint64_t kBehindSize = kContainerSizeAt + 8;
-    PTPKG_CHECK(CompareBytes({original_, before.offset + kBehindSize}, {sliced_, after.offset + kBehindSize},
-                             before.header_bytes - kBehindSize, what));
+    add(before.offset + kBehindSize, after.offset + kBehindSize, before.header_bytes - kBehindSize);
     for (std::size_t i = 0; i < choice.kept.size(); ++i) {
       const DeviceElement& old = before.elements[choice.kept[i]];
       const DeviceElement& now = after.elements[i];
       if (old.size_bytes != now.size_bytes)
-        return SliceDiffers(fmt::format("{} has another element {}", what, i));
-      PTPKG_CHECK(CompareBytes({original_, old.offset}, {sliced_, now.offset}, old.size_bytes, what));
+        return SliceDiffers(fmt::format("{} has another element {}", name(), i));
+      add(old.offset, now.offset, old.size_bytes);
     }
     return Ok();
   }
@@ -111,14 +115,17 @@ class SliceComparison {
     std::sort(sections.begin(), sections.end(), [](const FoundSection* left, const FoundSection* right) {
       return left->offset < right->offset;
     });
+    const auto add = [&](std::uint64_t begin, std::uint64_t end) {
+      ranges_.Add(
+          {.original = begin, .sliced = begin, .size_bytes = end - begin, .what = "what is no device code"});
+    };
     std::uint64_t at = 0;
     for (const FoundSection* section : sections) {
-      if (section->offset > at)
-        PTPKG_CHECK(
-            CompareBytes({original_, at}, {sliced_, at}, section->offset - at, "what lies before a section"));
+      if (section->offset > at) add(at, section->offset);
       at = std::max(at, section->offset + section->size_bytes);
     }
-    return CompareBytes({original_, at}, {sliced_, at}, size - at, "what lies behind the device code");
+    add(at, size);
+    return Ok();
   }
 
   Result<void> CompareLayouts() {
@@ -133,8 +140,8 @@ class SliceComparison {
       const std::uint64_t new_address = is_object ? 0 : after->sections[after_[i].index].addr;
       device.push_back(MovesOf(i, old_address, new_address));
     }
-    return is_object ? CheckObject({original_, *before}, {sliced_, *after}, device)
-                     : CheckLayout({original_, *before}, {sliced_, *after}, device);
+    return is_object ? CheckObject({original_, *before}, {sliced_, *after}, device, ranges_)
+                     : CheckLayout({original_, *before}, {sliced_, *after}, device, ranges_);
   }
 
   /// Of the section `i` of both, which lies at these addresses.
@@ -157,6 +164,7 @@ class SliceComparison {
   File& original_;
   File& sliced_;
   const SliceRequest& request_;
+  RangeComparison ranges_;
   std::vector<FoundSection> before_;
   std::vector<FoundSection> after_;
 };
@@ -168,14 +176,14 @@ class ArchiveComparison {
   ArchiveComparison(File& original, File& sliced, const SliceRequest& request)
       : original_(original), sliced_(sliced), request_(request) {}
 
-  Result<void> Run() {
+  Result<void> Run(int jobs) {
     PTPKG_CHECK(CompareBytes({original_, 0}, {sliced_, 0}, kArchiveMagic.size(), "the magic number"));
     PTPKG_TRY(before_, ReadArchiveParts(original_));
     PTPKG_TRY(after_, ReadArchiveParts(sliced_));
     if (before_.members.size() != after_.members.size())
       return SliceDiffers(
           fmt::format("{} members instead of {}", after_.members.size(), before_.members.size()));
-    for (std::size_t i = 0; i < before_.members.size(); ++i) PTPKG_CHECK(CompareMembers(i));
+    for (std::size_t i = 0; i < before_.members.size(); ++i) PTPKG_CHECK(CompareMembers(i, jobs));
     if (before_.tables.size() != after_.tables.size()) return SliceDiffers("another number of tables");
     for (std::size_t i = 0; i < before_.tables.size(); ++i)
       PTPKG_CHECK(CompareTables(before_.tables[i], after_.tables[i]));
@@ -183,7 +191,7 @@ class ArchiveComparison {
   }
 
  private:
-  Result<void> CompareMembers(std::size_t index) {
+  Result<void> CompareMembers(std::size_t index, int jobs) {
     const MemberPlace& old = before_.members[index];
     const MemberPlace& now = after_.members[index];
     const std::string what = fmt::format("the header of member '{}'", old.name);
@@ -201,7 +209,7 @@ class ArchiveComparison {
     after.size_bytes = now.size_bytes;
     RangeFile member(original_, before, old.offset);
     RangeFile sliced(sliced_, after, now.offset);
-    PTPKG_CHECK(SliceComparison(member, sliced, request_).Run(),
+    PTPKG_CHECK(SliceComparison(member, sliced, request_).Run(jobs),
                 fmt::format("while comparing member '{}'", old.name));
     return Ok();
   }
@@ -239,10 +247,10 @@ class ArchiveComparison {
 
 }  // namespace
 
-Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request) {
+Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request, int jobs) {
   PTPKG_TRY(const bool is_archive, IsStaticArchive(original));
-  if (is_archive) return ArchiveComparison(original, sliced, request).Run();
-  return SliceComparison(original, sliced, request).Run();
+  if (is_archive) return ArchiveComparison(original, sliced, request).Run(jobs);
+  return SliceComparison(original, sliced, request).Run(jobs);
 }
 
 }  // namespace ptpkg::elf

@@ -17,11 +17,6 @@ void AddSizes(const elf::DeviceShare& share, CodeSizes& sizes) {
   if (share.other_bytes != 0) sizes[std::string(kOther)] += share.other_bytes;
 }
 
-Result<CodeSizes> ReadSizes(File& file) {
-  PTPKG_TRY(const std::optional<elf::DeviceCode> code, elf::ReadDeviceCode(file));
-  return code ? SizesOf(*code) : CodeSizes();
-}
-
 /// Where in the slice long parts begin that lie elsewhere in the original: behind the GPU code.
 std::vector<std::uint64_t> MovedParts(const elf::SlicePlan& plan) {
   constexpr std::uint64_t kLeastBytes = 4U << 20U;
@@ -93,20 +88,16 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
     return slice;
   }
   slice.told.form = elf::SliceFormName(plan.form);
-  if (!target) {
-    PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, plan));
-    PTPKG_TRY(slice.told.code, ReadSizes(*sliced));
-    return slice;
-  }
+  AddSizes(plan.kept, slice.told.code);
+  if (!target) return slice;
   const AbsPath& path = target->path;
   PTPKG_CHECK(env.fs.MakeDirs(path.Parent()));
+  PTPKG_TRY(const std::unique_ptr<File> unwritten, elf::MakeSlicedFile(*original, plan));
+  PTPKG_CHECK(elf::VerifySlice(*original, *unwritten, request, env.jobs));
   PTPKG_TRY(const std::unique_ptr<File> sliced, env.fs.Open(path, OpenMode::kCreateNew));
-  PTPKG_CHECK(elf::WriteSlice(*original, plan, *sliced));
+  PTPKG_CHECK(elf::WriteSlice(*original, plan, *sliced, env.jobs));
   PTPKG_CHECK(sliced->Close());
   PTPKG_CHECK(env.fs.SetMode(path, file.place.mode));
-  PTPKG_TRY(const std::unique_ptr<File> written, env.fs.Open(path, OpenMode::kRead));
-  PTPKG_CHECK(elf::VerifySlice(*original, *written, request));
-  PTPKG_TRY(slice.told.code, ReadSizes(*written));
   slice.file = SlicedFile{.path = file.place.path,
                           .file = path,
                           .mode = file.place.mode,

@@ -48,6 +48,10 @@ class File {
   /// Reads up to `buffer`; returns less only at the end of the file.
   virtual Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) = 0;
   virtual Result<void> WriteAt(std::uint64_t offset, Bytes bytes) = 0;
+  /// Where the first byte at or behind `offset` stands that is not in a hole (SEEK_DATA of lseek(2)), at most
+  /// the file's size: all bytes before it are zeros, and need not be read. A file that knows nothing of holes
+  /// says `offset`.
+  virtual Result<std::uint64_t> NextData(std::uint64_t offset) { return offset; }
   virtual Result<FileStat> Stat() = 0;
   virtual Result<void> Truncate(std::uint64_t size_bytes) = 0;
   virtual Result<void> Sync() = 0;

@@ -133,6 +133,14 @@ class OsFile final : public File, public DescriptorFile {
 
   [[nodiscard]] int descriptor() const override { return fd_.get(); }
 
+  Result<std::uint64_t> NextData(std::uint64_t offset) override {
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (data >= 0) return static_cast<std::uint64_t>(data);
+    if (errno != ENXIO) return offset;  // EINVAL: a file system that does not tell
+    PTPKG_TRY(const FileStat stat, Stat());
+    return std::max(offset, stat.size_bytes);
+  }
+
   Result<FileStat> Stat() override {
     struct stat st {};
     if (::fstat(fd_.get(), &st) != 0) return PathError(errno, "examine", path_);

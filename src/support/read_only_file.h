@@ -27,6 +27,7 @@ class RangeFile final : public ReadOnlyFile {
   RangeFile(File& whole, const FileStat& stat, std::uint64_t begin)
       : ReadOnlyFile(stat), whole_(whole), begin_(begin), size_bytes_(stat.size_bytes) {}
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override;
+  Result<std::uint64_t> NextData(std::uint64_t offset) override;
 
  private:
   File& whole_;

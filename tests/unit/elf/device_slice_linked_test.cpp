@@ -40,6 +40,7 @@ SlicePlan SliceToy(LinkedToys& toys, std::string_view from, std::string_view to,
     PTPKG_CHECK(VerifySlice(*file, *sliced, request));
     PTPKG_TRY(const auto target, toys.fs().Open(toys.Path(to), OpenMode::kCreateNew));
     PTPKG_CHECK(WriteSlice(*file, plan, *target));
+    PTPKG_CHECK(VerifySlice(*file, *target, request, 2));
     return target->Close();
   };
   EXPECT_OK(run());

@@ -211,6 +211,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
        "an entry of .dynamic (tag 0x5) leads into .nv_fatbin"},
       {places.dynamic + 16 * 4 + 8, 8, 600, "the dynamic string table reaches into .nv_fatbin"},
       {places.dynamic + 16 * 6 + 8, 8, 24 * 40, "relocations lie in .nv_fatbin"},
+      {places.section_headers + 4, 4, kSectionSymtab, "the file has 2 tables of symbols"},
       {64 + 48, 8, 0x1800, "is aligned to 0x1800, no power of 2"},
       {64 + 48, 8, 0x10000, "less than a page of 65536"},
       {64 + 4 * 56, 4, kSegmentGnuStack, ""},  // then the note makes room
@@ -402,43 +403,6 @@ TEST(DeviceSlice, SectionsThatShareBytesAreRefused) {
   PokeWord(bytes, kHostCodec, 40, library.places.code + 200);
   bytes.replace(library.places.code + 200, 64 * 13, sound.substr(library.places.section_headers, 64 * 13));
   EXPECT_THAT(PlanOf(bytes), FailsWith(ErrorCode::kInvalidInput, HasSubstr("overlaps something else")));
-}
-
-TEST(DeviceSlice, AFileThatChangedIsRefused) {
-  MemFs fs;
-  fs.AddFile(kSliced.str(), DeviceLibrary(Container({Sass(80), Sass(90)})));
-  ASSERT_OK_AND_ASSIGN(const auto file, fs.Open(kSliced, OpenMode::kReadWrite));
-  ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(*file, {.gpus = {90}}));
-  ASSERT_OK_AND_ASSIGN(const auto sliced, MakeSlicedFile(*file, plan));
-  ASSERT_OK(file->Truncate(plan.old_size / 2));
-  EXPECT_THAT(MakeSlicedFile(*file, plan),
-              FailsWith(ErrorCode::kRefused, HasSubstr("changed since its slice was planned")));
-  EXPECT_THAT(WholeOf(*sliced),
-              FailsWith(ErrorCode::kRefused, HasSubstr("changed since its slice was planned")));
-}
-
-TEST(DeviceSlice, ReadsAndWritesSayTheSame) {
-  WrappedLibrary library{
-      .containers = {Container({Sass(80, 4096), Sass(90, 40)}), Container({Sass(80, 300), Sass(90)})}};
-  for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
-    const std::string bytes = library.Build();
-    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}, .form = form}));
-    MemFs fs;
-    fs.AddFile(kSliced.str(), bytes);
-    ASSERT_OK_AND_ASSIGN(const auto file, fs.Open(kSliced, OpenMode::kRead));
-    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(*file, {.gpus = {90}, .form = form}));
-    ASSERT_OK_AND_ASSIGN(const auto view, MakeSlicedFile(*file, plan));
-    std::string pieces;
-    std::string piece(97, '\0');
-    for (std::size_t got = 1; got != 0; pieces += piece.substr(0, got)) {
-      ASSERT_OK_AND_ASSIGN(got, view->ReadAt(pieces.size(), std::as_writable_bytes(std::span(piece))));
-    }
-    EXPECT_EQ(pieces, sliced.bytes);
-    const AbsPath copy = AbsPath::Literal("/copy.so");
-    ASSERT_OK_AND_ASSIGN(const auto target, fs.Open(copy, OpenMode::kCreateNew));
-    ASSERT_OK(WriteSlice(*file, plan, *target));
-    EXPECT_EQ(*ReadFile(fs, copy), sliced.bytes);
-  }
 }
 
 TEST(DeviceSlice, EveryReadThatFailsIsReported) {

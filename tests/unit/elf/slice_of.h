@@ -6,6 +6,7 @@
 #include "elf/device_slice.h"
 #include "elf/slice_verify.h"
 #include "support/mem_fs.h"
+#include "support/read_only_file.h"
 
 namespace ptpkg::elf::test {
 
@@ -25,7 +26,7 @@ inline Result<std::string> WholeOf(File& file) {
   return bytes;
 }
 
-/// Plans, verifies and reads the slice.
+/// Plans, verifies and reads the slice, and verifies what was read.
 inline Result<Sliced> SliceAndVerify(const std::string& bytes, const SliceRequest& request) {
   ptpkg::test::MemFs fs;
   fs.AddFile(kSliced.str(), bytes);
@@ -35,6 +36,8 @@ inline Result<Sliced> SliceAndVerify(const std::string& bytes, const SliceReques
   PTPKG_TRY(const auto result, MakeSlicedFile(*file, sliced.plan));
   PTPKG_CHECK(VerifySlice(*file, *result, request));
   PTPKG_TRY(sliced.bytes, WholeOf(*result));
+  MemoryFile read(AsBytes(sliced.bytes));
+  PTPKG_CHECK(VerifySlice(*file, read, request));
   return sliced;
 }
 

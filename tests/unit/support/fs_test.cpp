@@ -11,6 +11,7 @@
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/read_only_file.h"
 #include "support/temp_dir.h"
 
 namespace ptpkg::test {
@@ -512,6 +513,26 @@ TEST(ReadFile, EveryFaultIsReported) {
                                    },
                                    .check = {}});
   EXPECT_EQ(faults, 3);  // open, examine, read
+}
+
+TEST(OsFile, SaysWhereTheDataBehindAHoleIs) {
+  const TempDir dir;
+  const auto fs = MakeOsFs();
+  ASSERT_OK_AND_ASSIGN(const auto file, fs->Open(dir / "sparse", OpenMode::kCreateNew));
+  constexpr std::uint64_t kData = 1U << 20U;
+  ASSERT_OK(file->Truncate(3 * kData));
+  ASSERT_OK(file->WriteAt(kData, AsBytes("text")));
+  ASSERT_OK_AND_ASSIGN(const std::uint64_t at, file->NextData(0));
+  if (at == 0) GTEST_SKIP() << "the file system of the tests has no holes";
+  EXPECT_GT(at, 0U);
+  EXPECT_LE(at, kData);
+  EXPECT_THAT(file->NextData(kData + 2), IsOkAndHolds(kData + 2));
+  EXPECT_THAT(file->NextData(2 * kData), IsOkAndHolds(3 * kData)) << "nothing but a hole follows";
+  EXPECT_THAT(file->NextData(9 * kData), IsOkAndHolds(9 * kData)) << "behind the end";
+  RangeFile range(*file, FileStat{.size_bytes = 2 * kData}, 100);
+  EXPECT_THAT(range.NextData(0), IsOkAndHolds(at - 100));
+  EXPECT_THAT(range.NextData(kData + (1U << 17U)), IsOkAndHolds(2 * kData)) << "no further than the range";
+  EXPECT_THAT(range.NextData(4 * kData), IsOkAndHolds(4 * kData));
 }
 
 }  // namespace
