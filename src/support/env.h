@@ -40,4 +40,7 @@ struct Env {
   }
 };
 
+/// The same world with other files.
+Env WithFs(const Env& env, Fs& fs);
+
 }  // namespace ptpkg

@@ -96,10 +96,12 @@ inline Result<void> Ok() { return {}; }
   }                                                                      \
   decl = *std::move(tmp)
 
-/// PTPKG_CHECK(Expr()) and PTPKG_CHECK(Expr(), "while ..."): for Result<void>.
-#define PTPKG_CHECK(expr, ...)                                                      \
-  do {                                                                              \
-    if (auto ptpkg_check_ = (expr); !ptpkg_check_.has_value()) {                    \
-      return std::move(ptpkg_check_).error() __VA_OPT__(.WithContext(__VA_ARGS__)); \
-    }                                                                               \
+/// PTPKG_CHECK(Expr()) and PTPKG_CHECK(Expr(), "while ..."): for Result<void>. The name is unique because
+/// Expr() may hold a lambda that checks something itself, which -Wshadow would refuse.
+#define PTPKG_CHECK(...) PTPKG_CHECK_IMPL_(PTPKG_CONCAT(ptpkg_check_, __COUNTER__), __VA_ARGS__)
+#define PTPKG_CHECK_IMPL_(tmp, expr, ...)                                  \
+  do {                                                                     \
+    if (auto tmp = (expr); !tmp.has_value()) {                             \
+      return std::move(tmp).error() __VA_OPT__(.WithContext(__VA_ARGS__)); \
+    }                                                                      \
   } while (false)

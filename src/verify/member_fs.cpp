@@ -48,7 +48,7 @@ class LazyMember final : public ReadOnlyFile {
 }  // namespace
 
 MemberFs::MemberFs(Fs& other, const AbsPath& zip, const archive::ZipMembers& members)
-    : other_(other), zip_(zip), members_(members), heads_(members.members().size()) {
+    : OverlayFs(other, "a member of a zip"), zip_(zip), members_(members), heads_(members.members().size()) {
   nodes_.emplace("", Node{.inode = 1});
   for (std::size_t i = 0; i < members.members().size(); ++i) {
     const std::string& path = members.members()[i].path.str();
@@ -71,7 +71,7 @@ void MemberFs::AddFolderOf(const std::string& path) {
   }
 }
 
-bool MemberFs::IsMine(const AbsPath& path) const { return path.IsWithin(zip_); }
+bool MemberFs::IsOwn(const AbsPath& path) const { return path.IsWithin(zip_); }
 
 Result<const MemberFs::Node*> MemberFs::Find(const AbsPath& path) const {
   std::string_view below = std::string_view(path.str()).substr(zip_.str().size());
@@ -81,14 +81,7 @@ Result<const MemberFs::Node*> MemberFs::Find(const AbsPath& path) const {
   return Error(ErrorCode::kNotFound, fmt::format("'{}' has no member '{}'", zip_.str(), below));
 }
 
-Result<void> MemberFs::RefuseChange(const AbsPath& path) const {
-  if (!IsMine(path)) return Ok();
-  return Error(ErrorCode::kInternal,
-               fmt::format("'{}' is a member of a zip, which is only read", path.str()));
-}
-
-Result<FileStat> MemberFs::Lstat(const AbsPath& path) {
-  if (!IsMine(path)) return other_.Lstat(path);
+Result<FileStat> MemberFs::StatOwn(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
   FileStat stat{.kind = FileKind::kDirectory, .mode = 0755, .inode = node->inode};
   if (node->member) {
@@ -100,13 +93,7 @@ Result<FileStat> MemberFs::Lstat(const AbsPath& path) {
   return stat;
 }
 
-Result<FileStat> MemberFs::Stat(const AbsPath& path) {
-  return IsMine(path) ? Lstat(path) : other_.Stat(path);
-}
-
-Result<std::unique_ptr<File>> MemberFs::Open(const AbsPath& path, OpenMode mode) {
-  if (!IsMine(path)) return other_.Open(path, mode);
-  if (mode != OpenMode::kRead) PTPKG_CHECK(RefuseChange(path));
+Result<std::unique_ptr<File>> MemberFs::OpenOwn(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
   if (!node->member || members_.members()[*node->member].kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()));
@@ -114,8 +101,7 @@ Result<std::unique_ptr<File>> MemberFs::Open(const AbsPath& path, OpenMode mode)
   return std::unique_ptr<File>(std::make_unique<LazyMember>(members_, *node->member, heads_[*node->member]));
 }
 
-Result<std::string> MemberFs::ReadLink(const AbsPath& path) {
-  if (!IsMine(path)) return other_.ReadLink(path);
+Result<std::string> MemberFs::ReadOwnLink(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
   if (!node->member || members_.members()[*node->member].kind != FileKind::kSymlink) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no symlink", path.str()));
@@ -123,72 +109,10 @@ Result<std::string> MemberFs::ReadLink(const AbsPath& path) {
   return members_.members()[*node->member].link_target;
 }
 
-Result<std::vector<std::string>> MemberFs::ListDir(const AbsPath& path) {
-  if (!IsMine(path)) return other_.ListDir(path);
+Result<std::vector<std::string>> MemberFs::ListOwn(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
   if (node->member) return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no folder", path.str()));
   return node->children;
 }
-
-Result<void> MemberFs::MakeDirs(const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.MakeDirs(path);
-}
-
-Result<void> MemberFs::MakeDir(const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.MakeDir(path);
-}
-
-Result<void> MemberFs::CreateSymlink(const std::string& target, const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.CreateSymlink(target, path);
-}
-
-Result<void> MemberFs::CreateHardLink(const AbsPath& existing, const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(existing));
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.CreateHardLink(existing, path);
-}
-
-Result<void> MemberFs::Rename(const AbsPath& from, const AbsPath& to) {
-  PTPKG_CHECK(RefuseChange(from));
-  PTPKG_CHECK(RefuseChange(to));
-  return other_.Rename(from, to);
-}
-
-Result<void> MemberFs::RenameNoReplace(const AbsPath& from, const AbsPath& to) {
-  PTPKG_CHECK(RefuseChange(from));
-  PTPKG_CHECK(RefuseChange(to));
-  return other_.RenameNoReplace(from, to);
-}
-
-Result<void> MemberFs::Remove(const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.Remove(path);
-}
-
-Result<void> MemberFs::SetMode(const AbsPath& path, std::uint32_t mode) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.SetMode(path, mode);
-}
-
-Result<void> MemberFs::SetMtime(const AbsPath& path, std::int64_t mtime_ns) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.SetMtime(path, mtime_ns);
-}
-
-Result<void> MemberFs::CopyFile(const AbsPath& from, const AbsPath& to) {
-  PTPKG_CHECK(RefuseChange(from));
-  PTPKG_CHECK(RefuseChange(to));
-  return other_.CopyFile(from, to);
-}
-
-Result<void> MemberFs::SyncDir(const AbsPath& path) {
-  PTPKG_CHECK(RefuseChange(path));
-  return other_.SyncDir(path);
-}
-
-Result<std::uint64_t> MemberFs::FreeBytes(const AbsPath& path) { return other_.FreeBytes(path); }
 
 }  // namespace ptpkg::verify

@@ -37,24 +37,6 @@ Result<void> LookAt(const archive::PassedMember& passed, const TreeEntry& entry,
   return SearchBuildPaths(passed.content, entry, reading.paths, facts.build_paths);
 }
 
-/// The same world with other files.
-Env WithFs(const Env& env, Fs& fs) {
-  return {.fs = fs,
-          .process = env.process,
-          .http = env.http,
-          .clock = env.clock,
-          .reporter = env.reporter,
-          .cancel = env.cancel,
-          .jobs = env.jobs,
-          .jobs_of_run = env.jobs_of_run,
-          .jobs_given = env.jobs_given,
-          .source_date_epoch = env.source_date_epoch,
-          .cache_dir = env.cache_dir,
-          .cwd = env.cwd,
-          .variables = env.variables,
-          .offline = env.offline};
-}
-
 /// `path` below `top`; "" leaves it as it is. REQUIRES: it lies there.
 std::string BelowTop(const std::string& path, const std::string& top) {
   return top.empty() ? path : path.substr(top.size() + 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "archive/extract.h"
+#include "pipeline/stages.h"
 #include "support/recording_reporter.h"
 #include "support/text.h"
 #include "unit/pipeline/build_fixture.h"
