@@ -9,36 +9,55 @@ Result<std::unique_ptr<DeflateCache>> DeflateCache::Create(Env& env, const AbsPa
   return std::unique_ptr<DeflateCache>(new DeflateCache(std::move(file)));
 }
 
-Result<std::optional<std::string>> DeflateCache::Find(const Key& key) {
-  Place place;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = places_.find(key);
-    if (found == places_.end() || found->second.size_bytes == 0) return std::optional<std::string>();
-    place = found->second;
-  }
+Result<std::string> DeflateCache::Read(const Place& place) const {
   std::string deflated(place.size_bytes, '\0');
   PTPKG_TRY(const std::size_t got, file_->ReadAt(place.offset, std::as_writable_bytes(std::span(deflated))));
   if (got != deflated.size()) return Error(ErrorCode::kIo, "a scratch file is shorter than what was written");
-  return std::optional(std::move(deflated));
+  return deflated;
 }
 
-Result<void> DeflateCache::Add(const Key& key, const std::string& deflated) {
-  Place place{.offset = 0, .size_bytes = deflated.size()};
+/// Whether it is in the file now, at `place`.
+bool DeflateCache::Keep(const std::string& deflated, Place& place) {
   {
     const std::lock_guard lock(mutex_);
-    if (deflated.size() > kMostBytes - end_ || !places_.try_emplace(key).second) return Ok();
-    place.offset = end_;
+    if (deflated.empty() || deflated.size() > kMostBytes - end_) return false;
+    place = {.offset = end_, .size_bytes = deflated.size()};
     end_ += deflated.size();
   }
-  Result<void> written = file_->WriteAt(place.offset, AsBytes(deflated));
-  const std::lock_guard lock(mutex_);
-  if (written) {
-    places_[key] = place;
-  } else {
-    places_.erase(key);
+  return file_->WriteAt(place.offset, AsBytes(deflated)).has_value();
+}
+
+Result<std::string> DeflateCache::FindOrMake(const Key& key,
+                                             const std::function<Result<std::string>()>& make) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto is_settled = [&] {
+      const auto found = places_.find(key);
+      return found == places_.end() || found->second.size_bytes != 0;
+    };
+    made_.wait(lock, is_settled);
+    const auto found = places_.find(key);
+    if (found != places_.end()) {
+      const Place place = found->second;
+      lock.unlock();
+      Result<std::string> known = Read(place);
+      return known ? std::move(known) : make();
+    }
+    places_.try_emplace(key);
   }
-  return written;
+  Result<std::string> deflated = make();
+  Place place;
+  const bool is_kept = deflated.has_value() && Keep(*deflated, place);
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_kept) {
+      places_[key] = place;
+    } else {
+      places_.erase(key);
+    }
+  }
+  made_.notify_all();
+  return deflated;
 }
 
 }  // namespace ptpkg::archive

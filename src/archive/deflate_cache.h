@@ -2,10 +2,11 @@
 // Deflated chunks that are kept for files with the same content in parts: the slices of one library have all
 // its host code. Layer: archive.
 
+#include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "support/env.h"
@@ -26,10 +27,11 @@ class DeflateCache {
   /// In a file of `folder` without a name. Errors: kIo.
   static Result<std::unique_ptr<DeflateCache>> Create(Env& env, const AbsPath& folder);
 
-  /// Errors: kIo.
-  Result<std::optional<std::string>> Find(const Key& key);
-  /// Keeps no more than kMostBytes in all. Errors: kIo.
-  Result<void> Add(const Key& key, const std::string& deflated);
+  /// The chunk, made by `make` when it is not there. Who asks for one that another thread is making waits for
+  /// it: slices that are made side by side ask for the same chunks at about the same time. What the disk
+  /// cannot do, or has no room for (kMostBytes), is made again: the cache saves time alone. Errors: those of
+  /// `make`.
+  Result<std::string> FindOrMake(const Key& key, const std::function<Result<std::string>()>& make);
 
  private:
   // All of libtorch_cuda.so, deflated, and as much again.
@@ -37,12 +39,15 @@ class DeflateCache {
 
   struct Place {
     std::uint64_t offset = 0;
-    std::size_t size_bytes = 0;  ///< 0: being written.
+    std::size_t size_bytes = 0;  ///< 0: being made.
   };
+  [[nodiscard]] Result<std::string> Read(const Place& place) const;
+  bool Keep(const std::string& deflated, Place& place);
   explicit DeflateCache(std::unique_ptr<File> file) : file_(std::move(file)) {}
 
   std::unique_ptr<File> file_;
   std::mutex mutex_;
+  std::condition_variable made_;
   std::map<Key, Place> places_;
   std::uint64_t end_ = 0;
 };

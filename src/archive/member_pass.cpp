@@ -9,6 +9,7 @@
 #include "archive/member_content.h"
 #include "archive/member_names.h"
 #include "archive/ordered_workers.h"
+#include "archive/zip_format.h"
 #include "support/name_problem.h"
 #include "support/parallel.h"
 #include "support/read_only_file.h"
@@ -17,6 +18,23 @@ namespace ptpkg::archive {
 namespace {
 
 std::uint32_t NormalMode(std::uint32_t mode) { return (mode & 0100U) != 0 ? 0755U : 0644U; }
+
+/// Whether `source` gives what `content` holds, to the end of both.
+Result<bool> GivesContent(Env& env, ByteSource& source, File& content) {
+  constexpr std::size_t kStep = 256U << 10U;
+  ScratchBuffer given(kStep);
+  ScratchBuffer wanted(kStep);
+  for (std::uint64_t offset = 0;;) {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const std::size_t got, source.Read(given.bytes()));
+    // At the end one byte more: nothing may follow.
+    const std::size_t ask = std::max<std::size_t>(got, 1);
+    PTPKG_TRY(const std::size_t held, content.ReadAt(offset, wanted.bytes().first(ask)));
+    if (held != got || AsText(given.First(got)) != AsText(wanted.First(got))) return false;
+    if (got == 0) return true;
+    offset += got;
+  }
+}
 
 /// Notes the members that MemberNames admits.
 class MemberList final : public MemberTaker {
@@ -137,12 +155,18 @@ struct ZipMembers::State {
   std::vector<ArchiveMember> members;
   std::vector<std::size_t> records;
 
-  Result<void> VisitOne(std::size_t index, const ContentOptions& options, const VisitMember& visit) const {
+  Result<void> VisitOne(std::size_t index, const ContentOptions& options,
+                        const std::function<Result<bool>(std::size_t)>& is_known,
+                        const VisitMember& visit) const {
     PTPKG_CHECK(env.cancel.Check());
     const ArchiveMember& member = members[index];
     if (member.kind == FileKind::kSymlink) {
       MemoryFile empty{Bytes()};
       return visit({.index = index, .member = member, .content = empty});
+    }
+    if (is_known) {
+      PTPKG_TRY(const bool known, is_known(index));
+      if (known) return options.count(member.size_bytes);
     }
     PTPKG_TRY(const MemberContent content, ReadZipMember(env, *zip, records[index], options));
     return visit({.index = index, .member = member, .content = *content.file, .sha256 = content.sha256});
@@ -193,7 +217,7 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
                           {.memory_bytes = options.memory_bytes,
                            .hash = options.hash,
                            .count = [&](std::uint64_t bytes) { return counter.CountBytes(bytes); }},
-                          visit);
+                          options.is_known, visit);
   };
   const auto serve = [&](std::size_t) -> Result<void> {
     while (const std::optional<std::size_t> index = schedule.Next()) {
@@ -205,6 +229,33 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
   PTPKG_CHECK(schedule.Outcome());
   task.Done();
   return Ok();
+}
+
+Result<bool> ZipMembers::IsStoredAlike(std::size_t index, const ZipMembers& other,
+                                       std::size_t other_index) const {
+  const ZipContent& mine = *state_->zip;
+  const ZipContent& theirs = *other.state_->zip;
+  const zip::CentralRecord& record = mine.directory().records[state_->records[index]];
+  const zip::CentralRecord& model = theirs.directory().records[other.state_->records[other_index]];
+  const bool may_be = record.method == model.method && record.size_bytes == model.size_bytes &&
+                      record.stored_bytes == model.stored_bytes && record.crc32 == model.crc32 &&
+                      ((record.flags | model.flags) & zip::kFlagEncrypted) == 0;
+  if (!may_be) return false;
+  PTPKG_TRY(const zip::LocalRecord here, zip::ReadLocal(mine.file(), record.offset, mine.name()));
+  PTPKG_TRY(const zip::LocalRecord there, zip::ReadLocal(theirs.file(), model.offset, theirs.name()));
+  RangeFile stored(theirs.file(), FileStat{.size_bytes = model.stored_bytes}, there.data_offset);
+  RangeFile range(mine.file(), FileStat{.size_bytes = record.stored_bytes}, here.data_offset);
+  FileSource source(range);
+  return GivesContent(state_->env, source, stored);
+}
+
+Result<bool> ZipMembers::HasContent(std::size_t index, File& content) const {
+  bool is_same = false;
+  PTPKG_CHECK(state_->zip->Stream(state_->records[index], [&](ByteSource& source) -> Result<void> {
+    PTPKG_TRY(is_same, GivesContent(state_->env, source, content));
+    return Ok();
+  }));
+  return is_same;
 }
 
 Result<std::unique_ptr<File>> ZipMembers::OpenMember(std::size_t index, std::uint64_t memory_bytes) const {

@@ -33,6 +33,9 @@ struct PassOptions {
   /// unlinked scratch file in env.cache_dir; a stored one is read where it lies.
   std::uint64_t memory_bytes = kPassMemoryBytes;
   bool hash = true;  ///< Compute sha256.
+  /// Of a zip: members for which it says true are neither inflated nor visited. Asked once for each regular
+  /// file, in several threads at once; its error ends the pass. Empty: all are visited.
+  std::function<Result<bool>(std::size_t index)> is_known = {};
 };
 
 /// A member on its way.
@@ -64,6 +67,15 @@ class ZipMembers {
   /// members() order, is returned, whatever the timing. Errors: kCorrupt (content, limits.max_ratio),
   /// kUnsupported, kIo, kCancelled, those of `visit`.
   Result<void> Visit(const PassOptions& options, const VisitMember& visit) const;
+
+  /// Whether a member of `other` is stored in the same way and with the same bytes: method, sizes, CRC, what
+  /// is stored. Errors: kCorrupt for a local header, kIo.
+  [[nodiscard]] Result<bool> IsStoredAlike(std::size_t index, const ZipMembers& other,
+                                           std::size_t other_index) const;
+
+  /// Whether a regular member inflates to the bytes of `content`. Holds 512 KiB of both at a time. Errors: as
+  /// Visit, where all of it was equal.
+  [[nodiscard]] Result<bool> HasContent(std::size_t index, File& content) const;
 
   /// One member once more, as Visit gives it. The file must not outlive this. Errors: as Visit.
   [[nodiscard]] Result<std::unique_ptr<File>> OpenMember(std::size_t index,

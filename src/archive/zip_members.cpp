@@ -203,11 +203,7 @@ class MembersWriter {
     if (options_.cache == nullptr) return runs_->Deflate(raw, place);
     const DeflateCache::Key key{
         .content = HashText(AsText(raw)), .ends_stream = is_last, .level = options_.level};
-    // What the cache cannot do, a full disk say, is no reason to fail: it saves time alone.
-    if (auto known = options_.cache->Find(key); known && *known) return **std::move(known);
-    PTPKG_TRY(std::string deflated, runs_->Deflate(raw, place));
-    static_cast<void>(options_.cache->Add(key, deflated));
-    return deflated;
+    return options_.cache->FindOrMake(key, [&] { return runs_->Deflate(raw, place); });
   }
 
   // Serial, in order.

@@ -90,8 +90,11 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
   // What killed checks have unpacked, of conda packages say.
   PTPKG_CHECK(RemoveAbandoned(env, env.cache_dir));
   PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
-  const ZipReading reading{
-      .opened = opened, .paths = SearchableBuildPaths(options.forbidden_paths), .on_file = options.on_file};
+  const ZipReading reading{.opened = opened,
+                           .paths = SearchableBuildPaths(options.forbidden_paths),
+                           .on_file = options.on_file,
+                           .known = &options.known,
+                           .keep = options.keep_seen};
   ElfSubject subject;
   PlainZip plain;
   if (artifact.Name().ends_with(ArtifactExtension(ArtifactFormat::kWheel))) {
@@ -106,6 +109,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
     PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
     subject.notes = {.in_dist_info = false, .file = std::move(plain.note)};
   }
+  if (plain.zip && options.keep_seen) examination.seen = plain.zip->Seen();
   if (!plain.zip || plain.zip->tree().entries.empty()) return Ok();
   examination.entries = plain.zip->tree().entries;
   PTPKG_TRY(const ElfTree tree, plain.zip->TakeElfTree(findings));

@@ -16,6 +16,7 @@
 #include "verify/file_links.h"
 #include "verify/file_needs.h"
 #include "verify/profile.h"
+#include "verify/seen_zip.h"
 #include "verify/target.h"
 
 namespace ptpkg::verify {
@@ -43,9 +44,11 @@ struct CheckOptions {
   std::vector<Target> targets = {};
   /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
   std::optional<Profile> profile = {};
-  /// Sees the files of the tree, as ReadElfTree hands them out.
+  /// Sees the files of the tree, as ReadElfTree hands them out; of a zip not those that known.zip has.
   OnFile on_file = {};
-  bool links = false;  ///< Fill Examination::links.
+  bool links = false;       ///< Fill Examination::links.
+  KnownContent known = {};  ///< Of a wheel or zip.
+  bool keep_seen = false;   ///< Fill Examination::seen.
 };
 
 /// Findings, what the ELF files need of a machine, and their GPU code.
@@ -62,6 +65,8 @@ struct Examination {
   /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
   /// a folder.
   std::vector<TreeEntry> entries;
+  /// With options.keep_seen: of a wheel or zip; null if it cannot be read.
+  std::shared_ptr<const SeenZip> seen;
 };
 
 /// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which

@@ -13,15 +13,6 @@ namespace {
 // Texts up to here need not be inflated a second time; a file's header always fits.
 constexpr std::size_t kHeadBytes = 512;
 
-/// Everything that the bytes of one member are needed for.
-struct MemberFacts {
-  Sha256 sha256 = {};
-  ElfFacts elf = {};
-  std::string head = {};
-  std::vector<Finding> build_paths = {};
-  std::optional<Error> failure = {};  ///< Of looking at it, not of inflating it.
-};
-
 Result<void> LookAt(const archive::PassedMember& passed, const TreeEntry& entry, const ZipReading& reading,
                     MemberFacts& facts) {
   if (entry.kind == FileKind::kSymlink) {
@@ -61,41 +52,76 @@ Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule
   return Ok();
 }
 
-ZipTree::ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members)
-    : zip_(zip), members_(std::move(members)), fs_(env.fs, zip_, members_), env_(WithFs(env, fs_)) {}
+SeenZip::SeenZip(archive::ZipMembers read) : members(std::move(read)), facts(members.members().size()) {
+  for (std::size_t i = 0; i < facts.size(); ++i) by_path.emplace(members.members()[i].path.str(), i);
+}
 
-Result<void> ZipTree::Visit(const ZipReading& reading, const std::string& top) {
-  std::vector<MemberFacts> facts(members_.members().size());
-  PTPKG_CHECK(members_.Visit({}, [&](const archive::PassedMember& passed) -> Result<void> {
-    const archive::ArchiveMember& member = passed.member;
-    const TreeEntry entry{.path = RelPath::Literal(BelowTop(member.path.str(), top)),
-                          .kind = member.kind,
-                          .link_target = member.link_target};
-    MemberFacts& mine = facts[passed.index];
-    if (auto looked = LookAt(passed, entry, reading, mine); !looked) mine.failure = std::move(looked).error();
+ZipTree::ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading)
+    : zip_(zip),
+      seen_(std::make_shared<SeenZip>(std::move(members))),  // shared with whoever asks for it
+      keep_(reading.keep),
+      top_(reading.top_folder ? reading.top_folder(seen_->members.members()) : ""),
+      fs_(env.fs, zip_, seen_->members),
+      env_(WithFs(env, fs_)) {}
+
+TreeEntry ZipTree::EntryOf(const archive::ArchiveMember& member) const {
+  return {.path = RelPath::Literal(BelowTop(member.path.str(), top_)),
+          .kind = member.kind,
+          .link_target = member.link_target};
+}
+
+/// Whether the facts of the member are known without holding its content.
+Result<bool> ZipTree::TakeKnown(const ZipReading& reading, std::size_t index) {
+  const archive::ArchiveMember& member = seen_->members.members()[index];
+  const std::string& path = member.path.str();
+  if (const auto& model = reading.known->zip; model != nullptr) {
+    const auto place = model->by_path.find(path);
+    if (place != model->by_path.end()) {
+      PTPKG_TRY(const bool alike, seen_->members.IsStoredAlike(index, model->members, place->second));
+      if (alike) seen_->facts[index] = model->facts[place->second];
+      if (alike) return true;
+    }
+  }
+  const auto known = reading.known->files.find(path);
+  if (known == reading.known->files.end()) return false;
+  PTPKG_TRY(const std::unique_ptr<File> content, fs_.Open(known->second.file, OpenMode::kRead));
+  PTPKG_TRY(const bool same, seen_->members.HasContent(index, *content));
+  if (!same) return false;
+  MemberFacts& mine = seen_->facts[index];
+  const archive::PassedMember passed{
+      .index = index, .member = member, .content = *content, .sha256 = known->second.sha256};
+  if (auto looked = LookAt(passed, EntryOf(member), reading, mine); !looked)
+    mine.failure = std::move(looked).error();
+  return true;
+}
+
+Result<void> ZipTree::Visit(const ZipReading& reading) {
+  archive::PassOptions options;
+  if (reading.known != nullptr)
+    options.is_known = [&](std::size_t index) { return TakeKnown(reading, index); };
+  PTPKG_CHECK(seen_->members.Visit(options, [&](const archive::PassedMember& passed) -> Result<void> {
+    MemberFacts& mine = seen_->facts[passed.index];
+    if (auto looked = LookAt(passed, EntryOf(passed.member), reading, mine); !looked)
+      mine.failure = std::move(looked).error();
     return Ok();
   }));
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    MemberFacts& mine = facts[i];
-    const std::string& path = members_.members()[i].path.str();
-    if (mine.failure && !failure_) failure_ = std::move(mine.failure);
-    fs_.SetHead(i, std::move(mine.head));
-    sha256_.emplace(path, mine.sha256);
-    elf_.emplace(BelowTop(path, top), std::move(mine.elf));
-    build_paths_.insert(build_paths_.end(), std::make_move_iterator(mine.build_paths.begin()),
-                        std::make_move_iterator(mine.build_paths.end()));
+  for (std::size_t i = 0; i < seen_->facts.size(); ++i) {
+    const MemberFacts& mine = seen_->facts[i];
+    if (mine.failure && !failure_) failure_ = mine.failure;
+    fs_.SetHead(i, mine.head);
   }
   return Ok();
 }
 
 /// Lists the tree by the rules for every tree; digests are known already.
-Result<void> ZipTree::Scan(const std::string& top) {
+Result<void> ZipTree::Scan() {
   PTPKG_TRY(tree_, ScanTree(env_, zip_, {.hash = false}));
   for (TreeEntry& entry : tree_.entries) {
-    if (entry.kind == FileKind::kRegular) entry.sha256 = sha256_.find(entry.path.str())->second;
-    entry.path = RelPath::Literal(BelowTop(entry.path.str(), top));
+    if (entry.kind == FileKind::kRegular)
+      entry.sha256 = seen_->facts[seen_->by_path.find(entry.path.str())->second].sha256;
+    entry.path = RelPath::Literal(BelowTop(entry.path.str(), top_));
   }
-  if (!top.empty()) tree_.root = tree_.root / top;
+  if (!top_.empty()) tree_.root = tree_.root / top_;
   return Ok();
 }
 
@@ -103,11 +129,10 @@ Result<std::unique_ptr<ZipTree>> ZipTree::Read(Env& env, const AbsPath& zip, con
                                                std::vector<Finding>& findings) {
   const auto read = [&]() -> Result<std::unique_ptr<ZipTree>> {
     PTPKG_TRY(archive::ZipMembers members, archive::ZipMembers::Open(env, zip));
-    const std::string top = reading.top_folder ? reading.top_folder(members.members()) : "";
     // Not movable: its environment refers to its files.
-    auto tree = std::unique_ptr<ZipTree>(new ZipTree(env, zip, std::move(members)));
-    PTPKG_CHECK(tree->Visit(reading, top));
-    PTPKG_CHECK(tree->Scan(top));
+    auto tree = std::unique_ptr<ZipTree>(new ZipTree(env, zip, std::move(members), reading));
+    PTPKG_CHECK(tree->Visit(reading));
+    PTPKG_CHECK(tree->Scan());
     return tree;
   };
   Result<std::unique_ptr<ZipTree>> tree = read();
@@ -120,10 +145,19 @@ Result<std::unique_ptr<ZipTree>> ZipTree::Read(Env& env, const AbsPath& zip, con
 }
 
 Result<ElfTree> ZipTree::TakeElfTree(std::vector<Finding>& findings) {
-  findings.insert(findings.end(), build_paths_.begin(), build_paths_.end());
+  for (const MemberFacts& mine : seen_->facts)
+    findings.insert(findings.end(), mine.build_paths.begin(), mine.build_paths.end());
   PTPKG_TRY(TreeMap map, TreeMap::Read(env_, tree_.root));
   std::vector<ElfFacts> facts;
-  for (const RelPath& path : FilesOf(map)) facts.push_back(std::move(elf_.find(path.str())->second));
+  for (const RelPath& path : FilesOf(map)) {
+    const std::string whole = top_.empty() ? path.str() : top_ + "/" + path.str();
+    ElfFacts& mine = seen_->facts[seen_->by_path.find(whole)->second].elf;
+    if (keep_) {
+      facts.push_back(mine);
+    } else {
+      facts.push_back(std::move(mine));
+    }
+  }
   return MakeElfTree(tree_.root, std::move(map), std::move(facts), findings);
 }
 

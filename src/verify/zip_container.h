@@ -14,6 +14,7 @@
 #include "support/env.h"
 #include "verify/elf_tree.h"
 #include "verify/member_fs.h"
+#include "verify/seen_zip.h"
 
 namespace ptpkg::verify {
 
@@ -38,7 +39,9 @@ struct ZipReading {
   std::vector<std::string> paths = {};  ///< Of SearchableBuildPaths.
   /// The folder that holds everything and that paths leave out, "" for none. May be empty: none.
   std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
-  OnFile on_file = {};  ///< CheckOptions::on_file.
+  OnFile on_file = {};                  ///< CheckOptions::on_file.
+  const KnownContent* known = nullptr;  ///< CheckOptions::known. Borrowed; null: none.
+  bool keep = false;                    ///< ZipTree::Seen will be asked for.
 };
 
 /// A zip of which every member was inflated once.
@@ -55,20 +58,23 @@ class ZipTree {
   /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
   /// kInvalidInput for folders that are nested too deep.
   Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
+  /// What was learnt of each member. REQUIRES: ZipReading::keep.
+  [[nodiscard]] std::shared_ptr<const SeenZip> Seen() const { return seen_; }
 
  private:
-  ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members);
-  Result<void> Visit(const ZipReading& reading, const std::string& top);
-  Result<void> Scan(const std::string& top);
+  ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading);
+  [[nodiscard]] TreeEntry EntryOf(const archive::ArchiveMember& member) const;
+  Result<bool> TakeKnown(const ZipReading& reading, std::size_t index);
+  Result<void> Visit(const ZipReading& reading);
+  Result<void> Scan();
 
   AbsPath zip_;
-  archive::ZipMembers members_;
+  std::shared_ptr<SeenZip> seen_;  // shared with whoever asked for it
+  bool keep_;
+  std::string top_;  // ZipReading::top_folder
   MemberFs fs_;
   Env env_;
   StagedTree tree_;
-  std::map<std::string, ElfFacts, std::less<>> elf_;  // by path in tree_
-  std::map<std::string, Sha256, std::less<>> sha256_;
-  std::vector<Finding> build_paths_;
   std::optional<Error> failure_;  // of looking at a member
 };
 

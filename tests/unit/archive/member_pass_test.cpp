@@ -6,11 +6,13 @@
 #include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <mutex>
 #include <thread>
 
 #include "archive/deflate_chunk.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
+#include "support/read_only_file.h"
 #include "support/test_env.h"
 #include "unit/archive/builders.h"
 
@@ -19,6 +21,7 @@ namespace {
 
 using ::ptpkg::test::FailsWith;
 using ::ptpkg::test::FaultScope;
+using ::ptpkg::test::IsOkAndHolds;
 using ::ptpkg::test::MemFs;
 using ::ptpkg::test::RunFaultLoop;
 using ::ptpkg::test::TestEnv;
@@ -307,6 +310,91 @@ TEST_F(StreamPassTest, RefusesOtherSizesBombsAndWhatTheVisitorRefuses) {
   packed_bytes_ = 0;
   bad_ = "b";
   EXPECT_THAT(Run({"a", "b", "c"}, {}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("bad text")));
+}
+
+TEST(ZipMembers, KnownOnesAreNeitherInflatedNorVisited) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  ZipMemberText broken = Deflated("broken", "what nobody can inflate");
+  broken.content.resize(3);  // the directory says so
+  fs.AddFile(kZip.str(), ToText({.members = {Deflated("a", "text of a"),
+                                             broken,
+                                             {.name = "link", .content = "a", .unix_mode = 0120777}}}));
+  PassOptions options;
+  std::mutex mutex;
+  std::vector<std::size_t> asked;
+  options.is_known = [&](std::size_t index) -> Result<bool> {
+    const std::lock_guard lock(mutex);
+    asked.push_back(index);
+    return index == 1;
+  };
+  EXPECT_THAT(Pass(env, options), IsOkAndHolds(ElementsAre("a=text of a", "", "link=->a")));
+  std::sort(asked.begin(), asked.end());
+  EXPECT_THAT(asked, ElementsAre(0, 1)) << "regular files alone";
+  options.is_known = [](std::size_t index) -> Result<bool> {
+    if (index == 0) return Error(ErrorCode::kIo, "cannot tell");
+    return true;
+  };
+  EXPECT_THAT(Pass(env, options), FailsWith(ErrorCode::kIo, "cannot tell"));
+}
+
+TEST(ZipMembers, AreStoredAlikeOnlyByteForByte) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  const std::string text = WordyText(700'000);
+  DeflatePool fast(1);
+  ZipMemberText other_level = Deflated("other_level", text);
+  other_level.content = *fast.Deflate(AsBytes(text), ChunkPlace::kLast);
+  ZipMemberText flipped = Deflated("flipped", text);
+  flipped.content.back() = static_cast<char>(flipped.content.back() ^ 1);
+  ZipMemberText other_crc = Deflated("other_crc", text);
+  other_crc.crc = *other_crc.crc + 1;
+  const ZipMemberText plain{.name = "stored", .content = text};
+  fs.AddFile(kZip.str(), ToText({.members = {Deflated("a", text), plain}}));
+  const AbsPath second = AbsPath::Literal("/y.zip");
+  fs.AddFile(second.str(), ToText({.members = {{.name = "first", .content = "moves the others"},
+                                               Deflated("renamed", text),
+                                               other_level,
+                                               flipped,
+                                               other_crc,
+                                               plain}}));
+  ASSERT_OK_AND_ASSIGN(const ZipMembers model, ZipMembers::Open(env, kZip));
+  ASSERT_OK_AND_ASSIGN(const ZipMembers zip, ZipMembers::Open(env, second));
+  std::vector<bool> alike;
+  for (std::size_t i = 0; i < zip.members().size(); ++i) {
+    ASSERT_OK_AND_ASSIGN(const bool one, zip.IsStoredAlike(i, model, 0));
+    alike.push_back(one);
+  }
+  EXPECT_THAT(alike, ElementsAre(false, true, false, false, false, false));
+  EXPECT_THAT(zip.IsStoredAlike(5, model, 1), IsOkAndHolds(true));
+}
+
+TEST(ZipMembers, HaveAContentOnlyIfAllOfItIsEqual) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  const std::string text = WordyText(700'000);
+  ZipMemberText damaged = Deflated("damaged", text);
+  damaged.crc = 1;
+  fs.AddFile(kZip.str(),
+             ToText({.members = {Deflated("a", text), {.name = "stored", .content = text}, damaged}}));
+  ASSERT_OK_AND_ASSIGN(const ZipMembers zip, ZipMembers::Open(env, kZip));
+  std::string flipped = text;
+  flipped[600'000] = '\0';
+  struct Row {
+    std::string content;
+    bool is_same;
+  };
+  for (const Row& row : std::vector<Row>{{text, true},
+                                         {flipped, false},
+                                         {text + "x", false},
+                                         {text.substr(0, 699'999), false},
+                                         {"", false}}) {
+    MemoryFile content(AsBytes(row.content));
+    EXPECT_THAT(zip.HasContent(0, content), IsOkAndHolds(row.is_same)) << row.content.size();
+    EXPECT_THAT(zip.HasContent(1, content), IsOkAndHolds(row.is_same)) << row.content.size();
+  }
+  MemoryFile content{AsBytes(text)};
+  EXPECT_THAT(zip.HasContent(2, content), FailsWith(ErrorCode::kCorrupt, HasSubstr("CRC")));
 }
 
 }  // namespace

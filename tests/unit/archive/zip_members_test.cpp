@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 #include <random>
+#include <thread>
 
 #include "archive/deflate_cache.h"
 #include "archive/deflate_chunk.h"
@@ -11,6 +13,7 @@
 #include "support/atomic_file.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
+#include "support/parallel.h"
 #include "support/test_env.h"
 #include "unit/archive/builders.h"
 
@@ -174,6 +177,15 @@ TEST(WriteZipMembers, StoresWhatDoesNotShrink) {
   for (const ZipReader::Member& member : all_stored.members()) EXPECT_TRUE(member.stored) << member.name;
 }
 
+constexpr const char* kNotThere = "not there";
+
+/// What the cache has; it is not asked to make it.
+std::string Kept(DeflateCache& cache, const DeflateCache::Key& key) {
+  const auto found =
+      cache.FindOrMake(key, []() -> Result<std::string> { return Error(ErrorCode::kNotFound, kNotThere); });
+  return found ? *found : found.error().message();
+}
+
 TEST(WriteZipMembers, CutsMakeEqualPartsEqualChunks) {
   MemFs fs;
   TestEnv env({.fs = &fs});
@@ -192,19 +204,17 @@ TEST(WriteZipMembers, CutsMakeEqualPartsEqualChunks) {
     ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/cached.zip"), entries, options));
     ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/plain.zip"), entries, kSmallChunks));
     EXPECT_EQ(fs.Content("/out/cached.zip"), fs.Content("/out/plain.zip"));
-    ASSERT_OK_AND_ASSIGN(
-        const std::optional<std::string> known,
-        cache->Find({.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = true}));
-    ASSERT_TRUE(known.has_value());
+    const std::string known =
+        Kept(*cache, {.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = true});
+    ASSERT_NE(known, kNotThere);
     if (!before.empty()) {
-      EXPECT_EQ(*known, before) << "the second file is cut where the first one is";
+      EXPECT_EQ(known, before) << "the second file is cut where the first one is";
     }
-    before = *known;
+    before = known;
   }
-  ASSERT_OK_AND_ASSIGN(
-      const std::optional<std::string> other,
-      cache->Find({.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = false}));
-  EXPECT_EQ(other, std::nullopt) << "a chunk that ends no stream is another one";
+  EXPECT_EQ(Kept(*cache, {.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = false}),
+            kNotThere)
+      << "a chunk that ends no stream is another one";
 }
 
 TEST(WriteZipMembers, TakesAChunkThatIsKnown) {
@@ -217,7 +227,8 @@ TEST(WriteZipMembers, TakesAChunkThatIsKnown) {
   DeflatePool hard(12);
   ASSERT_OK_AND_ASSIGN(const std::string harder,
                        hard.Deflate(AsBytes(text).first(65536), ChunkPlace::kBefore));
-  ASSERT_OK(cache->Add({.content = HashText(std::string_view(text).substr(0, 65536))}, harder));
+  ASSERT_OK(cache->FindOrMake({.content = HashText(std::string_view(text).substr(0, 65536))},
+                              [&] { return Result<std::string>(harder); }));
   EntrySet entries;
   ASSERT_OK(entries.Add(FileEntry("a", AbsPath::Literal("/in/a"), text.size())));
   DeflateOptions options = kSmallChunks;
@@ -236,13 +247,37 @@ TEST(DeflateCache, NoFailureOfTheDiskGivesAnotherChunk) {
        .run = [&](Fs& fs) -> Result<void> {
          TestEnv env({.fs = &fs});
          PTPKG_TRY(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
-         PTPKG_CHECK(cache->Add({.content = HashText("a")}, "deflated"));
-         PTPKG_TRY(const std::optional<std::string> found, cache->Find({.content = HashText("a")}));
-         EXPECT_EQ(found, "deflated");
+         for (int i = 0; i < 2; ++i) {
+           PTPKG_TRY(const std::string found, cache->FindOrMake({.content = HashText("a")}, [] {
+             return Result<std::string>("deflated");
+           }));
+           EXPECT_EQ(found, "deflated");
+         }
          return Ok();
        },
        .check = {},
        .may_swallow = true});  // a scratch folder that cannot be removed is left to a later run
+}
+
+TEST(DeflateCache, WhoAsksForAChunkThatIsBeingMadeWaits) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
+  std::atomic<int> made = 0;
+  const auto make = [&]() -> Result<std::string> {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (++made == 1) return Error(ErrorCode::kIo, "the first one fails");
+    return std::string("deflated");
+  };
+  std::atomic<int> failed = 0;
+  ASSERT_OK(ParallelFor(4, 40, [&](std::size_t /*i*/) -> Result<void> {
+    const auto chunk = cache->FindOrMake({.content = HashText("a")}, make);
+    if (!chunk) ++failed;
+    EXPECT_TRUE(!chunk || *chunk == "deflated");
+    return Ok();
+  }));
+  EXPECT_EQ(made, 2) << "and by another thread once more";
+  EXPECT_EQ(failed, 1);
 }
 
 TEST(WriteZipMembers, WritesSymlinksAsCopies) {

@@ -1,0 +1,49 @@
+#pragma once
+// What an examination has learnt of each member of a zip. Layer: verify.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/member_pass.h"
+#include "model/finding.h"
+#include "support/hash.h"
+#include "verify/elf_tree.h"
+
+namespace ptpkg::verify {
+
+/// Everything that the bytes of one member are needed for.
+struct MemberFacts {
+  Sha256 sha256 = {};
+  ElfFacts elf = {};
+  std::string head = {};
+  std::vector<Finding> build_paths = {};
+  std::optional<Error> failure = {};  ///< Of looking at it, not of inflating it.
+};
+
+/// A zip that was read. It borrows the environment in which it was.
+struct SeenZip {
+  explicit SeenZip(archive::ZipMembers read);
+
+  archive::ZipMembers members;
+  std::vector<MemberFacts> facts;                           ///< In the order of members.members().
+  std::map<std::string, std::size_t, std::less<>> by_path;  ///< Index of each.
+};
+
+/// What is known of a wheel or zip before it is read, because it was made of another one.
+struct KnownContent {
+  /// The members that it stores with the same bytes need not be inflated again. It was examined with the same
+  /// options. May be null.
+  std::shared_ptr<const SeenZip> zip = {};
+  struct KnownFile {
+    AbsPath file;  ///< May be one that only the environment of the examination has.
+    Sha256 sha256;
+  };
+  /// By path: a member that inflates to the bytes of its file need not be held in memory or written to disk.
+  /// One that does not is looked at as it is.
+  std::map<std::string, KnownFile, std::less<>> files = {};
+};
+
+}  // namespace ptpkg::verify
