@@ -105,8 +105,10 @@ class ZipEditor {
       if (belongs(entry.name.str())) added.push_back(&entry);
     }
     if (added.empty()) return Ok();
+    DeflateOptions options = edits_.deflate;
+    options.hash = false;  // RECORD, which is one of them, has the digests
     PTPKG_TRY([[maybe_unused]] const std::vector<PackedMember> packed,
-              WriteZipMembers(env_, writer, added, edits_.deflate, task));
+              WriteZipMembers(env_, writer, added, options, task));
     return Ok();
   }
 

@@ -184,9 +184,7 @@ class MembersWriter {
         .chunk = chunk, .method = source.method(), .raw = {}, .deflated = {}, .crc32 = 0, .sha256 = {}};
     PTPKG_TRY(packed.raw, source.Read(chunk.offset, chunk.length));
     if (chunk.is_whole()) {
-      HashingSink hasher(nullptr);
-      PTPKG_CHECK(hasher.Write(AsBytes(packed.raw)));
-      packed.sha256 = hasher.Finish().sha256;
+      if (options_.hash) packed.sha256 = HashText(packed.raw);
       packed.crc32 = Crc32(0, AsBytes(packed.raw));
       if (pool_ != nullptr && !packed.raw.empty()) {
         PTPKG_TRY(packed.deflated, pool_->Deflate(AsBytes(packed.raw), ChunkPlace::kLast));
@@ -221,7 +219,7 @@ class MembersWriter {
       crc32_ = 0;
     }
     if (!chunk.is_whole()) {
-      PTPKG_CHECK(hasher_->Write(AsBytes(packed.raw)));
+      if (options_.hash) PTPKG_CHECK(hasher_->Write(AsBytes(packed.raw)));
       crc32_ = Crc32(crc32_, AsBytes(packed.raw));
     }
     PTPKG_CHECK(sink_->Write(AsBytes(packed.method == ZipMethod::kDeflate ? packed.deflated : packed.raw)));
@@ -230,7 +228,7 @@ class MembersWriter {
     const bool whole = chunk.is_whole();
     PTPKG_CHECK(writer_.End(whole ? packed.crc32 : crc32_, size_bytes));
     members_.push_back({.name = entry.name.str(),
-                        .sha256 = whole ? packed.sha256 : hasher_->Finish().sha256,
+                        .sha256 = whole || !options_.hash ? packed.sha256 : hasher_->Finish().sha256,
                         .size_bytes = size_bytes});
     return Ok();
   }

@@ -71,11 +71,12 @@ struct DeflateOptions {
   std::uint64_t chunk_bytes =
       4U << 20U;                  ///< Larger files are deflated in chunks of this size; at least 64 KiB.
   DeflateCache* cache = nullptr;  ///< Of chunks of such files, for several archives; borrowed. May be null.
+  bool hash = true;               ///< Fill PackedMember::sha256.
 };
 
 struct PackedMember {
   std::string name;
-  Sha256 sha256;
+  Sha256 sha256;  ///< All zero without DeflateOptions::hash.
   std::uint64_t size_bytes = 0;
 };
 

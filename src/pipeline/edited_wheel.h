@@ -1,39 +1,16 @@
 #pragma once
 // A wheel written from another one, and judged before it gets its name. Layer: pipeline.
 
-#include <array>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
 
 #include "archive/zip_edit.h"
+#include "pipeline/judgement.h"
 #include "support/env.h"
 #include "support/scratch.h"
-#include "verify/check.h"
 
 namespace ptpkg::pipeline {
-
-/// Findings about what tags promise.
-inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
-    "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
-    "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
-
-/// By which a finding is known again in another report: id, file, message.
-using FindingKey = std::tuple<std::string, std::string, std::string>;
-FindingKey KeyOf(const Finding& finding);
-
-/// What a wheel must not have. Other findings were there before, and stay.
-struct WheelJudgement {
-  std::vector<std::string_view> refused;  ///< Ids of findings; they count where they are errors.
-  std::string hint;                       ///< What to do about them.
-  verify::CheckOptions options = {};
-  std::set<FindingKey> had = {};  ///< Of those ids, what the old wheel had: it may stay.
-  bool can_be_skipped = true;     ///< The verb has --no-check, which the hint then names.
-  bool platform = false;          ///< The files have to deserve the platform tag (verify::CheckDeserved).
-};
 
 /// What to write; borrowed.
 struct EditedWheel {
@@ -41,10 +18,6 @@ struct EditedWheel {
   const AbsPath& to;  ///< May be `from`.
   const archive::ZipEdits& edits;
 };
-
-/// Reads the wheel again, as `ptpkg check` does. Errors: kCheckFailed with the findings that it must not
-/// have; those of verify::ExamineArtifact.
-Result<void> JudgeWheel(Env& env, const AbsPath& wheel, const WheelJudgement& judgement);
 
 /// A wheel that waits in a scratch folder for its name.
 struct StagedWheel {
@@ -55,7 +28,7 @@ struct StagedWheel {
 /// Writes the wheel under its name, which the check reads tags from, into a scratch folder of `folder`, and
 /// judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
-                                     const std::optional<WheelJudgement>& judgement);
+                                     const std::optional<Judgement>& judgement);
 /// Gives it its name; `to`: on the file system of the scratch folder. Post: `to` exists whole, or is as it
 /// was. Errors: kAlreadyExists (kRefuse only), kIo.
 Result<void> PlaceStaged(Env& env, const StagedWheel& staged, const AbsPath& to, OnExisting on_existing);
@@ -65,7 +38,7 @@ Result<void> PlaceStaged(Env& env, const StagedWheel& staged, const AbsPath& to,
 /// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
 /// archive::WriteEditedZip.
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
-                              const std::optional<WheelJudgement>& judgement);
+                              const std::optional<Judgement>& judgement);
 
 /// The names that one run gives to its results.
 class NewNames {

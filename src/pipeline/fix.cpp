@@ -37,19 +37,11 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
 }
 
 /// What the mended wheel must not have: errors that are not among `had`.
-WheelJudgement JudgementBeside(const std::vector<Finding>& had) {
-  WheelJudgement judgement{.refused = {},
-                           .hint = "leave --fix out, and mend it by hand",
-                           .options = {},
-                           .had = {},
-                           .can_be_skipped = false};
-  for (const std::string_view id : kFindingsOfFix) {
-    // Of a kind of which not all are listed, nobody can tell which are new.
-    const bool all_listed = std::none_of(
-        had.begin(), had.end(), [&](const Finding& finding) { return finding.id == id && finding.more > 0; });
-    if (all_listed) judgement.refused.push_back(id);
-  }
-  for (const Finding& finding : had) judgement.had.insert(KeyOf(finding));
+Judgement JudgementBeside(const std::vector<Finding>& had) {
+  Judgement judgement{.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
+                      .hint = "leave --fix out, and mend it by hand",
+                      .can_be_skipped = false};
+  judgement.AddOld(had);
   return judgement;
 }
 
@@ -97,7 +89,7 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
-  WheelJudgement judgement = JudgementBeside(before.report.findings);
+  Judgement judgement = JudgementBeside(before.report.findings);
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
   const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;

@@ -153,7 +153,7 @@ class WheelRepairs {
 
  private:
   Result<void> WriteChanged(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    const std::optional<WheelJudgement> judgement = JudgementOf(repair);
+    const std::optional<Judgement> judgement = JudgementOf(repair);
     const EditedWheel wheel{.from = outcome.from, .to = outcome.to, .edits = repair.edits};
     if (!run_.dry_run) {
       const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
@@ -165,7 +165,8 @@ class WheelRepairs {
 
   /// A wheel that needs no change promises as much as a repaired one.
   Result<void> KeepWhole(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    if (const auto judgement = JudgementOf(repair)) PTPKG_CHECK(JudgeWheel(env_, outcome.from, *judgement));
+    if (const auto judgement = JudgementOf(repair))
+      PTPKG_CHECK(JudgeArtifact(env_, outcome.from, *judgement));
     if (run_.dry_run || outcome.stays) return Ok();
     return CopyWheel(outcome.from, outcome.to);
   }
@@ -180,12 +181,12 @@ class WheelRepairs {
     return RemoveBeside(env_, to);
   }
 
-  [[nodiscard]] std::optional<WheelJudgement> JudgementOf(const repair::WheelRepair& repair) const {
+  [[nodiscard]] std::optional<Judgement> JudgementOf(const repair::WheelRepair& repair) const {
     if (!run_.check) return std::nullopt;
-    WheelJudgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                             .hint =
-                                 "mend what it names, leave libraries out with --exclude, or choose "
-                                 "another --platform"};
+    Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+                        .hint =
+                            "mend what it names, leave libraries out with --exclude, or choose "
+                            "another --platform"};
     judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
     std::vector<std::string>& allowed = judgement.options.allow_unresolved;
     allowed = run_.exclude;

@@ -45,11 +45,11 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
 }
 
 /// A change of the platform does not ask about extensions, which say nothing of it; and the reverse.
-std::optional<WheelJudgement> JudgementOf(const RetagRun& run) {
+std::optional<Judgement> JudgementOf(const RetagRun& run) {
   if (!run.check || !run.changes.ChangesTags()) return std::nullopt;
-  WheelJudgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                           .hint = "choose tags that the files deserve",
-                           .platform = run.changes.platform.has_value()};
+  Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+                      .hint = "choose tags that the files deserve",
+                      .platform = run.changes.platform.has_value()};
   if (run.changes.python || run.changes.abi) judgement.refused.push_back(kFindingOfExtensions);
   return judgement;
 }
@@ -58,7 +58,7 @@ std::optional<WheelJudgement> JudgementOf(const RetagRun& run) {
 /// cache.
 Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
                                           const std::vector<Planned>& planned) {
-  const std::optional<WheelJudgement> judgement = JudgementOf(run);
+  const std::optional<Judgement> judgement = JudgementOf(run);
   std::vector<StagedWheel> staged;
   for (const Planned& one : planned) {
     PTPKG_CHECK(env.cancel.Check());

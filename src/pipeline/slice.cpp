@@ -37,7 +37,9 @@ class Slicing {
 
   Result<SliceOutcome> Run() {
     PTPKG_CHECK(ReadRequest());
-    PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact, {.variant = run_.variant, .cuda = run_.cuda}));
+    // What a recipe asks for is checked by the gate of the build.
+    const SliceSourceOptions options{.variant = run_.variant, .cuda = run_.cuda, .check = !run_.of_recipe};
+    PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact, options));
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(run_.artifact));
     outcome_.size_bytes = stat.size_bytes;
     if (!run_.dry_run) PTPKG_CHECK(env_.fs.MakeDirs(folder_));
@@ -272,22 +274,27 @@ class Slicing {
             return Ok();
           }
           std::optional<SliceTarget> to;
-          if (!run_.dry_run) to = {.path = place / files_[i].place.path, .hash = source_->WantsDigests()};
+          if (!run_.dry_run) to = {.path = place / files_[i].place.path, .is_written = source_->WantsFiles()};
           PTPKG_TRY(made[i], SliceDeviceFile(env_, files_[i], request, to),
                     fmt::format("while slicing '{}'", path));
           return Ok();
         }));
     SliceOfArtifact told{.to = target};
     for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(spec::CapabilityOf(gpu));
+    MadeFilesFs with_slices(env_.fs);
     std::vector<SlicedFile> sliced;
     for (SliceOfFile& one : made) {
+      if (one.file && one.make)
+        with_slices.Show(one.file->file, {.size_bytes = one.file->size_bytes, .mode = one.file->mode},
+                         std::move(one.make));
       if (one.file) sliced.push_back(*std::move(one.file));
       told.files.push_back(std::move(one.told));
     }
     if (!run_.dry_run) {
       PTPKG_CHECK(env_.fs.MakeDirs(target.Parent()));
       const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
-      PTPKG_CHECK(source_->Write(slice, sliced, target, on_existing));
+      Env env = WithFs(env_, with_slices);
+      PTPKG_CHECK(source_->Write(env, slice, sliced, target, on_existing));
       PTPKG_TRY(const FileStat stat, env_.fs.Stat(target));
       told.size_bytes = stat.size_bytes;
     }

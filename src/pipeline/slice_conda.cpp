@@ -15,7 +15,9 @@
 #include "pipeline/vendor_code.h"
 #include "support/assert.h"
 #include "support/json.h"
+#include "support/scratch.h"
 #include "support/text.h"
+#include "verify/check.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -86,9 +88,13 @@ Json PathsOf(const Json& before, const StagedTree& tree, const ByPath& changed) 
 
 class CondaSource final : public SliceSource {
  public:
-  CondaSource(Env& env, const AbsPath& package) : env_(env), package_(package) {}
+  CondaSource(Env& env, const AbsPath& package, bool check) : env_(env), package_(package), check_(check) {}
 
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
+    if (check_) {
+      PTPKG_TRY(const Report report, verify::CheckArtifact(env_, package_));
+      judgement_ = JudgeSlicesOf(env_, report, verify::Profile::kConda);
+    }
     PTPKG_TRY(info_, conda::UnpackPackage(env_, package_, folder, {}));
     PTPKG_TRY(tree_, ScanTree(env_, folder, {.hash = false}));
     std::vector<UnpackedFile> files;
@@ -117,8 +123,8 @@ class CondaSource final : public SliceSource {
     return RelPath::Parse(name.FileName());
   }
 
-  Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files, const AbsPath& target,
-                     OnExisting on_existing) override {
+  Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+                     const AbsPath& target, OnExisting on_existing) override {
     ByPath changed;
     for (const SlicedFile& file : files) changed.emplace(file.path.str(), &file);
     conda::PackageParts parts;
@@ -148,10 +154,16 @@ class CondaSource final : public SliceSource {
                                      .file = now->second->file}));
     }
     const bool is_conda = name.format == ArtifactFormat::kConda;
-    const conda::WriteOptions options{.conda = is_conda, .tar_bz2 = !is_conda, .on_existing = on_existing};
-    PTPKG_TRY(const auto written, conda::WritePackageParts(env_, parts, target.Parent(), options));
-    PTPKG_ASSERT(written.size() == 1 && written.front().path == target);
-    return Ok();
+    const conda::WriteOptions options{
+        .conda = is_conda, .tar_bz2 = !is_conda, .on_existing = OnExisting::kRefuse};
+    // Under its name, which the check reads.
+    PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, target.Parent(), "slice"));
+    const AbsPath staged = scratch.path() / target.Name();
+    PTPKG_TRY(const auto written, conda::WritePackageParts(env, parts, scratch.path(), options));
+    PTPKG_ASSERT(written.size() == 1 && written.front().path == staged);
+    if (check_) PTPKG_CHECK(JudgeArtifact(env, staged, judgement_));
+    return on_existing == OnExisting::kReplace ? env.fs.Rename(staged, target)
+                                               : env.fs.RenameNoReplace(staged, target);
   }
 
  private:
@@ -164,14 +176,17 @@ class CondaSource final : public SliceSource {
 
   Env& env_;
   AbsPath package_;
+  bool check_;
+  Judgement judgement_;
   std::optional<conda::PackageInfo> info_;
   StagedTree tree_;
 };
 
 }  // namespace
 
-std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package) {
-  return std::make_unique<CondaSource>(env, package);
+std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package,
+                                             const SliceSourceOptions& options) {
+  return std::make_unique<CondaSource>(env, package, options.check);
 }
 
 }  // namespace ptpkg::pipeline

@@ -36,6 +36,43 @@ std::vector<std::uint64_t> MovedParts(const elf::SlicePlan& plan) {
   return parts;
 }
 
+/// What is said of the file in the slice.
+FileInSlice TellPlan(const DeviceFile& file, const elf::SlicePlan& plan) {
+  FileInSlice told{.path = file.place.path.str()};
+  for (const auto& [gpu, containers] : plan.Gaps()) told.gaps[spec::CapabilityOf(gpu)] = containers;
+  for (const elf::UntouchedContainer& one : plan.untouched) {
+    WholeContainer whole{.member = one.member, .section = one.section, .offset = one.offset};
+    AddSizes(one.code, whole.code);
+    for (const std::uint32_t gpu : one.gaps) whole.gpus.push_back(spec::CapabilityOf(gpu));
+    told.whole.push_back(std::move(whole));
+  }
+  if (!plan.Changes()) {
+    told.size_bytes = file.place.size_bytes;
+    told.code = SizesOf(file.code);
+    told.kept_because = told.gaps.empty() ? "all of its code is for these GPUs"
+                                          : "what it could lose is in containers without code for these GPUs";
+    return told;
+  }
+  told.size_bytes = plan.new_size;
+  AddSizes(plan.kept, told.code);
+  told.form = elf::SliceFormName(plan.form);
+  told.not_compact = plan.not_compact;
+  return told;
+}
+
+struct PlannedSlice {
+  std::unique_ptr<File> original;
+  elf::SlicePlan plan;
+};
+
+Result<void> Write(Env& env, const PlannedSlice& planned, const SliceTarget& target, std::uint32_t mode) {
+  PTPKG_CHECK(env.fs.MakeDirs(target.path.Parent()));
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(target.path, OpenMode::kCreateNew));
+  PTPKG_CHECK(elf::WriteSlice(*planned.original, planned.plan, *file, env.jobs));
+  PTPKG_CHECK(file->Close());
+  return env.fs.SetMode(target.path, mode);
+}
+
 }  // namespace
 
 CodeSizes SizesOf(const elf::DeviceCode& code) {
@@ -67,47 +104,29 @@ Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& p
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
                                     const std::optional<SliceTarget>& target) {
   PTPKG_CHECK(env.cancel.Check());
-  PTPKG_TRY(const std::unique_ptr<File> original, env.fs.Open(file.place.file, OpenMode::kRead));
-  PTPKG_TRY(const elf::SlicePlan plan, elf::PlanSlice(*original, request));
-  SliceOfFile slice{
-      .told = {.path = file.place.path.str(), .size_bytes = plan.new_size, .not_compact = plan.not_compact}};
-  for (const auto& [gpu, containers] : plan.Gaps()) slice.told.gaps[spec::CapabilityOf(gpu)] = containers;
-  for (const elf::UntouchedContainer& one : plan.untouched) {
-    WholeContainer whole{.member = one.member, .section = one.section, .offset = one.offset};
-    AddSizes(one.code, whole.code);
-    for (const std::uint32_t gpu : one.gaps) whole.gpus.push_back(spec::CapabilityOf(gpu));
-    slice.told.whole.push_back(std::move(whole));
-  }
-  if (!plan.Changes()) {
-    slice.told.size_bytes = file.place.size_bytes;
-    slice.told.code = SizesOf(file.code);
-    slice.told.kept_because = slice.told.gaps.empty()
-                                  ? "all of its code is for these GPUs"
-                                  : "what it could lose is in containers without code for these GPUs";
-    slice.told.not_compact.clear();
-    return slice;
-  }
-  slice.told.form = elf::SliceFormName(plan.form);
-  AddSizes(plan.kept, slice.told.code);
-  if (!target) return slice;
-  const AbsPath& path = target->path;
-  PTPKG_CHECK(env.fs.MakeDirs(path.Parent()));
-  PTPKG_TRY(const std::unique_ptr<File> unwritten, elf::MakeSlicedFile(*original, plan));
-  PTPKG_CHECK(elf::VerifySlice(*original, *unwritten, request, env.jobs));
-  PTPKG_TRY(const std::unique_ptr<File> sliced, env.fs.Open(path, OpenMode::kCreateNew));
-  PTPKG_CHECK(elf::WriteSlice(*original, plan, *sliced, env.jobs));
-  PTPKG_CHECK(sliced->Close());
-  PTPKG_CHECK(env.fs.SetMode(path, file.place.mode));
+  const auto planned = std::make_shared<PlannedSlice>();  // shared with whoever reads the slice later
+  PTPKG_TRY(planned->original, env.fs.Open(file.place.file, OpenMode::kRead));
+  PTPKG_TRY(planned->plan, elf::PlanSlice(*planned->original, request));
+  const elf::SlicePlan& plan = planned->plan;
+  SliceOfFile slice{.told = TellPlan(file, plan)};
+  if (!plan.Changes() || !target) return slice;
+  PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*planned->original, plan));
+  PTPKG_CHECK(elf::VerifySlice(*planned->original, *sliced, request, env.jobs));
   slice.file = SlicedFile{.path = file.place.path,
-                          .file = path,
+                          .file = target->path,
                           .mode = file.place.mode,
                           .sha256 = {},
                           .size_bytes = plan.new_size,
                           .cuts = MovedParts(plan)};
-  if (target->hash) {
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
-    slice.file->sha256 = digests.sha256;
+  if (target->is_written) {
+    PTPKG_CHECK(Write(env, *planned, *target, file.place.mode));
+    return slice;
   }
+  slice.make = [planned] { return elf::MakeSlicedFile(*planned->original, planned->plan); };
+  HashingSink hasher(nullptr);
+  FileSource content(*sliced);
+  PTPKG_TRY([[maybe_unused]] const std::uint64_t bytes, Pump(content, hasher));
+  slice.file->sha256 = hasher.Finish().sha256;
   return slice;
 }
 

@@ -8,6 +8,7 @@
 #include "elf/device_slice.h"
 #include "pipeline/slice.h"
 #include "pipeline/slice_source.h"
+#include "support/overlay_fs.h"
 
 namespace ptpkg::pipeline {
 
@@ -31,16 +32,19 @@ Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& p
 
 struct SliceOfFile {
   FileInSlice told;                     ///< `path` of the artifact.
-  std::optional<SlicedFile> file = {};  ///< nullopt: it is as it was, or `target` was not given.
+  std::optional<SlicedFile> file = {};  ///< nullopt: it is as it was, or no target was given.
+  /// Gives the content of `file` where that is not written: any thread.
+  MadeFilesFs::Make make = {};
 };
 
 struct SliceTarget {
-  AbsPath path;      ///< A file that does not exist.
-  bool hash = true;  ///< Fill in SlicedFile::sha256.
+  AbsPath path;  ///< Where nothing lies.
+  bool is_written =
+      false;  ///< Else SliceOfFile::make gives the content, and SlicedFile::sha256 is filled in.
 };
 
-/// Plans the slice and, with `target`, writes it there and holds it against the original. Errors: those of
-/// elf::PlanSlice, elf::WriteSlice, elf::VerifySlice; kIo.
+/// Plans the slice and holds it against the original (elf::VerifySlice). With `target` it is written there,
+/// or ready to be read. Errors: those of elf::PlanSlice, elf::WriteSlice, elf::VerifySlice; kIo.
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
                                     const std::optional<SliceTarget>& target);
 

@@ -1,8 +1,10 @@
 #include "pipeline/slice_source.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "model/package_note.h"
+#include "support/plural.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -12,7 +14,7 @@ class FileSourceOfSlices final : public SliceSource {
  public:
   FileSourceOfSlices(Env& env, const AbsPath& file) : env_(env), file_(file) {}
 
-  [[nodiscard]] bool WantsDigests() const override { return false; }
+  [[nodiscard]] bool WantsFiles() const override { return true; }
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& /*folder*/) override {
     PTPKG_TRY(const RelPath name, RelPath::Parse(file_.Name()));
     PTPKG_TRY(stat_, env_.fs.Stat(file_));
@@ -27,7 +29,7 @@ class FileSourceOfSlices final : public SliceSource {
     return RelPath::Parse(slice.Label() + "/" + std::string(file_.Name()));
   }
 
-  Result<void> Write(const spec::GpuSlice& /*slice*/, const std::vector<SlicedFile>& files,
+  Result<void> Write(Env& /*env*/, const spec::GpuSlice& /*slice*/, const std::vector<SlicedFile>& files,
                      const AbsPath& target, OnExisting on_existing) override {
     // What has no other code is the same file; it was copied beside its place, as a changed one was written.
     const AbsPath from = files.empty() ? file_ : files.front().file;
@@ -53,6 +55,24 @@ Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::strin
   return std::optional(FormatPackageNote(note));
 }
 
+Judgement JudgeSlicesOf(Env& env, const Report& report, verify::Profile profile) {
+  Judgement judgement{
+      .refuses_all = true,
+      .hint = "the artifact itself does not have them: please report this",
+      .options = {.profile = profile},
+      .can_be_skipped = false,
+  };
+  judgement.AddOld(report.findings);
+  const auto errors =
+      std::count_if(report.findings.begin(), report.findings.end(),
+                    [](const Finding& finding) { return finding.severity == Severity::kError; });
+  if (errors != 0) {
+    env.reporter.Warn(fmt::format("'{}' has {} itself, which its slices inherit: 'ptpkg check' tells",
+                                  report.subject, Plural(static_cast<std::size_t>(errors), "error")));
+  }
+  return judgement;
+}
+
 Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
                                                      const SliceSourceOptions& options) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
@@ -67,7 +87,7 @@ Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& ar
                  fmt::format("'{}' is no wheel, and --variant makes variants of wheels", artifact.str()))
         .WithHint("leave --variant out");
   }
-  if (name.ends_with(".conda") || name.ends_with(".tar.bz2")) return MakeCondaSource(env, artifact);
+  if (name.ends_with(".conda") || name.ends_with(".tar.bz2")) return MakeCondaSource(env, artifact, options);
   return std::unique_ptr<SliceSource>(std::make_unique<FileSourceOfSlices>(env, artifact));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/judgement.h"
 #include "spec/gpu_slice.h"
 #include "support/atomic_file.h"
 #include "support/env.h"
@@ -25,9 +26,9 @@ struct UnpackedFile {
 /// One that differs in a slice.
 struct SlicedFile {
   RelPath path;  ///< In the artifact.
-  AbsPath file;
+  AbsPath file;  ///< On disk, or one that the environment of Write shows (MadeFilesFs).
   std::uint32_t mode = 0644;
-  Sha256 sha256;  ///< All zero unless SliceSource::WantsDigests.
+  Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
   std::uint64_t size_bytes = 0;
   std::vector<std::uint64_t> cuts = {};  ///< Where parts begin that other slices have elsewhere.
 };
@@ -36,11 +37,12 @@ class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  /// Whether Write lists digests of the files.
-  [[nodiscard]] virtual bool WantsDigests() const { return true; }
+  /// Whether Write moves the files to their place, and lists no digests: they have to be on disk then.
+  [[nodiscard]] virtual bool WantsFiles() const { return false; }
 
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
-  /// the object may use what lies there later. Call it once, first.
+  /// the object may use what lies there later. Call it once, first. Errors: kCorrupt for an artifact that
+  /// cannot be read; kIo, kCancelled.
   virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
   /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
   virtual Result<std::string> VendorLicence() = 0;
@@ -48,9 +50,10 @@ class SliceSource {
   virtual Result<RelPath> NameOf(const spec::GpuSlice& slice) = 0;
   /// Called once before Write, with the number of slices; `scratch` stays until the last one. Errors: kIo.
   virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
-  /// Writes the slice as `target`, whose folder exists. Several at once. Post: it is there whole, or as it
-  /// was.
-  virtual Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+  /// Writes the slice as `target`, whose folder exists. Several at once. With SliceSourceOptions::check it is
+  /// read again before it gets its name. `env` has `files`. Post: it is there whole, or as it was. Errors:
+  /// kCheckFailed with the errors that the artifact has not; those of writing the format.
+  virtual Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
                              const AbsPath& target, OnExisting on_existing) = 0;
   /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
   virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
@@ -62,9 +65,14 @@ class SliceSource {
 /// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
 Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
+/// What slices of an artifact must not have: errors that it has not itself. `report`: of the artifact, by
+/// `profile`. Warns of its own errors, which the slices inherit.
+Judgement JudgeSlicesOf(Env& env, const Report& report, verify::Profile profile);
+
 struct SliceSourceOptions {
   bool variant = false;   ///< SliceRun::variant
   std::string cuda = {};  ///< SliceRun::cuda
+  bool check = true;  ///< Artifacts are read again before they get their names. Else somebody else does it.
 };
 
 /// By the name of the file. Errors: kNotFound; kUsage for a folder, and for options that are not of that
@@ -76,6 +84,7 @@ Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& ar
 /// `options.variant`, and for an `options.cuda` that is none.
 Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wheel,
                                                      const SliceSourceOptions& options);
-std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package);
+std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package,
+                                             const SliceSourceOptions& options);
 
 }  // namespace ptpkg::pipeline

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "support/parallel.h"
 #include "support/text.h"
 
 namespace ptpkg::pipeline {
@@ -28,12 +27,6 @@ std::vector<std::string> Namespaces(const VariantFacts& facts) {
   return names;
 }
 
-Result<elf::IsaLevel> LevelOf(Env& env, const AbsPath& path) {
-  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kRead));
-  PTPKG_TRY(const std::optional<elf::Image> image, elf::ReadImage(*file));
-  return image ? elf::ReadNeededIsaLevel(*file, *image) : Result(elf::IsaLevel::kUnstated);
-}
-
 }  // namespace
 
 std::string CudaOfLocal(const std::vector<std::string>& local) {
@@ -51,13 +44,10 @@ Result<std::string> ParseCuda(std::string_view text) {
   return Error(ErrorCode::kUsage, "--cuda " + version.error().message()).WithHint(version.error().hint());
 }
 
-Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& files) {
-  std::vector<elf::IsaLevel> levels(files.size(), elf::IsaLevel::kUnstated);
-  PTPKG_CHECK(ParallelFor(env.jobs, files.size(), [&](std::size_t i) -> Result<void> {
-    PTPKG_TRY(levels[i], LevelOf(env, files[i].file), fmt::format("while reading '{}'", files[i].path.str()));
-    return Ok();
-  }));
-  return levels.empty() ? elf::IsaLevel::kUnstated : *std::max_element(levels.begin(), levels.end());
+elf::IsaLevel HighestLevel(const std::vector<verify::FileNeeds>& files) {
+  elf::IsaLevel level = elf::IsaLevel::kUnstated;
+  for (const verify::FileNeeds& file : files) level = std::max(level, file.isa);
+  return level;
 }
 
 std::string VariantLabel(const spec::GpuSlice& slice, const VariantFacts& facts) {

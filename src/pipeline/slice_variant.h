@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "elf/isa_level.h"
-#include "pipeline/slice_source.h"
+#include "spec/gpu_slice.h"
+#include "verify/file_needs.h"
 #include "wheel/file_name.h"
 #include "wheel/variant.h"
 
@@ -26,8 +27,8 @@ std::string CudaOfLocal(const std::vector<std::string>& local);
 /// Takes "13.0". Errors: kUsage.
 Result<std::string> ParseCuda(std::string_view text);
 
-/// The highest level that one of the ELF files states. Errors: those of reading.
-Result<elf::IsaLevel> HighestLevel(Env& env, const std::vector<UnpackedFile>& files);
+/// The highest level that one of the files states.
+elf::IsaLevel HighestLevel(const std::vector<verify::FileNeeds>& files);
 
 /// "sm90", "sm90.cuda13_0.x86_64_v3": everything that can differ between wheels of a version is in it, since
 /// a label stands for the same properties in all of them.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <mutex>
+#include <set>
 
 #include "archive/deflate_cache.h"
 #include "archive/extract.h"
@@ -10,7 +12,9 @@
 #include "pipeline/slice_source.h"
 #include "pipeline/slice_variant.h"
 #include "pipeline/vendor_code.h"
+#include "support/copy_range.h"
 #include "support/text.h"
+#include "verify/check.h"
 #include "wheel/retag.h"
 
 namespace ptpkg::pipeline {
@@ -20,14 +24,38 @@ constexpr std::string_view kElfMagic = "\177ELF";
 constexpr std::string_view kArchiveMagic = "!<ar";
 constexpr std::uint64_t kMaxLicenceBytes = 16U << 20U;
 
-bool MayHoldCode(std::string_view /*name*/, Bytes head) {
-  return AsText(head) == kElfMagic || AsText(head) == kArchiveMagic;
+// Slices have local versions, which public indexes refuse.
+constexpr verify::Profile kProfile = verify::Profile::kPytorchIndex;
+
+/// By its first bytes.
+Result<bool> MayHoldCode(File& file) {
+  std::string head(kElfMagic.size(), '\0');
+  PTPKG_TRY(const std::size_t got, file.ReadAt(0, std::as_writable_bytes(std::span(head))));
+  return got == head.size() && (head == kElfMagic || head == kArchiveMagic);
+}
+
+Result<void> CopyTo(Env& env, File& content, const AbsPath& path) {
+  PTPKG_TRY(const FileStat stat, content.Stat());
+  PTPKG_CHECK(env.fs.MakeDirs(path.Parent()));
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(path, OpenMode::kCreateNew));
+  PTPKG_CHECK(CopyRange(content, *file, {.size_bytes = stat.size_bytes},
+                        [&](std::uint64_t) { return env.cancel.Check(); }));
+  return file->Close();
+}
+
+/// What cannot be read has no slices.
+Result<void> RequireReadable(const Report& report) {
+  for (const Finding& finding : report.findings) {
+    if (finding.id == "artifact-unreadable")
+      return Error(ErrorCode::kCorrupt, finding.message).WithHint(finding.fix);
+  }
+  return Ok();
 }
 
 class WheelSource final : public SliceSource {
  public:
-  WheelSource(Env& env, const AbsPath& wheel, wheel::FileName name, bool variant)
-      : env_(env), wheel_(wheel), name_(std::move(name)), variant_(variant) {}
+  WheelSource(Env& env, const AbsPath& wheel, wheel::FileName name, const SliceSourceOptions& options)
+      : env_(env), wheel_(wheel), name_(std::move(name)), variant_(options.variant), check_(options.check) {}
 
   /// "": by the local version.
   Result<void> SetCuda(const std::string& cuda) {
@@ -41,20 +69,33 @@ class WheelSource final : public SliceSource {
     return Ok();
   }
 
+  /// Every member is read once: for its GPU code, and to know what is wrong with the wheel already.
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
-    archive::ExtractOptions options;
-    options.wanted = MayHoldCode;
-    PTPKG_CHECK(archive::ExtractZip(env_, wheel_, folder, options));
-    PTPKG_TRY(const StagedTree tree, ScanTree(env_, folder, {.hash = false}));
+    std::mutex mutex;
+    std::set<std::string> unpacked;
+    verify::CheckOptions options{.profile = kProfile, .keep_seen = check_};
+    options.on_file = [&](const RelPath& path, File& content) -> Result<void> {
+      PTPKG_TRY(const bool wanted, MayHoldCode(content));
+      if (!wanted) return Ok();
+      PTPKG_CHECK(CopyTo(env_, content, folder / path));
+      const std::lock_guard lock(mutex);
+      unpacked.insert(path.str());
+      return Ok();
+    };
+    PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env_, wheel_, options));
+    PTPKG_CHECK(RequireReadable(examined.report));
+    if (variant_) facts_.level = HighestLevel(examined.files);
+    if (check_) {
+      seen_ = examined.seen;
+      judgement_ = JudgeSlicesOf(env_, examined.report, kProfile);
+    }
     std::vector<UnpackedFile> files;
-    for (const TreeEntry& entry : tree.entries) {
+    for (const TreeEntry& entry : examined.entries) {
+      if (!unpacked.contains(entry.path.str())) continue;
       files.push_back({.path = entry.path,
                        .file = folder / entry.path,
                        .mode = entry.mode,
                        .size_bytes = entry.size_bytes});
-    }
-    if (variant_) {
-      PTPKG_TRY(facts_.level, HighestLevel(env_, files));
     }
     return files;
   }
@@ -84,13 +125,16 @@ class WheelSource final : public SliceSource {
     return Ok();
   }
 
-  Result<void> Write(const spec::GpuSlice& slice, const std::vector<SlicedFile>& files, const AbsPath& target,
-                     OnExisting on_existing) override {
+  Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+                     const AbsPath& target, OnExisting on_existing) override {
+    verify::KnownContent known{.zip = seen_};
     wheel::NewContent content;
     if (variant_) content.documents = Documents(VariantOf(slice, facts_));
     PTPKG_TRY(const std::optional<std::string> note, ReadNote());
     if (note) content.documents[std::string(kPackageNoteName)] = *note;
     for (const SlicedFile& file : files) {
+      known.files.emplace(file.path.str(),
+                          verify::KnownContent::KnownFile{.file = file.file, .sha256 = file.sha256});
       content.files.push_back({.path = file.path,
                                .file = file.file,
                                .mode = file.mode,
@@ -100,8 +144,8 @@ class WheelSource final : public SliceSource {
     }
     PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
     plan.edits.deflate.cache = cache_.get();
-    return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
-                            std::nullopt);
+    return WriteEditedWheel(env, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
+                            JudgementWith(std::move(known)));
   }
 
   /// Of a variant of others there is one elsewhere.
@@ -119,10 +163,17 @@ class WheelSource final : public SliceSource {
               wheel::PlanRetag(env_, wheel_, {.variant = std::string(wheel::kNullVariant)},
                                {.documents = Documents(NullVariantOf(facts_))}));
     return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
-                            std::nullopt);
+                            JudgementWith({.zip = seen_}));
   }
 
  private:
+  [[nodiscard]] std::optional<Judgement> JudgementWith(verify::KnownContent known) const {
+    if (!check_) return std::nullopt;
+    Judgement judgement = judgement_;
+    judgement.options.known = std::move(known);
+    return judgement;
+  }
+
   /// What NoteOfSlice makes of the wheel's note.
   [[nodiscard]] Result<std::optional<std::string>> ReadNote() const {
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
@@ -153,7 +204,10 @@ class WheelSource final : public SliceSource {
   AbsPath wheel_;
   wheel::FileName name_;
   bool variant_;
+  bool check_;
   VariantFacts facts_;
+  std::shared_ptr<const verify::SeenZip> seen_;  // shared with the checks of slices
+  Judgement judgement_;
   std::vector<std::string> local_;                // of the version
   std::unique_ptr<archive::DeflateCache> cache_;  // of several slices
 };
@@ -167,7 +221,7 @@ Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wh
     return Error(ErrorCode::kUsage, fmt::format("'{}' is a variant wheel", wheel.str()))
         .WithHint("slice it with --variant, or slice the wheel that it was made of");
   }
-  auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options.variant);
+  auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options);
   PTPKG_CHECK(source->SetCuda(options.cuda));
   return std::unique_ptr<SliceSource>(std::move(source));
 }

@@ -93,8 +93,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
   const ZipReading reading{.opened = opened,
                            .paths = SearchableBuildPaths(options.forbidden_paths),
                            .on_file = options.on_file,
-                           .known = &options.known,
-                           .keep = options.keep_seen};
+                           .known = &options.known};
   ElfSubject subject;
   PlainZip plain;
   if (artifact.Name().ends_with(ArtifactExtension(ArtifactFormat::kWheel))) {

@@ -178,23 +178,24 @@ std::vector<RelPath> FilesOf(const TreeMap& map) {
   return files;
 }
 
-Result<ElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened) {
+Result<SharedElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened) {
   auto facts = ReadSoundFacts(file, path, opened);
-  if (facts) return facts;
-  if (!IsDamage(facts.error())) return facts;
-  return ElfFacts{.finding = Damaged(path, facts.error())};
+  if (!facts && !IsDamage(facts.error())) return std::move(facts).error();
+  if (!facts) facts = ElfFacts{.finding = Damaged(path, facts.error())};
+  if (!facts->member && !facts->device_code && !facts->finding) return SharedElfFacts();
+  return std::make_shared<const ElfFacts>(*std::move(facts));  // see SharedElfFacts
 }
 
-ElfTree MakeElfTree(const AbsPath& root, TreeMap map, std::vector<ElfFacts> facts,
+ElfTree MakeElfTree(const AbsPath& root, TreeMap map, const std::vector<SharedElfFacts>& facts,
                     std::vector<Finding>& findings) {
   ElfTree tree;
   tree.root = root;
   tree.files = FilesOf(map);
   tree.map = std::move(map);
   for (std::size_t i = 0; i < facts.size(); ++i) {
-    if (facts[i].member) tree.members.push_back(*std::move(facts[i].member));
-    if (facts[i].device_code) tree.device_code.push_back(*std::move(facts[i].device_code));
-    if (facts[i].finding) findings.push_back(*std::move(facts[i].finding));
+    if (facts[i] != nullptr && facts[i]->member) tree.members.push_back(*facts[i]->member);
+    if (facts[i] != nullptr && facts[i]->device_code) tree.device_code.push_back(*facts[i]->device_code);
+    if (facts[i] != nullptr && facts[i]->finding) findings.push_back(*facts[i]->finding);
     tree.by_name[std::string(tree.files[i].Name())].push_back(tree.files[i].str());
   }
   return tree;
@@ -204,7 +205,7 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
                             std::vector<Finding>& findings, const OnFile& on_file) {
   PTPKG_TRY(TreeMap map, TreeMap::Read(env, root));
   const std::vector<RelPath> files = FilesOf(map);
-  std::vector<ElfFacts> facts(files.size());
+  std::vector<SharedElfFacts> facts(files.size());
   PTPKG_CHECK(ParallelFor(env.jobs, files.size(), [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / files[i]));
@@ -214,7 +215,7 @@ Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& op
     PTPKG_TRY(facts[i], ReadElfFacts(*file, files[i], opened));
     return Ok();
   }));
-  return MakeElfTree(root, std::move(map), std::move(facts), findings);
+  return MakeElfTree(root, std::move(map), facts, findings);
 }
 
 std::optional<std::size_t> ElfTree::FindMember(std::string_view path) const {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -93,11 +94,14 @@ struct ElfFacts {
   std::optional<Finding> finding = {};  ///< elf-damaged, elf-not-elf
 };
 
+/// Null: nothing is known of the file, as of most. Shared by the trees that have it.
+using SharedElfFacts = std::shared_ptr<const ElfFacts>;
+
 /// Reads the file that lies at `path` of a tree. Errors: kIo, kCancelled.
-Result<ElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened);
+Result<SharedElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened);
 
 /// The tree of `map`; `facts` of its files and symlinks, in their order. Appends the findings of `facts`.
-ElfTree MakeElfTree(const AbsPath& root, TreeMap map, std::vector<ElfFacts> facts,
+ElfTree MakeElfTree(const AbsPath& root, TreeMap map, const std::vector<SharedElfFacts>& facts,
                     std::vector<Finding>& findings);
 
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an

@@ -12,7 +12,7 @@ namespace {
 /// Inflates its member when more than the head is asked for.
 class LazyMember final : public ReadOnlyFile {
  public:
-  LazyMember(const archive::ZipMembers& members, std::size_t index, const std::string& head)
+  LazyMember(const archive::ZipMembers& members, std::size_t index, std::string_view head)
       : ReadOnlyFile(
             {.size_bytes = members.members()[index].size_bytes, .mode = members.members()[index].mode}),
         members_(members),
@@ -40,7 +40,7 @@ class LazyMember final : public ReadOnlyFile {
   const archive::ZipMembers& members_;
   std::size_t index_;
   std::uint64_t size_bytes_;
-  const std::string& head_;
+  std::string_view head_;
   std::mutex mutex_;
   std::unique_ptr<File> content_;
 };
@@ -98,7 +98,9 @@ Result<std::unique_ptr<File>> MemberFs::OpenOwn(const AbsPath& path) const {
   if (!node->member || members_.members()[*node->member].kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()));
   }
-  return std::unique_ptr<File>(std::make_unique<LazyMember>(members_, *node->member, heads_[*node->member]));
+  const std::string* head = heads_[*node->member];
+  return std::unique_ptr<File>(std::make_unique<LazyMember>(
+      members_, *node->member, head == nullptr ? std::string_view() : std::string_view(*head)));
 }
 
 Result<std::string> MemberFs::ReadOwnLink(const AbsPath& path) const {

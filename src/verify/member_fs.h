@@ -19,7 +19,8 @@ class MemberFs final : public OverlayFs {
   MemberFs(Fs& other, const AbsPath& zip, const archive::ZipMembers& members);
 
   /// The first bytes of a member, so that looking at them inflates nothing; all of it if it has no more.
-  void SetHead(std::size_t index, std::string head) { heads_[index] = std::move(head); }
+  /// Borrows them.
+  void SetHead(std::size_t index, const std::string* head) { heads_[index] = head; }
 
  private:
   struct Node {
@@ -38,7 +39,7 @@ class MemberFs final : public OverlayFs {
 
   AbsPath zip_;
   const archive::ZipMembers& members_;
-  std::vector<std::string> heads_;
+  std::vector<const std::string*> heads_;           // null: not set
   std::map<std::string, Node, std::less<>> nodes_;  // by path below the zip, "" for its top
 };
 

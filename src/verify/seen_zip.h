@@ -17,8 +17,8 @@ namespace ptpkg::verify {
 /// Everything that the bytes of one member are needed for.
 struct MemberFacts {
   Sha256 sha256 = {};
-  ElfFacts elf = {};
-  std::string head = {};
+  SharedElfFacts elf = {};
+  std::string head = {};  ///< Its first bytes.
   std::vector<Finding> build_paths = {};
   std::optional<Error> failure = {};  ///< Of looking at it, not of inflating it.
 };

@@ -59,7 +59,6 @@ SeenZip::SeenZip(archive::ZipMembers read) : members(std::move(read)), facts(mem
 ZipTree::ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading)
     : zip_(zip),
       seen_(std::make_shared<SeenZip>(std::move(members))),  // shared with whoever asks for it
-      keep_(reading.keep),
       top_(reading.top_folder ? reading.top_folder(seen_->members.members()) : ""),
       fs_(env.fs, zip_, seen_->members),
       env_(WithFs(env, fs_)) {}
@@ -108,7 +107,7 @@ Result<void> ZipTree::Visit(const ZipReading& reading) {
   for (std::size_t i = 0; i < seen_->facts.size(); ++i) {
     const MemberFacts& mine = seen_->facts[i];
     if (mine.failure && !failure_) failure_ = mine.failure;
-    fs_.SetHead(i, mine.head);
+    fs_.SetHead(i, &mine.head);
   }
   return Ok();
 }
@@ -148,17 +147,12 @@ Result<ElfTree> ZipTree::TakeElfTree(std::vector<Finding>& findings) {
   for (const MemberFacts& mine : seen_->facts)
     findings.insert(findings.end(), mine.build_paths.begin(), mine.build_paths.end());
   PTPKG_TRY(TreeMap map, TreeMap::Read(env_, tree_.root));
-  std::vector<ElfFacts> facts;
+  std::vector<SharedElfFacts> facts;
   for (const RelPath& path : FilesOf(map)) {
     const std::string whole = top_.empty() ? path.str() : top_ + "/" + path.str();
-    ElfFacts& mine = seen_->facts[seen_->by_path.find(whole)->second].elf;
-    if (keep_) {
-      facts.push_back(mine);
-    } else {
-      facts.push_back(std::move(mine));
-    }
+    facts.push_back(seen_->facts[seen_->by_path.find(whole)->second].elf);
   }
-  return MakeElfTree(tree_.root, std::move(map), std::move(facts), findings);
+  return MakeElfTree(tree_.root, std::move(map), facts, findings);
 }
 
 }  // namespace ptpkg::verify

@@ -41,7 +41,6 @@ struct ZipReading {
   std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
   OnFile on_file = {};                  ///< CheckOptions::on_file.
   const KnownContent* known = nullptr;  ///< CheckOptions::known. Borrowed; null: none.
-  bool keep = false;                    ///< ZipTree::Seen will be asked for.
 };
 
 /// A zip of which every member was inflated once.
@@ -58,7 +57,7 @@ class ZipTree {
   /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
   /// kInvalidInput for folders that are nested too deep.
   Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
-  /// What was learnt of each member. REQUIRES: ZipReading::keep.
+  /// What was learnt of each member.
   [[nodiscard]] std::shared_ptr<const SeenZip> Seen() const { return seen_; }
 
  private:
@@ -70,8 +69,7 @@ class ZipTree {
 
   AbsPath zip_;
   std::shared_ptr<SeenZip> seen_;  // shared with whoever asked for it
-  bool keep_;
-  std::string top_;  // ZipReading::top_folder
+  std::string top_;                // ZipReading::top_folder
   MemberFs fs_;
   Env env_;
   StagedTree tree_;

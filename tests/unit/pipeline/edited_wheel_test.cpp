@@ -30,7 +30,7 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
   const AbsPath to = env.dir().path() / "new/toy-1.0-py3-none-any.whl";
   const archive::ZipEdits edits{.added = {EntryOf("toy/another.py", "y = 2\n")}};
   const EditedWheel wheel{.from = from, .to = to, .edits = edits};
-  WheelJudgement judgement{.refused = {"wheel-record-unlisted"}, .hint = "list it", .can_be_skipped = false};
+  Judgement judgement{.refused = {"wheel-record-unlisted"}, .hint = "list it", .can_be_skipped = false};
 
   const auto both = WriteEditedWheel(env, wheel, OnExisting::kRefuse, judgement);
   EXPECT_THAT(both, FailsWith(ErrorCode::kCheckFailed,

@@ -52,7 +52,8 @@ TEST_F(MemberFsTest, ListsAndReads) {
 }
 
 TEST_F(MemberFsTest, AHeadIsReadWithoutTheMember) {
-  zip_.SetHead(0, "HEAD");  // not what the member holds: that shows who answered
+  const std::string head = "HEAD";
+  zip_.SetHead(0, &head);  // not what the member holds: that shows who answered
   ASSERT_OK_AND_ASSIGN(const auto file, zip_.Open(At("/pkg/a.txt"), OpenMode::kRead));
   std::string text(4, '\0');
   const auto read = [&](std::uint64_t offset) {
