@@ -10,15 +10,18 @@
 #include <string>
 
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg::archive {
 
 /// Any thread.
 class DeflateCache {
  public:
+  /// A chunk by its place in the original that several files share (SharedRange): a digest of 240 MB for each
+  /// slice of torch's largest library would take a fifth of a second.
   struct Key {
-    Sha256 content;
+    std::string name;  ///< Of the entry. All entries of a name that use one cache share one original.
+    std::uint64_t from = 0;
+    std::uint64_t size_bytes = 0;
     bool ends_stream = false;
     int level = 6;  ///< DeflateOptions::level
     auto operator<=>(const Key&) const = default;

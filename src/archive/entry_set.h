@@ -15,6 +15,13 @@
 
 namespace ptpkg::archive {
 
+/// Bytes of a file that are those of an original which others of the same name repeat too.
+struct SharedRange {
+  std::uint64_t offset = 0;  ///< In the file.
+  std::uint64_t size_bytes = 0;
+  std::uint64_t from = 0;  ///< Offset in the original.
+};
+
 /// Where an entry's bytes come from.
 struct Entry {
   RelPath name;
@@ -24,9 +31,9 @@ struct Entry {
   std::string link_target = {};      ///< Symlinks.
   std::string text = {};             ///< Small generated files, when `file` is empty.
   std::optional<AbsPath> file = {};  ///< Content on disk; for a symlink of a tree, the link itself.
-  /// Offsets, ascending, at which a chunk of a deflated file begins besides, so that what is equal behind
-  /// different beginnings is cut into equal chunks (DeflateCache).
-  std::vector<std::uint64_t> cuts = {};
+  /// What a deflated file has in common with others of its name, ascending. Its chunks begin and end there
+  /// besides, and can be taken from a DeflateCache.
+  std::vector<SharedRange> shared = {};
 };
 
 class EntrySet {

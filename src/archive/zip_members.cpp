@@ -60,6 +60,24 @@ class Source {
   }
   [[nodiscard]] ZipMethod method() const { return method_; }
 
+  /// Where a chunk that begins at `offset` ends at the latest, for shared ranges begin and end there.
+  [[nodiscard]] std::uint64_t NextCut(std::uint64_t offset) const {
+    for (const SharedRange& range : entry_.shared) {
+      if (range.offset > offset) return std::min(range.offset, size_bytes_);
+      if (range.offset + range.size_bytes > offset)
+        return std::min(range.offset + range.size_bytes, size_bytes_);
+    }
+    return size_bytes_;
+  }
+  /// Where in the original the chunk at `offset` lies; nullopt: in none.
+  [[nodiscard]] std::optional<std::uint64_t> SharedFrom(std::uint64_t offset) const {
+    for (const SharedRange& range : entry_.shared) {
+      if (offset >= range.offset && offset - range.offset < range.size_bytes)
+        return range.from + (offset - range.offset);
+    }
+    return std::nullopt;
+  }
+
   /// Content from `offset`; the last chunk also makes sure that nothing follows.
   Result<std::string> Read(std::uint64_t offset, std::uint64_t length) {
     if (!file_) return entry_.text.substr(offset, length);
@@ -144,20 +162,14 @@ class MembersWriter {
       current_ = std::make_shared<Source>(entry, shape);  // each of its chunks holds it
       offset_ = 0;
     }
+    // A file of one chunk has no cuts.
+    const bool is_cut = current_->size_bytes() > options_.chunk_bytes;
+    const std::uint64_t end = is_cut ? current_->NextCut(offset_) : current_->size_bytes();
     Chunk chunk{
-        .source = current_, .offset = offset_, .length = std::min(options_.chunk_bytes, NextCut() - offset_)};
+        .source = current_, .offset = offset_, .length = std::min(options_.chunk_bytes, end - offset_)};
     offset_ += chunk.length;
     if (chunk.is_last()) current_.reset();
     return std::optional<Chunk>(std::move(chunk));
-  }
-
-  /// Where the chunk at offset_ ends at the latest.
-  [[nodiscard]] std::uint64_t NextCut() const {
-    const std::uint64_t size_bytes = current_->size_bytes();
-    if (size_bytes <= options_.chunk_bytes) return size_bytes;
-    const std::vector<std::uint64_t>& cuts = current_->entry().cuts;
-    const auto cut = std::upper_bound(cuts.begin(), cuts.end(), offset_);
-    return cut == cuts.end() ? size_bytes : std::min(*cut, size_bytes);
   }
 
   Result<Source::Shape> ShapeOf(const Entry& entry) const {
@@ -191,16 +203,20 @@ class MembersWriter {
         if (Shrinks(packed.raw.size(), packed.deflated.size())) packed.method = ZipMethod::kDeflate;
       }
     } else if (packed.method == ZipMethod::kDeflate) {
-      PTPKG_TRY(packed.deflated, DeflateChunk(AsBytes(packed.raw), chunk.is_last()));
+      PTPKG_TRY(packed.deflated, DeflateChunk(chunk, AsBytes(packed.raw)));
     }
     return packed;
   }
 
-  Result<std::string> DeflateChunk(Bytes raw, bool is_last) {
-    const ChunkPlace place = is_last ? ChunkPlace::kLast : ChunkPlace::kBefore;
-    if (options_.cache == nullptr) return runs_->Deflate(raw, place);
-    const DeflateCache::Key key{
-        .content = HashText(AsText(raw)), .ends_stream = is_last, .level = options_.level};
+  Result<std::string> DeflateChunk(const Chunk& chunk, Bytes raw) {
+    const ChunkPlace place = chunk.is_last() ? ChunkPlace::kLast : ChunkPlace::kBefore;
+    const std::optional<std::uint64_t> from = chunk.source->SharedFrom(chunk.offset);
+    if (options_.cache == nullptr || !from) return runs_->Deflate(raw, place);
+    const DeflateCache::Key key{.name = chunk.source->entry().name.str(),
+                                .from = *from,
+                                .size_bytes = chunk.length,
+                                .ends_stream = chunk.is_last(),
+                                .level = options_.level};
     return options_.cache->FindOrMake(key, [&] { return runs_->Deflate(raw, place); });
   }
 

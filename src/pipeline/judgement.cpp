@@ -24,7 +24,14 @@ Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& exam
 
 }  // namespace
 
-FindingKey KeyOf(const Finding& finding) { return {finding.id, finding.file, finding.message}; }
+FindingKey KeyOf(const Finding& finding) {
+  // A wheel of another version has another name for its .dist-info and .data.
+  const std::size_t slash = std::min(finding.file.find('/'), finding.file.size());
+  const std::string_view top = std::string_view(finding.file).substr(0, slash);
+  const bool is_named_by_version = top.ends_with(".dist-info") || top.ends_with(".data");
+  const std::size_t cut = is_named_by_version ? top.rfind('.') : 0;
+  return {finding.id, finding.file.substr(cut), finding.message};
+}
 
 void Judgement::AddOld(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {

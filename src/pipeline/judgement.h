@@ -19,7 +19,8 @@ inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
     "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
     "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
 
-/// By which a finding is known again in another report: id, file, message.
+/// By which a finding is known again in another report, also of a wheel of another version: id, file,
+/// message.
 using FindingKey = std::tuple<std::string, std::string, std::string>;
 FindingKey KeyOf(const Finding& finding);
 

@@ -17,22 +17,16 @@ void AddSizes(const elf::DeviceShare& share, CodeSizes& sizes) {
   if (share.other_bytes != 0) sizes[std::string(kOther)] += share.other_bytes;
 }
 
-/// Where in the slice long parts begin that lie elsewhere in the original: behind the GPU code.
-std::vector<std::uint64_t> MovedParts(const elf::SlicePlan& plan) {
+/// The long stretches that the slice has of its original: host code, which all slices have.
+std::vector<archive::SharedRange> SharedParts(const elf::SlicePlan& plan) {
   constexpr std::uint64_t kLeastBytes = 4U << 20U;
-  std::vector<std::uint64_t> parts;
+  std::vector<archive::SharedRange> parts;
   std::uint64_t offset = 0;
-  std::uint64_t begin = 0;
-  std::uint64_t shift = 0;  // how much further in front the part is than in the original
   for (const elf::SlicePiece& piece : plan.pieces) {
-    if (piece.kind == elf::SlicePiece::Kind::kCopy && piece.from - offset != shift) {
-      if (shift != 0 && offset - begin >= kLeastBytes) parts.push_back(begin);
-      begin = offset;
-      shift = piece.from - offset;
-    }
+    if (piece.kind == elf::SlicePiece::Kind::kCopy && piece.size_bytes >= kLeastBytes)
+      parts.push_back({.offset = offset, .size_bytes = piece.size_bytes, .from = piece.from});
     offset += piece.size_bytes;
   }
-  if (shift != 0 && offset - begin >= kLeastBytes) parts.push_back(begin);
   return parts;
 }
 
@@ -117,7 +111,7 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
                           .mode = file.place.mode,
                           .sha256 = {},
                           .size_bytes = plan.new_size,
-                          .cuts = MovedParts(plan)};
+                          .shared = SharedParts(plan)};
   if (target->is_written) {
     PTPKG_CHECK(Write(env, *planned, *target, file.place.mode));
     return slice;

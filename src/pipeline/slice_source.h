@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "archive/entry_set.h"
 #include "pipeline/judgement.h"
 #include "spec/gpu_slice.h"
 #include "support/atomic_file.h"
@@ -30,7 +31,7 @@ struct SlicedFile {
   std::uint32_t mode = 0644;
   Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
   std::uint64_t size_bytes = 0;
-  std::vector<std::uint64_t> cuts = {};  ///< Where parts begin that other slices have elsewhere.
+  std::vector<archive::SharedRange> shared = {};  ///< What it has of the whole file.
 };
 
 class SliceSource {

@@ -140,7 +140,7 @@ class WheelSource final : public SliceSource {
                                .mode = file.mode,
                                .sha256 = file.sha256,
                                .size_bytes = file.size_bytes,
-                               .cuts = file.cuts});
+                               .shared = file.shared});
     }
     PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
     plan.edits.deflate.cache = cache_.get();

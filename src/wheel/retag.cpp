@@ -274,7 +274,7 @@ class Retagger {
                                 .mode = file.mode,
                                 .size_bytes = file.size_bytes,
                                 .file = file.file,
-                                .cuts = file.cuts});
+                                .shared = file.shared});
     return Ok();
   }
 

@@ -45,7 +45,7 @@ struct NewFile {
   /// How it differs from the member of this name, which is edited then instead of compressed anew. nullopt:
   /// it is new, or another one.
   std::optional<archive::ContentEdits> splice = {};
-  std::vector<std::uint64_t> cuts = {};  ///< archive::Entry::cuts
+  std::vector<archive::SharedRange> shared = {};  ///< archive::Entry::shared
 };
 
 /// What a wheel is to hold besides what a RetagRequest says.

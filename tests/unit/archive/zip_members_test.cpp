@@ -186,7 +186,12 @@ std::string Kept(DeflateCache& cache, const DeflateCache::Key& key) {
   return found ? *found : found.error().message();
 }
 
-TEST(WriteZipMembers, CutsMakeEqualPartsEqualChunks) {
+/// Of two chunks of 64 KiB that begin at byte 1000 of an original, the second one.
+DeflateCache::Key LastChunk(const std::string& tail, bool ends_stream) {
+  return {.name = "a", .from = 1000 + 65536, .size_bytes = tail.size() - 65536, .ends_stream = ends_stream};
+}
+
+TEST(WriteZipMembers, WhatFilesShareIsCutIntoEqualChunks) {
   MemFs fs;
   TestEnv env({.fs = &fs});
   fs.AddDir("/out");
@@ -199,22 +204,47 @@ TEST(WriteZipMembers, CutsMakeEqualPartsEqualChunks) {
     fs.AddFile("/in/a", WordyText(head_bytes, head_bytes) + tail);
     EntrySet entries;
     Entry entry = FileEntry("a", AbsPath::Literal("/in/a"), head_bytes + tail.size());
-    entry.cuts = {head_bytes};
+    entry.shared = {{.offset = head_bytes, .size_bytes = tail.size(), .from = 1000}};
     ASSERT_OK(entries.Add(entry));
     ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/cached.zip"), entries, options));
     ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/plain.zip"), entries, kSmallChunks));
     EXPECT_EQ(fs.Content("/out/cached.zip"), fs.Content("/out/plain.zip"));
-    const std::string known =
-        Kept(*cache, {.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = true});
+    const std::string known = Kept(*cache, LastChunk(tail, true));
     ASSERT_NE(known, kNotThere);
     if (!before.empty()) {
       EXPECT_EQ(known, before) << "the second file is cut where the first one is";
     }
     before = known;
   }
-  EXPECT_EQ(Kept(*cache, {.content = HashText(std::string_view(tail).substr(65536)), .ends_stream = false}),
-            kNotThere)
-      << "a chunk that ends no stream is another one";
+  EXPECT_EQ(Kept(*cache, LastChunk(tail, false)), kNotThere) << "a chunk that ends no stream is another one";
+}
+
+/// What lies between shared ranges is no matter of the cache.
+TEST(WriteZipMembers, TheCacheHasSharedRangesAlone) {
+  MemFs fs;
+  TestEnv env({.fs = &fs});
+  fs.AddDir("/out");
+  const std::string text = WordyText(300'000);
+  fs.AddFile("/in/a", text);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
+  DeflateOptions options = kSmallChunks;
+  options.cache = cache.get();
+  Entry entry = FileEntry("a", AbsPath::Literal("/in/a"), text.size());
+  entry.shared = {{.offset = 10'000, .size_bytes = 70'000, .from = 500},
+                  {.offset = 80'000, .size_bytes = 1000, .from = 90'000}};
+  EntrySet entries;
+  ASSERT_OK(entries.Add(entry));
+  ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/a.zip"), entries, options));
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> kept = {
+      {500, 65536}, {500 + 65536, 70'000 - 65536}, {90'000, 1000}};
+  for (const auto& [from, size] : kept)
+    EXPECT_NE(Kept(*cache, {.name = "a", .from = from, .size_bytes = size}), kNotThere) << from;
+  EXPECT_EQ(Kept(*cache, {.name = "a", .from = 0, .size_bytes = 10'000}), kNotThere);
+  EXPECT_EQ(Kept(*cache, {.name = "b", .from = 500, .size_bytes = 65536}), kNotThere);
+  const TempDir dir;
+  ASSERT_OK_AND_ASSIGN(const ZipReader reader,
+                       ZipReader::Open(*MakeOsFs(), dir.WriteFile("a.zip", fs.Content("/out/a.zip"))));
+  EXPECT_THAT(reader.ReadText("a"), ::ptpkg::test::IsOkAndHolds(text));
 }
 
 TEST(WriteZipMembers, TakesAChunkThatIsKnown) {
@@ -227,10 +257,12 @@ TEST(WriteZipMembers, TakesAChunkThatIsKnown) {
   DeflatePool hard(12);
   ASSERT_OK_AND_ASSIGN(const std::string harder,
                        hard.Deflate(AsBytes(text).first(65536), ChunkPlace::kBefore));
-  ASSERT_OK(cache->FindOrMake({.content = HashText(std::string_view(text).substr(0, 65536))},
-                              [&] { return Result<std::string>(harder); }));
+  const DeflateCache::Key first = {.name = "a", .from = 0, .size_bytes = 65536};
+  ASSERT_OK(cache->FindOrMake(first, [&] { return Result<std::string>(harder); }));
   EntrySet entries;
-  ASSERT_OK(entries.Add(FileEntry("a", AbsPath::Literal("/in/a"), text.size())));
+  Entry entry = FileEntry("a", AbsPath::Literal("/in/a"), text.size());
+  entry.shared = {{.offset = 0, .size_bytes = text.size(), .from = 0}};
+  ASSERT_OK(entries.Add(entry));
   DeflateOptions options = kSmallChunks;
   options.cache = cache.get();
   ASSERT_OK(WriteZip(env, AbsPath::Literal("/out/z.zip"), entries, options));
@@ -248,7 +280,7 @@ TEST(DeflateCache, NoFailureOfTheDiskGivesAnotherChunk) {
          TestEnv env({.fs = &fs});
          PTPKG_TRY(const std::unique_ptr<DeflateCache> cache, DeflateCache::Create(env, env->cache_dir));
          for (int i = 0; i < 2; ++i) {
-           PTPKG_TRY(const std::string found, cache->FindOrMake({.content = HashText("a")}, [] {
+           PTPKG_TRY(const std::string found, cache->FindOrMake({.name = "a", .size_bytes = 1}, [] {
              return Result<std::string>("deflated");
            }));
            EXPECT_EQ(found, "deflated");
@@ -271,7 +303,7 @@ TEST(DeflateCache, WhoAsksForAChunkThatIsBeingMadeWaits) {
   };
   std::atomic<int> failed = 0;
   ASSERT_OK(ParallelFor(4, 40, [&](std::size_t /*i*/) -> Result<void> {
-    const auto chunk = cache->FindOrMake({.content = HashText("a")}, make);
+    const auto chunk = cache->FindOrMake({.name = "a", .size_bytes = 1}, make);
     if (!chunk) ++failed;
     EXPECT_TRUE(!chunk || *chunk == "deflated");
     return Ok();

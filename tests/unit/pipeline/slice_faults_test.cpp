@@ -189,6 +189,51 @@ TEST_P(SliceFaults, LeaveWholeSlicesOrNone) {
   EXPECT_GT(tried, 100 / kStep);
 }
 
+/// Changes one byte in the midst of a slice that waits for its name; false when none does.
+bool Spoil(MemFs& fs) {
+  for (const std::string& listed : fs.List()) {
+    const std::string path = listed.starts_with('/') ? listed : "/" + listed;
+    if (!path.starts_with("/out/") || !(path.ends_with(".whl") || path.ends_with(".conda"))) continue;
+    std::string content = fs.Content(path);
+    if (content.empty()) continue;
+    content[content.size() / 3] = static_cast<char>(content[content.size() / 3] ^ 0x20);
+    fs.AddFile(path, content);
+    return true;
+  }
+  return false;
+}
+
+class SpoiledSlices : public SliceFaults {};
+INSTANTIATE_TEST_SUITE_P(Artifacts, SpoiledSlices,
+                         testing::Values(BrokenSlicing{"Wheel", kWheelPath, PutWheel},
+                                         BrokenSlicing{"CondaPackage", kCondaPath, PutConda}),
+                         [](const testing::TestParamInfo<BrokenSlicing>& tested) {
+                           return std::string(tested.param.name);
+                         });
+
+/// What the disk made of it is found by reading it again.
+TEST_P(SpoiledSlices, GetNoName) {
+  std::size_t found = 0;
+  std::size_t spoiled = 0;
+  for (std::uint64_t number = 1; found < 3; number += 5) {
+    MemFs mem;
+    mem.CopyFrom(start_);
+    bool is_spoiled = false;
+    test::FaultFs disk(mem, {});
+    disk.Before(number, [&] { is_spoiled = Spoil(mem); });
+    const Result<SliceOutcome> result = Run(disk);
+    ASSERT_LT(number, disk.count() + 10) << "found " << found << " of " << spoiled;
+    if (is_spoiled) ++spoiled;
+    // One that was spoiled behind its check is nobody's to find.
+    if (result) continue;
+    ++found;
+    EXPECT_TRUE(is_spoiled);
+    EXPECT_EQ(result.error().code(), ErrorCode::kCheckFailed) << FormatError(result.error());
+    ExpectWholeOrNone(mem);
+    EXPECT_THAT(Scratch(mem), IsEmpty());
+  }
+}
+
 constexpr FaultAfter kGoesOn = FaultAfter::kRecover;
 constexpr FaultAfter kDies = FaultAfter::kDead;
 INSTANTIATE_TEST_SUITE_P(
