@@ -307,6 +307,35 @@ class Wheels(wheel_maker.WheelCase):
         self.ptpkg("index", self.output)
         self.assertFalse(file.exists())
 
+    def test_the_errors_of_a_wheel_are_told_and_no_others_come_in(self):
+        wheel = self.wheel()
+        (self.scratch / "sound").mkdir()
+        sound = shutil.copy(wheel, self.scratch / "sound")
+        with zipfile.ZipFile(wheel, "a") as archive:
+            archive.writestr("toy/unlisted.py", "x = 1\n")
+        done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output)
+        self.assertIn(f"'{wheel}' has 1 error itself, which its slices inherit: 'ptpkg check' tells", done.stderr)
+        self.assertRegex(done.stderr, r"check  toy-1\.0\+sm90-\S+: done")
+        said = self.ptpkg("check", done.stdout.strip(), exit_code=1).stdout
+        self.assertIn("toy/unlisted.py", said)
+        self.assertEqual(said.count("[wheel-record-unlisted]"), 1)
+        quiet = self.ptpkg("slice", sound, "--gpu", "9.0")
+        self.assertNotIn("itself, which its slices inherit", quiet.stderr)
+
+    def test_a_damaged_wheel_has_no_slices(self):
+        wheel = self.wheel()
+        data = bytearray(wheel.read_bytes())
+        with zipfile.ZipFile(wheel) as archive:
+            info = archive.getinfo("toy/data.bin")
+        data[info.header_offset + 30 + len(info.filename) + info.compress_size // 2] ^= 0xFF
+        wheel.write_bytes(data)
+        for arguments in ([], ["--dry-run"], ["--variant"]):
+            said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, *arguments, exit_code=6).stderr
+            self.assertIn("toy/data.bin", said)
+            self.assertIn("hint: fetch or write the artifact again", said)
+        self.assertEqual(list(self.output.glob("*")), [])
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
     def test_the_same_bytes_whatever_the_number_of_threads(self):
         wheel = self.wheel()
         self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "one", "--jobs", "1")
