@@ -5,9 +5,11 @@
 
 Needs a Linux machine with a GPU and a PyTorch of several architectures. Slices: for the GPU in the compact form and in place, for the
 GPU and another one, for another one alone. The first three have to give the same bits in bench/gpu_operations.py as the installed
-PyTorch (but for operations that differ from run to run), the last has to fail with CUDA's words. --tests: PyTorch's own test_torch.py
-and test_linalg.py there, run by pytest, have the same outcome test by test. Printed too: sizes, time to import, memory. Exit 0: all
-of that holds; 1: something does not; 2: a tool failed.
+PyTorch (but for operations that differ from run to run), the last has to fail with CUDA's words. With nvcc on PATH the same is done
+with a library of the device linker (bench/gpu_relocatable.py), of which both sections of device code get smaller; sliced for the other
+GPU it fails as one that nvcc built for that GPU alone. --tests: PyTorch's own test_torch.py and test_linalg.py there, run by pytest,
+have the same outcome test by test. Printed too: sizes, time to import, memory. Exit 0: all of that holds; 1: something does not; 2: a
+tool failed.
 """
 
 import argparse
@@ -21,6 +23,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree
+
+import gpu_relocatable
 
 LIBRARIES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so")
 TESTS = {"test_torch.py": "cuda", "test_linalg.py": "TestLinalgCUDA and (cholesky or svd or solve or eigh or matmul or lu or qr or inv or det or norm)"}
@@ -97,6 +101,20 @@ class Slices:
         if not holds:
             self.wrong.append(words)
 
+    def relocatable(self, nvcc: str, here: str, other: str) -> None:
+        whole = gpu_relocatable.make(nvcc, self.scratch / "rdc", [here, other])
+        # Of such a library CUDA does not say "no kernel image": what it says is told by one that was built for the other GPU alone.
+        foreign, _ = gpu_relocatable.run(gpu_relocatable.make(nvcc, self.scratch / "rdc-other", [other]))
+        self.expect(gpu_relocatable.run(whole) == ("no error", True), "a library of the device linker computes what it should")
+        for name, gpu, flags in (("compact", here, []), ("in-place", here, ["--in-place"]), ("another", other, [])):
+            subprocess.run([self.ptpkg, "slice", whole, "--gpu", gpu, *flags, "--output", self.scratch / "rdc" / name, "--quiet", "--force"],
+                           check=True, stdout=subprocess.DEVNULL)
+            sliced = next((self.scratch / "rdc" / name).rglob(whole.name))
+            print(f"rdc {name}: {whole.stat().st_size / 1e6:.2f} -> {sliced.stat().st_size / 1e6:.2f} MB")
+            status, is_right = gpu_relocatable.run(sliced)
+            holds = (status, is_right) == ("no error", True) if gpu == here else (status, is_right) == (foreign, False)
+            self.expect(holds, f"rdc {name}, for {gpu}: CUDA says '{status}'")
+
     def run(self) -> int:
         here, other = gpus_of_this_machine()
         right = {"compact": (here,), "in-place": (here, "--in-place"), "with-another": (f"{other}+{here}",)}
@@ -112,6 +130,8 @@ class Slices:
                                        f"({len(installed) - len(steady)} more differ from run to run) {different or ''}")
         failures = self.operations("another")
         self.expect(all(NO_CODE in result for result in failures.values()), f"for {other} alone: each operation fails with '{NO_CODE}'")
+        if nvcc := shutil.which("nvcc"):
+            self.relocatable(nvcc, here, other)
         for test in TESTS if self.tests else ():
             before = self.outcomes("installed", test)
             for name in right:
