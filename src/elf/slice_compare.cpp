@@ -10,7 +10,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kStep = 1U << 20U;
+constexpr std::uint64_t kComparedAtOnce = 1U << 20U;
 /// What one thread compares before it looks for more.
 constexpr std::uint64_t kUnitBytes = 4U << 20U;
 constexpr std::uint64_t kExpectedBytes = 8;
@@ -43,7 +43,7 @@ Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64
 Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
                             std::uint64_t record_bytes, std::string_view what,
                             const std::function<void(MutableBytes)>& follow) {
-  const std::uint64_t step = std::min(kStep / record_bytes * record_bytes, size_bytes);
+  const std::uint64_t step = std::min(kComparedAtOnce / record_bytes * record_bytes, size_bytes);
   ScratchBuffer wanted_bytes(step);
   ScratchBuffer found_bytes(step);
   for (std::uint64_t at = 0; at < size_bytes; at += step) {
@@ -61,8 +61,8 @@ Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std:
 }
 
 struct RangeComparison::Buffers {
-  ScratchBuffer original{kStep};
-  ScratchBuffer sliced{kStep};
+  ScratchBuffer original{kComparedAtOnce};
+  ScratchBuffer sliced{kComparedAtOnce};
 };
 
 RangeComparison::RangeComparison(File& original, File& sliced)
@@ -125,8 +125,8 @@ Result<void> RangeComparison::Run(int jobs) const {
 }
 
 Result<void> RangeComparison::Compare(const Range& range, Buffers& buffers) const {
-  for (std::uint64_t at = 0; at < range.size_bytes; at += kStep) {
-    const std::uint64_t size = std::min(kStep, range.size_bytes - at);
+  for (std::uint64_t at = 0; at < range.size_bytes; at += kComparedAtOnce) {
+    const std::uint64_t size = std::min(kComparedAtOnce, range.size_bytes - at);
     const Range step{.original = range.original + at, .sliced = range.sliced + at, .size_bytes = size};
     if (IsEqualByItsSource(step)) continue;
     const MutableBytes wanted = buffers.original.bytes().first(size);

@@ -12,7 +12,7 @@ namespace ptpkg::elf {
 namespace {
 
 /// What is written and read back at once: both copies stay in a core's cache.
-constexpr std::uint64_t kStep = 1U << 20U;
+constexpr std::uint64_t kWrittenAtOnce = 1U << 20U;
 
 Error Changed() { return {ErrorCode::kRefused, "the file changed since its slice was planned"}; }
 
@@ -43,9 +43,9 @@ std::vector<Step> StepsOf(const SlicePlan& plan) {
     if (piece.kind == SlicePiece::Kind::kZeros) at = end;
     while (at < end) {
       const bool goes_on = !steps.empty() && steps.back().offset + steps.back().size_bytes == at &&
-                           steps.back().size_bytes < kStep;
+                           steps.back().size_bytes < kWrittenAtOnce;
       if (!goes_on) steps.push_back({.offset = at});
-      const std::uint64_t size = std::min(kStep - steps.back().size_bytes, end - at);
+      const std::uint64_t size = std::min(kWrittenAtOnce - steps.back().size_bytes, end - at);
       steps.back().size_bytes += size;
       at += size;
     }

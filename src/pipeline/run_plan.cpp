@@ -199,17 +199,7 @@ Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan,
   // Nothing is foreseen: another machine may run it. The lines are the answer; tasks that would say the same
   // are not shown.
   NullReporter silent;
-  Env quiet{.fs = env.fs,
-            .process = env.process,
-            .http = env.http,
-            .clock = env.clock,
-            .reporter = silent,
-            .cancel = env.cancel,
-            .jobs = env.jobs,
-            .source_date_epoch = env.source_date_epoch,
-            .cache_dir = env.cache_dir,
-            .cwd = env.cwd,
-            .variables = env.variables};
+  Env quiet = WithReporter(env, silent);
   Kept kept(quiet, output);
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes,
             Run(quiet, plan, output, kept, {.dry_run = true, .foresee = false}));

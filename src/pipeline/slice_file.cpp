@@ -59,7 +59,8 @@ struct PlannedSlice {
   elf::SlicePlan plan;
 };
 
-Result<void> Write(Env& env, const PlannedSlice& planned, const SliceTarget& target, std::uint32_t mode) {
+Result<void> WriteFileSlice(Env& env, const PlannedSlice& planned, const SliceTarget& target,
+                            std::uint32_t mode) {
   PTPKG_CHECK(env.fs.MakeDirs(target.path.Parent()));
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(target.path, OpenMode::kCreateNew));
   PTPKG_CHECK(elf::WriteSlice(*planned.original, planned.plan, *file, env.jobs));
@@ -113,7 +114,7 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
                           .size_bytes = plan.new_size,
                           .shared = SharedParts(plan)};
   if (target->is_written) {
-    PTPKG_CHECK(Write(env, *planned, *target, file.place.mode));
+    PTPKG_CHECK(WriteFileSlice(env, *planned, *target, file.place.mode));
     return slice;
   }
   slice.make = [planned] { return elf::MakeSlicedFile(*planned->original, planned->plan); };

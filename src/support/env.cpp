@@ -2,12 +2,14 @@
 
 namespace ptpkg {
 
-Env WithFs(const Env& env, Fs& fs) {
+namespace {
+
+Env With(const Env& env, Fs& fs, Reporter& reporter) {
   return {.fs = fs,
           .process = env.process,
           .http = env.http,
           .clock = env.clock,
-          .reporter = env.reporter,
+          .reporter = reporter,
           .cancel = env.cancel,
           .jobs = env.jobs,
           .jobs_of_run = env.jobs_of_run,
@@ -18,5 +20,10 @@ Env WithFs(const Env& env, Fs& fs) {
           .variables = env.variables,
           .offline = env.offline};
 }
+
+}  // namespace
+
+Env WithFs(const Env& env, Fs& fs) { return With(env, fs, env.reporter); }
+Env WithReporter(const Env& env, Reporter& reporter) { return With(env, env.fs, reporter); }
 
 }  // namespace ptpkg

@@ -40,7 +40,8 @@ struct Env {
   }
 };
 
-/// The same world with other files.
+/// The same world with other files, or told of elsewhere.
 Env WithFs(const Env& env, Fs& fs);
+Env WithReporter(const Env& env, Reporter& reporter);
 
 }  // namespace ptpkg

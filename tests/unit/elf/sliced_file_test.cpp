@@ -17,20 +17,20 @@ using ptpkg::test::FailsWith;
 using ptpkg::test::MemFs;
 using ::testing::HasSubstr;
 
-Element Sass(std::uint32_t number, std::size_t size = 8) {
+Element SassFor(std::uint32_t number, std::size_t size = 8) {
   return {.number = number, .payload = std::string(size, static_cast<char>(number))};
 }
 
-std::string Library() {
-  WrappedLibrary library{
-      .containers = {Container({Sass(80, 9000), Sass(90, 6000)}), Container({Sass(80), Sass(90, 4000)})},
-      .relocatable = {Container({Sass(80, 6000), Sass(90, 40)})}};
+std::string RelocatableLibrary() {
+  WrappedLibrary library{.containers = {Container({SassFor(80, 9000), SassFor(90, 6000)}),
+                                        Container({SassFor(80), SassFor(90, 4000)})},
+                         .relocatable = {Container({SassFor(80, 6000), SassFor(90, 40)})}};
   return library.Build();
 }
 
 TEST(SlicedFile, AFileThatChangedIsRefused) {
   MemFs fs;
-  fs.AddFile(kSliced.str(), DeviceLibrary(Container({Sass(80), Sass(90)})));
+  fs.AddFile(kSliced.str(), DeviceLibrary(Container({SassFor(80), SassFor(90)})));
   ASSERT_OK_AND_ASSIGN(const auto file, fs.Open(kSliced, OpenMode::kReadWrite));
   ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(*file, {.gpus = {90}}));
   ASSERT_OK_AND_ASSIGN(const auto sliced, MakeSlicedFile(*file, plan));
@@ -42,8 +42,8 @@ TEST(SlicedFile, AFileThatChangedIsRefused) {
 }
 
 TEST(SlicedFile, ReadsAndWritesSayTheSame) {
-  WrappedLibrary library{
-      .containers = {Container({Sass(80, 4096), Sass(90, 40)}), Container({Sass(80, 300), Sass(90)})}};
+  WrappedLibrary library{.containers = {Container({SassFor(80, 4096), SassFor(90, 40)}),
+                                        Container({SassFor(80, 300), SassFor(90)})}};
   for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
     const std::string bytes = library.Build();
     ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}, .form = form}));
@@ -66,7 +66,7 @@ TEST(SlicedFile, ReadsAndWritesSayTheSame) {
 }
 
 TEST(SlicedFile, KnowsWhatItTakesFromItsOriginal) {
-  const std::string bytes = Library();
+  const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
   MemoryFile other(AsBytes(bytes));
   SlicePlan plan;
@@ -87,7 +87,7 @@ TEST(SlicedFile, KnowsWhatItTakesFromItsOriginal) {
 
 /// That pieces of a file that is not written are known by their source makes no wrong one pass.
 TEST(SlicedFile, APlanThatTakesOtherBytesIsFound) {
-  const std::string bytes = Library();
+  const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
   const SliceRequest request = {.gpus = {90}};
   ASSERT_OK_AND_ASSIGN(const SlicePlan sound, PlanSlice(file, request));
@@ -143,7 +143,7 @@ class ForgetfulFile final : public ReadOnlyFile {
 };
 
 TEST(SlicedFile, ADiskThatForgetsIsFoundWhileItIsWritten) {
-  const std::string bytes = Library();
+  const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
   ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
   for (const std::uint64_t at : {0U, 4000U, 9000U}) {
@@ -155,7 +155,7 @@ TEST(SlicedFile, ADiskThatForgetsIsFoundWhileItIsWritten) {
 }
 
 TEST(SlicedFile, ZerosBecomeHolesAndHolesAreNotRead) {
-  WrappedLibrary library{.containers = {Container({Sass(80, 1U << 20U), Sass(90, 6000)})}};
+  WrappedLibrary library{.containers = {Container({SassFor(80, 1U << 20U), SassFor(90, 6000)})}};
   const ptpkg::test::TempDir dir;
   const auto fs = MakeOsFs();
   ASSERT_OK_AND_ASSIGN(const auto file, fs->Open(dir.WriteFile("lib.so", library.Build()), OpenMode::kRead));
