@@ -94,18 +94,17 @@ class ObjectCheck {
     const Section& old = old_.image.sections[index];
     const Section& now = new_.image.sections[index];
     if (old.type == 0 || old.type == kSectionNobits || MovesOf(index) != nullptr) return Ok();
-    const std::string what = fmt::format("section {}", index);
-    const BytesAt before{old_.file, old.offset};
-    const BytesAt after{new_.file, now.offset};
+    const ComparedRange range{
+        .original = old.offset, .sliced = now.offset, .size_bytes = old.size, .what = "a section"};
     if (&old == FindSymbolTable(old_.image)) {
-      return CompareRecords(before, after, old.size, old_.image.codec.SymbolSize(), what,
+      return CompareRecords(old_.file, new_.file, range, old_.image.codec.SymbolSize(),
                             [&](MutableBytes record) { FollowSymbol(record); });
     }
     if (old.type == kSectionRela) {
-      return CompareRecords(before, after, old.size, kRelaSize, what,
+      return CompareRecords(old_.file, new_.file, range, kRelaSize,
                             [&](MutableBytes record) { FollowPointer(record); });
     }
-    ranges_.Add({.original = old.offset, .sliced = now.offset, .size_bytes = old.size, .what = "a section"});
+    ranges_.Add(range);
     return Ok();
   }
 

@@ -28,6 +28,12 @@ std::size_t FirstDifference(Bytes one, Bytes other) {
   return static_cast<std::size_t>(std::mismatch(one.begin(), one.end(), other.begin()).first - one.begin());
 }
 
+Result<void> RequireEqual(Bytes wanted, Bytes found, std::string_view what, std::uint64_t original) {
+  const std::size_t same = FirstDifference(wanted, found);
+  if (same == wanted.size()) return Ok();
+  return SliceDiffers(fmt::format("{}, byte {} of the original", what, original + same));
+}
+
 }  // namespace
 
 Error SliceDiffers(const std::string& what) {
@@ -35,27 +41,20 @@ Error SliceDiffers(const std::string& what) {
       .WithHint("please report this; the original is unchanged");
 }
 
-Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
-                          std::string_view what) {
-  return CompareRecords(left, right, size_bytes, 1, what, {});
-}
-
-Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
-                            std::uint64_t record_bytes, std::string_view what,
-                            const std::function<void(MutableBytes)>& follow) {
-  const std::uint64_t step = std::min(kComparedAtOnce / record_bytes * record_bytes, size_bytes);
+Result<void> CompareRecords(File& original, File& sliced, const ComparedRange& range,
+                            std::uint64_t record_bytes, const std::function<void(MutableBytes)>& follow) {
+  const std::uint64_t step = std::min(kComparedAtOnce / record_bytes * record_bytes, range.size_bytes);
   ScratchBuffer wanted_bytes(step);
   ScratchBuffer found_bytes(step);
-  for (std::uint64_t at = 0; at < size_bytes; at += step) {
-    const std::uint64_t size = std::min(step, size_bytes - at);
+  for (std::uint64_t at = 0; at < range.size_bytes; at += step) {
+    const std::uint64_t size = std::min(step, range.size_bytes - at);
     const MutableBytes wanted = wanted_bytes.bytes().first(size);
     const MutableBytes found = found_bytes.bytes().first(size);
-    PTPKG_CHECK(Fill(original.file, original.offset + at, wanted));
-    PTPKG_CHECK(Fill(sliced.file, sliced.offset + at, found));
-    for (std::uint64_t i = 0; follow && i + record_bytes <= size; i += record_bytes)
+    PTPKG_CHECK(Fill(original, range.original + at, wanted));
+    PTPKG_CHECK(Fill(sliced, range.sliced + at, found));
+    for (std::uint64_t i = 0; i + record_bytes <= size; i += record_bytes)
       follow(wanted.subspan(i, record_bytes));
-    const std::size_t same = FirstDifference(wanted, found);
-    if (same != size) return SliceDiffers(fmt::format("{}, byte {}", what, at + same));
+    PTPKG_CHECK(RequireEqual(wanted, found, range.what, range.original + at));
   }
   return Ok();
 }
@@ -68,17 +67,17 @@ struct RangeComparison::Buffers {
 RangeComparison::RangeComparison(File& original, File& sliced)
     : original_(original), sliced_(sliced), unwritten_(dynamic_cast<const SlicedFile*>(&sliced)) {}
 
-bool RangeComparison::IsEqualByItsSource(const Range& range) const {
+bool RangeComparison::IsEqualByItsSource(const ComparedRange& range) const {
   if (unwritten_ == nullptr) return false;
   const auto word = expected_.lower_bound(range.original - std::min(range.original, kExpectedBytes - 1));
   const bool changes = word != expected_.end() && word->first < range.original + range.size_bytes;
   return !changes && unwritten_->IsTakenFrom(original_, range.original, range.sliced, range.size_bytes);
 }
 
-void RangeComparison::Add(const Range& range) {
+void RangeComparison::Add(const ComparedRange& range) {
   if (range.size_bytes == 0) return;
   if (!ranges_.empty()) {
-    Range& last = ranges_.back();
+    ComparedRange& last = ranges_.back();
     const bool goes_on = last.original + last.size_bytes == range.original &&
                          last.sliced + last.size_bytes == range.sliced && last.what == range.what;
     if (goes_on) {
@@ -111,7 +110,7 @@ Result<void> RangeComparison::Run(int jobs) const {
     Buffers buffers;
     auto [index, at] = units[unit];
     for (std::uint64_t rest = kUnitBytes; rest != 0 && index < ranges_.size(); ++index, at = 0) {
-      const Range& range = ranges_[index];
+      const ComparedRange& range = ranges_[index];
       const std::uint64_t size = std::min(rest, range.size_bytes - at);
       PTPKG_CHECK(Compare({.original = range.original + at,
                            .sliced = range.sliced + at,
@@ -124,10 +123,11 @@ Result<void> RangeComparison::Run(int jobs) const {
   });
 }
 
-Result<void> RangeComparison::Compare(const Range& range, Buffers& buffers) const {
+Result<void> RangeComparison::Compare(const ComparedRange& range, Buffers& buffers) const {
   for (std::uint64_t at = 0; at < range.size_bytes; at += kComparedAtOnce) {
     const std::uint64_t size = std::min(kComparedAtOnce, range.size_bytes - at);
-    const Range step{.original = range.original + at, .sliced = range.sliced + at, .size_bytes = size};
+    const ComparedRange step{
+        .original = range.original + at, .sliced = range.sliced + at, .size_bytes = size};
     if (IsEqualByItsSource(step)) continue;
     const MutableBytes wanted = buffers.original.bytes().first(size);
     const MutableBytes found = buffers.sliced.bytes().first(size);

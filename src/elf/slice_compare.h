@@ -14,21 +14,19 @@ namespace ptpkg::elf {
 /// kInternal: "the slice differs from its original: " and `what`.
 Error SliceDiffers(const std::string& what);
 
-/// Where bytes begin.
-struct BytesAt {
-  File& file;
-  std::uint64_t offset = 0;
+/// Bytes that are in both files.
+struct ComparedRange {
+  std::uint64_t original = 0;  ///< Offset there.
+  std::uint64_t sliced = 0;
+  std::uint64_t size_bytes = 0;
+  std::string_view what = {};  ///< For messages: "a container". Static text.
 };
 
-/// Compares `size_bytes` bytes. Errors: kInternal naming `what`; those of reading.
-Result<void> CompareBytes(const BytesAt& left, const BytesAt& right, std::uint64_t size_bytes,
-                          std::string_view what);
-
-/// Compares tables of records of `record_bytes` each; `follow` gives a record of the original what it has to
-/// hold in the slice. What is left behind the last whole record has to be equal. Errors: as CompareBytes.
-Result<void> CompareRecords(const BytesAt& original, const BytesAt& sliced, std::uint64_t size_bytes,
-                            std::uint64_t record_bytes, std::string_view what,
-                            const std::function<void(MutableBytes)>& follow);
+/// Compares a table of records of `record_bytes` each; `follow` gives a record of the original what it has to
+/// hold in the slice. What is left behind the last whole record has to be equal. Errors: kInternal naming the
+/// range; those of reading. Memory: 2 MiB.
+Result<void> CompareRecords(File& original, File& sliced, const ComparedRange& range,
+                            std::uint64_t record_bytes, const std::function<void(MutableBytes)>& follow);
 
 /// Ranges that have to have equal bytes: noted one by one, then compared by several threads. What a
 /// SlicedFile takes from the same place of the original is equal without being read.
@@ -37,13 +35,7 @@ class RangeComparison {
   /// Borrows both.
   RangeComparison(File& original, File& sliced);
 
-  struct Range {
-    std::uint64_t original = 0;  ///< Offset there.
-    std::uint64_t sliced = 0;
-    std::uint64_t size_bytes = 0;
-    std::string_view what = {};  ///< For messages: "a container of device code". Static text.
-  };
-  void Add(const Range& range);
+  void Add(const ComparedRange& range);
   /// The 8 bytes at this offset of the original have to hold `value` in the slice, little-endian.
   void Expect(std::uint64_t original, std::uint64_t value) { expected_[original] = value; }
 
@@ -54,14 +46,14 @@ class RangeComparison {
  private:
   struct Buffers;
   /// Whether it needs no comparison.
-  [[nodiscard]] bool IsEqualByItsSource(const Range& range) const;
-  Result<void> Compare(const Range& range, Buffers& buffers) const;
+  [[nodiscard]] bool IsEqualByItsSource(const ComparedRange& range) const;
+  Result<void> Compare(const ComparedRange& range, Buffers& buffers) const;
   void Follow(std::uint64_t original, MutableBytes bytes) const;
 
   File& original_;
   File& sliced_;
   const SlicedFile* unwritten_;  ///< `sliced_`, if it is one.
-  std::vector<Range> ranges_;
+  std::vector<ComparedRange> ranges_;
   std::map<std::uint64_t, std::uint64_t> expected_;
 };
 

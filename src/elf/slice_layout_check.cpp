@@ -382,8 +382,9 @@ class LayoutCheck {
   }
 
   Result<void> CheckSymbols(const Section& old, const Section& now) {
-    return CompareRecords({old_.file, old.offset}, {new_.file, now.offset}, old.size,
-                          old_.image.codec.SymbolSize(), "a symbol of .symtab",
+    const ComparedRange range{
+        .original = old.offset, .sliced = now.offset, .size_bytes = old.size, .what = "a symbol of .symtab"};
+    return CompareRecords(old_.file, new_.file, range, old_.image.codec.SymbolSize(),
                           [&](MutableBytes symbol) { Follow(symbol); });
   }
 

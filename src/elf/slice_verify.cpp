@@ -174,10 +174,10 @@ class SliceComparison {
 class ArchiveComparison {
  public:
   ArchiveComparison(File& original, File& sliced, const SliceRequest& request)
-      : original_(original), sliced_(sliced), request_(request) {}
+      : original_(original), sliced_(sliced), request_(request), ranges_(original, sliced) {}
 
   Result<void> Run(int jobs) {
-    PTPKG_CHECK(CompareBytes({original_, 0}, {sliced_, 0}, kArchiveMagic.size(), "the magic number"));
+    Compare(0, 0, kArchiveMagic.size(), "the magic number");
     PTPKG_TRY(before_, ReadArchiveParts(original_));
     PTPKG_TRY(after_, ReadArchiveParts(sliced_));
     if (before_.members.size() != after_.members.size())
@@ -187,10 +187,15 @@ class ArchiveComparison {
     if (before_.tables.size() != after_.tables.size()) return SliceDiffers("another number of tables");
     for (std::size_t i = 0; i < before_.tables.size(); ++i)
       PTPKG_CHECK(CompareTables(before_.tables[i], after_.tables[i]));
-    return Ok();
+    return ranges_.Run(jobs);
   }
 
  private:
+  void Compare(std::uint64_t original, std::uint64_t sliced, std::uint64_t size_bytes,
+               std::string_view what) {
+    ranges_.Add({.original = original, .sliced = sliced, .size_bytes = size_bytes, .what = what});
+  }
+
   Result<void> CompareMembers(std::size_t index, int jobs) {
     const MemberPlace& old = before_.members[index];
     const MemberPlace& now = after_.members[index];
@@ -198,10 +203,9 @@ class ArchiveComparison {
     constexpr std::uint64_t kBehindSize = kMemberSizeAt + kMemberSizeDigits;
     const std::uint64_t header = old.offset - old.header_offset;
     if (header != now.offset - now.header_offset) return SliceDiffers(what);
-    PTPKG_CHECK(
-        CompareBytes({original_, old.header_offset}, {sliced_, now.header_offset}, kMemberSizeAt, what));
-    PTPKG_CHECK(CompareBytes({original_, old.header_offset + kBehindSize},
-                             {sliced_, now.header_offset + kBehindSize}, header - kBehindSize, what));
+    constexpr std::string_view kHeader = "the header of a member";
+    Compare(old.header_offset, now.header_offset, kMemberSizeAt, kHeader);
+    Compare(old.header_offset + kBehindSize, now.header_offset + kBehindSize, header - kBehindSize, kHeader);
     if (old.size_bytes % 2 != now.size_bytes % 2) return SliceDiffers(what);
     PTPKG_TRY(FileStat before, original_.Stat());
     PTPKG_TRY(FileStat after, sliced_.Stat());
@@ -217,15 +221,15 @@ class ArchiveComparison {
   Result<void> CompareTables(const ArchiveTable& old, const ArchiveTable& now) {
     if (old.kind != now.kind || old.size_bytes != now.size_bytes)
       return SliceDiffers("a table of the archive");
-    PTPKG_CHECK(CompareBytes({original_, old.header_offset}, {sliced_, now.header_offset},
-                             old.offset - old.header_offset, "the header of a table"));
+    Compare(old.header_offset, now.header_offset, old.offset - old.header_offset, "the header of a table");
     PTPKG_TRY(const FileStat before, original_.Stat());
     PTPKG_TRY(const FileStat after, sliced_.Stat());
     // In place nothing moves, and a table need not be understood.
     const bool is_equal = old.PlaceBytes() == 0 || before.size_bytes == after.size_bytes;
-    if (is_equal)
-      return CompareBytes({original_, old.offset}, {sliced_, now.offset}, old.size_bytes,
-                          "a table of the archive");
+    if (is_equal) {
+      Compare(old.offset, now.offset, old.size_bytes, "a table of the archive");
+      return Ok();
+    }
     PTPKG_TRY(const std::vector<std::uint64_t> old_places, ReadSymbolPlaces(original_, old));
     PTPKG_TRY(const std::vector<std::uint64_t> new_places, ReadSymbolPlaces(sliced_, now));
     if (old_places.size() != new_places.size()) return SliceDiffers("the table of symbols");
@@ -234,13 +238,14 @@ class ArchiveComparison {
         return SliceDiffers(fmt::format("symbol {} of the archive is another member's", i));
     }
     const std::uint64_t names = std::min(old.size_bytes, old.PlaceBytes() * (1 + old_places.size()));
-    return CompareBytes({original_, old.offset + names}, {sliced_, now.offset + names},
-                        old.size_bytes - names, "names of the table of symbols");
+    Compare(old.offset + names, now.offset + names, old.size_bytes - names, "names of the table of symbols");
+    return Ok();
   }
 
   File& original_;
   File& sliced_;
   const SliceRequest& request_;
+  RangeComparison ranges_;
   ArchiveParts before_;
   ArchiveParts after_;
 };
