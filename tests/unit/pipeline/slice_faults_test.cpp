@@ -30,7 +30,7 @@ using testing::IsEmpty;
 #ifdef PTPKG_EVERY_FAULT
 constexpr std::uint64_t kStep = 1;
 #else
-constexpr std::uint64_t kStep = 11;
+constexpr std::uint64_t kStep = 23;
 #endif
 
 /// Two containers with code for three GPUs; a slice for one is two pages smaller.
