@@ -16,15 +16,16 @@ Result<std::string> DeflateCache::Read(const Place& place) const {
   return deflated;
 }
 
-/// Whether it is in the file now, at `place`.
-bool DeflateCache::Keep(const std::string& deflated, Place& place) {
+/// Where it is in the file now; of no bytes: nowhere.
+DeflateCache::Place DeflateCache::Keep(const std::string& deflated) {
+  Place place;
   {
     const std::lock_guard lock(mutex_);
-    if (deflated.empty() || deflated.size() > kMostBytes - end_) return false;
+    if (deflated.size() > kMostBytes - end_) return {};
     place = {.offset = end_, .size_bytes = deflated.size()};
     end_ += deflated.size();
   }
-  return file_->WriteAt(place.offset, AsBytes(deflated)).has_value();
+  return file_->WriteAt(place.offset, AsBytes(deflated)) ? place : Place();
 }
 
 Result<std::string> DeflateCache::FindOrMake(const Key& key,
@@ -45,18 +46,21 @@ Result<std::string> DeflateCache::FindOrMake(const Key& key,
     }
     places_.try_emplace(key);
   }
-  Result<std::string> deflated = make();
-  Place place;
-  const bool is_kept = deflated.has_value() && Keep(*deflated, place);
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_kept) {
-      places_[key] = place;
-    } else {
-      places_.erase(key);
+  Place place;  // of nothing, unless it is kept; also when memory ends
+  const auto settle = [&](const Key* made) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (place.size_bytes != 0) {
+        places_[*made] = place;
+      } else {
+        places_.erase(*made);
+      }
     }
-  }
-  made_.notify_all();
+    made_.notify_all();
+  };
+  const std::unique_ptr<const Key, decltype(settle)> guard(&key, settle);
+  Result<std::string> deflated = make();
+  if (deflated) place = Keep(*deflated);
   return deflated;
 }
 

@@ -42,10 +42,10 @@ class DeflateCache {
 
   struct Place {
     std::uint64_t offset = 0;
-    std::size_t size_bytes = 0;  ///< 0: being made.
+    std::size_t size_bytes = 0;  ///< 0: being made, or not kept.
   };
   [[nodiscard]] Result<std::string> Read(const Place& place) const;
-  bool Keep(const std::string& deflated, Place& place);
+  Place Keep(const std::string& deflated);
   explicit DeflateCache(std::unique_ptr<File> file) : file_(std::move(file)) {}
 
   std::unique_ptr<File> file_;

@@ -19,8 +19,8 @@ namespace {
 
 std::uint32_t NormalMode(std::uint32_t mode) { return (mode & 0100U) != 0 ? 0755U : 0644U; }
 
-/// Whether `source` gives what `content` holds, to the end of both.
-Result<bool> GivesContent(Env& env, ByteSource& source, File& content) {
+/// Whether `source` gives what `content` holds, to the end of both. `hasher`: gets what it gives; null: none.
+Result<bool> GivesContent(Env& env, ByteSource& source, File& content, ByteSink* hasher = nullptr) {
   constexpr std::size_t kStep = 256U << 10U;
   ScratchBuffer given(kStep);
   ScratchBuffer wanted(kStep);
@@ -32,6 +32,7 @@ Result<bool> GivesContent(Env& env, ByteSource& source, File& content) {
     PTPKG_TRY(const std::size_t held, content.ReadAt(offset, wanted.bytes().first(ask)));
     if (held != got || AsText(given.First(got)) != AsText(wanted.First(got))) return false;
     if (got == 0) return true;
+    if (hasher != nullptr) PTPKG_CHECK(hasher->Write(given.First(got)));
     offset += got;
   }
 }
@@ -249,13 +250,15 @@ Result<bool> ZipMembers::IsStoredAlike(std::size_t index, const ZipMembers& othe
   return GivesContent(state_->env, source, stored);
 }
 
-Result<bool> ZipMembers::HasContent(std::size_t index, File& content) const {
-  bool is_same = false;
+Result<std::optional<Sha256>> ZipMembers::DigestIfSame(std::size_t index, File& content) const {
+  std::optional<Sha256> digest;
   PTPKG_CHECK(state_->zip->Stream(state_->records[index], [&](ByteSource& source) -> Result<void> {
-    PTPKG_TRY(is_same, GivesContent(state_->env, source, content));
+    HashingSink hasher(nullptr);
+    PTPKG_TRY(const bool is_same, GivesContent(state_->env, source, content, &hasher));
+    if (is_same) digest = hasher.Finish().sha256;
     return Ok();
   }));
-  return is_same;
+  return digest;
 }
 
 Result<std::unique_ptr<File>> ZipMembers::OpenMember(std::size_t index, std::uint64_t memory_bytes) const {

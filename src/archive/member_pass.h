@@ -73,9 +73,9 @@ class ZipMembers {
   [[nodiscard]] Result<bool> IsStoredAlike(std::size_t index, const ZipMembers& other,
                                            std::size_t other_index) const;
 
-  /// Whether a regular member inflates to the bytes of `content`. Holds 512 KiB of both at a time. Errors: as
-  /// Visit, where all of it was equal.
-  [[nodiscard]] Result<bool> HasContent(std::size_t index, File& content) const;
+  /// The digest of what a regular member inflates to, if that is the bytes of `content`; else nullopt. Holds
+  /// 512 KiB of both at a time. Errors: as Visit, where all of it was equal.
+  [[nodiscard]] Result<std::optional<Sha256>> DigestIfSame(std::size_t index, File& content) const;
 
   /// One member once more, as Visit gives it. The file must not outlive this. Errors: as Visit.
   [[nodiscard]] Result<std::unique_ptr<File>> OpenMember(std::size_t index,

@@ -2,8 +2,6 @@
 // A wheel written from another one, and judged before it gets its name. Layer: pipeline.
 
 #include <optional>
-#include <set>
-#include <string>
 
 #include "archive/zip_edit.h"
 #include "pipeline/judgement.h"
@@ -29,9 +27,6 @@ struct StagedWheel {
 /// judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
                                      const std::optional<Judgement>& judgement);
-/// Gives it its name; `to`: on the file system of the scratch folder. Post: `to` exists whole, or is as it
-/// was. Errors: kAlreadyExists (kRefuse only), kIo.
-Result<void> PlaceStaged(Env& env, const StagedWheel& staged, const AbsPath& to, OnExisting on_existing);
 
 /// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
 /// read again first, in a scratch folder beside its place. Post: wheel.to exists whole, or is as it was.
@@ -39,25 +34,6 @@ Result<void> PlaceStaged(Env& env, const StagedWheel& staged, const AbsPath& to,
 /// archive::WriteEditedZip.
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
                               const std::optional<Judgement>& judgement);
-
-/// The names that one run gives to its results.
-class NewNames {
- public:
-  /// `verb`: "retag". Errors: kUsage for a name that was given before.
-  Result<void> Take(const AbsPath& to, std::string_view verb);
-
- private:
-  std::set<std::string> taken_;
-};
-
-/// kAlreadyExists; the hint names what the verb offers.
-Error IsInTheWay(const AbsPath& path, bool has_force);
-
-/// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
-Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
-
-/// Removes what vouches for `wheel` beside it: for bytes that go, or are gone. Errors: kIo.
-Result<void> RemoveBeside(Env& env, const AbsPath& wheel);
 
 /// Removes `from`, and what vouches for it, when `to`, another file, took its place. Errors: kNotFound, kIo.
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "pipeline/edited_wheel.h"
+#include "pipeline/placement.h"
 #include "repair/fix.h"
 
 namespace ptpkg::pipeline {
@@ -37,12 +38,11 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
 }
 
 /// What the mended wheel must not have: errors that are not among `had`.
-Judgement JudgementBeside(const std::vector<Finding>& had) {
-  Judgement judgement{.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
-                      .hint = "leave --fix out, and mend it by hand",
-                      .can_be_skipped = false};
-  judgement.AddOld(had);
-  return judgement;
+Judgement JudgementBeside(OldFindings had) {
+  return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
+          .hint = "leave --fix out, and mend it by hand",
+          .had = std::move(had),
+          .can_be_skipped = false};
 }
 
 /// The file to replace: what a link leads to, so that the link stays one.
@@ -89,7 +89,8 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
-  Judgement judgement = JudgementBeside(before.report.findings);
+  const std::set<std::string> names = NamesOfBoth(wheel.Name(), fix->name, fix->edits);
+  Judgement judgement = JudgementBeside(OldFindings(before.report.findings, names));
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
   const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;
@@ -97,10 +98,9 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
   if (in_place) PTPKG_CHECK(RemoveReplaced(env, wheel, to));
   PTPKG_TRY(CheckOutcome after, CheckOne(env, request, to));
   FixOutcome outcome{.checked = std::move(after), .fixed = {}, .written = to};
-  std::set<FindingKey> left;
-  for (const Finding& finding : outcome.checked.report.findings) left.insert(KeyOf(finding));
+  const OldFindings left(outcome.checked.report.findings, names);
   for (Finding& finding : before.report.findings) {
-    if (!left.contains(KeyOf(finding))) outcome.fixed.push_back(std::move(finding));
+    if (!left.Has(finding)) outcome.fixed.push_back(std::move(finding));
   }
   return outcome;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/text.h"
 #include "verify/deserved_platform.h"
-#include "wheel/file_name.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -24,37 +24,58 @@ Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& exam
 
 }  // namespace
 
-FindingKey KeyOf(const Finding& finding) {
-  // A wheel of another version has another name for its .dist-info and .data.
-  const std::size_t slash = std::min(finding.file.find('/'), finding.file.size());
-  const std::string_view top = std::string_view(finding.file).substr(0, slash);
-  const bool is_named_by_version = top.ends_with(".dist-info") || top.ends_with(".data");
-  const std::size_t cut = is_named_by_version ? top.rfind('.') : 0;
-  return {finding.id, finding.file.substr(cut), finding.message};
-}
-
-void Judgement::AddOld(const std::vector<Finding>& findings) {
+OldFindings::OldFindings(const std::vector<Finding>& findings, std::set<std::string> names)
+    : names_(names.begin(), names.end()) {
+  std::erase(names_, std::string());
+  std::stable_sort(names_.begin(), names_.end(), [](const std::string& left, const std::string& right) {
+    return left.size() > right.size();
+  });
   for (const Finding& finding : findings) {
-    had.insert(KeyOf(finding));
-    if (finding.more > 0) not_listed.insert(finding.id);
+    keys_.insert(KeyOf(finding));
+    if (finding.more > 0) not_listed_.emplace(finding.id, finding.severity);
   }
 }
 
-Result<void> JudgeArtifact(Env& env, const AbsPath& artifact, const Judgement& judgement) {
+OldFindings::Key OldFindings::KeyOf(const Finding& finding) const {
+  constexpr std::string_view kName("\0", 1);  // stands in no finding
+  Key key{finding.id, finding.file, finding.message};
+  for (const std::string& name : names_) {
+    std::get<1>(key) = ReplaceAll(std::get<1>(key), name, kName);
+    std::get<2>(key) = ReplaceAll(std::get<2>(key), name, kName);
+  }
+  return key;
+}
+
+bool OldFindings::Has(const Finding& finding) const {
+  return keys_.contains(KeyOf(finding)) || not_listed_.contains({finding.id, finding.severity});
+}
+
+std::set<std::string> NamesOfBoth(std::string_view before, const wheel::FileName& after,
+                                  const archive::ZipEdits& edits) {
+  std::set<std::string> names{std::string(before), after.str()};
+  if (const Result<wheel::FileName> name = wheel::FileName::Parse(before);
+      name && name->Stem() != after.Stem())
+    names.insert({name->str(), name->Stem(), name->version, after.Stem(), after.version});
+  // The folder may be spelled in another way than the file name.
+  for (const auto& [from, to] : edits.renamed)
+    names.insert({from.substr(0, from.find('/')), to.substr(0, to.find('/'))});
+  return names;
+}
+
+Result<std::uint64_t> JudgeArtifact(Env& env, const AbsPath& artifact, const Judgement& judgement) {
   Task task(env.reporter, {.stage = "check", .subject = std::string(artifact.Name())});
   PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env, artifact, judgement.options));
   std::vector<std::string> reasons;
   for (const Finding& finding : examined.report.findings) {
     const auto& ids = judgement.refused;
     const bool counts = judgement.refuses_all || std::find(ids.begin(), ids.end(), finding.id) != ids.end();
-    const bool may_stay = judgement.had.contains(KeyOf(finding)) || judgement.not_listed.contains(finding.id);
-    if (counts && finding.severity == Severity::kError && !may_stay)
+    if (counts && finding.severity == Severity::kError && !judgement.had.Has(finding))
       reasons.push_back(fmt::format("\n    {} [{}] {}", finding.file, finding.id, finding.message));
   }
   if (reasons.empty()) {
     if (judgement.platform) PTPKG_CHECK(CheckPlatform(artifact, examined, judgement));
     task.Done();
-    return Ok();
+    return CountFindings(examined.report.findings, Severity::kError);
   }
   constexpr std::size_t kShown = 10;
   std::string lines;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "pipeline/edited_wheel.h"
+#include "pipeline/placement.h"
 #include "pipeline/wheel_form.h"
 #include "repair/repair.h"
 #include "support/scratch.h"
@@ -176,9 +177,8 @@ class WheelRepairs {
     PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, to.Parent(), "edited"));
     const AbsPath fresh = scratch.path() / to.Name();
     PTPKG_CHECK(env_.fs.CopyFile(from, fresh));
-    if (!run_.force) return env_.fs.RenameNoReplace(fresh, to);
-    PTPKG_CHECK(env_.fs.Rename(fresh, to));
-    return RemoveBeside(env_, to);
+    PTPKG_CHECK(RenameAs(env_.fs, fresh, to, run_.force ? OnExisting::kReplace : OnExisting::kRefuse));
+    return run_.force ? RemoveBeside(env_, to) : Ok();
   }
 
   [[nodiscard]] std::optional<Judgement> JudgementOf(const repair::WheelRepair& repair) const {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "pipeline/edited_wheel.h"
+#include "pipeline/placement.h"
 #include "pipeline/wheel_form.h"
 #include "support/text.h"
 
@@ -80,7 +81,7 @@ Result<void> PlaceAll(Env& env, const RetagRun& run, const std::vector<Planned>&
     const Planned& one = planned[i];
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const bool replaces, Exists(env.fs, one.to), FrameOf(one));
-    PTPKG_CHECK(PlaceStaged(env, staged[i], one.to, on_existing), FrameOf(one));
+    PTPKG_CHECK(RenameAs(env.fs, staged[i].file, one.to, on_existing), FrameOf(one));
     outcomes.push_back({.from = one.from, .to = one.to});
     if (replaces) PTPKG_CHECK(RemoveBeside(env, one.to), FrameOf(one));
   }

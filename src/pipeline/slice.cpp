@@ -4,11 +4,12 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "pipeline/edited_wheel.h"
+#include "pipeline/placement.h"
 #include "pipeline/slice_file.h"
 #include "pipeline/slice_source.h"
 #include "pipeline/vendor_code.h"
 #include "spec/gpu_slice.h"
+#include "support/hash.h"
 #include "support/parallel.h"
 #include "support/plural.h"
 #include "support/scratch.h"
@@ -31,7 +32,10 @@ bool IsAllowed(const std::vector<std::string>& globs, const RelPath& path) {
 class Slicing {
  public:
   Slicing(Env& env, const SliceRun& run)
-      : env_(env), run_(run), folder_(run.output.value_or(run.artifact.Parent())) {
+      : env_(env),
+        run_(run),
+        folder_(run.output.value_or(run.artifact.Parent())),
+        placement_(env, run.force ? OnExisting::kReplace : OnExisting::kRefuse) {
     outcome_.from = run.artifact;
   }
 
@@ -40,33 +44,20 @@ class Slicing {
     // What a recipe asks for is checked by the gate of the build.
     const SliceSourceOptions options{.variant = run_.variant, .cuda = run_.cuda, .check = !run_.of_recipe};
     PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact, options));
-    PTPKG_TRY(const FileStat stat, env_.fs.Stat(run_.artifact));
-    outcome_.size_bytes = stat.size_bytes;
-    if (!run_.dry_run) PTPKG_CHECK(env_.fs.MakeDirs(folder_));
+    PTPKG_TRY(const FileStat before, env_.fs.Stat(run_.artifact));
+    outcome_.size_bytes = before.size_bytes;
+    if (!run_.dry_run) PTPKG_CHECK(placement_.MakeDirs(folder_));
     // Beside the result, where there is room for it: what is unpacked may have gigabytes.
     PTPKG_TRY(const TempDir scratch,
               TempDir::Create(env_.fs, run_.dry_run ? env_.cache_dir : folder_, "slice"));
     PTPKG_CHECK(ReadFiles(scratch.path()));
     PTPKG_CHECK(ChooseSlices());
-    std::vector<AbsPath> targets;
-    for (const spec::GpuSlice& slice : slices_) {
-      PTPKG_TRY(const RelPath name, source_->NameOf(slice));
-      PTPKG_TRY(AbsPath target, TargetOf(name, "the slice for " + slice.str()));
-      targets.push_back(std::move(target));
-    }
-    PTPKG_CHECK(PlanFallback());
-    if (!run_.dry_run) PTPKG_CHECK(source_->Expect(slices_.size(), scratch.path()));
-    std::vector<SliceOfArtifact> made(slices_.size());
-    PTPKG_CHECK(
-        ParallelFor(std::min(env_.jobs, kSlicesAtOnce), slices_.size(), [&](std::size_t i) -> Result<void> {
-          PTPKG_CHECK(env_.cancel.Check());
-          const AbsPath place = scratch.path() / "slices" / slices_[i].Label();
-          PTPKG_TRY(made[i], MakeSlice(slices_[i], targets[i], place),
-                    fmt::format("while slicing '{}' for {}", run_.artifact.Name(), slices_[i].str()));
-          return RemoveTree(env_.fs, place);  // others need the room
-        }));
-    outcome_.slices = std::move(made);
-    PTPKG_CHECK(WriteFallback());
+    PTPKG_CHECK(PlanTargets());
+    PTPKG_CHECK(MakeSlices(scratch.path()));
+    if (!run_.dry_run) PTPKG_CHECK(StageFallback(scratch.path()));
+    PTPKG_CHECK(CheckUnchanged(before));
+    PTPKG_CHECK(placement_.Place());
+    TellInheritedErrors();
     return std::move(outcome_);
   }
 
@@ -90,10 +81,10 @@ class Slicing {
   }
 
   Result<void> ReadFiles(const AbsPath& scratch) {
-    Task task(env_.reporter, {.stage = "read", .subject = std::string(run_.artifact.Name())});
     const AbsPath unpacked = scratch / "unpacked";
     PTPKG_CHECK(env_.fs.MakeDirs(unpacked));
     PTPKG_TRY(const std::vector<UnpackedFile> places, source_->Unpack(unpacked));
+    Task task(env_.reporter, {.stage = "scan", .subject = std::string(run_.artifact.Name())});
     PTPKG_TRY(const std::string licence, source_->VendorLicence());
     std::vector<std::optional<DeviceFile>> read(places.size());
     PTPKG_CHECK(ParallelFor(env_.jobs, places.size(), [&](std::size_t i) -> Result<void> {
@@ -219,7 +210,12 @@ class Slicing {
     return IsInTheWay(target, true);
   }
 
-  Result<void> PlanFallback() {
+  Result<void> PlanTargets() {
+    for (const spec::GpuSlice& slice : slices_) {
+      PTPKG_TRY(RelPath name, source_->NameOf(slice));
+      PTPKG_TRY(AbsPath target, TargetOf(name, "the slice for " + slice.str()));
+      targets_.push_back({.name = std::move(name), .path = std::move(target)});
+    }
     PTPKG_TRY(const std::optional<RelPath> name, source_->FallbackName());
     if (!name) return Ok();
     const AbsPath target = folder_ / *name;
@@ -235,14 +231,64 @@ class Slicing {
     return Ok();
   }
 
-  Result<void> WriteFallback() {
-    if (!outcome_.fallback || run_.dry_run) return Ok();
-    SliceOfArtifact& fallback = *outcome_.fallback;
-    const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
-    PTPKG_CHECK(source_->WriteFallback(fallback.to, on_existing));
-    PTPKG_TRY(const FileStat stat, env_.fs.Stat(fallback.to));
-    fallback.size_bytes = stat.size_bytes;
+  Result<void> MakeSlices(const AbsPath& scratch) {
+    if (!run_.dry_run) PTPKG_CHECK(source_->Expect(slices_.size(), scratch));
+    outcome_.slices.resize(slices_.size());
+    staged_.assign(slices_.size(), {.file = scratch});
+    PTPKG_CHECK(
+        ParallelFor(std::min(env_.jobs, kSlicesAtOnce), slices_.size(), [&](std::size_t i) -> Result<void> {
+          PTPKG_CHECK(env_.cancel.Check());
+          PTPKG_CHECK(MakeSlice(i, scratch / "slices" / slices_[i].Label()),
+                      fmt::format("while slicing '{}' for {}", run_.artifact.Name(), slices_[i].str()));
+          return Ok();
+        }));
+    for (std::size_t i = 0; i < slices_.size() && !run_.dry_run; ++i)
+      placement_.Add(staged_[i].file, targets_[i].path);
     return Ok();
+  }
+
+  Result<void> StageFallback(const AbsPath& scratch) {
+    if (!outcome_.fallback) return Ok();
+    SliceOfArtifact& fallback = *outcome_.fallback;
+    Task task(env_.reporter, {.stage = "slice", .subject = std::string(fallback.to.Name())});
+    PTPKG_TRY(StagedSlice staged, source_->StageFallback(scratch));
+    PTPKG_TRY(const FileStat stat, env_.fs.Stat(staged.file));
+    fallback.size_bytes = stat.size_bytes;
+    task.Done("the whole wheel");
+    placement_.Add(staged.file, fallback.to);
+    staged_.push_back(std::move(staged));
+    return Ok();
+  }
+
+  /// The artifact, and what was unpacked of it, are what they were when they were read: all slices were made
+  /// of the same bytes, and those are what the artifact lists.
+  Result<void> CheckUnchanged(const FileStat& before) const {
+    PTPKG_TRY(const FileStat now, env_.fs.Stat(run_.artifact));
+    const bool is_same = now.inode == before.inode && now.device == before.device &&
+                         now.size_bytes == before.size_bytes && now.mtime_ns == before.mtime_ns;
+    if (!is_same) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was sliced", run_.artifact.str()))
+          .WithHint("slice it again when nobody writes it");
+    }
+    if (run_.dry_run) return Ok();
+    return ParallelFor(env_.jobs, files_.size(), [&](std::size_t i) -> Result<void> {
+      const UnpackedFile& place = files_[i].place;
+      if (!place.sha256) return Ok();
+      PTPKG_TRY(const Digests digests, HashFile(env_.fs, place.file));
+      if (digests.sha256 == *place.sha256) return Ok();
+      return Error(ErrorCode::kIo, fmt::format("'{}' was unpacked from '{}', and reads as something else now",
+                                               place.path.str(), run_.artifact.Name()))
+          .WithHint(fmt::format("check the disk of '{}'; another program may also have changed the file",
+                                folder_.str()));
+    });
+  }
+
+  void TellInheritedErrors() const {
+    std::uint64_t errors = 0;
+    for (const StagedSlice& one : staged_) errors = std::max(errors, one.errors);
+    if (errors == 0) return;
+    env_.reporter.Warn(fmt::format("'{}' has {} that its slices have too: 'ptpkg check' lists what is wrong",
+                                   run_.artifact.Name(), Plural(errors, "error")));
   }
 
   /// The GPUs of the slice that a file has nothing for.
@@ -255,31 +301,38 @@ class Slicing {
     return missing.empty() ? "" : "it has no code for " + Join(missing, " and ");
   }
 
-  Result<SliceOfArtifact> MakeSlice(const spec::GpuSlice& slice, const AbsPath& target,
-                                    const AbsPath& place) {
-    Task task(env_.reporter, {.stage = "slice", .subject = std::string(target.Name())});
+  /// What the slice has of one file. `place`: where the changed file belongs.
+  Result<SliceOfFile> MakeFile(std::size_t index, const spec::GpuSlice& slice, const AbsPath& place) const {
+    const SliceableFile& before = outcome_.files[index];
+    if (std::string why = WhyAsItWas(index, slice); !why.empty()) {
+      return SliceOfFile{.told = {.path = before.path,
+                                  .size_bytes = before.size_bytes,
+                                  .code = before.code,
+                                  .kept_because = std::move(why)}};
+    }
     const elf::SliceRequest request{
         .gpus = slice.gpus,
         .form = run_.in_place ? elf::SliceForm::kInPlace : elf::SliceForm::kCompact,
         .keep_ptx = run_.keep_ptx};
+    std::optional<SliceTarget> to;
+    if (!run_.dry_run) to = {.path = place / files_[index].place.path, .is_written = source_->WantsFiles()};
+    PTPKG_TRY(SliceOfFile made, SliceDeviceFile(env_, files_[index], request, to),
+              fmt::format("while slicing '{}'", before.path));
+    return made;
+  }
+
+  /// Makes the slice below `place`.
+  Result<void> MakeSlice(std::size_t index, const AbsPath& place) {
+    const spec::GpuSlice& slice = slices_[index];
+    Task task(env_.reporter, {.stage = "slice", .subject = targets_[index].name.str()});
     std::vector<SliceOfFile> made(files_.size());
     PTPKG_CHECK(
         ParallelFor(std::min(env_.jobs, kFilesAtOnce), files_.size(), [&](std::size_t i) -> Result<void> {
-          const std::string& path = outcome_.files[i].path;
-          if (std::string why = WhyAsItWas(i, slice); !why.empty()) {
-            made[i].told = {.path = path,
-                            .size_bytes = outcome_.files[i].size_bytes,
-                            .code = outcome_.files[i].code,
-                            .kept_because = std::move(why)};
-            return Ok();
-          }
-          std::optional<SliceTarget> to;
-          if (!run_.dry_run) to = {.path = place / files_[i].place.path, .is_written = source_->WantsFiles()};
-          PTPKG_TRY(made[i], SliceDeviceFile(env_, files_[i], request, to),
-                    fmt::format("while slicing '{}'", path));
+          PTPKG_TRY(made[i], MakeFile(i, slice, place / "files"));
           return Ok();
         }));
-    SliceOfArtifact told{.to = target};
+    SliceOfArtifact& told = outcome_.slices[index];
+    told.to = targets_[index].path;
     for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(spec::CapabilityOf(gpu));
     MadeFilesFs with_slices(env_.fs);
     std::vector<SlicedFile> sliced;
@@ -291,25 +344,32 @@ class Slicing {
       told.files.push_back(std::move(one.told));
     }
     if (!run_.dry_run) {
-      PTPKG_CHECK(env_.fs.MakeDirs(target.Parent()));
-      const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+      PTPKG_CHECK(env_.fs.MakeDirs(place));
       Env env = WithFs(env_, with_slices);
-      PTPKG_CHECK(source_->Write(env, slice, sliced, target, on_existing));
-      PTPKG_TRY(const FileStat stat, env_.fs.Stat(target));
+      PTPKG_TRY(staged_[index], source_->Stage(env, slice, sliced, place));
+      PTPKG_TRY(const FileStat stat, env_.fs.Stat(staged_[index].file));
       told.size_bytes = stat.size_bytes;
     }
     const auto changed = std::count_if(told.files.begin(), told.files.end(),
                                        [](const FileInSlice& file) { return !file.form.empty(); });
     task.Done(Plural(static_cast<std::size_t>(changed), "file") +
               (run_.dry_run ? " would be sliced" : " sliced"));
-    return told;
+    return Ok();
   }
+
+  struct Target {
+    RelPath name;  // below folder_
+    AbsPath path;
+  };
 
   Env& env_;
   const SliceRun& run_;
   AbsPath folder_;
+  Placement placement_;
   std::unique_ptr<SliceSource> source_;
   std::vector<spec::GpuSlice> slices_;
+  std::vector<Target> targets_;      // of slices_
+  std::vector<StagedSlice> staged_;  // of slices_, then the fallback
   std::vector<DeviceFile> files_;
   SliceOutcome outcome_;  // its files are in the order of files_
 };

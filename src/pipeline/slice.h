@@ -80,16 +80,19 @@ struct SliceOutcome {
   std::optional<SliceOfArtifact> fallback = {};
 };
 
-/// Reads the artifact once and writes its slices, two at once, each verified (elf::VerifySlice) before it
-/// gets its name; those that are done when one fails stay. SliceOutcome has them in the order of the request.
-/// A wheel gets the label of the slice behind its local version, "+cu130.sm90"; a conda package behind its
+/// Reads the artifact once and makes its slices, two at once, each verified (elf::VerifySlice). They get
+/// their names together when all are made (Placement). SliceOutcome has them in the order of the request. A
+/// wheel gets the label of the slice behind its local version, "+cu130.sm90"; a conda package behind its
 /// build string, "h1_0_sm90", with the number and requirement of docs/slices.md; a library keeps its name, in
 /// a folder named by the label. A label of an earlier slice is replaced. Files without code for a GPU of the
 /// slice stay as they are. As variants, wheels keep their version and get a label, and variant.json. A null
-/// variant is sliced with SliceRun::variant alone. Errors: kUsage (no slice asked for, or two that are the
-/// same; a text that is none; neither wheel, conda package nor a file with GPU code; a slice that is the
-/// artifact itself), kRefused (no code for a GPU; all of it is in libraries of NVIDIA), kAlreadyExists, those
-/// of elf::PlanSlice and of reading and writing the format.
+/// variant is sliced with SliceRun::variant alone. Wheels and packages are read again as `ptpkg check` does
+/// it, unless `of_recipe`; warns of errors that they have of the artifact. Errors: kUsage (no slice asked
+/// for, or two that are the same; a text that is none; neither wheel, conda package nor a file with GPU code;
+/// a slice that is the artifact itself), kRefused (no code for a GPU; all of it is in libraries of NVIDIA; a
+/// build string of over 64 characters; an artifact that changed meanwhile), kCheckFailed (an error that the
+/// artifact has not), kCorrupt (a file that is not what RECORD or paths.json lists), kAlreadyExists, those of
+/// elf::PlanSlice and of reading and writing the format.
 Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
 
 }  // namespace ptpkg::pipeline

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
+#include <set>
 
 #include "conda/names.h"
 #include "conda/package_info.h"
@@ -13,9 +14,9 @@
 #include "model/staged_tree.h"
 #include "pipeline/slice_source.h"
 #include "pipeline/vendor_code.h"
+#include "spec/names.h"
 #include "support/assert.h"
 #include "support/json.h"
-#include "support/scratch.h"
 #include "support/text.h"
 #include "verify/check.h"
 
@@ -93,10 +94,11 @@ class CondaSource final : public SliceSource {
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
     if (check_) {
       PTPKG_TRY(const Report report, verify::CheckArtifact(env_, package_));
-      judgement_ = JudgeSlicesOf(env_, report, verify::Profile::kConda);
+      findings_ = report.findings;
     }
     PTPKG_TRY(info_, conda::UnpackPackage(env_, package_, folder, {}));
     PTPKG_TRY(tree_, ScanTree(env_, folder, {.hash = false}));
+    PTPKG_TRY(const auto digests, Digests());
     std::vector<UnpackedFile> files;
     for (const TreeEntry& entry : tree_.entries) {
       if (entry.kind != FileKind::kRegular) continue;
@@ -104,6 +106,8 @@ class CondaSource final : public SliceSource {
                        .file = folder / entry.path,
                        .mode = entry.mode,
                        .size_bytes = entry.size_bytes});
+      if (const auto listed = digests.find(entry.path.str()); listed != digests.end())
+        files.back().sha256 = listed->second;
     }
     return files;
   }
@@ -123,8 +127,8 @@ class CondaSource final : public SliceSource {
     return RelPath::Parse(name.FileName());
   }
 
-  Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
-                     const AbsPath& target, OnExisting on_existing) override {
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+                            const AbsPath& folder) override {
     ByPath changed;
     for (const SlicedFile& file : files) changed.emplace(file.path.str(), &file);
     conda::PackageParts parts;
@@ -156,14 +160,17 @@ class CondaSource final : public SliceSource {
     const bool is_conda = name.format == ArtifactFormat::kConda;
     const conda::WriteOptions options{
         .conda = is_conda, .tar_bz2 = !is_conda, .on_existing = OnExisting::kRefuse};
-    // Under its name, which the check reads.
-    PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, target.Parent(), "slice"));
-    const AbsPath staged = scratch.path() / target.Name();
-    PTPKG_TRY(const auto written, conda::WritePackageParts(env, parts, scratch.path(), options));
-    PTPKG_ASSERT(written.size() == 1 && written.front().path == staged);
-    if (check_) PTPKG_CHECK(JudgeArtifact(env, staged, judgement_));
-    return on_existing == OnExisting::kReplace ? env.fs.Rename(staged, target)
-                                               : env.fs.RenameNoReplace(staged, target);
+    PTPKG_TRY(const auto written, conda::WritePackageParts(env, parts, folder, options));
+    PTPKG_ASSERT(written.size() == 1);
+    StagedSlice staged{.file = written.front().path};
+    if (!check_) return staged;
+    PTPKG_TRY(const conda::DistName before, conda::DistName::Parse(package_.Name()));
+    std::set<std::string> names;
+    for (const conda::DistName* one : {&before, &name})
+      names.insert({one->FileName(), one->Stem(), one->build});
+    const Judgement judgement = JudgementOfSlice(OldFindings(findings_, std::move(names)));
+    PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
+    return staged;
   }
 
  private:
@@ -171,13 +178,28 @@ class CondaSource final : public SliceSource {
     PTPKG_TRY(conda::DistName name, conda::DistName::Parse(package_.Name()));
     PTPKG_TRY(const bool is_slice, IsSlice(info_->index));
     name.build = BuildOf(name.build, is_slice, slice);
+    if (const auto fits = spec::CheckLength("build string", name.build); !fits) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("the slice for {}: {}", slice.str(), fits.error().message()))
+          .WithHint("name fewer GPUs, or give the package a shorter build string");
+    }
     return name;
+  }
+
+  /// Of the files, as info/paths.json has them.
+  [[nodiscard]] Result<std::map<std::string, Sha256>> Digests() const {
+    PTPKG_TRY(const auto entries, conda::ParsePathsJson(info_->paths, "info/paths.json"));
+    std::map<std::string, Sha256> digests;
+    for (const conda::PathsEntry& entry : entries) {
+      if (entry.has_digest) digests.emplace(entry.path, entry.sha256);
+    }
+    return digests;
   }
 
   Env& env_;
   AbsPath package_;
   bool check_;
-  Judgement judgement_;
+  std::vector<Finding> findings_;  // of the package
   std::optional<conda::PackageInfo> info_;
   StagedTree tree_;
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "elf/slice_verify.h"
+#include "support/read_only_file.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -54,16 +55,45 @@ FileInSlice TellPlan(const DeviceFile& file, const elf::SlicePlan& plan) {
   return told;
 }
 
-struct PlannedSlice {
-  std::unique_ptr<File> original;
-  elf::SlicePlan plan;
+/// A slice that has its original open as long as it is read itself: of the hundreds of libraries that a
+/// package may have, only those that are being read.
+class OpenedSlice final : public ReadOnlyFile {
+ public:
+  // Shared by all that read the slice.
+  using Plan = std::shared_ptr<const elf::SlicePlan>;
+
+  /// `sliced` borrows the others.
+  OpenedSlice(const FileStat& stat, Plan plan, std::unique_ptr<File> original, std::unique_ptr<File> sliced)
+      : ReadOnlyFile(stat),
+        plan_(std::move(plan)),
+        original_(std::move(original)),
+        sliced_(std::move(sliced)) {}
+
+  /// Errors: those of opening, and of elf::MakeSlicedFile.
+  static Result<std::unique_ptr<File>> Open(Fs& fs, const AbsPath& path, Plan plan) {
+    PTPKG_TRY(std::unique_ptr<File> original, fs.Open(path, OpenMode::kRead));
+    PTPKG_TRY(std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, *plan));
+    PTPKG_TRY(const FileStat stat, sliced->Stat());
+    return std::unique_ptr<File>(
+        std::make_unique<OpenedSlice>(stat, std::move(plan), std::move(original), std::move(sliced)));
+  }
+
+  Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
+    return sliced_->ReadAt(offset, buffer);
+  }
+  Result<std::uint64_t> NextData(std::uint64_t offset) override { return sliced_->NextData(offset); }
+
+ private:
+  Plan plan_;
+  std::unique_ptr<File> original_;
+  std::unique_ptr<File> sliced_;
 };
 
-Result<void> WriteFileSlice(Env& env, const PlannedSlice& planned, const SliceTarget& target,
+Result<void> WriteFileSlice(Env& env, File& original, const elf::SlicePlan& plan, const SliceTarget& target,
                             std::uint32_t mode) {
   PTPKG_CHECK(env.fs.MakeDirs(target.path.Parent()));
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(target.path, OpenMode::kCreateNew));
-  PTPKG_CHECK(elf::WriteSlice(*planned.original, planned.plan, *file, env.jobs));
+  PTPKG_CHECK(elf::WriteSlice(original, plan, *file, env.jobs));
   PTPKG_CHECK(file->Close());
   return env.fs.SetMode(target.path, mode);
 }
@@ -99,25 +129,25 @@ Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& p
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
                                     const std::optional<SliceTarget>& target) {
   PTPKG_CHECK(env.cancel.Check());
-  const auto planned = std::make_shared<PlannedSlice>();  // shared with whoever reads the slice later
-  PTPKG_TRY(planned->original, env.fs.Open(file.place.file, OpenMode::kRead));
-  PTPKG_TRY(planned->plan, elf::PlanSlice(*planned->original, request));
-  const elf::SlicePlan& plan = planned->plan;
-  SliceOfFile slice{.told = TellPlan(file, plan)};
-  if (!plan.Changes() || !target) return slice;
-  PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*planned->original, plan));
-  PTPKG_CHECK(elf::VerifySlice(*planned->original, *sliced, request, env.jobs));
+  PTPKG_TRY(const std::unique_ptr<File> original, env.fs.Open(file.place.file, OpenMode::kRead));
+  PTPKG_TRY(elf::SlicePlan planned, elf::PlanSlice(*original, request));
+  // Shared with whoever reads the slice later.
+  const auto plan = std::make_shared<const elf::SlicePlan>(std::move(planned));
+  SliceOfFile slice{.told = TellPlan(file, *plan)};
+  if (!plan->Changes() || !target) return slice;
+  PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, *plan));
+  PTPKG_CHECK(elf::VerifySlice(*original, *sliced, request, env.jobs));
   slice.file = SlicedFile{.path = file.place.path,
                           .file = target->path,
                           .mode = file.place.mode,
                           .sha256 = {},
-                          .size_bytes = plan.new_size,
-                          .shared = SharedParts(plan)};
+                          .size_bytes = plan->new_size,
+                          .shared = SharedParts(*plan)};
   if (target->is_written) {
-    PTPKG_CHECK(WriteFileSlice(env, *planned, *target, file.place.mode));
+    PTPKG_CHECK(WriteFileSlice(env, *original, *plan, *target, file.place.mode));
     return slice;
   }
-  slice.make = [planned] { return elf::MakeSlicedFile(*planned->original, planned->plan); };
+  slice.make = [&fs = env.fs, place = file.place.file, plan] { return OpenedSlice::Open(fs, place, plan); };
   HashingSink hasher(nullptr);
   FileSource content(*sliced);
   PTPKG_TRY([[maybe_unused]] const std::uint64_t bytes, Pump(content, hasher));

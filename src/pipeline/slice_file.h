@@ -33,7 +33,7 @@ Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& p
 struct SliceOfFile {
   FileInSlice told;                     ///< `path` of the artifact.
   std::optional<SlicedFile> file = {};  ///< nullopt: it is as it was, or no target was given.
-  /// Gives the content of `file` where that is not written: any thread.
+  /// Gives the content of `file` where that is not written: any thread. Borrows the file system.
   MadeFilesFs::Make make = {};
 };
 

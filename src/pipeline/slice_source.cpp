@@ -1,10 +1,8 @@
 #include "pipeline/slice_source.h"
 
-#include <algorithm>
 #include <fmt/core.h>
 
 #include "model/package_note.h"
-#include "support/plural.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -29,15 +27,13 @@ class FileSourceOfSlices final : public SliceSource {
     return RelPath::Parse(slice.Label() + "/" + std::string(file_.Name()));
   }
 
-  Result<void> Write(Env& /*env*/, const spec::GpuSlice& /*slice*/, const std::vector<SlicedFile>& files,
-                     const AbsPath& target, OnExisting on_existing) override {
-    // What has no other code is the same file; it was copied beside its place, as a changed one was written.
-    const AbsPath from = files.empty() ? file_ : files.front().file;
-    PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, target.Parent(), "slice"));
-    const AbsPath copy = scratch.path() / target.Name();
-    PTPKG_CHECK(files.empty() ? env_.fs.CopyFile(from, copy) : env_.fs.Rename(from, copy));
-    return on_existing == OnExisting::kReplace ? env_.fs.Rename(copy, target)
-                                               : env_.fs.RenameNoReplace(copy, target);
+  /// What has no code of others is the same file.
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& /*slice*/, const std::vector<SlicedFile>& files,
+                            const AbsPath& folder) override {
+    if (!files.empty()) return StagedSlice{.file = files.front().file};
+    AbsPath copy = folder / file_.Name();
+    PTPKG_CHECK(env.fs.CopyFile(file_, copy));
+    return StagedSlice{.file = std::move(copy)};
   }
 
  private:
@@ -55,22 +51,17 @@ Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::strin
   return std::optional(FormatPackageNote(note));
 }
 
-Judgement JudgeSlicesOf(Env& env, const Report& report, verify::Profile profile) {
-  Judgement judgement{
-      .refuses_all = true,
-      .hint = "the artifact itself does not have them: please report this",
-      .options = {.profile = profile},
-      .can_be_skipped = false,
-  };
-  judgement.AddOld(report.findings);
-  const auto errors =
-      std::count_if(report.findings.begin(), report.findings.end(),
-                    [](const Finding& finding) { return finding.severity == Severity::kError; });
-  if (errors != 0) {
-    env.reporter.Warn(fmt::format("'{}' has {} itself, which its slices inherit: 'ptpkg check' tells",
-                                  report.subject, Plural(static_cast<std::size_t>(errors), "error")));
-  }
-  return judgement;
+Judgement JudgementOfSlice(OldFindings of_artifact) {
+  return {.refused = {},
+          .refuses_all = true,
+          .hint = "make the slice again; if it comes back, please report it: the artifact does not have it",
+          .options = {},
+          .had = std::move(of_artifact),
+          .can_be_skipped = false};
+}
+
+Result<StagedSlice> SliceSource::StageFallback(const AbsPath& /*folder*/) {
+  return Error(ErrorCode::kInternal, "the artifact has no fallback");
 }
 
 Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
@@ -82,6 +73,11 @@ Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& ar
   }
   const std::string_view name = artifact.Name();
   if (name.ends_with(".whl")) return MakeWheelSource(env, artifact, options);
+  if (name.ends_with(".zip")) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' is a zip, and nothing says what is in it", artifact.str()))
+        .WithHint("slice its libraries, or the wheel or conda package that it was made with");
+  }
   if (options.variant) {
     return Error(ErrorCode::kUsage,
                  fmt::format("'{}' is no wheel, and --variant makes variants of wheels", artifact.str()))

@@ -10,7 +10,6 @@
 #include "archive/entry_set.h"
 #include "pipeline/judgement.h"
 #include "spec/gpu_slice.h"
-#include "support/atomic_file.h"
 #include "support/env.h"
 #include "support/hash.h"
 
@@ -22,53 +21,60 @@ struct UnpackedFile {
   AbsPath file;
   std::uint32_t mode = 0644;
   std::uint64_t size_bytes = 0;
+  std::optional<Sha256> sha256 =
+      {};  ///< As the artifact has it; nullopt: `file` is the artifact, or not said.
 };
 
 /// One that differs in a slice.
 struct SlicedFile {
   RelPath path;  ///< In the artifact.
-  AbsPath file;  ///< On disk, or one that the environment of Write shows (MadeFilesFs).
+  AbsPath file;  ///< On disk, or one that the environment of Stage shows (MadeFilesFs).
   std::uint32_t mode = 0644;
   Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
   std::uint64_t size_bytes = 0;
   std::vector<archive::SharedRange> shared = {};  ///< What it has of the whole file.
 };
 
+/// An artifact that waits for its name.
+struct StagedSlice {
+  AbsPath file;
+  std::uint64_t errors = 0;  ///< What `ptpkg check` calls an error in it; the artifact has them too.
+};
+
 class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  /// Whether Write moves the files to their place, and lists no digests: they have to be on disk then.
+  /// Whether Stage moves the files to their place, and lists no digests: they have to be on disk then.
   [[nodiscard]] virtual bool WantsFiles() const { return false; }
 
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
   /// the object may use what lies there later. Call it once, first. Errors: kCorrupt for an artifact that
-  /// cannot be read; kIo, kCancelled.
+  /// cannot be read, or with a file that is not what it lists; kIo, kCancelled.
   virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
   /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
   virtual Result<std::string> VendorLicence() = 0;
-  /// The path of a slice below the output folder.
+  /// The path of a slice below the output folder. Errors: kRefused for a name that is too long.
   virtual Result<RelPath> NameOf(const spec::GpuSlice& slice) = 0;
-  /// Called once before Write, with the number of slices; `scratch` stays until the last one. Errors: kIo.
+  /// Called once before Stage, with the number of slices; `scratch` stays until the last one. Errors: kIo.
   virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
-  /// Writes the slice as `target`, whose folder exists. Several at once. With SliceSourceOptions::check it is
-  /// read again before it gets its name. `env` has `files`. Post: it is there whole, or as it was. Errors:
-  /// kCheckFailed with the errors that the artifact has not; those of writing the format.
-  virtual Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
-                             const AbsPath& target, OnExisting on_existing) = 0;
+  /// Writes the slice under its file name into `folder`, which exists and has nothing of that name. Several
+  /// at once. With SliceSourceOptions::check it is read again. `env` has `files`. Errors: kCheckFailed with
+  /// the errors that the artifact has not; those of writing the format.
+  virtual Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice,
+                                    const std::vector<SlicedFile>& files, const AbsPath& folder) = 0;
   /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
   virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
-  /// Writes it. REQUIRES: FallbackName() gives one.
-  virtual Result<void> WriteFallback(const AbsPath& /*target*/, OnExisting /*on_existing*/) { return Ok(); }
+  /// The same of the artifact as it is. REQUIRES: FallbackName() gives a name.
+  virtual Result<StagedSlice> StageFallback(const AbsPath& folder);
 };
 
 /// The package's own note (model/package_note.h) as a slice has it: it asks for no architectures any more,
 /// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
 Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
-/// What slices of an artifact must not have: errors that it has not itself. `report`: of the artifact, by
-/// `profile`. Warns of its own errors, which the slices inherit.
-Judgement JudgeSlicesOf(Env& env, const Report& report, verify::Profile profile);
+/// What a slice must not have: errors that the artifact has not itself.
+Judgement JudgementOfSlice(OldFindings of_artifact);
 
 struct SliceSourceOptions {
   bool variant = false;   ///< SliceRun::variant

@@ -7,8 +7,8 @@
 
 #include "archive/deflate_cache.h"
 #include "archive/extract.h"
+#include "elf/device_code.h"
 #include "model/package_note.h"
-#include "pipeline/edited_wheel.h"
 #include "pipeline/slice_source.h"
 #include "pipeline/slice_variant.h"
 #include "pipeline/vendor_code.h"
@@ -24,14 +24,13 @@ constexpr std::string_view kElfMagic = "\177ELF";
 constexpr std::string_view kArchiveMagic = "!<ar";
 constexpr std::uint64_t kMaxLicenceBytes = 16U << 20U;
 
-// Slices have local versions, which public indexes refuse.
-constexpr verify::Profile kProfile = verify::Profile::kPytorchIndex;
-
-/// By its first bytes.
+/// By its first bytes, and those of its headers; what is damaged may.
 Result<bool> MayHoldCode(File& file) {
   std::string head(kElfMagic.size(), '\0');
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, std::as_writable_bytes(std::span(head))));
-  return got == head.size() && (head == kElfMagic || head == kArchiveMagic);
+  if (got != head.size() || (head != kElfMagic && head != kArchiveMagic)) return false;
+  const Result<std::optional<elf::DeviceCode>> code = elf::ReadDeviceCode(file);
+  return !code || code->has_value();
 }
 
 Result<void> CopyTo(Env& env, File& content, const AbsPath& path) {
@@ -43,11 +42,16 @@ Result<void> CopyTo(Env& env, File& content, const AbsPath& path) {
   return file->Close();
 }
 
-/// What cannot be read has no slices.
-Result<void> RequireReadable(const Report& report) {
+/// What cannot be read has no slices. Nor has what is not what RECORD lists: a slice would vouch for it.
+Result<void> RequireSound(const Report& report) {
   for (const Finding& finding : report.findings) {
     if (finding.id == "artifact-unreadable")
       return Error(ErrorCode::kCorrupt, finding.message).WithHint(finding.fix);
+    if (finding.id == "wheel-record-digest") {
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}': {}", finding.file, finding.message))
+          .WithHint(
+              "the wheel is damaged, or was edited: fetch it again, or have 'ptpkg check --fix' mend RECORD");
+    }
   }
   return Ok();
 }
@@ -73,7 +77,7 @@ class WheelSource final : public SliceSource {
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
     std::mutex mutex;
     std::set<std::string> unpacked;
-    verify::CheckOptions options{.profile = kProfile, .keep_seen = check_};
+    verify::CheckOptions options{.keep_seen = check_};
     options.on_file = [&](const RelPath& path, File& content) -> Result<void> {
       PTPKG_TRY(const bool wanted, MayHoldCode(content));
       if (!wanted) return Ok();
@@ -83,19 +87,18 @@ class WheelSource final : public SliceSource {
       return Ok();
     };
     PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env_, wheel_, options));
-    PTPKG_CHECK(RequireReadable(examined.report));
+    PTPKG_CHECK(RequireSound(examined.report));
     if (variant_) facts_.level = HighestLevel(examined.files);
-    if (check_) {
-      seen_ = examined.seen;
-      judgement_ = JudgeSlicesOf(env_, examined.report, kProfile);
-    }
+    seen_ = examined.seen;
+    findings_ = examined.report.findings;
     std::vector<UnpackedFile> files;
     for (const TreeEntry& entry : examined.entries) {
       if (!unpacked.contains(entry.path.str())) continue;
       files.push_back({.path = entry.path,
                        .file = folder / entry.path,
                        .mode = entry.mode,
-                       .size_bytes = entry.size_bytes});
+                       .size_bytes = entry.size_bytes,
+                       .sha256 = entry.sha256});
     }
     return files;
   }
@@ -125,16 +128,13 @@ class WheelSource final : public SliceSource {
     return Ok();
   }
 
-  Result<void> Write(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
-                     const AbsPath& target, OnExisting on_existing) override {
-    verify::KnownContent known{.zip = seen_};
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+                            const AbsPath& folder) override {
     wheel::NewContent content;
     if (variant_) content.documents = Documents(VariantOf(slice, facts_));
     PTPKG_TRY(const std::optional<std::string> note, ReadNote());
     if (note) content.documents[std::string(kPackageNoteName)] = *note;
     for (const SlicedFile& file : files) {
-      known.files.emplace(file.path.str(),
-                          verify::KnownContent::KnownFile{.file = file.file, .sha256 = file.sha256});
       content.files.push_back({.path = file.path,
                                .file = file.file,
                                .mode = file.mode,
@@ -144,8 +144,7 @@ class WheelSource final : public SliceSource {
     }
     PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
     plan.edits.deflate.cache = cache_.get();
-    return WriteEditedWheel(env, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
-                            JudgementWith(std::move(known)));
+    return StageEdited(env, plan, folder);
   }
 
   /// Of a variant of others there is one elsewhere.
@@ -158,20 +157,27 @@ class WheelSource final : public SliceSource {
     return std::optional(std::move(path));
   }
 
-  Result<void> WriteFallback(const AbsPath& target, OnExisting on_existing) override {
+  Result<StagedSlice> StageFallback(const AbsPath& folder) override {
     PTPKG_TRY(const wheel::Retagging plan,
               wheel::PlanRetag(env_, wheel_, {.variant = std::string(wheel::kNullVariant)},
                                {.documents = Documents(NullVariantOf(facts_))}));
-    return WriteEditedWheel(env_, {.from = wheel_, .to = target, .edits = plan.edits}, on_existing,
-                            JudgementWith({.zip = seen_}));
+    return StageEdited(env_, plan, folder);
   }
 
  private:
-  [[nodiscard]] std::optional<Judgement> JudgementWith(verify::KnownContent known) const {
-    if (!check_) return std::nullopt;
-    Judgement judgement = judgement_;
-    judgement.options.known = std::move(known);
-    return judgement;
+  Result<StagedSlice> StageEdited(Env& env, const wheel::Retagging& plan, const AbsPath& folder) const {
+    StagedSlice staged{.file = folder / plan.name.str()};
+    PTPKG_CHECK(archive::WriteEditedZip(env, wheel_, staged.file, OnExisting::kRefuse, plan.edits));
+    if (!check_) return staged;
+    Judgement judgement =
+        JudgementOfSlice(OldFindings(findings_, NamesOfBoth(wheel_.Name(), plan.name, plan.edits)));
+    verify::KnownContent& known = judgement.options.known;
+    known.zip = seen_;
+    for (const archive::Entry& entry : plan.edits.added) {
+      if (entry.file) known.files.emplace(entry.name.str(), *entry.file);
+    }
+    PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
+    return staged;
   }
 
   /// What NoteOfSlice makes of the wheel's note.
@@ -206,8 +212,8 @@ class WheelSource final : public SliceSource {
   bool variant_;
   bool check_;
   VariantFacts facts_;
-  std::shared_ptr<const verify::SeenZip> seen_;  // shared with the checks of slices
-  Judgement judgement_;
+  std::shared_ptr<const verify::SeenZip> seen_;   // shared with the checks of slices
+  std::vector<Finding> findings_;                 // of the wheel
   std::vector<std::string> local_;                // of the version
   std::unique_ptr<archive::DeflateCache> cache_;  // of several slices
 };

@@ -14,6 +14,10 @@ constexpr int kNameAttempts = 100;
 
 }  // namespace
 
+Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, OnExisting on_existing) {
+  return on_existing == OnExisting::kReplace ? fs.Rename(from, to) : fs.RenameNoReplace(from, to);
+}
+
 AtomicFile::AtomicFile(Fs& fs, AbsPath target, AbsPath temp, std::unique_ptr<File> file,
                        std::unique_ptr<File> lock)
     : fs_(&fs),
@@ -56,11 +60,9 @@ Result<void> AtomicFile::Commit(OnExisting on_existing) && {
   const std::string frame = fmt::format("while writing '{}'", self.target_.str());
   PTPKG_CHECK(self.file_->Sync(), frame);
   PTPKG_CHECK(self.file_->Close(), frame);
-  const bool may_replace = on_existing == OnExisting::kReplace;
-  Result<void> renamed = may_replace ? self.fs_->Rename(self.temp_, self.target_)
-                                     : self.fs_->RenameNoReplace(self.temp_, self.target_);
+  Result<void> renamed = RenameAs(*self.fs_, self.temp_, self.target_, on_existing);
   if (!renamed) {
-    if (may_replace || renamed.error().code() != ErrorCode::kAlreadyExists) {
+    if (on_existing == OnExisting::kReplace || renamed.error().code() != ErrorCode::kAlreadyExists) {
       return std::move(renamed).error().WithContext(frame);
     }
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", self.target_.str()))

@@ -15,6 +15,9 @@ enum class OnExisting : std::uint8_t {
   kRefuse,  ///< kAlreadyExists, target untouched.
 };
 
+/// Gives a file another name on its file system. Errors: kAlreadyExists (kRefuse only), kIo.
+Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, OnExisting on_existing);
+
 class AtomicFile {
  public:
   /// Makes a scratch file (scratch.h) beside the target, locked until it has its name or is gone; the folder

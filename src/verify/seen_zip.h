@@ -37,13 +37,10 @@ struct KnownContent {
   /// The members that it stores with the same bytes need not be inflated again. It was examined with the same
   /// options. May be null.
   std::shared_ptr<const SeenZip> zip = {};
-  struct KnownFile {
-    AbsPath file;  ///< May be one that only the environment of the examination has.
-    Sha256 sha256;
-  };
-  /// By path: a member that inflates to the bytes of its file need not be held in memory or written to disk.
-  /// One that does not is looked at as it is.
-  std::map<std::string, KnownFile, std::less<>> files = {};
+  /// Files by the path of the member, which need not be held in memory or written to disk when it inflates to
+  /// the bytes of the file; else it is looked at as it is. They may be there in the environment of the
+  /// examination alone.
+  std::map<std::string, AbsPath, std::less<>> files = {};
 };
 
 }  // namespace ptpkg::verify

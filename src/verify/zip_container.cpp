@@ -83,12 +83,12 @@ Result<bool> ZipTree::TakeKnown(const ZipReading& reading, std::size_t index) {
   }
   const auto known = reading.known->files.find(path);
   if (known == reading.known->files.end()) return false;
-  PTPKG_TRY(const std::unique_ptr<File> content, fs_.Open(known->second.file, OpenMode::kRead));
-  PTPKG_TRY(const bool same, seen_->members.HasContent(index, *content));
-  if (!same) return false;
+  PTPKG_TRY(const std::unique_ptr<File> content, fs_.Open(known->second, OpenMode::kRead));
+  PTPKG_TRY(const std::optional<Sha256> digest, seen_->members.DigestIfSame(index, *content));
+  if (!digest) return false;
   MemberFacts& mine = seen_->facts[index];
   const archive::PassedMember passed{
-      .index = index, .member = member, .content = *content, .sha256 = known->second.sha256};
+      .index = index, .member = member, .content = *content, .sha256 = *digest};
   if (auto looked = LookAt(passed, EntryOf(member), reading, mine); !looked)
     mine.failure = std::move(looked).error();
   return true;

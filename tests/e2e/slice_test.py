@@ -101,11 +101,15 @@ class Libraries(harness.Case):
         said = self.refused("--gpu", "7.5", code=7)
         self.assertIn("has no code that runs on a GPU of compute capability 7.5", said)
         self.assertIn("it has compute_90, sm_80, sm_86, sm_90, sm_90a", said)
-        self.assertFalse(list(self.output.glob("*")))
+        self.assertFalse(self.output.exists())
         plain = self.scratch / "libplain.so"
         subprocess.run(["gcc", "-shared", "-nostdlib", "-o", plain, "-x", "c", "/dev/null"], check=True)
         self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=2, artifact=plain))
         self.assertIn("is no file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
+        zipped = self.scratch / "libtoy.zip"
+        with zipfile.ZipFile(zipped, "w") as archive:
+            archive.write(self.library, "libtoy.so")
+        self.assertIn("is a zip, and nothing says what is in it", self.refused("--gpu", "9.0", code=2, artifact=zipped))
         self.refused("--gpu", "9.0", code=4, artifact=self.scratch / "none.so")
 
     def test_the_new_name_is_taken(self):
@@ -308,19 +312,37 @@ class Wheels(wheel_maker.WheelCase):
         self.assertFalse(file.exists())
 
     def test_the_errors_of_a_wheel_are_told_and_no_others_come_in(self):
+        sound = shutil.copy(self.wheel(), self.scratch / "sound.whl")
+        # Needs a library that nobody has; METADATA names the version, which slices have another one of.
+        self.module("one", self.fat, options=["-Wl,-rpath,$ORIGIN/lib"])
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,-soname,libnobody.so.9", "-o", self.scratch / "libnobody.so", "-x", "c", "/dev/null"], check=True)
+        subprocess.run(["gcc", "-shared", "-nostdlib", "-o", self.tree / "toy/lib/libneedy.so", "-x", "c", "/dev/null",
+                        "-Wl,--no-as-needed", "-x", "none", self.scratch / "libnobody.so"], check=True)
         wheel = self.wheel()
-        (self.scratch / "sound").mkdir()
-        sound = shutil.copy(wheel, self.scratch / "sound")
-        with zipfile.ZipFile(wheel, "a") as archive:
-            archive.writestr("toy/unlisted.py", "x = 1\n")
-        done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output)
-        self.assertIn(f"'{wheel}' has 1 error itself, which its slices inherit: 'ptpkg check' tells", done.stderr)
+        done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--output", self.output)
+        self.assertIn(f"'{wheel.name}' has 1 error that its slices have too: 'ptpkg check' lists what is wrong", done.stderr)
+        self.assertEqual(done.stderr.count("that its slices have too"), 1)
         self.assertRegex(done.stderr, r"check  toy-1\.0\+sm90-\S+: done")
-        said = self.ptpkg("check", done.stdout.strip(), exit_code=1).stdout
-        self.assertIn("toy/unlisted.py", said)
-        self.assertEqual(said.count("[wheel-record-unlisted]"), 1)
-        quiet = self.ptpkg("slice", sound, "--gpu", "9.0")
-        self.assertNotIn("itself, which its slices inherit", quiet.stderr)
+        said = self.ptpkg("check", done.stdout.split()[0], exit_code=1).stderr
+        self.assertIn("libnobody.so.9", said)
+        wheel.write_bytes(pathlib.Path(sound).read_bytes())
+        quiet = self.ptpkg("slice", wheel, "--gpu", "9.0", "--force", "--output", self.output)
+        self.assertNotIn("that its slices have too", quiet.stderr)
+
+    def test_a_wheel_that_is_not_what_record_lists_has_no_slices(self):
+        wheel = self.wheel()
+        edited = contents(wheel)
+        library = bytearray(edited["toy/lib/libtoy_cuda.so"])
+        library[-1] ^= 1
+        edited["toy/lib/libtoy_cuda.so"] = bytes(library)
+        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in edited.items():
+                archive.writestr(name, data)
+        said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, exit_code=3).stderr
+        self.assertIn("'toy/lib/libtoy_cuda.so'", said)
+        self.assertIn("RECORD", said)
+        self.assertIn("ptpkg check --fix", said)
+        self.assertFalse(self.output.exists())
 
     def test_a_damaged_wheel_has_no_slices(self):
         wheel = self.wheel()
@@ -330,11 +352,39 @@ class Wheels(wheel_maker.WheelCase):
         data[info.header_offset + 30 + len(info.filename) + info.compress_size // 2] ^= 0xFF
         wheel.write_bytes(data)
         for arguments in ([], ["--dry-run"], ["--variant"]):
-            said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, *arguments, exit_code=6).stderr
+            said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, *arguments, exit_code=3).stderr
             self.assertIn("toy/data.bin", said)
             self.assertIn("hint: fetch or write the artifact again", said)
-        self.assertEqual(list(self.output.glob("*")), [])
+        self.assertFalse(self.output.exists())
         self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_a_set_is_there_whole_or_not_at_all(self):
+        wheel = self.wheel()
+        tag = wheel.name.split("-", 2)[2].removesuffix(".whl")
+        # The null variant comes last, and cannot take its name.
+        (self.output / f"toy-1.0-{tag}-null.whl/full").mkdir(parents=True)
+        said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--variant", "--force", "--output", self.output, exit_code=6).stderr
+        self.assertIn("-null.whl", said)
+        self.assertEqual([path.name for path in self.output.iterdir()], [f"toy-1.0-{tag}-null.whl"])
+        self.assertEqual(harness.leftovers(self.scratch), [])
+
+    def test_more_libraries_than_files_may_be_open(self):
+        for i in range(150):
+            shutil.copy(self.fat, self.tree / f"toy/lib/libcopy{i}.so")
+        wheel = self.wheel()
+        done = subprocess.run(["bash", "-c", 'ulimit -n 64; exec "$@"', "-", harness.Settings.ptpkg, "slice", wheel, "--gpu", "9.0", "--output", self.output],
+                              env=self.environment(), capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.sound(done.stdout.strip())
+
+    def test_a_library_in_data_is_sliced(self):
+        data = self.tree / "toy-1.0.data/platlib/toy/lib"
+        data.mkdir(parents=True)
+        shutil.move(self.fat, data / "libtoy_cuda.so")
+        item, = self.slice(self.wheel(), "--gpu", "9.0")["slices"]
+        path = self.library_of(item["to"], "toy-1.0+sm90.data/platlib/toy/lib/libtoy_cuda.so")
+        self.assertEqual(gpu_library.names(path, 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        self.ptpkg("check", item["to"])
 
     def test_the_same_bytes_whatever_the_number_of_threads(self):
         wheel = self.wheel()
@@ -406,6 +456,19 @@ class CondaPackages(harness.Case):
         self.ptpkg("index", self.scratch / "out")
         record, = json.loads((self.output / "repodata.json").read_text())["packages.conda"].values()
         self.assertEqual((record["build_number"], record["depends"]), (3090, ["__cuda >=13", "__cuda_arch 9.0.*"]))
+
+
+    def test_a_build_string_is_at_most_64_characters(self):
+        recipe = self.scratch / "recipe/recipe.yaml"
+        recipe.write_text(recipe.read_text().replace("  number: 3\n", f"  number: 3\n  string: {'x' * 58}_3\n"))
+        self.ptpkg("build", recipe.parent, "--env", "system", "--output", self.scratch / "long")
+        package, = (self.scratch / "long/conda/linux-64").glob("*.conda")
+        for arguments in ([], ["--dry-run"]):
+            said = self.ptpkg("slice", package, "--gpu", "9.0", *arguments, "--output", self.output, exit_code=7).stderr
+            self.assertIn("the slice for 9.0: ", said)
+            self.assertIn("64", said)
+            self.assertIn("name fewer GPUs", said)
+        self.assertFalse(self.output.exists())
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
   EXPECT_EQ(both.error().hint(), "list it");
 
   ASSERT_OK_AND_ASSIGN(const Report before, verify::CheckArtifact(env, from, {}));
-  for (const Finding& finding : before.findings) judgement.had.insert(KeyOf(finding));
+  judgement.had = OldFindings(before.findings);
   EXPECT_THAT(WriteEditedWheel(env, wheel, OnExisting::kRefuse, judgement),
               FailsWith(ErrorCode::kCheckFailed,
                         AllOf(HasSubstr("toy/another.py"), Not(HasSubstr("toy/unlisted.py")))));
@@ -48,7 +48,7 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
   EXPECT_THAT(
       WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing}, OnExisting::kRefuse, judgement),
       test::IsOk());
-  judgement.had.clear();
+  judgement.had = {};
   judgement.can_be_skipped = true;
   const auto refused =
       WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing}, OnExisting::kReplace, judgement);

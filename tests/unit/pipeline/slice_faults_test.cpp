@@ -160,9 +160,11 @@ class SliceFaults : public testing::TestWithParam<BrokenSlicing> {
       EXPECT_EQ(Slices(mem).size(), whole_.size()) << "success was claimed";
     } else {
       EXPECT_EQ(result.error().code(), ErrorCode::kIo);
-      // A process that died leaves its scratch to the next one.
+      // A process that died leaves its scratch to the next one, and may leave a part of the set.
       if (GetParam().after == FaultAfter::kRecover) {
         EXPECT_THAT(Scratch(mem), IsEmpty());
+        EXPECT_THAT(Slices(mem), IsEmpty()) << "a part of a set";
+        EXPECT_FALSE(Must(Exists(mem, AbsPath::Literal("/out")))) << "an empty folder";
       }
     }
     if (!broken.fired()) {
@@ -189,11 +191,12 @@ TEST_P(SliceFaults, LeaveWholeSlicesOrNone) {
   EXPECT_GT(tried, 100 / kStep);
 }
 
-/// Changes one byte in the midst of a slice that waits for its name; false when none does.
-bool Spoil(MemFs& fs) {
+/// Changes one byte in the midst of a file in the output folder, by the end of its name; false when there is
+/// none.
+bool Spoil(MemFs& fs, std::string_view ending) {
   for (const std::string& listed : fs.List()) {
     const std::string path = listed.starts_with('/') ? listed : "/" + listed;
-    if (!path.starts_with("/out/") || !(path.ends_with(".whl") || path.ends_with(".conda"))) continue;
+    if (!path.starts_with("/out/") || !path.ends_with(ending)) continue;
     std::string content = fs.Content(path);
     if (content.empty()) continue;
     content[content.size() / 3] = static_cast<char>(content[content.size() / 3] ^ 0x20);
@@ -211,8 +214,10 @@ INSTANTIATE_TEST_SUITE_P(Artifacts, SpoiledSlices,
                            return std::string(tested.param.name);
                          });
 
-/// What the disk made of it is found by reading it again.
+/// What the disk made of a slice is found by reading it again.
 TEST_P(SpoiledSlices, GetNoName) {
+  const std::string_view ending =
+      std::string_view(GetParam().artifact).substr(std::string_view(GetParam().artifact).rfind('.'));
   std::size_t found = 0;
   std::size_t spoiled = 0;
   for (std::uint64_t number = 1; found < 3; number += 5) {
@@ -220,7 +225,7 @@ TEST_P(SpoiledSlices, GetNoName) {
     mem.CopyFrom(start_);
     bool is_spoiled = false;
     test::FaultFs disk(mem, {});
-    disk.Before(number, [&] { is_spoiled = Spoil(mem); });
+    disk.Before(number, [&] { is_spoiled = Spoil(mem, ending); });
     const Result<SliceOutcome> result = Run(disk);
     ASSERT_LT(number, disk.count() + 10) << "found " << found << " of " << spoiled;
     if (is_spoiled) ++spoiled;
@@ -232,6 +237,53 @@ TEST_P(SpoiledSlices, GetNoName) {
     ExpectWholeOrNone(mem);
     EXPECT_THAT(Scratch(mem), IsEmpty());
   }
+}
+
+/// So is what it made of the library that slices are made of, whenever it did so.
+TEST_P(SpoiledSlices, OfASpoiledOriginalGetNoName) {
+  std::size_t spoiled = 0;
+  for (std::uint64_t number = 1;; number += 5) {
+    MemFs mem;
+    mem.CopyFrom(start_);
+    bool is_spoiled = false;
+    test::FaultFs disk(mem, {});
+    disk.Before(number, [&] {
+      is_spoiled = Spoil(mem, "/unpacked/lib/libtoy.so") || Spoil(mem, "/unpacked/toy/libtoy.so");
+    });
+    const Result<SliceOutcome> result = Run(disk);
+    if (disk.count() < number) break;
+    ExpectWholeOrNone(mem);
+    if (!is_spoiled) continue;
+    ++spoiled;
+    if (!result) {
+      EXPECT_THAT(Slices(mem), IsEmpty());
+    }
+  }
+  EXPECT_GT(spoiled, 5U);
+}
+
+TEST_P(SpoiledSlices, OfAnArtifactThatChangesGetNoName) {
+  MemFs mem;
+  mem.CopyFrom(start_);
+  test::FaultFs disk(mem, {});
+  ASSERT_THAT(Run(disk), IsOk());
+  const std::uint64_t operations = disk.count();
+  std::size_t refused = 0;
+  for (std::uint64_t number = 2; number < operations; number += 7) {
+    MemFs changing;
+    changing.CopyFrom(start_);
+    test::FaultFs watched(changing, {});
+    // The same bytes again, as another file: nobody can tell what was read of which.
+    watched.Before(number, [&] { changing.AddFile(GetParam().artifact, artifact_); });
+    const Result<SliceOutcome> result = Run(watched);
+    ExpectWholeOrNone(changing);
+    if (result) continue;
+    ++refused;
+    EXPECT_EQ(result.error().code(), ErrorCode::kRefused) << FormatError(result.error());
+    EXPECT_THAT(result.error().message(), testing::HasSubstr("changed while it was sliced"));
+    EXPECT_THAT(Slices(changing), IsEmpty());
+  }
+  EXPECT_GT(refused, 5U);
 }
 
 constexpr FaultAfter kGoesOn = FaultAfter::kRecover;

@@ -1,0 +1,90 @@
+// Finished files get their names together, or not at all.
+
+#include "pipeline/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "support/must.h"
+#include "support/test_env.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using test::IsOkAndHolds;
+using test::Must;
+using testing::IsEmpty;
+
+class PlacementTest : public testing::Test {
+ protected:
+  AbsPath Put(const std::string& path, const std::string& text) {
+    AbsPath file = env_.dir() / path;
+    Must(env_->fs.MakeDirs(file.Parent()));
+    Must(WriteFile(env_->fs, file, text));
+    return file;
+  }
+  std::string Read(const AbsPath& file) { return Must(ReadFile(env_->fs, file)); }
+
+  test::TestEnv env_;
+  AbsPath out_ = env_.dir() / "a/b/out";
+};
+
+TEST_F(PlacementTest, AllFilesGetTheirNames) {
+  Placement placement(env_, OnExisting::kRefuse);
+  ASSERT_THAT(placement.MakeDirs(out_), IsOk());
+  placement.Add(Put("staged/one", "1"), out_ / "one");
+  placement.Add(Put("staged/two", "2"), out_ / "deep/two");
+  EXPECT_THAT(Must(env_->fs.ListDir(out_)), IsEmpty());
+  ASSERT_THAT(placement.Place(), IsOk());
+  EXPECT_EQ(Read(out_ / "one"), "1");
+  EXPECT_EQ(Read(out_ / "deep/two"), "2");
+}
+
+TEST_F(PlacementTest, OrNone) {
+  const AbsPath taken = Put("a/taken", "another");
+  {
+    Placement placement(env_, OnExisting::kRefuse);
+    ASSERT_THAT(placement.MakeDirs(out_), IsOk());
+    placement.Add(Put("staged/one", "1"), out_ / "sm90/one");
+    placement.Add(Put("staged/two", "2"), taken);
+    EXPECT_THAT(placement.Place(), FailsWith(ErrorCode::kAlreadyExists, testing::_));
+    EXPECT_THAT(Exists(env_->fs, out_ / "sm90/one"), IsOkAndHolds(false));
+    EXPECT_EQ(Read(taken), "another");
+  }
+  // The folders that were made for it go, and no others.
+  EXPECT_THAT(Exists(env_->fs, env_.dir() / "a/b"), IsOkAndHolds(false));
+  EXPECT_EQ(Read(taken), "another");
+}
+
+TEST_F(PlacementTest, WhatVouchedForAReplacedFileGoes) {
+  const AbsPath wheel = Put("a/toy-1.0-py3-none-any.whl", "old");
+  const AbsPath package = Put("a/toy-1.0-0.conda", "old");
+  const AbsPath library = Put("a/libtoy.so", "old");
+  Put("a/toy-1.0-py3-none-any.whl.sig", "signature");
+  Put("a/toy-1.0-0.conda.sig", "signature");
+  const AbsPath other = Put("a/other-1.0-py3-none-any.whl.sig", "signature");
+  Placement placement(env_, OnExisting::kReplace);
+  for (const AbsPath& file : {wheel, package, library})
+    placement.Add(Put("staged/" + std::string(file.Name()), "new"), file);
+  ASSERT_THAT(placement.Place(), IsOk());
+  EXPECT_THAT(Must(env_->fs.ListDir(wheel.Parent())),
+              testing::UnorderedElementsAre(wheel.Name(), package.Name(), library.Name(), other.Name()));
+  for (const AbsPath& file : {wheel, package, library}) EXPECT_EQ(Read(file), "new");
+}
+
+TEST_F(PlacementTest, AFileThatWasReplacedStaysSo) {
+  const AbsPath old = Put("a/old", "old");
+  Placement placement(env_, OnExisting::kReplace);
+  placement.Add(Put("staged/one", "1"), old);
+  placement.Add(Put("staged/two", "2"), env_.dir() / "a/two");
+  placement.Add(env_.dir() / "staged/missing", env_.dir() / "a/three");
+  EXPECT_THAT(placement.Place(), FailsWith(ErrorCode::kNotFound, testing::_));
+  EXPECT_EQ(Read(old), "1");
+  EXPECT_THAT(Exists(env_->fs, env_.dir() / "a/two"), IsOkAndHolds(false));
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline
