@@ -60,6 +60,7 @@ class CompactPlanner {
     }
     if (Obstacle why = CheckSound(); !why.empty()) return why;
     FindSlots();
+    PTPKG_CHECK(FindNamedEnds());
     PTPKG_TRY(Obstacle pointers, ReadPointers());
     if (!pointers.empty()) return pointers;
     if (Obstacle why = PlanBlock(); !why.empty()) return why;
@@ -191,13 +192,29 @@ class CompactPlanner {
     return found == layout_.parts.end() ? nullptr : &*found;
   }
 
-  /// The address behind the section. What has the name of a C identifier may be walked up to there, by the
-  /// symbols __start_ and __stop_ that linkers define.
+  /// The address behind the section.
   [[nodiscard]] static std::uint64_t OldEnd(const CompactPart& part) {
     return part.Address(part.header->size);
   }
-  [[nodiscard]] static bool MayBeWalked(const CompactPart& part) {
-    return part.sliced->name == kRelocatableCode;
+  /// Whether somebody who names that address may mean the section's end: what has the name of a C identifier
+  /// is walked up to there by the symbols __start_ and __stop_ that linkers define; a symbol of a program's
+  /// own may stand there; and else it is the end of nothing but the section.
+  [[nodiscard]] bool MayBeWalked(const CompactPart& part) const {
+    if (part.sliced->name == kRelocatableCode || named_ends_.contains(&part)) return true;
+    return std::none_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+      return (section.flags & kSectionAlloc) != 0 && section.addr == OldEnd(part);
+    });
+  }
+  /// The parts with a symbol at their end.
+  Result<void> FindNamedEnds() {
+    const Section* table = FindSymbolTable(image_);
+    if (table == nullptr) return Ok();
+    PTPKG_CHECK(ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
+      const CompactPart* part = PartOf(symbol.section);
+      if (part != nullptr && symbol.value == OldEnd(*part)) named_ends_.insert(part);
+      return "";
+    }));
+    return Ok();
   }
 
   /// The address of one of its containers before and after.
@@ -255,11 +272,10 @@ class CompactPlanner {
         return fmt::format("a pointer leads to the end of {}", part.sliced->name);
     }
     const bool is_relative = relocation.type == RelativeType(image_);
-    std::optional<HeaderRoom>& room = layout_.room;
-    if (is_relative && room && relocation.addend >= room->vaddr &&
-        relocation.addend - room->vaddr < room->end - room->begin) {
-      room.reset();  // that pointer would have to follow too
-    }
+    // What the loader writes would have to follow too.
+    const bool uses_room = IsInRoom(relocation.place) || IsInRoom(relocation.place + 7) ||
+                           (relocation.symbol == 0 && IsInRoom(relocation.addend));
+    if (uses_room) layout_.room.reset();
     const CompactPart* part = PartAt(relocation.addend);
     if (part == nullptr) return "";
     if (!is_relative) {
@@ -273,6 +289,11 @@ class CompactPlanner {
     }
     pointers_.push_back({.relocation = relocation, .part = part, .container = container});
     return "";
+  }
+
+  [[nodiscard]] bool IsInRoom(std::uint64_t vaddr) const {
+    const std::optional<HeaderRoom>& room = layout_.room;
+    return room && vaddr >= room->vaddr && vaddr - room->vaddr < room->end - room->begin;
   }
 
   [[nodiscard]] bool IsInMovedSection(std::uint64_t offset) const {
@@ -306,14 +327,29 @@ class CompactPlanner {
     if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
     layout_.block_bytes = end - room.begin;
     if (layout_.block_bytes == 0) return "";
-    const auto host = std::max_element(
-        layout_.parts.begin(), layout_.parts.end(),
-        [](const CompactPart& left, const CompactPart& right) { return GainOf(left) < GainOf(right); });
+    auto host = layout_.parts.end();
+    for (auto part = layout_.parts.begin(); part != layout_.parts.end(); ++part) {
+      if (!HasRightsOfRoom(*part)) continue;
+      if (host == layout_.parts.end() || GainOf(*host) < GainOf(*part)) host = part;
+    }
+    if (host == layout_.parts.end())
+      return "what stands behind the program headers would become writable, or unreadable";
     layout_.block_part = static_cast<std::size_t>(host - layout_.parts.begin());
     const std::uint64_t past = Up(host->Address(host->packed.size_bytes), kMovedAlign);
     layout_.block_at = past + room.vaddr % kMovedAlign - host->header->addr;
     host->used_bytes = layout_.block_at + layout_.block_bytes;
     return "";
+  }
+
+  /// Whether the part is loaded with the rights of what stands behind the program headers.
+  [[nodiscard]] bool HasRightsOfRoom(const CompactPart& part) const {
+    const auto load =
+        std::find_if(image_.segments.begin(), image_.segments.end(), [&](const Segment& segment) {
+          return segment.type == kSegmentLoad && layout_.room->begin >= segment.offset &&
+                 layout_.room->begin - segment.offset < segment.file_size;
+        });
+    return load != image_.segments.end() &&
+           ((load->flags ^ image_.segments[part.load].flags) & ~kFlagExecute) == 0;
   }
 
   Obstacle FindShifts() {
@@ -328,6 +364,7 @@ class CompactPlanner {
     return is_smaller ? "" : TooLittle(gain);
   }
 
+  /// Of symbols that other files look for, none may move.
   [[nodiscard]] Result<Obstacle> CheckDynamicSymbols() const {
     const auto address = image_.dynamic->Find(kDtSymtab);
     const auto table = address ? image_.FindSection(kSectionDynsym, *address) : std::nullopt;
@@ -335,7 +372,10 @@ class CompactPlanner {
     return ForEachSymbol(file_, image_, image_.sections[*table], [&](const TableSymbol& symbol) -> Obstacle {
       const CompactPart* part = symbol.section == 0 ? nullptr : PartAt(symbol.value);
       if (part == nullptr) part = PartOf(symbol.section);
-      return part == nullptr ? "" : fmt::format("a symbol of .dynsym lies in {}", part->sliced->name);
+      if (part != nullptr) return fmt::format("a symbol of .dynsym lies in {}", part->sliced->name);
+      const bool is_in_section = symbol.section != 0 && symbol.section < kFirstReservedIndex;
+      const bool moves = layout_.block_bytes != 0 && is_in_section && IsInRoom(symbol.value);
+      return moves ? "a symbol of .dynsym lies in what stands behind the program headers" : "";
     });
   }
 
@@ -346,18 +386,30 @@ class CompactPlanner {
     return found == layout_.parts.end() ? nullptr : &*found;
   }
 
-  /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance.
+  /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance: to
+  /// the fields of a container's header, its first element, the end of all; or to a note.
   [[nodiscard]] Result<Obstacle> CheckCode() const {
-    std::vector<std::uint64_t> moving;
+    constexpr std::array<std::uint64_t, 5> kFields = {0, 4, 6, 8, 16};
+    std::vector<AddressRange> moving;
     for (const CompactPart& part : layout_.parts) {
       for (const SlicedContainer& container : part.sliced->containers) {
-        if (Moves(part, container)) moving.push_back(OldAddress(part, container));
+        if (!Moves(part, container)) continue;
+        for (const std::uint64_t field : kFields)
+          moving.push_back({.begin = OldAddress(part, container) + field});
       }
-      if (MayBeWalked(part)) moving.push_back(OldEnd(part));
+      if (MayBeWalked(part)) moving.push_back({.begin = OldEnd(part)});
     }
-    std::sort(moving.begin(), moving.end());
+    for (const Section& section : image_.sections) {
+      const bool moves = layout_.block_bytes != 0 && layout_.room->Holds(image_, section);
+      // The loader alone reads the others, by .dynamic.
+      if (moves && !IsLookupTable(image_, section))
+        moving.push_back({.begin = section.addr, .size_bytes = section.size});
+    }
+    std::sort(moving.begin(), moving.end(),
+              [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
     PTPKG_TRY(const std::optional<std::uint64_t> found, FindCodeReference(file_, image_, moving));
-    return found ? fmt::format("code at address {:#x} computes a place in device code", *found) : Obstacle();
+    return found ? fmt::format("code at address {:#x} goes by the distance to what would move", *found)
+                 : Obstacle();
   }
 
   /// Symbols that start-up code of objects gives to containers follow them.
@@ -440,6 +492,7 @@ class CompactPlanner {
   const Image& image_;
   CompactLayout layout_;
   std::uint64_t page_bytes_ = kSmallestPage;
+  std::set<const CompactPart*> named_ends_;
   std::vector<Pointer> pointers_;  ///< To containers.
   std::vector<Replacement> replacements_;
 };

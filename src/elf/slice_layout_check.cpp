@@ -5,8 +5,11 @@
 #include <map>
 
 #include "elf/edit.h"
+#include "elf/header_room.h"
 #include "elf/relocations.h"
 #include "elf/section_table.h"
+#include "elf/slice_gaps.h"
+#include "elf/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -38,13 +41,18 @@ class LayoutCheck {
       return old_.image.sections[left.first].addr < old_.image.sections[right.first].addr;
     });
     PTPKG_CHECK(CheckSegments(new_.image), "while checking the slice");
+    if (const std::string shared = FindSharedBytes(new_.image); !shared.empty()) return SliceDiffers(shared);
     PTPKG_CHECK(CheckHeader());
     PTPKG_CHECK(CheckSections());
+    PTPKG_CHECK(CheckBlock());
+    MergeSkips();
     PTPKG_CHECK(CheckDynamic());
+    PTPKG_CHECK(CheckDynamicSymbols());
     PTPKG_CHECK(CheckPointers());
     PTPKG_CHECK(CheckOtherSegments());
     PTPKG_CHECK(CheckMemory());
-    return CheckContents();
+    PTPKG_CHECK(CheckContents());
+    return CheckUnnamedBytes(old_, new_, ranges_);
   }
 
  private:
@@ -57,6 +65,19 @@ class LayoutCheck {
     if (size != 0) skips_[offset] = std::max(skips_[offset], offset + size);
   }
 
+  /// What is skipped is looked for once for each gap between: of ranges that are apart.
+  void MergeSkips() {
+    for (auto skip = skips_.begin(); skip != skips_.end();) {
+      const auto next = std::next(skip);
+      if (next == skips_.end() || next->first > skip->second) {
+        skip = next;
+        continue;
+      }
+      skip->second = std::max(skip->second, next->second);
+      skips_.erase(next);
+    }
+  }
+
   /// All but the places and the number of headers.
   Result<void> CheckHeader() {
     FileHeader header = new_.image.header;
@@ -65,8 +86,8 @@ class LayoutCheck {
     header.program_header_count = old_.image.header.program_header_count;
     PTPKG_CHECK(CompareFileHeaders(old_, new_, header));
     Skip(0, old_.image.codec.FileHeaderSize());
-    const std::uint64_t slots = std::max(old_.image.segments.size(), new_.image.segments.size());
-    Skip(old_.image.header.program_headers_offset, slots * old_.image.codec.SegmentSize());
+    Skip(old_.image.header.program_headers_offset,
+         old_.image.segments.size() * old_.image.codec.SegmentSize());
     // patchelf puts them into a loadable segment; they are compared one by one.
     Skip(old_.image.header.section_headers_offset,
          old_.image.sections.size() * old_.image.codec.SectionSize());
@@ -93,6 +114,8 @@ class LayoutCheck {
       if (has_bytes && old.addr == now.addr) moves_[old.offset] = old.offset - now.offset;
       if (old.addr != now.addr) {
         if (!MayMove(old)) return SliceDiffers(fmt::format("section {} has another address", i));
+        if (!KeepsRightsOfMoved(old, now))
+          return SliceDiffers(fmt::format("section {} is loaded with other rights", i));
         moved_[i] = now.addr - old.addr;
         Skip(old.offset, old.size);
       }
@@ -100,8 +123,21 @@ class LayoutCheck {
       if (is_loaded && IsMapped(old_.image, old) && !IsMapped(new_.image, now))
         return SliceDiffers(fmt::format("section {} is not mapped from its bytes", i));
     }
-    PTPKG_CHECK(CheckEmptySections());
-    return CheckBlock();
+    return CheckEmptySections();
+  }
+
+  /// But for that to execute.
+  [[nodiscard]] bool KeepsRightsOfMoved(const Section& old, const Section& now) const {
+    const auto load_of = [](const Image& image, const Section& section) {
+      return std::find_if(image.segments.begin(), image.segments.end(), [&](const Segment& load) {
+        return load.type == kSegmentLoad && section.addr >= load.vaddr &&
+               section.addr - load.vaddr < load.file_size;
+      });
+    };
+    const auto before = load_of(old_.image, old);
+    const auto after = load_of(new_.image, now);
+    if (before == old_.image.segments.end() || after == new_.image.segments.end()) return false;
+    return ((before->flags ^ after->flags) & ~kFlagExecute) == 0;
   }
 
   [[nodiscard]] static bool HasBytes(const Section& section) {
@@ -131,19 +167,27 @@ class LayoutCheck {
     return offset && *offset == segment.offset;
   }
 
-  /// The bytes between what moved out of the way of the program headers are alignment.
+  /// More program headers stand on what moved out of their way, and on nothing else.
   Result<void> CheckBlock() {
-    if (moved_.empty()) return Ok();
+    const std::size_t record = old_.image.codec.SegmentSize();
     const std::uint64_t begin = old_.image.header.program_headers_offset;
-    std::uint64_t end = 0;
-    for (const auto& [section, delta] : moved_) {
+    std::uint64_t end = begin + new_.image.segments.size() * record;
+    if (moved_.empty() && new_.image.segments.size() <= old_.image.segments.size()) return Ok();
+    for (const auto& [section, delta] : moved_)
       end = std::max(end, old_.image.sections[section].offset + old_.image.sections[section].size);
-    }
+    const auto is_here = [&](std::uint64_t offset, std::uint64_t size) {
+      return offset < end && offset + size > begin;
+    };
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       const Section& section = old_.image.sections[i];
-      const bool is_here = section.type != 0 && section.type != kSectionNobits && section.size != 0 &&
-                           section.offset < end && section.offset + section.size > begin;
-      if (is_here && !moved_.contains(i)) return SliceDiffers(fmt::format("section {} was overwritten", i));
+      if (HasBytes(section) && is_here(section.offset, section.size) && !moved_.contains(i))
+        return SliceDiffers(fmt::format("section {} was overwritten", i));
+    }
+    for (const Segment& segment : old_.image.segments) {
+      const bool is_own = segment.type != kSegmentLoad && segment.type != kSegmentNull &&
+                          segment.type != kSegmentPhdr && segment.file_size != 0;
+      if (is_own && is_here(segment.offset, segment.file_size) && DeltaOf(segment) == 0)
+        return SliceDiffers(fmt::format("the segment of type {:#x} was overwritten", segment.type));
     }
     Skip(begin, end - begin);
     return Ok();
@@ -163,6 +207,32 @@ class LayoutCheck {
         ranges_.Expect(old.range.offset + i * old_.image.codec.DynamicEntrySize() + kWordBytes,
                        entry.value + delta);
       }
+    }
+    return Ok();
+  }
+
+  /// No symbol that other files look for lies in what moved.
+  Result<void> CheckDynamicSymbols() const {
+    const auto is_in = [](const Section& section, std::uint64_t value) {
+      return value >= section.addr && value - section.addr < section.size;
+    };
+    const auto moves = [&](std::size_t index) {
+      const auto device = device_.find(index);
+      return moved_.contains(index) || (device != device_.end() && GotSmaller(index));
+    };
+    for (const Section& table : old_.image.sections) {
+      if (table.type != kSectionDynsym) continue;
+      PTPKG_TRY(const std::string why,
+                ForEachSymbol(old_.file, old_.image, table, [&](const TableSymbol& symbol) -> std::string {
+                  bool is_here = moves(symbol.section);
+                  const bool is_in_section = symbol.section != 0 && symbol.section < kFirstReservedIndex;
+                  for (const auto& [section, delta] : moved_)
+                    is_here |= is_in_section && is_in(old_.image.sections[section], symbol.value);
+                  for (const auto& [section, containers] : smaller_)
+                    is_here |= is_in_section && is_in(old_.image.sections[section], symbol.value);
+                  return is_here ? fmt::format("symbol {} of .dynsym lies in what moved", symbol.number) : "";
+                }));
+      if (!why.empty()) return SliceDiffers(why);
     }
     return Ok();
   }
@@ -219,24 +289,49 @@ class LayoutCheck {
     return 0;
   }
 
+  /// All but load segments and unused ones, in their order. The original's without the program headers',
+  /// where the slice does without.
+  [[nodiscard]] std::vector<Segment> Others(const Image& image) const {
+    std::vector<Segment> others;
+    for (const Segment& segment : image.segments) {
+      const bool is_spared = segment.type == kSegmentPhdr && LacksPhdr();
+      if (segment.type != kSegmentLoad && segment.type != kSegmentNull && !is_spared)
+        others.push_back(segment);
+    }
+    return others;
+  }
+  [[nodiscard]] bool LacksPhdr() const {
+    return new_.image.FindSegment(kSegmentPhdr) == nullptr && CanSparePhdr(old_.image);
+  }
+
   Result<void> CheckOtherSegments() {
-    for (const Segment& old : old_.image.segments) {
-      const bool is_listed = old.type != kSegmentLoad && old.type != kSegmentNull && old.type != kSegmentPhdr;
-      if (!is_listed) continue;
-      Segment wanted = old;
-      wanted.vaddr += DeltaOf(old);
-      wanted.paddr += DeltaOf(old);
-      const bool found =
-          std::any_of(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
-            wanted.offset = now.offset;
-            if (wanted != now) return false;
-            if (now.file_size == 0) return IsBetweenNeighbours(moves_, old.offset, now.offset);
-            return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
-          });
-      if (!found)
-        return SliceDiffers(fmt::format("the segment of type {:#x} at address {:#x}", old.type, old.vaddr));
+    const std::vector<Segment> old = Others(old_.image);
+    const std::vector<Segment> now = Others(new_.image);
+    if (old.size() != now.size())
+      return SliceDiffers(
+          fmt::format("{} segments that are not loaded instead of {}", now.size(), old.size()));
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (!IsSameSegment(old[i], now[i])) {
+        return SliceDiffers(
+            fmt::format("the segment of type {:#x} at address {:#x}", old[i].type, old[i].vaddr));
+      }
     }
     return Ok();
+  }
+
+  [[nodiscard]] bool IsSameSegment(const Segment& old, const Segment& now) const {
+    Segment wanted = old;
+    wanted.offset = now.offset;
+    wanted.vaddr += DeltaOf(old);
+    wanted.paddr += DeltaOf(old);
+    if (old.type == kSegmentPhdr) {
+      wanted.offset = new_.image.header.program_headers_offset;
+      wanted.file_size = new_.image.segments.size() * new_.image.codec.SegmentSize();
+      wanted.memory_size = wanted.file_size;
+    }
+    if (wanted != now) return false;
+    if (now.file_size == 0) return IsBetweenNeighbours(moves_, old.offset, now.offset);
+    return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
   }
 
   /// Whether the segment has the rights `flags`, but for that to execute where no section of code lies.
@@ -255,11 +350,18 @@ class LayoutCheck {
       if (old.type == kSegmentLoad) PTPKG_CHECK(CheckLoad(old));
     }
     std::vector<Segment> loads;
+    std::vector<std::uint32_t> types;  // in the order of the headers
     for (const Segment& old : old_.image.segments) {
+      const std::size_t before = loads.size();
       if (old.type == kSegmentLoad) PTPKG_CHECK(AddLoads(old, loads));
+      types.insert(types.end(), loads.size() - before, kSegmentLoad);
+      const bool is_listed = old.type != kSegmentLoad && old.type != kSegmentNull;
+      if (is_listed && !(old.type == kSegmentPhdr && LacksPhdr())) types.push_back(old.type);
     }
     std::vector<Segment> now;
+    std::vector<std::uint32_t> types_now;
     for (Segment segment : new_.image.segments) {
+      if (segment.type != kSegmentNull) types_now.push_back(segment.type);
       if (segment.type != kSegmentLoad) continue;
       if (now.size() < loads.size() && KeepsRights(segment, loads[now.size()].flags)) {
         loads[now.size()].flags = segment.flags;
@@ -268,7 +370,8 @@ class LayoutCheck {
         loads[now.size()].offset = segment.offset;  // CheckLoad compares the bytes
       now.push_back(segment);
     }
-    return now == loads ? Ok() : SliceDiffers("the loadable segments");
+    if (now != loads) return SliceDiffers("the loadable segments");
+    return types_now == types ? Ok() : SliceDiffers("the order of program headers");
   }
 
   /// What `old` has to be in the slice, but for offsets and the right to execute: cut behind each section in
@@ -346,13 +449,12 @@ class LayoutCheck {
                      : SliceDiffers(fmt::format("zeros behind the segment at address {:#x}", old.vaddr));
   }
 
-  /// The end of the skipped range at `at`; else `at`, and `stop` is where the next one begins.
+  /// The end of the skipped range at `at`; else `at`, and `stop` is where the next one begins. REQUIRES:
+  /// MergeSkips.
   [[nodiscard]] std::uint64_t PassSkipped(std::uint64_t at, std::uint64_t& stop) const {
     const auto next = skips_.upper_bound(at);
     if (next != skips_.end()) stop = std::min(stop, next->first);
-    std::uint64_t end = at;
-    for (auto skip = skips_.begin(); skip != next; ++skip) end = std::max(end, skip->second);
-    return end;
+    return next == skips_.begin() ? at : std::max(at, std::prev(next)->second);
   }
 
   [[nodiscard]] const Segment* LoadAt(std::uint64_t vaddr, std::uint32_t flags) const {
@@ -369,7 +471,7 @@ class LayoutCheck {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       const Section& old = old_.image.sections[i];
       const Section& now = new_.image.sections[i];
-      const bool is_loaded = (old.flags & kSectionAlloc) != 0;
+      const bool is_loaded = (old.flags & kSectionAlloc) != 0 && IsMapped(old_.image, old);
       if (!HasBytes(old) || device_.contains(i) || (is_loaded && !moved_.contains(i))) continue;
       if (old.type == kSectionSymtab) {
         PTPKG_CHECK(CheckSymbols(old, now));

@@ -13,6 +13,8 @@ namespace {
 
 /// What is written and read back at once: both copies stay in a core's cache.
 constexpr std::uint64_t kWrittenAtOnce = 1U << 20U;
+/// Holes are asked for so often: 8,000 times, in 4 ms, for libtorch_cuda.so.
+constexpr std::uint64_t kLeastHole = 64U << 10U;
 
 Error Changed() { return {ErrorCode::kRefused, "the file changed since its slice was planned"}; }
 
@@ -34,18 +36,27 @@ struct Step {
   std::uint64_t size_bytes = 0;
 };
 
-/// The parts of the result that are not zeros.
-std::vector<Step> StepsOf(const SlicePlan& plan) {
+/// The parts of the result that are neither zeros nor holes of the original.
+Result<std::vector<Step>> StepsOf(File& original, const SlicePlan& plan) {
   std::vector<Step> steps;
   std::uint64_t at = 0;
   for (const SlicePiece& piece : plan.pieces) {
+    const std::uint64_t begin = at;
     const std::uint64_t end = at + piece.size_bytes;
     if (piece.kind == SlicePiece::Kind::kZeros) at = end;
     while (at < end) {
+      std::uint64_t stop = end;
+      if (piece.kind == SlicePiece::Kind::kCopy) {
+        const std::uint64_t from = piece.from + (at - begin);
+        PTPKG_TRY(const std::uint64_t data, original.NextData(from));
+        at += std::min(data - from, end - at);
+        if (at == end) break;
+        stop = std::min(end, at + kLeastHole);
+      }
       const bool goes_on = !steps.empty() && steps.back().offset + steps.back().size_bytes == at &&
                            steps.back().size_bytes < kWrittenAtOnce;
       if (!goes_on) steps.push_back({.offset = at});
-      const std::uint64_t size = std::min(kWrittenAtOnce - steps.back().size_bytes, end - at);
+      const std::uint64_t size = std::min(kWrittenAtOnce - steps.back().size_bytes, stop - at);
       steps.back().size_bytes += size;
       at += size;
     }
@@ -64,7 +75,7 @@ Result<void> WriteStep(File& sliced, const Step& step, File& target) {
   if (AsText(found.First(back)) == AsText(wanted.First(got))) return Ok();
   return Error(ErrorCode::kIo,
                fmt::format("what was written at file offset {} reads as something else", step.offset))
-      .WithHint("check the disk; another program may also have changed the file");
+      .WithHint("another program may have changed the file; else check the machine's memory and disk");
 }
 
 }  // namespace
@@ -136,8 +147,10 @@ Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target, int job
   PTPKG_CHECK(CheckPlanned(file, plan));
   SlicedFile sliced(file, plan);
   PTPKG_CHECK(target.Truncate(plan.new_size));
-  const std::vector<Step> steps = StepsOf(plan);
-  return ParallelFor(jobs, steps.size(), [&](std::size_t i) { return WriteStep(sliced, steps[i], target); });
+  PTPKG_TRY(const std::vector<Step> steps, StepsOf(file, plan));
+  PTPKG_CHECK(
+      ParallelFor(jobs, steps.size(), [&](std::size_t i) { return WriteStep(sliced, steps[i], target); }));
+  return CheckPlanned(file, plan);
 }
 
 }  // namespace ptpkg::elf

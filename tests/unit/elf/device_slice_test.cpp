@@ -247,7 +247,7 @@ TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
   EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
   EXPECT_EQ(sliced.plan.not_compact,
-            fmt::format("code at address {:#x} computes a place in device code", at));
+            fmt::format("code at address {:#x} goes by the distance to what would move", at));
   // The first one stays where it is.
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(library.places.code - (at + 7)));
   ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, {.gpus = {90}}));
@@ -323,7 +323,7 @@ TEST(DeviceSlice, ASectionThatCodeWalksToItsEndStaysInPlace) {
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
   EXPECT_EQ(sliced.plan.form, SliceForm::kCompact);
   EXPECT_EQ(sliced.plan.not_compact,
-            fmt::format("code at address {:#x} computes a place in device code", at));
+            fmt::format("code at address {:#x} goes by the distance to what would move", at));
   EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192);
 }
 

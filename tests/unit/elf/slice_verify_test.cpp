@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "support/read_only_file.h"
 #include "unit/elf/device_libraries.h"
 #include "unit/elf/device_objects.h"
+#include "unit/elf/elf_additions.h"
 
 namespace ptpkg::elf::test {
 namespace {
@@ -94,7 +96,7 @@ TEST(VerifySlice, FindsEveryByteThatWasTouched) {
         std::string touched = sliced;
         touched[at] = static_cast<char>(touched[at] ^ 0x10);
         if (Verify(original, touched, request)) {
-          if (IsUsed(sliced, at)) missed.push_back(at);
+          missed.push_back(at);
         } else {
           ++found;
         }
@@ -141,6 +143,84 @@ TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
   }
   EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
   EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}));
+}
+
+const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
+
+std::string WithSegment(std::string bytes, std::size_t index, const Segment& segment) {
+  kHostCodec.EncodeSegment(segment, std::as_writable_bytes(std::span(bytes)).subspan(64 + 56 * index, 56));
+  return bytes;
+}
+
+TEST(VerifySlice, FindsProgramHeadersThatTheOriginalHasNot) {
+  const SliceRequest request = {.gpus = {90}};
+  // The headers' own takes the place of the note's.
+  const std::string original =
+      WithSegment(Library(true).Build(), 3, {kSegmentPhdr, kFlagRead, 64, 64, 64, 5 * 56, 5 * 56, 8});
+  const std::string sliced = SliceOf(original, request);
+  ASSERT_LT(sliced.size(), original.size());
+  ASSERT_OK(Verify(original, sliced, request));
+  MemoryFile file(AsBytes(sliced));
+  const auto image = ReadImage(file);
+  ASSERT_OK(image);
+  const std::vector<Segment>& segments = (*image)->segments;
+  constexpr std::uint32_t kTls = 7;
+  constexpr std::uint32_t kRelro = 0x6474e552;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    SCOPED_TRACE(fmt::format("program header {}, type {:#x}", i, segments[i].type));
+    for (const auto& change : std::vector<std::function<void(Segment&)>>{
+             [](Segment& one) { one.type = kSegmentGnuStack; }, [](Segment& one) { one.type = kTls; },
+             [](Segment& one) { one.type = kRelro; }, [](Segment& one) { one.vaddr += 64; },
+             [](Segment& one) { one.paddr += 64; }, [](Segment& one) { one.file_size += 8; },
+             [](Segment& one) { one.flags ^= kFlagExecute | kFlagWrite; }}) {
+      Segment changed = segments[i];
+      change(changed);
+      EXPECT_FALSE(Verify(original, WithSegment(sliced, i, changed), request));
+    }
+    if (i == 0) continue;
+    const std::string first = WithSegment(sliced, i, segments[i - 1]);
+    EXPECT_FALSE(Verify(original, WithSegment(first, i - 1, segments[i]), request)) << "in another order";
+  }
+}
+
+TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
+  WrappedLibrary library = Library(false);
+  std::string original = library.Build();
+  const std::string sliced = SliceOf(original, {.gpus = {90}});
+  ASSERT_LT(sliced.size(), original.size());
+  // Both say the same; the planner would not have moved it.
+  const std::uint64_t symbol = library.places.dynamic_symbols + 24;
+  for (const std::uint64_t value : {library.places.code, library.places.code + 64}) {
+    std::string before = original;
+    PokeWord(before, kHostCodec, symbol + 8, value);
+    MemoryFile file(AsBytes(before));
+    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+    EXPECT_EQ(plan.form, SliceForm::kInPlace);
+    const std::size_t place = sliced.find(original.substr(library.places.dynamic_symbols, 96));
+    ASSERT_NE(place, std::string::npos);
+    std::string after = sliced;
+    PokeWord(after, kHostCodec, place + 24 + 8, value);
+    EXPECT_THAT(Verify(before, after, {.gpus = {90}}),
+                FailsWith(ErrorCode::kInternal, HasSubstr("symbol 1 of .dynsym lies in what moved")));
+  }
+}
+
+TEST(VerifySlice, FindsWhatNoHeaderNames) {
+  const SliceRequest request = {.gpus = {90}};
+  const std::string original = Library(true).Build() + "what somebody appended";
+  const std::string sliced = SliceOf(original, request);
+  ASSERT_LT(sliced.size(), original.size());
+  EXPECT_EQ(sliced.substr(sliced.size() - 22), "what somebody appended");
+  ASSERT_OK(Verify(original, sliced, request));
+  std::size_t unnamed = 0;
+  for (std::size_t at = 0; at < sliced.size(); ++at) {
+    if (IsUsed(sliced, at)) continue;
+    ++unnamed;
+    std::string touched = sliced;
+    touched[at] = static_cast<char>(touched[at] ^ 0x10);
+    EXPECT_FALSE(Verify(original, touched, request)) << at;
+  }
+  EXPECT_GT(unnamed, 100U) << "the end of the containers' pages";
 }
 
 TEST(VerifySlice, FindsAnotherRequest) {

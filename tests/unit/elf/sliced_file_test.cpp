@@ -171,6 +171,51 @@ TEST(SlicedFile, ZerosBecomeHolesAndHolesAreNotRead) {
   if (data == in_hole) GTEST_SKIP() << "the file system of the tests has no holes";
   EXPECT_GT(data, library.places.code + (1U << 20U) - 8192);
   EXPECT_LE(data, library.places.tail);
+  // A slice of the slice keeps them.
+  const SliceRequest both = {.gpus = {80, 90}, .form = SliceForm::kInPlace};
+  ASSERT_OK_AND_ASSIGN(const SlicePlan all_of_it, PlanSlice(*file, both));
+  EXPECT_FALSE(all_of_it.Changes());
+  SlicePlan copy;
+  ASSERT_OK_AND_ASSIGN(copy.seen, target->Stat());
+  copy.old_size = copy.new_size = copy.seen.size_bytes;
+  copy.pieces = {{.kind = SlicePiece::Kind::kCopy, .size_bytes = copy.new_size, .from = 0}};
+  ASSERT_OK_AND_ASSIGN(const auto again, fs->Open(dir / "again.so", OpenMode::kCreateNew));
+  ASSERT_OK(WriteSlice(*target, copy, *again, 4));
+  ASSERT_OK_AND_ASSIGN(const std::uint64_t data_again, again->NextData(in_hole));
+  EXPECT_GT(data_again, in_hole);
+  ASSERT_OK_AND_ASSIGN(const std::string one, WholeOf(*target));
+  ASSERT_OK_AND_ASSIGN(const std::string other, WholeOf(*again));
+  EXPECT_TRUE(one == other);
+}
+
+/// Says a moment later, while it is written, that it is another file.
+class ChangingFile final : public ReadOnlyFile {
+ public:
+  explicit ChangingFile(Bytes bytes) : ReadOnlyFile({.size_bytes = bytes.size()}), bytes_(bytes) {}
+  Result<FileStat> Stat() override {
+    FileStat stat{.size_bytes = bytes_.size()};
+    stat.mtime_ns = seen_++ < 2 ? 0 : 1;
+    return stat;
+  }
+  Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
+    MemoryFile file(bytes_);
+    return file.ReadAt(offset, buffer);
+  }
+
+ private:
+  Bytes bytes_;
+  int seen_ = 0;
+};
+
+TEST(SlicedFile, AFileThatChangesWhileItsSliceIsWrittenIsRefused) {
+  const std::string bytes = RelocatableLibrary();
+  MemoryFile file(AsBytes(bytes));
+  ASSERT_OK_AND_ASSIGN(SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+  ChangingFile changing(AsBytes(bytes));
+  ASSERT_OK_AND_ASSIGN(plan.seen, changing.Stat());
+  ForgetfulFile target(bytes.size());
+  EXPECT_THAT(WriteSlice(changing, plan, target),
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed since its slice was planned")));
 }
 
 }  // namespace

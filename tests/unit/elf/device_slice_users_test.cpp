@@ -1,0 +1,178 @@
+// Who uses what a compact slice moves, other than by a pointer that follows: such files stay in place.
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/matchers.h"
+#include "unit/elf/device_libraries.h"
+#include "unit/elf/elf_additions.h"
+#include "unit/elf/slice_of.h"
+
+namespace ptpkg::elf::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
+constexpr std::uint64_t kNote = 64 + 5 * 56;  // behind the program headers
+constexpr std::uint64_t kFirstSize = 16 + 64 + 4096 + 64 + 40;
+
+Element Sass(std::uint32_t number, std::size_t size = 8) {
+  return {.number = number, .payload = std::string(size, static_cast<char>(number))};
+}
+
+/// The second container moves; without a spare segment the note does, too.
+struct Built {
+  explicit Built(bool spare, std::uint16_t machine = kMachineX8664)
+      : library{.containers = {Container({Sass(80, 4096), Sass(90, 40)}),
+                               Container({Sass(80, 5000), Sass(90)})},
+                .spare_segment = spare,
+                .machine = machine},
+        bytes(library.Build()) {
+    // .tail holds code.
+    PokeWord(bytes, kHostCodec, library.places.section_headers + 64 * (library.code_section + 1) + 8, 6);
+  }
+
+  [[nodiscard]] std::uint64_t Second() const { return library.places.code + kFirstSize; }
+  [[nodiscard]] std::uint64_t End() const { return Second() + 16 + 64 + 5000 + 64 + 8; }
+
+  /// Writes an instruction of x86-64 into .tail, whose distance of 4 bytes leads to `target`; `behind` it.
+  void Put(std::string_view opcode, std::uint64_t target, std::string_view behind = "") {
+    std::uint64_t at = library.places.tail + 3;
+    bytes.replace(at, opcode.size(), opcode);
+    at += opcode.size();
+    bytes.replace(at + 4, behind.size(), behind);
+    PokeU32(bytes, kHostCodec, at, static_cast<std::uint32_t>(target - (at + 4 + behind.size())));
+  }
+
+  /// Why the slice is not compact.
+  [[nodiscard]] std::string WhyNot() const {
+    const auto sliced = SliceAndVerify(bytes, {.gpus = {90}});
+    EXPECT_OK(sliced);
+    if (!sliced) return "it is none";
+    EXPECT_EQ(sliced->plan.form == SliceForm::kCompact, sliced->plan.not_compact.empty());
+    return sliced->plan.not_compact;
+  }
+
+  WrappedLibrary library;
+  std::string bytes;
+};
+
+constexpr const char* kGoesByDistance = "goes by the distance to what would move";
+
+struct Instruction {
+  const char* name;
+  std::string_view opcode;
+  std::string_view behind = "";
+};
+constexpr Instruction kReads[] = {
+    {"lea rax", "\x48\x8d\x05"},
+    {"lea r15", "\x4c\x8d\x3d"},
+    {"mov eax", "\x8b\x05"},
+    {"mov rax", "\x48\x8b\x05"},
+    {"movsxd", "\x48\x63\x05"},
+    {"movzx eax, word", "\x0f\xb7\x05"},
+    {"cmp eax", "\x3b\x05"},
+    {"cmp dword, imm32", "\x81\x3d", "\x50\xed\x55\xba"},
+    {"cmp qword, imm8", "\x48\x83\x3d", "\x01"},
+    {"movdqu", "\xf3\x0f\x6f\x05"},
+    {"vmovdqu", "\xc5\xfa\x6f\x05"},
+    {"vmovdqu, 3 bytes", "\xc4\xc1\x7a\x6f\x05"},
+    {"vmovdqu64", "\x62\xf1\xfe\x08\x6f\x05"},
+};
+
+TEST(DeviceSliceUsers, CodeThatReadsAContainerItselfKeepsTheFormInPlace) {
+  for (const Instruction& one : kReads) {
+    for (const std::uint64_t field : {0U, 4U, 6U, 8U, 16U}) {
+      Built built(true);
+      built.Put(one.opcode, built.Second() + field, one.behind);
+      EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance)) << one.name << " at " << field;
+    }
+    // The first container stays where it is.
+    Built built(true);
+    built.Put(one.opcode, built.library.places.code, one.behind);
+    EXPECT_EQ(built.WhyNot(), "") << one.name;
+  }
+  // An add of the immediate behind, which reads no address.
+  Built other(true);
+  other.Put("\x83\x05", other.Second(), "\x01");
+  EXPECT_EQ(other.WhyNot(), "");
+}
+
+TEST(DeviceSliceUsers, CodeOfAarch64LoadsFromAPageAndADistance) {
+  const auto put = [](Built& built, std::uint32_t second, std::uint64_t target) {
+    const std::uint64_t at = built.library.places.tail / 4 * 4 + 4;
+    const std::uint64_t pages = target / 4096 - at / 4096;
+    // adrp x0, target
+    PokeU32(built.bytes, kHostCodec, at,
+            0x90000000U | static_cast<std::uint32_t>((pages & 3U) << 29U | (pages >> 2U & 0x7ffffU) << 5U));
+    PokeU32(built.bytes, kHostCodec, at + 4, second);
+  };
+  struct Row {
+    const char* name;
+    std::uint32_t word;
+    std::uint64_t unit;
+  };
+  for (const Row& row :
+       {Row{"add", 0x91000000U, 1}, Row{"ldr w0", 0xb9400000U, 4}, Row{"ldr x0", 0xf9400000U, 8},
+        Row{"ldrh w0", 0x79400000U, 2}, Row{"ldr q0", 0x3dc00000U, 16}}) {
+    Built built(true, kMachineAarch64);
+    // On 16 bytes: what a vector is loaded from.
+    const std::uint64_t target = built.Second() % 16 == 0 ? built.Second() : built.Second() + 8;
+    const auto immediate = static_cast<std::uint32_t>(target % 4096 / row.unit);
+    put(built, row.word | immediate << 10U, target);
+    EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance)) << row.name;
+    Built other(true, kMachineAarch64);
+    put(other, row.word | immediate << 10U | 1U << 5U, target);  // of another register
+    EXPECT_EQ(other.WhyNot(), "") << row.name;
+  }
+}
+
+TEST(DeviceSliceUsers, TheEndOfASectionIsMeantWhereASymbolStandsThere) {
+  for (const bool named : {false, true}) {
+    Built built(true);
+    ASSERT_EQ(built.library.places.tail, built.End()) << "the address has another meaning";
+    if (named) {
+      const std::uint64_t symbol = built.library.places.symbols + 24 * 2;
+      PokeWord(built.bytes, kHostCodec, symbol + 8, built.End());
+      PokeWord(built.bytes, kHostCodec, symbol + 16, 0);
+    }
+    EXPECT_EQ(built.WhyNot(), "") << "nobody uses it";
+    built.Put("\x48\x8d\x05", built.End());
+    EXPECT_THAT(built.WhyNot(), named ? HasSubstr(kGoesByDistance) : HasSubstr(""));
+    EXPECT_EQ(built.WhyNot().empty(), !named);
+  }
+}
+
+TEST(DeviceSliceUsers, WhatStandsBehindTheProgramHeadersMovesUnlessItIsUsed) {
+  EXPECT_EQ(Built(false).WhyNot(), "");
+  const std::uint64_t note = kNote + 12;
+  {
+    Built built(false);
+    built.Put("\x48\x8d\x05", note);
+    EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance));
+  }
+  {
+    Built built(false);
+    const std::uint64_t symbol = built.library.places.dynamic_symbols + 24;
+    PokeU16(built.bytes, kHostCodec, symbol + 6, 1);
+    PokeWord(built.bytes, kHostCodec, symbol + 8, note);
+    EXPECT_THAT(built.WhyNot(), HasSubstr("a symbol of .dynsym lies in what stands behind"));
+  }
+  const std::uint64_t relocation = Built(false).library.places.relocations;
+  struct Row {
+    std::uint64_t at;
+    std::uint64_t value;
+  };
+  // The loader writes there, or is led there by a relocation of any type.
+  for (const Row& row : {Row{relocation, note}, Row{relocation + 16, note}}) {
+    Built built(false);
+    PokeWord(built.bytes, kHostCodec, row.at, row.value);
+    EXPECT_THAT(built.WhyNot(), testing::AnyOf(HasSubstr("no room for another program header"),
+                                               HasSubstr("no relocation points to the container")));
+  }
+}
+
+}  // namespace
+}  // namespace ptpkg::elf::test
