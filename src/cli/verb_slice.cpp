@@ -227,7 +227,11 @@ Verb SliceVerb() {
               "address of host code changes, and each slice is compared with the original.\n"
               "Names: a wheel toy-1.0+cu130 becomes toy-1.0+cu130.sm90, a conda package\n"
               "toy-1.0-h1_0 becomes toy-1.0-h1_0_sm90, a library goes to sm90/. NVIDIA's own\n"
-              "libraries may not be changed by their licence, and stay as they are.",
+              "libraries may not be changed by their licence, and stay as they are. Slices are\n"
+              "checked, and get their names together. Exit codes: 0 done, 1 a slice would have\n"
+              "an error that the artifact has not, 2 wrong command line, 3 a damaged artifact,\n"
+              "4 no such file, 6 something could not be read or written, 7 no code for a GPU, a\n"
+              "name that is taken, or an artifact that changed meanwhile.",
           .examples = {"ptpkg slice torch-2.15.0+cu130-*.whl --gpu 9.0 --gpu 8.0+8.6 -o slices",
                        "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --each --ptx keep",
                        "ptpkg slice torch-2.15.0+cu130-*.whl --each --dry-run --html slices.html",

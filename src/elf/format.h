@@ -3,6 +3,8 @@
 // Source: System V gABI chapters 4 and 5; Linux Standard Base 5.0 "Symbol Versioning"; <elf.h> of
 // glibc for the GNU values. That header is not included: its macros would shadow the names here.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -79,6 +81,8 @@ inline constexpr std::uint64_t kDtInitArray = 25;
 inline constexpr std::uint64_t kDtFiniArray = 26;
 inline constexpr std::uint64_t kDtRunpath = 29;
 inline constexpr std::uint64_t kDtFlags = 30;
+inline constexpr std::uint64_t kDtPreinitArray = 32;
+inline constexpr std::uint64_t kDtRelr = 36;
 inline constexpr std::uint64_t kDtGnuHash = 0x6ffffef5;
 inline constexpr std::uint64_t kDtConfig = 0x6ffffefa;
 inline constexpr std::uint64_t kDtDepaudit = 0x6ffffefb;
@@ -94,6 +98,14 @@ inline constexpr std::uint64_t kDtMipsLiblist = 0x70000009;
 inline constexpr std::uint64_t kDtMipsRldMapRel = 0x70000035;
 inline constexpr std::uint64_t kDtAuxiliary = 0x7ffffffd;
 inline constexpr std::uint64_t kDtFilter = 0x7fffffff;
+
+/// Whether a value of that tag is an address that the loader goes to.
+constexpr bool HoldsAddress(std::uint64_t tag) {
+  constexpr std::array kTags = {kDtPltgot, kDtHash,    kDtStrtab, kDtSymtab,    kDtRela,      kDtInit,
+                                kDtFini,   kDtRel,     kDtJmprel, kDtInitArray, kDtFiniArray, kDtPreinitArray,
+                                kDtRelr,   kDtGnuHash, kDtVersym, kDtVerdef,    kDtVerneed};
+  return std::find(kTags.begin(), kTags.end(), tag) != kTags.end();
+}
 
 /// Bits of DT_FLAGS_1.
 inline constexpr std::uint64_t kFlag1NoDefaultLibraries = 0x800;

@@ -1,9 +1,9 @@
 #include "elf/header_room.h"
 
 #include <algorithm>
-#include <array>
 
 #include "elf/byte_diff.h"
+#include "elf/section_table.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -52,8 +52,7 @@ class RoomFinder {
 
   bool TakeSections() {
     return std::all_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-      const bool has_bytes = section.type != 0 && section.type != kSectionNobits;
-      return !has_bytes || Take(section.offset, section.size, IsMovable(image_, section));
+      return !HasBytes(section) || Take(section.offset, section.size, IsMovable(image_, section));
     });
   }
 
@@ -78,9 +77,6 @@ class RoomFinder {
   /// False if .dynamic points into the headers or the block other than to a table that moves: section headers
   /// may be wrong.
   [[nodiscard]] bool AllPointersFollow() const {
-    constexpr std::array kAddresses = {kDtHash,    kDtGnuHash, kDtSymtab, kDtStrtab,    kDtVersym,
-                                       kDtVerneed, kDtVerdef,  kDtPltgot, kDtRela,      kDtRel,
-                                       kDtJmprel,  kDtInit,    kDtFini,   kDtInitArray, kDtFiniArray};
     const MappedRange& dynamic = image_.dynamic->range;
     const std::uint64_t headers =
         room_.vaddr - room_.begin;  // what points into the headers would change as well
@@ -89,8 +85,7 @@ class RoomFinder {
       return false;
     return std::all_of(
         image_.dynamic->entries.begin(), image_.dynamic->entries.end(), [&](const DynamicEntry& e) {
-          const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), e.tag) != kAddresses.end();
-          if (!is_address || e.value < headers || e.value - headers >= room_.end) return true;
+          if (!HoldsAddress(e.tag) || e.value < headers || e.value - headers >= room_.end) return true;
           return std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
             return section.addr == e.value && IsLookupTable(image_, section) && room_.Holds(image_, section);
           });

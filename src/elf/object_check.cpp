@@ -40,7 +40,7 @@ class ObjectCheck {
 
   Result<void> CheckSections() {
     if (const std::string shared = FindSharedBytes(new_.image); !shared.empty()) return SliceDiffers(shared);
-    MovesByPlace moves = {{0, 0}};
+    MovesByPlace moves(old_.image, new_.image);
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       Section old = old_.image.sections[i];
       if (!IsKnownInObjects(old.type)) return SliceDiffers(fmt::format("section {} of a type not known", i));
@@ -50,25 +50,11 @@ class ObjectCheck {
       const std::uint64_t moved = place - now.offset;
       old.offset = now.offset;
       if (old != now) return SliceDiffers(fmt::format("section header {}", i));
-      const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
-      if (has_bytes && old.align > 1 && moved % old.align != 0)
+      if (HasBytes(old) && old.align > 1 && moved % old.align != 0)
         return SliceDiffers(fmt::format("section {} has lost its alignment", i));
-      if (has_bytes) moves[place] = moved;
+      if (HasBytes(old)) moves.Add(place, now.offset);
     }
-    const std::uint64_t headers = old_.image.header.section_headers_offset;
-    moves[headers] = headers - new_.image.header.section_headers_offset;
-    moves[old_.image.file_size] = old_.image.file_size - new_.image.file_size;
-    return CheckEmptySections(moves);
-  }
-
-  Result<void> CheckEmptySections(const MovesByPlace& moves) {
-    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
-      const Section& old = old_.image.sections[i];
-      const bool has_bytes = old.type != 0 && old.type != kSectionNobits && old.size != 0;
-      if (!has_bytes && !IsBetweenNeighbours(moves, old.offset, new_.image.sections[i].offset))
-        return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
-    }
-    return Ok();
+    return moves.CheckEmptySections(old_.image, new_.image);
   }
 
   /// Null: it is no section of containers.

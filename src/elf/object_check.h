@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "elf/slice_layout_check.h"
+#include "elf/slice_compare.h"
+#include "elf/slice_moves.h"
 
 namespace ptpkg::elf {
 

@@ -17,7 +17,6 @@ constexpr std::uint64_t kDtRelasz = 8;
 constexpr std::uint64_t kDtRelaent = 9;
 constexpr std::uint64_t kDtPltrel = 20;
 constexpr std::uint64_t kDtRelrsz = 35;
-constexpr std::uint64_t kDtRelr = 36;
 constexpr std::uint64_t kDtRelrent = 37;
 
 constexpr std::uint64_t kTableStep = 40'000 * kRelaSize;  // under 1 MiB; a multiple of 8 too

@@ -115,7 +115,7 @@ std::string FindSharedBytes(const Image& image) {
   add(image.header.program_headers_offset, image.segments.size() * image.codec.SegmentSize());
   add(image.header.section_headers_offset, image.sections.size() * image.codec.SectionSize());
   for (const Section& section : image.sections) {
-    if (section.type != 0 && section.type != kSectionNobits) add(section.offset, section.size);
+    if (HasBytes(section)) add(section.offset, section.size);
   }
   if (!fits) return "a section passes the end of the file";
   std::sort(ranges.begin(), ranges.end());

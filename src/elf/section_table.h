@@ -15,6 +15,11 @@ inline constexpr std::uint64_t kSectionWrite = 1;
 inline constexpr std::uint64_t kSectionAlloc = 2;  ///< Takes memory in a process.
 inline constexpr std::uint64_t kSectionExecute = 4;
 
+/// Whether the file has bytes of the section.
+[[nodiscard]] inline bool HasBytes(const Section& section) {
+  return section.type != 0 && section.type != kSectionNobits && section.size != 0;
+}
+
 /// The table that section headers take their names from; it ends with a NUL. REQUIRES: `image` has sections.
 /// Errors: kCorrupt for a table that is not there, not closed, or larger than 16 MiB; kIo.
 Result<std::string> ReadSectionNames(File& file, const Image& image);

@@ -9,6 +9,7 @@
 #include "elf/edit.h"
 #include "elf/relocations.h"
 #include "elf/section_table.h"
+#include "elf/slice_headers.h"
 #include "elf/symbol_table.h"
 
 namespace ptpkg::elf {
@@ -151,8 +152,7 @@ class CompactPlanner {
     if (const Result<void> sound = CheckSegments(image_); !sound) return sound.error().message();
     for (std::size_t i = 0; i < image_.sections.size(); ++i) {
       const Section& section = image_.sections[i];
-      const bool has_bytes = section.type != 0 && section.type != kSectionNobits && section.size != 0;
-      if (has_bytes && (section.flags & kSectionAlloc) == 0 && IsInLoad(section))
+      if (HasBytes(section) && (section.flags & kSectionAlloc) == 0 && IsInLoad(section))
         return fmt::format("section {} is not to be loaded by its flags, and lies in a load segment", i);
     }
     return FindSharedBytes(image_);
@@ -167,12 +167,8 @@ class CompactPlanner {
 
   /// What the loader reads must not be what is dropped, whatever section headers say.
   [[nodiscard]] Obstacle CheckDynamic(const CompactPart& part) const {
-    constexpr std::array<std::uint64_t, 14> kAddresses = {
-        kDtPltgot, kDtHash,      kDtStrtab,    kDtSymtab,  kDtRela,   kDtInit,    kDtFini,
-        kDtJmprel, kDtInitArray, kDtFiniArray, kDtGnuHash, kDtVersym, kDtVerneed, kDtVerdef};
     for (const DynamicEntry& entry : image_.dynamic->entries) {
-      const bool is_address = std::find(kAddresses.begin(), kAddresses.end(), entry.tag) != kAddresses.end();
-      if (is_address && IsIn(part, entry.value))
+      if (HoldsAddress(entry.tag) && IsIn(part, entry.value))
         return fmt::format("an entry of .dynamic (tag {:#x}) leads into {}", entry.tag, part.sliced->name);
     }
     const MappedRange& strings = image_.strings;

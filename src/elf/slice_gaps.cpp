@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/section_table.h"
 #include "support/scratch_buffer.h"
 
 namespace ptpkg::elf {
@@ -26,8 +27,7 @@ std::vector<Named> NamedParts(const Image& image) {
   add(image.header.program_headers_offset, image.segments.size() * image.codec.SegmentSize());
   add(image.header.section_headers_offset, image.sections.size() * image.codec.SectionSize());
   for (const Section& section : image.sections) {
-    const bool has_bytes = section.type != 0 && section.type != kSectionNobits;
-    add(has_bytes ? section.offset : 0, has_bytes ? section.size : 0);
+    add(HasBytes(section) ? section.offset : 0, HasBytes(section) ? section.size : 0);
   }
   add(image.file_size, 0);
   return parts;

@@ -3,7 +3,7 @@
 // Layer: elf, private to it.
 
 #include "elf/slice_compare.h"
-#include "elf/slice_layout_check.h"
+#include "elf/slice_moves.h"
 
 namespace ptpkg::elf {
 

@@ -1,9 +1,8 @@
-// PlanHeaders (declared in elf/slice_compact.h).
+#include "elf/slice_headers.h"
 
 #include <algorithm>
 
 #include "elf/section_table.h"
-#include "elf/slice_compact.h"
 #include "elf/symbol_table.h"
 
 namespace ptpkg::elf {

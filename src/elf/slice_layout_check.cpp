@@ -27,7 +27,7 @@ class LayoutCheck {
  public:
   LayoutCheck(const OpenImage& original, const OpenImage& sliced, const std::vector<ContainerMoves>& device,
               RangeComparison& ranges)
-      : old_(original), new_(sliced), ranges_(ranges) {
+      : old_(original), new_(sliced), ranges_(ranges), moves_(original.image, sliced.image) {
     for (const ContainerMoves& moves : device) device_.emplace(moves.section, &moves);
   }
 
@@ -109,9 +109,8 @@ class LayoutCheck {
         if (now.size > old.size) return SliceDiffers("a section of device code got larger");
         old.size = now.size;
       }
-      const bool has_bytes = HasBytes(old);
       if (!IsSameButPlace(old, now)) return SliceDiffers(fmt::format("section header {}", i));
-      if (has_bytes && old.addr == now.addr) moves_[old.offset] = old.offset - now.offset;
+      if (HasBytes(old) && old.addr == now.addr) moves_.Add(old.offset, now.offset);
       if (old.addr != now.addr) {
         if (!MayMove(old)) return SliceDiffers(fmt::format("section {} has another address", i));
         if (!KeepsRightsOfMoved(old, now))
@@ -119,11 +118,11 @@ class LayoutCheck {
         moved_[i] = now.addr - old.addr;
         Skip(old.offset, old.size);
       }
-      const bool is_loaded = old.type != kSectionNobits && (old.flags & kSectionAlloc) != 0 && old.size != 0;
+      const bool is_loaded = HasBytes(old) && (old.flags & kSectionAlloc) != 0;
       if (is_loaded && IsMapped(old_.image, old) && !IsMapped(new_.image, now))
         return SliceDiffers(fmt::format("section {} is not mapped from its bytes", i));
     }
-    return CheckEmptySections();
+    return moves_.CheckEmptySections(old_.image, new_.image);
   }
 
   /// But for that to execute.
@@ -138,24 +137,6 @@ class LayoutCheck {
     const auto after = load_of(new_.image, now);
     if (before == old_.image.segments.end() || after == new_.image.segments.end()) return false;
     return ((before->flags ^ after->flags) & ~kFlagExecute) == 0;
-  }
-
-  [[nodiscard]] static bool HasBytes(const Section& section) {
-    return section.type != 0 && section.type != kSectionNobits && section.size != 0;
-  }
-
-  Result<void> CheckEmptySections() {
-    moves_[0] = 0;
-    const std::uint64_t headers = old_.image.header.section_headers_offset;
-    moves_[headers] = headers - new_.image.header.section_headers_offset;
-    moves_[old_.image.file_size] = old_.image.file_size - new_.image.file_size;
-    for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
-      const Section& old = old_.image.sections[i];
-      if (HasBytes(old)) continue;
-      if (!IsBetweenNeighbours(moves_, old.offset, new_.image.sections[i].offset))
-        return SliceDiffers(fmt::format("section {}, which has no bytes, stands elsewhere", i));
-    }
-    return Ok();
   }
 
   [[nodiscard]] static bool IsMapped(const Image& image, const Section& section) {
@@ -330,7 +311,7 @@ class LayoutCheck {
       wanted.memory_size = wanted.file_size;
     }
     if (wanted != now) return false;
-    if (now.file_size == 0) return IsBetweenNeighbours(moves_, old.offset, now.offset);
+    if (now.file_size == 0) return moves_.IsBetweenNeighbours(old.offset, now.offset);
     return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
   }
 
@@ -512,39 +493,6 @@ class LayoutCheck {
 };
 
 }  // namespace
-
-const ContainerMoves::Move* ContainerMoves::Find(std::uint64_t vaddr) const {
-  const auto found = std::lower_bound(moves.begin(), moves.end(), vaddr,
-                                      [](const Move& move, std::uint64_t at) { return move.from < at; });
-  return found == moves.end() || found->from != vaddr ? nullptr : &*found;
-}
-
-void ContainerMoves::FollowSymbol(const Codec& codec, MutableBytes symbol) const {
-  constexpr std::uint32_t kOfSection = 3;  // STT_SECTION
-  if ((std::to_integer<std::uint32_t>(symbol[4]) & 0xfU) == kOfSection) return;
-  const std::uint64_t value = codec.Word(symbol, 8);
-  if (value == from_end && codec.Word(symbol, 16) == 0) codec.PutWord(symbol, 8, to_end);  // __stop_ of it
-  const Move* move = Find(value);
-  if (move == nullptr) return;
-  codec.PutWord(symbol, 8, move->to);
-  if (codec.Word(symbol, 16) == move->from_size) codec.PutWord(symbol, 16, move->to_size);
-}
-
-Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
-                                const FileHeader& excused) {
-  const std::size_t size = original.image.codec.FileHeaderSize();
-  PTPKG_TRY(const auto old, ReadExact(original.file, 0, size, "the ELF header"));
-  PTPKG_TRY(auto now, ReadExact(sliced.file, 0, size, "the ELF header"));
-  original.image.codec.EncodeFileHeader(excused, now);
-  return old == now ? Ok() : SliceDiffers("the ELF header");
-}
-
-bool IsBetweenNeighbours(const MovesByPlace& moves, std::uint64_t original, std::uint64_t sliced) {
-  const auto behind = moves.upper_bound(original);
-  const std::uint64_t most = behind == moves.end() ? std::prev(behind)->second : behind->second;
-  const std::uint64_t moved = original - sliced;
-  return moved >= std::prev(behind)->second && moved <= most;
-}
 
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
                          const std::vector<ContainerMoves>& device, RangeComparison& ranges) {

@@ -335,7 +335,7 @@ class Slicing {
     told.to = targets_[index].path;
     for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(spec::CapabilityOf(gpu));
     MadeFilesFs with_slices(env_.fs);
-    std::vector<SlicedFile> sliced;
+    std::vector<SlicedEntry> sliced;
     for (SliceOfFile& one : made) {
       if (one.file && one.make)
         with_slices.Show(one.file->file, {.size_bytes = one.file->size_bytes, .mode = one.file->mode},

@@ -70,7 +70,7 @@ Result<Json> IndexOf(const Json& before, const spec::GpuSlice& slice) {
 }
 
 /// The files of the package that differ, by path.
-using ByPath = std::map<std::string, const SlicedFile*>;
+using ByPath = std::map<std::string, const SlicedEntry*>;
 
 /// Links to a changed file have its digest, too.
 Json PathsOf(const Json& before, const StagedTree& tree, const ByPath& changed) {
@@ -127,10 +127,10 @@ class CondaSource final : public SliceSource {
     return RelPath::Parse(name.FileName());
   }
 
-  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedEntry>& files,
                             const AbsPath& folder) override {
     ByPath changed;
-    for (const SlicedFile& file : files) changed.emplace(file.path.str(), &file);
+    for (const SlicedEntry& file : files) changed.emplace(file.path.str(), &file);
     conda::PackageParts parts;
     PTPKG_TRY(const conda::DistName name, DistNameOf(slice));
     parts.stem = name.Stem();

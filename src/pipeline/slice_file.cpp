@@ -137,12 +137,12 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
   if (!plan->Changes() || !target) return slice;
   PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, *plan));
   PTPKG_CHECK(elf::VerifySlice(*original, *sliced, request, env.jobs));
-  slice.file = SlicedFile{.path = file.place.path,
-                          .file = target->path,
-                          .mode = file.place.mode,
-                          .sha256 = {},
-                          .size_bytes = plan->new_size,
-                          .shared = SharedParts(*plan)};
+  slice.file = SlicedEntry{.path = file.place.path,
+                           .file = target->path,
+                           .mode = file.place.mode,
+                           .sha256 = {},
+                           .size_bytes = plan->new_size,
+                           .shared = SharedParts(*plan)};
   if (target->is_written) {
     PTPKG_CHECK(WriteFileSlice(env, *original, *plan, *target, file.place.mode));
     return slice;

@@ -31,8 +31,8 @@ struct DeviceFile {
 Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& place);
 
 struct SliceOfFile {
-  FileInSlice told;                     ///< `path` of the artifact.
-  std::optional<SlicedFile> file = {};  ///< nullopt: it is as it was, or no target was given.
+  FileInSlice told;                      ///< `path` of the artifact.
+  std::optional<SlicedEntry> file = {};  ///< nullopt: it is as it was, or no target was given.
   /// Gives the content of `file` where that is not written: any thread. Borrows the file system.
   MadeFilesFs::Make make = {};
 };
@@ -40,7 +40,7 @@ struct SliceOfFile {
 struct SliceTarget {
   AbsPath path;  ///< Where nothing lies.
   bool is_written =
-      false;  ///< Else SliceOfFile::make gives the content, and SlicedFile::sha256 is filled in.
+      false;  ///< Else SliceOfFile::make gives the content, and SlicedEntry::sha256 is filled in.
 };
 
 /// Plans the slice and holds it against the original (elf::VerifySlice). With `target` it is written there,

@@ -28,7 +28,7 @@ class FileSourceOfSlices final : public SliceSource {
   }
 
   /// What has no code of others is the same file.
-  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& /*slice*/, const std::vector<SlicedFile>& files,
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& /*slice*/, const std::vector<SlicedEntry>& files,
                             const AbsPath& folder) override {
     if (!files.empty()) return StagedSlice{.file = files.front().file};
     AbsPath copy = folder / file_.Name();

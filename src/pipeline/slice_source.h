@@ -26,7 +26,7 @@ struct UnpackedFile {
 };
 
 /// One that differs in a slice.
-struct SlicedFile {
+struct SlicedEntry {
   RelPath path;  ///< In the artifact.
   AbsPath file;  ///< On disk, or one that the environment of Stage shows (MadeFilesFs).
   std::uint32_t mode = 0644;
@@ -62,7 +62,7 @@ class SliceSource {
   /// at once. With SliceSourceOptions::check it is read again. `env` has `files`. Errors: kCheckFailed with
   /// the errors that the artifact has not; those of writing the format.
   virtual Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice,
-                                    const std::vector<SlicedFile>& files, const AbsPath& folder) = 0;
+                                    const std::vector<SlicedEntry>& files, const AbsPath& folder) = 0;
   /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
   virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
   /// The same of the artifact as it is. REQUIRES: FallbackName() gives a name.

@@ -128,13 +128,13 @@ class WheelSource final : public SliceSource {
     return Ok();
   }
 
-  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedFile>& files,
+  Result<StagedSlice> Stage(Env& env, const spec::GpuSlice& slice, const std::vector<SlicedEntry>& files,
                             const AbsPath& folder) override {
     wheel::NewContent content;
     if (variant_) content.documents = Documents(VariantOf(slice, facts_));
     PTPKG_TRY(const std::optional<std::string> note, ReadNote());
     if (note) content.documents[std::string(kPackageNoteName)] = *note;
-    for (const SlicedFile& file : files) {
+    for (const SlicedEntry& file : files) {
       content.files.push_back({.path = file.path,
                                .file = file.file,
                                .mode = file.mode,

@@ -1,5 +1,6 @@
 #pragma once
-// A file system that shows files of its own among those of another one. Layer: support.
+// A file system that opens paths of its own beside those of another one, whose folders do not list them.
+// Layer: support.
 
 #include <functional>
 #include <map>

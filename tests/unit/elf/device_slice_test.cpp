@@ -27,7 +27,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
 const SliceRequest kInPlaceFor90 = {.gpus = {90}, .form = SliceForm::kInPlace};
 
 Result<SlicePlan> PlanOf(const std::string& bytes, const SliceRequest& request = {.gpus = {90}}) {

@@ -14,19 +14,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
 constexpr std::uint64_t kNote = 64 + 5 * 56;  // behind the program headers
 constexpr std::uint64_t kFirstSize = 16 + 64 + 4096 + 64 + 40;
 
-Element Sass(std::uint32_t number, std::size_t size = 8) {
+Element CodeFor(std::uint32_t number, std::size_t size = 8) {
   return {.number = number, .payload = std::string(size, static_cast<char>(number))};
 }
 
 /// The second container moves; without a spare segment the note does, too.
-struct Built {
-  explicit Built(bool spare, std::uint16_t machine = kMachineX8664)
-      : library{.containers = {Container({Sass(80, 4096), Sass(90, 40)}),
-                               Container({Sass(80, 5000), Sass(90)})},
+struct UsedLibrary {
+  explicit UsedLibrary(bool spare, std::uint16_t machine = kMachineX8664)
+      : library{.containers = {Container({CodeFor(80, 4096), CodeFor(90, 40)}),
+                               Container({CodeFor(80, 5000), CodeFor(90)})},
                 .spare_segment = spare,
                 .machine = machine},
         bytes(library.Build()) {
@@ -85,29 +84,29 @@ constexpr Instruction kReads[] = {
 TEST(DeviceSliceUsers, CodeThatReadsAContainerItselfKeepsTheFormInPlace) {
   for (const Instruction& one : kReads) {
     for (const std::uint64_t field : {0U, 4U, 6U, 8U, 16U}) {
-      Built built(true);
-      built.Put(one.opcode, built.Second() + field, one.behind);
-      EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance)) << one.name << " at " << field;
+      UsedLibrary used(true);
+      used.Put(one.opcode, used.Second() + field, one.behind);
+      EXPECT_THAT(used.WhyNot(), HasSubstr(kGoesByDistance)) << one.name << " at " << field;
     }
     // The first container stays where it is.
-    Built built(true);
-    built.Put(one.opcode, built.library.places.code, one.behind);
-    EXPECT_EQ(built.WhyNot(), "") << one.name;
+    UsedLibrary used(true);
+    used.Put(one.opcode, used.library.places.code, one.behind);
+    EXPECT_EQ(used.WhyNot(), "") << one.name;
   }
   // An add of the immediate behind, which reads no address.
-  Built other(true);
+  UsedLibrary other(true);
   other.Put("\x83\x05", other.Second(), "\x01");
   EXPECT_EQ(other.WhyNot(), "");
 }
 
 TEST(DeviceSliceUsers, CodeOfAarch64LoadsFromAPageAndADistance) {
-  const auto put = [](Built& built, std::uint32_t second, std::uint64_t target) {
-    const std::uint64_t at = built.library.places.tail / 4 * 4 + 4;
+  const auto put = [](UsedLibrary& used, std::uint32_t second, std::uint64_t target) {
+    const std::uint64_t at = used.library.places.tail / 4 * 4 + 4;
     const std::uint64_t pages = target / 4096 - at / 4096;
     // adrp x0, target
-    PokeU32(built.bytes, kHostCodec, at,
+    PokeU32(used.bytes, kHostCodec, at,
             0x90000000U | static_cast<std::uint32_t>((pages & 3U) << 29U | (pages >> 2U & 0x7ffffU) << 5U));
-    PokeU32(built.bytes, kHostCodec, at + 4, second);
+    PokeU32(used.bytes, kHostCodec, at + 4, second);
   };
   struct Row {
     const char* name;
@@ -117,13 +116,13 @@ TEST(DeviceSliceUsers, CodeOfAarch64LoadsFromAPageAndADistance) {
   for (const Row& row :
        {Row{"add", 0x91000000U, 1}, Row{"ldr w0", 0xb9400000U, 4}, Row{"ldr x0", 0xf9400000U, 8},
         Row{"ldrh w0", 0x79400000U, 2}, Row{"ldr q0", 0x3dc00000U, 16}}) {
-    Built built(true, kMachineAarch64);
+    UsedLibrary used(true, kMachineAarch64);
     // On 16 bytes: what a vector is loaded from.
-    const std::uint64_t target = built.Second() % 16 == 0 ? built.Second() : built.Second() + 8;
+    const std::uint64_t target = used.Second() % 16 == 0 ? used.Second() : used.Second() + 8;
     const auto immediate = static_cast<std::uint32_t>(target % 4096 / row.unit);
-    put(built, row.word | immediate << 10U, target);
-    EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance)) << row.name;
-    Built other(true, kMachineAarch64);
+    put(used, row.word | immediate << 10U, target);
+    EXPECT_THAT(used.WhyNot(), HasSubstr(kGoesByDistance)) << row.name;
+    UsedLibrary other(true, kMachineAarch64);
     put(other, row.word | immediate << 10U | 1U << 5U, target);  // of another register
     EXPECT_EQ(other.WhyNot(), "") << row.name;
   }
@@ -131,46 +130,46 @@ TEST(DeviceSliceUsers, CodeOfAarch64LoadsFromAPageAndADistance) {
 
 TEST(DeviceSliceUsers, TheEndOfASectionIsMeantWhereASymbolStandsThere) {
   for (const bool named : {false, true}) {
-    Built built(true);
-    ASSERT_EQ(built.library.places.tail, built.End()) << "the address has another meaning";
+    UsedLibrary used(true);
+    ASSERT_EQ(used.library.places.tail, used.End()) << "the address has another meaning";
     if (named) {
-      const std::uint64_t symbol = built.library.places.symbols + 24 * 2;
-      PokeWord(built.bytes, kHostCodec, symbol + 8, built.End());
-      PokeWord(built.bytes, kHostCodec, symbol + 16, 0);
+      const std::uint64_t symbol = used.library.places.symbols + 24 * 2;
+      PokeWord(used.bytes, kHostCodec, symbol + 8, used.End());
+      PokeWord(used.bytes, kHostCodec, symbol + 16, 0);
     }
-    EXPECT_EQ(built.WhyNot(), "") << "nobody uses it";
-    built.Put("\x48\x8d\x05", built.End());
-    EXPECT_THAT(built.WhyNot(), named ? HasSubstr(kGoesByDistance) : HasSubstr(""));
-    EXPECT_EQ(built.WhyNot().empty(), !named);
+    EXPECT_EQ(used.WhyNot(), "") << "nobody uses it";
+    used.Put("\x48\x8d\x05", used.End());
+    EXPECT_THAT(used.WhyNot(), named ? HasSubstr(kGoesByDistance) : HasSubstr(""));
+    EXPECT_EQ(used.WhyNot().empty(), !named);
   }
 }
 
 TEST(DeviceSliceUsers, WhatStandsBehindTheProgramHeadersMovesUnlessItIsUsed) {
-  EXPECT_EQ(Built(false).WhyNot(), "");
+  EXPECT_EQ(UsedLibrary(false).WhyNot(), "");
   const std::uint64_t note = kNote + 12;
   {
-    Built built(false);
-    built.Put("\x48\x8d\x05", note);
-    EXPECT_THAT(built.WhyNot(), HasSubstr(kGoesByDistance));
+    UsedLibrary used(false);
+    used.Put("\x48\x8d\x05", note);
+    EXPECT_THAT(used.WhyNot(), HasSubstr(kGoesByDistance));
   }
   {
-    Built built(false);
-    const std::uint64_t symbol = built.library.places.dynamic_symbols + 24;
-    PokeU16(built.bytes, kHostCodec, symbol + 6, 1);
-    PokeWord(built.bytes, kHostCodec, symbol + 8, note);
-    EXPECT_THAT(built.WhyNot(), HasSubstr("a symbol of .dynsym lies in what stands behind"));
+    UsedLibrary used(false);
+    const std::uint64_t symbol = used.library.places.dynamic_symbols + 24;
+    PokeU16(used.bytes, kHostCodec, symbol + 6, 1);
+    PokeWord(used.bytes, kHostCodec, symbol + 8, note);
+    EXPECT_THAT(used.WhyNot(), HasSubstr("a symbol of .dynsym lies in what stands behind"));
   }
-  const std::uint64_t relocation = Built(false).library.places.relocations;
+  const std::uint64_t relocation = UsedLibrary(false).library.places.relocations;
   struct Row {
     std::uint64_t at;
     std::uint64_t value;
   };
   // The loader writes there, or is led there by a relocation of any type.
   for (const Row& row : {Row{relocation, note}, Row{relocation + 16, note}}) {
-    Built built(false);
-    PokeWord(built.bytes, kHostCodec, row.at, row.value);
-    EXPECT_THAT(built.WhyNot(), testing::AnyOf(HasSubstr("no room for another program header"),
-                                               HasSubstr("no relocation points to the container")));
+    UsedLibrary used(false);
+    PokeWord(used.bytes, kHostCodec, row.at, row.value);
+    EXPECT_THAT(used.WhyNot(), testing::AnyOf(HasSubstr("no room for another program header"),
+                                              HasSubstr("no relocation points to the container")));
   }
 }
 

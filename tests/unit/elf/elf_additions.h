@@ -10,6 +10,9 @@
 
 namespace ptpkg::elf::test {
 
+/// Of the machines that run the tests, and of those with GPUs.
+inline const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
+
 struct NewSection {
   std::string_view name;
   std::string_view content;

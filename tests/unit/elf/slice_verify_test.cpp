@@ -145,8 +145,6 @@ TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
   EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}));
 }
 
-const Codec kHostCodec(ElfClass::k64, ByteOrder::kLittle);
-
 std::string WithSegment(std::string bytes, std::size_t index, const Segment& segment) {
   kHostCodec.EncodeSegment(segment, std::as_writable_bytes(std::span(bytes)).subspan(64 + 56 * index, 56));
   return bytes;

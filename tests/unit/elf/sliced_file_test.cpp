@@ -189,9 +189,9 @@ TEST(SlicedFile, ZerosBecomeHolesAndHolesAreNotRead) {
 }
 
 /// Says a moment later, while it is written, that it is another file.
-class ChangingFile final : public ReadOnlyFile {
+class RestlessFile final : public ReadOnlyFile {
  public:
-  explicit ChangingFile(Bytes bytes) : ReadOnlyFile({.size_bytes = bytes.size()}), bytes_(bytes) {}
+  explicit RestlessFile(Bytes bytes) : ReadOnlyFile({.size_bytes = bytes.size()}), bytes_(bytes) {}
   Result<FileStat> Stat() override {
     FileStat stat{.size_bytes = bytes_.size()};
     stat.mtime_ns = seen_++ < 2 ? 0 : 1;
@@ -211,7 +211,7 @@ TEST(SlicedFile, AFileThatChangesWhileItsSliceIsWrittenIsRefused) {
   const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
   ASSERT_OK_AND_ASSIGN(SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
-  ChangingFile changing(AsBytes(bytes));
+  RestlessFile changing(AsBytes(bytes));
   ASSERT_OK_AND_ASSIGN(plan.seen, changing.Stat());
   ForgetfulFile target(bytes.size());
   EXPECT_THAT(WriteSlice(changing, plan, target),
