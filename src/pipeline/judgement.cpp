@@ -24,7 +24,7 @@ Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& exam
 
 }  // namespace
 
-OldFindings::OldFindings(const std::vector<Finding>& findings, std::set<std::string> names)
+OldFindings::OldFindings(const std::vector<Finding>& findings, const std::set<std::string>& names)
     : names_(names.begin(), names.end()) {
   std::erase(names_, std::string());
   std::stable_sort(names_.begin(), names_.end(), [](const std::string& left, const std::string& right) {

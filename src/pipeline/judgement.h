@@ -28,7 +28,7 @@ class OldFindings {
   OldFindings() = default;
   /// `names`: what the two call themselves, where they differ: file names, versions, folders named by them.
   /// Findings that differ in nothing else are the same.
-  explicit OldFindings(const std::vector<Finding>& findings, std::set<std::string> names = {});
+  explicit OldFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
 
   /// Whether it was there before: id, file and message are equal. Also of an id and severity of which not all
   /// were listed, so that nobody can tell which are new.

@@ -168,7 +168,7 @@ class CondaSource final : public SliceSource {
     std::set<std::string> names;
     for (const conda::DistName* one : {&before, &name})
       names.insert({one->FileName(), one->Stem(), one->build});
-    const Judgement judgement = JudgementOfSlice(OldFindings(findings_, std::move(names)));
+    const Judgement judgement = JudgementOfSlice(OldFindings(findings_, names));
     PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
     return staged;
   }
