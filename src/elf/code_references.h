@@ -1,7 +1,7 @@
 #pragma once
 // Host code that goes by a distance from itself, which no relocation tells of. Layer: elf, private to it.
-// Source: Intel SDM volume 2, "RIP-Relative Addressing" and the opcode maps; Arm ARM, ADR, ADRP, ADD
-// (immediate), loads with an unsigned offset.
+// Source: Intel SDM volume 2, "RIP-Relative Addressing"; Arm ARM, ADR, ADRP, ADD (immediate), loads with an
+// unsigned offset.
 
 #include <optional>
 #include <vector>
@@ -15,14 +15,20 @@ struct AddressRange {
   std::uint64_t size_bytes = 1;
 };
 
-/// The address of the first instruction in a section with code that computes an address in `targets`
-/// (ascending, none overlap), or reads there: of x86-64 `lea`, also what linkers make of loads from the GOT,
-/// and moves, comparisons and vector loads with an operand `target(%rip)`; of AArch64 `adr`, and `adrp` with
-/// an `add` or a load among the next four instructions. nullopt when none does. Bytes that only look like one
-/// count: with 5 targets for each of 476 containers, 180 MB of code are expected to have 0.05 such. REQUIRES:
-/// 64-bit, little-endian, one of these machines. Errors: kCorrupt (a section that passes the end of the
-/// file), kIo. Cost: reads all code.
+/// What code is searched for.
+struct CodeTargets {
+  std::vector<AddressRange> places = {};  ///< Ascending, none overlap.
+  std::vector<AddressRange> wholes = {};  ///< Nothing else lies in these.
+};
+
+/// The address of the first instruction in a section with code that goes to one of the places: of x86-64 one
+/// with an operand `place(%rip)`; of AArch64 `adr`, `adrp` to a page of a whole that has a place, and `adrp`
+/// with an `add` or a load somewhere behind it. nullopt when none does.
+/// Bytes of x86-64 that only look like an operand are told apart by decoding: of 48 instruction streams that
+/// begin up to 64 bytes before, most have to come by. Streams that begin anywhere fall into step within a few
+/// instructions. REQUIRES: 64-bit, little-endian, one of these machines. Errors: kCorrupt (a section that
+/// passes the end of the file), kIo. Cost: reads all code.
 Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& image,
-                                                       const std::vector<AddressRange>& targets);
+                                                       const CodeTargets& targets);
 
 }  // namespace ptpkg::elf

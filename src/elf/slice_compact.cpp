@@ -382,27 +382,30 @@ class CompactPlanner {
     return found == layout_.parts.end() ? nullptr : &*found;
   }
 
-  /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance: to
-  /// the fields of a container's header, its first element, the end of all; or to a note.
+  /// nvcc's start-up code goes by pointers in data; what a program embeds itself may go by a distance: to a
+  /// container's header, the header of its first element, the end of all; or to a note.
   [[nodiscard]] Result<Obstacle> CheckCode() const {
-    constexpr std::array<std::uint64_t, 5> kFields = {0, 4, 6, 8, 16};
-    std::vector<AddressRange> moving;
+    constexpr std::uint64_t kHeaders = 16 + 64;
+    CodeTargets moving;
     for (const CompactPart& part : layout_.parts) {
+      moving.wholes.push_back({.begin = part.header->addr, .size_bytes = part.header->size});
       for (const SlicedContainer& container : part.sliced->containers) {
-        if (!Moves(part, container)) continue;
-        for (const std::uint64_t field : kFields)
-          moving.push_back({.begin = OldAddress(part, container) + field});
+        if (Moves(part, container))
+          moving.places.push_back(
+              {.begin = OldAddress(part, container), .size_bytes = std::min(kHeaders, container.size_bytes)});
       }
-      if (MayBeWalked(part)) moving.push_back({.begin = OldEnd(part)});
+      if (MayBeWalked(part)) moving.places.push_back({.begin = OldEnd(part)});
     }
     for (const Section& section : image_.sections) {
       const bool moves = layout_.block_bytes != 0 && layout_.room->Holds(image_, section);
       // The loader alone reads the others, by .dynamic.
       if (moves && !IsLookupTable(image_, section))
-        moving.push_back({.begin = section.addr, .size_bytes = section.size});
+        moving.places.push_back({.begin = section.addr, .size_bytes = section.size});
     }
-    std::sort(moving.begin(), moving.end(),
-              [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
+    for (std::vector<AddressRange>* ranges : {&moving.places, &moving.wholes}) {
+      std::sort(ranges->begin(), ranges->end(),
+                [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
+    }
     PTPKG_TRY(const std::optional<std::uint64_t> found, FindCodeReference(file_, image_, moving));
     return found ? fmt::format("code at address {:#x} goes by the distance to what would move", *found)
                  : Obstacle();

@@ -37,31 +37,35 @@ class Placement {
   Placement(Env& env, OnExisting on_existing) : env_(env), on_existing_(on_existing) {}
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
-  /// Removes the folders that MakeDirs made, where they are empty.
+  /// Removes the folders that MakeDirs made, where they are empty, unless Place succeeded.
   ~Placement();
 
   /// Makes a folder that results go to, with its parents. Errors: kIo.
   Result<void> MakeDirs(const AbsPath& folder);
   /// `staged`: a file on the file system that `to` will be on.
   void Add(AbsPath staged, AbsPath to);
-  /// Makes the folders and renames the files, in the order of Add. Post: each has its name, and what vouched
-  /// for one that it replaced is gone. After an error the new ones are removed again; a file that was
-  /// replaced before stays replaced. A process that is killed meanwhile leaves a part, each file whole.
-  /// Errors: kAlreadyExists (kRefuse only), kIo.
-  Result<void> Place();
+  /// Makes the folders and renames the files, in the order of Add. `scratch`: an empty folder on their file
+  /// system, which gets the files that they replace, and what vouched for those: the caller removes it. Post:
+  /// each has its name; or, after an error, all is as it was. A process that is killed meanwhile leaves a
+  /// part, each file whole. Errors: kAlreadyExists (kRefuse only), kIo.
+  Result<void> Place(const AbsPath& scratch);
 
  private:
   struct Move {
     AbsPath staged;
     AbsPath to;
-    bool replaces = false;
   };
-  Result<void> PlaceOne(Move& move);
+  Result<void> PlaceOne(const Move& move, const AbsPath& kept);
+  Result<void> Replace(const Move& move, const AbsPath& kept);
+  void Undo();
 
   Env& env_;
   OnExisting on_existing_;
   std::vector<AbsPath> made_;  // folders, parents first
   std::vector<Move> moves_;
+  /// To be taken back: a file at `to` that was at `staged`.
+  std::vector<Move> done_;
+  std::vector<AbsPath> new_;  // files that are to be removed then
 };
 
 }  // namespace ptpkg::pipeline

@@ -56,7 +56,7 @@ class Slicing {
     PTPKG_CHECK(MakeSlices(scratch.path()));
     if (!run_.dry_run) PTPKG_CHECK(StageFallback(scratch.path()));
     PTPKG_CHECK(CheckUnchanged(before));
-    PTPKG_CHECK(placement_.Place());
+    PTPKG_CHECK(placement_.Place(scratch.path() / "replaced"));
     TellInheritedErrors();
     return std::move(outcome_);
   }
@@ -199,10 +199,15 @@ class Slicing {
   /// `what`: the artifact under that name, for an error.
   Result<AbsPath> TargetOf(const RelPath& name, const std::string& what) const {
     AbsPath target = folder_ / name;
-    PTPKG_TRY(const bool taken, Exists(env_.fs, target));
-    if (!taken) return target;
-    PTPKG_TRY(const bool same, IsOneFile(env_, run_.artifact, target));
-    if (same) {
+    const Result<FileStat> there = env_.fs.Lstat(target);
+    if (!there && there.error().code() == ErrorCode::kNotFound) return target;
+    if (!there) return there.error();
+    if (there->kind == FileKind::kDirectory) {
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a folder", target.str()))
+          .WithHint("name another folder with --output");
+    }
+    const Result<bool> same = IsOneFile(env_, run_.artifact, target);
+    if (same && *same) {
       return Error(ErrorCode::kUsage, fmt::format("'{}' is {} itself", target.str(), what))
           .WithHint("name another folder with --output, or slice the artifact that it was made of");
     }

@@ -98,16 +98,21 @@ class CondaSource final : public SliceSource {
     }
     PTPKG_TRY(info_, conda::UnpackPackage(env_, package_, folder, {}));
     PTPKG_TRY(tree_, ScanTree(env_, folder, {.hash = false}));
-    PTPKG_TRY(const auto digests, Digests());
+    PTPKG_TRY(const auto digests, ListedDigests());
     std::vector<UnpackedFile> files;
     for (const TreeEntry& entry : tree_.entries) {
       if (entry.kind != FileKind::kRegular) continue;
-      files.push_back({.path = entry.path,
-                       .file = folder / entry.path,
-                       .mode = entry.mode,
-                       .size_bytes = entry.size_bytes});
-      if (const auto listed = digests.find(entry.path.str()); listed != digests.end())
-        files.back().sha256 = listed->second;
+      UnpackedFile file{.path = entry.path,
+                        .file = folder / entry.path,
+                        .mode = entry.mode,
+                        .size_bytes = entry.size_bytes};
+      if (const auto listed = digests.find(entry.path.str()); listed != digests.end()) {
+        file.sha256 = listed->second;
+      } else {  // paths_version 1 may leave it out
+        PTPKG_TRY(const Digests found, HashFile(env_.fs, file.file));
+        file.sha256 = found.sha256;
+      }
+      files.push_back(std::move(file));
     }
     return files;
   }
@@ -168,6 +173,13 @@ class CondaSource final : public SliceSource {
     std::set<std::string> names;
     for (const conda::DistName* one : {&before, &name})
       names.insert({one->FileName(), one->Stem(), one->build});
+    // The file may be named in another way than index.json says.
+    for (const Json* one : {&std::as_const(info_->index), &index}) {
+      PTPKG_TRY(const std::string build, JsonStringOr(*one, "build", "", "info/index.json"));
+      PTPKG_TRY(const std::string own, JsonStringOr(*one, "name", "", "info/index.json"));
+      PTPKG_TRY(const std::string version, JsonStringOr(*one, "version", "", "info/index.json"));
+      names.insert({build, own + "-" + version + "-" + build});
+    }
     const Judgement judgement = JudgementOfSlice(OldFindings(findings_, names));
     PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
     return staged;
@@ -187,7 +199,7 @@ class CondaSource final : public SliceSource {
   }
 
   /// Of the files, as info/paths.json has them.
-  [[nodiscard]] Result<std::map<std::string, Sha256>> Digests() const {
+  [[nodiscard]] Result<std::map<std::string, Sha256>> ListedDigests() const {
     PTPKG_TRY(const auto entries, conda::ParsePathsJson(info_->paths, "info/paths.json"));
     std::map<std::string, Sha256> digests;
     for (const conda::PathsEntry& entry : entries) {

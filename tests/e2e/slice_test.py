@@ -361,11 +361,18 @@ class Wheels(wheel_maker.WheelCase):
     def test_a_set_is_there_whole_or_not_at_all(self):
         wheel = self.wheel()
         tag = wheel.name.split("-", 2)[2].removesuffix(".whl")
-        # The null variant comes last, and cannot take its name.
-        (self.output / f"toy-1.0-{tag}-null.whl/full").mkdir(parents=True)
-        said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--variant", "--force", "--output", self.output, exit_code=6).stderr
-        self.assertIn("-null.whl", said)
-        self.assertEqual([path.name for path in self.output.iterdir()], [f"toy-1.0-{tag}-null.whl"])
+        taken = self.output / f"toy-1.0-{tag}-null.whl"
+        (taken / "full").mkdir(parents=True)
+        for force in ([], ["--force"]):
+            said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--variant", *force, "--output", self.output, exit_code=7).stderr
+            self.assertIn(f"'{taken}' is a folder", said)
+            self.assertNotIn("slice  ", said, "before anything was made")
+        self.assertEqual([path.name for path in self.output.iterdir()], [taken.name])
+        shutil.rmtree(taken)
+        taken.symlink_to("nowhere")
+        self.assertIn("already exists", self.ptpkg("slice", wheel, "--gpu", "9.0", "--variant", "--output", self.output, exit_code=7).stderr)
+        self.ptpkg("slice", wheel, "--gpu", "9.0", "--variant", "--force", "--output", self.output)
+        self.assertFalse(taken.is_symlink())
         self.assertEqual(harness.leftovers(self.scratch), [])
 
     def test_more_libraries_than_files_may_be_open(self):
@@ -457,6 +464,14 @@ class CondaPackages(harness.Case):
         record, = json.loads((self.output / "repodata.json").read_text())["packages.conda"].values()
         self.assertEqual((record["build_number"], record["depends"]), (3090, ["__cuda >=13", "__cuda_arch 9.0.*"]))
 
+
+    def test_an_error_that_the_package_has_itself_is_no_error_of_slices(self):
+        package = self.package(".conda")
+        renamed = package.with_name("toy-1.0-another_7.conda")
+        package.rename(renamed)
+        said = self.ptpkg("slice", renamed, "--gpu", "9.0", "--output", self.output).stderr
+        self.assertIn("that its slices have too", said)
+        self.assertEqual([path.name for path in self.output.iterdir()], ["toy-1.0-another_7_sm90.conda"])
 
     def test_a_build_string_is_at_most_64_characters(self):
         recipe = self.scratch / "recipe/recipe.yaml"

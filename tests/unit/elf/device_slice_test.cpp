@@ -240,7 +240,7 @@ TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
   const std::uint64_t flags = library.places.section_headers + 64 * (library.code_section + 1) + 8;
   PokeWord(bytes, kHostCodec, flags, 6);  // .tail holds code
   const std::uint64_t second = library.places.code + 16 + 64 + 4096 + 64 + 40;
-  const std::uint64_t at = library.places.tail + 3;
+  const std::uint64_t at = library.places.tail + 4;
   bytes.replace(at, 3, "\x48\x8d\x05");
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(second - (at + 7)));
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
@@ -316,7 +316,7 @@ TEST(DeviceSlice, ASectionThatCodeWalksToItsEndStaysInPlace) {
   const std::uint64_t end =
       library.places.relocatable + (16 + 64 + 6000 + 64 + 40) + (16 + 64 + 80 + 64 + 16);
   const std::uint64_t at =
-      library.places.tail + 3;  // .tail holds code: lea __stop___nv_relfatbin(%rip), %rax
+      library.places.tail + 4;  // .tail holds code: lea __stop___nv_relfatbin(%rip), %rax
   bytes.replace(at, 3, "\x48\x8d\x05");
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(end - (at + 7)));
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));

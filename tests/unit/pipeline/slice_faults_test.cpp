@@ -191,6 +191,38 @@ TEST_P(SliceFaults, LeaveWholeSlicesOrNone) {
   EXPECT_GT(tried, 100 / kStep);
 }
 
+/// Of a run that replaces an older set: all of that is there after an error, or all of the new one.
+TEST_P(SliceFaults, AnOlderSetIsReplacedWholeOrNotAtAll) {
+  if (GetParam().after != FaultAfter::kRecover) return;
+  MemFs older;
+  older.CopyFrom(start_);
+  std::map<std::string, std::string> old;
+  for (const auto& [path, content] : whole_) {
+    const std::string absolute = path.starts_with('/') ? path : "/" + path;
+    Must(older.MakeDirs(AbsPath::Literal(absolute.substr(0, absolute.rfind('/')))));
+    old[path] = "old";
+    older.AddFile(absolute, "old");
+    if (!absolute.ends_with(".so")) {
+      old[path + ".sig"] = "signature";
+      older.AddFile(absolute + ".sig", "signature");
+    }
+  }
+  ASSERT_EQ(Slices(older), old);
+  std::uint64_t failed = 0;
+  bool goes_on = true;
+  for (std::uint64_t number = 1; goes_on && !HasFailure(); number += kStep) {
+    MemFs mem;
+    mem.CopyFrom(older);
+    test::FaultFs broken(mem, {.number = number, .after = FaultAfter::kRecover});
+    const Result<SliceOutcome> result = Run(broken, true);
+    goes_on = broken.fired();
+    if (!result) ++failed;
+    EXPECT_EQ(Slices(mem), result ? whole_ : old) << "fault at operation " << number;
+    EXPECT_THAT(Scratch(mem), IsEmpty());
+  }
+  EXPECT_GT(failed, 50 / kStep);
+}
+
 /// Changes one byte in the midst of a file in the output folder, by the end of its name; false when there is
 /// none.
 bool Spoil(MemFs& fs, std::string_view ending) {

@@ -1,0 +1,229 @@
+#include "elf/x86_instruction.h"
+
+#include <algorithm>
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::size_t kLongest = 15;
+
+/// What follows the opcode.
+struct Tail {
+  bool is_valid = true;
+  bool has_modrm = false;
+  std::size_t immediate = 0;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(Bytes bytes) : bytes_(bytes.first(std::min(bytes.size(), kLongest))) {}
+
+  std::optional<X86Instruction> Run() {
+    ReadPrefixes();
+    const unsigned opcode = Next();
+    Tail tail;
+    if (opcode == 0xc5) {
+      Next();
+      tail = OfMap(1, Next());
+    } else if (opcode == 0xc4) {
+      const unsigned map = Next() & 0x1fU;
+      Next();
+      tail = OfMap(map, Next());
+    } else if (opcode == 0x62) {
+      const unsigned map = Next() & 0x07U;
+      Next();
+      Next();
+      tail = OfMap(map, Next());
+    } else if (opcode == 0x0f) {
+      const unsigned second = Next();
+      if (second == 0x38) {
+        Next();
+        tail = {.has_modrm = true};
+      } else if (second == 0x3a) {
+        Next();
+        tail = {.has_modrm = true, .immediate = 1};
+      } else {
+        tail = OfTwoBytes(second);
+      }
+    } else {
+      tail = OfOneByte(opcode);
+    }
+    if (!tail.is_valid) return std::nullopt;
+    X86Instruction instruction;
+    if (tail.has_modrm) {
+      instruction.modrm = at_;
+      ReadOperand();
+    }
+    at_ += tail.immediate;
+    if (at_ > bytes_.size()) return std::nullopt;
+    instruction.size = at_;
+    return instruction;
+  }
+
+ private:
+  /// 0 behind the end, which Run finds then.
+  unsigned Peek() const { return at_ < bytes_.size() ? std::to_integer<unsigned>(bytes_[at_]) : 0; }
+  unsigned Next() {
+    const unsigned byte = Peek();
+    ++at_;
+    return byte;
+  }
+
+  void ReadPrefixes() {
+    while (true) {
+      const unsigned byte = Peek();
+      const bool is_prefix = byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 ||
+                             byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 ||
+                             byte == 0x65;
+      if (!is_prefix) break;
+      if (byte == 0x66) is_16_bit_ = true;
+      if (byte == 0x67) has_short_addresses_ = true;
+      ++at_;
+    }
+    if ((Peek() & 0xf0U) == 0x40) is_wide_ = (Next() & 8U) != 0;
+  }
+
+  /// imm16 or imm32, by the operand size.
+  std::size_t Immediate() const { return is_16_bit_ && !is_wide_ ? 2 : 4; }
+
+  /// ModRM, SIB and displacement.
+  void ReadOperand() {
+    const unsigned modrm = Next();
+    const unsigned mode = modrm >> 6U;
+    const unsigned base = modrm & 7U;
+    if (mode == 3) return;
+    bool has_word = mode == 2 || (mode == 0 && base == 5);
+    if (base == 4) {
+      const unsigned sib_base = Next() & 7U;
+      has_word |= mode == 0 && sib_base == 5;
+    }
+    if (has_word) at_ += 4;
+    if (mode == 1) ++at_;
+  }
+
+  /// `selector`: of the ModRM byte that follows, for groups in which the operation decides.
+  unsigned Selector() const { return Peek() >> 3U & 7U; }
+
+  Tail OfOneByte(unsigned opcode) const {
+    constexpr Tail kInvalid = {.is_valid = false};
+    constexpr Tail kModrm = {.has_modrm = true};
+    if (opcode < 0x40) {
+      const unsigned low = opcode & 7U;
+      if (low < 4) return kModrm;
+      if (low > 5) return kInvalid;
+      return {.immediate = low == 4 ? 1 : Immediate()};
+    }
+    switch (opcode) {
+      case 0x60:
+      case 0x61:
+      case 0x82:
+      case 0x9a:
+      case 0xce:
+      case 0xd4:
+      case 0xd5:
+      case 0xd6:
+      case 0xea:
+        return kInvalid;
+      case 0x63:
+      case 0x84:
+      case 0x85:
+      case 0x86:
+      case 0x87:
+      case 0xd0:
+      case 0xd1:
+      case 0xd2:
+      case 0xd3:
+      case 0xfe:
+      case 0xff:
+        return kModrm;
+      case 0x68:
+      case 0xa9:
+        return {.immediate = Immediate()};
+      case 0xe8:
+      case 0xe9:
+        return {.immediate = 4};
+      case 0x69:
+      case 0x81:
+      case 0xc7:
+        return {.has_modrm = true, .immediate = Immediate()};
+      case 0x6b:
+      case 0x80:
+      case 0x83:
+      case 0xc0:
+      case 0xc1:
+      case 0xc6:
+        return {.has_modrm = true, .immediate = 1};
+      case 0x6a:
+      case 0xa8:
+      case 0xcd:
+      case 0xeb:
+      case 0xe0:
+      case 0xe1:
+      case 0xe2:
+      case 0xe3:
+      case 0xe4:
+      case 0xe5:
+      case 0xe6:
+      case 0xe7:
+        return {.immediate = 1};
+      case 0xa0:
+      case 0xa1:
+      case 0xa2:
+      case 0xa3:
+        return {.immediate = has_short_addresses_ ? 4U : 8U};
+      case 0xc2:
+      case 0xca:
+        return {.immediate = 2};
+      case 0xc8:
+        return {.immediate = 3};
+      case 0xf6:
+        return {.has_modrm = true, .immediate = Selector() < 2 ? 1U : 0U};
+      case 0xf7:
+        return {.has_modrm = true, .immediate = Selector() < 2 ? Immediate() : 0};
+      default:
+        break;
+    }
+    if (opcode >= 0x70 && opcode < 0x80) return {.immediate = 1};
+    if (opcode >= 0x88 && opcode < 0x90) return kModrm;
+    if (opcode >= 0xb0 && opcode < 0xb8) return {.immediate = 1};
+    if (opcode >= 0xb8 && opcode < 0xc0) return {.immediate = is_wide_ ? 8 : Immediate()};
+    if (opcode >= 0xd8 && opcode < 0xe0) return kModrm;
+    return {};
+  }
+
+  /// Behind 0f.
+  static Tail OfTwoBytes(unsigned opcode) {
+    const auto is_in = [&](unsigned first, unsigned last) { return opcode >= first && opcode <= last; };
+    if (is_in(0x80, 0x8f)) return {.immediate = 4};
+    if (opcode == 0x04 || opcode == 0x0a || opcode == 0x0c || opcode == 0x0f) return {.is_valid = false};
+    const bool is_alone = is_in(0x05, 0x09) || opcode == 0x0b || opcode == 0x0e || is_in(0x30, 0x37) ||
+                          opcode == 0x77 || is_in(0xa0, 0xa2) || is_in(0xa8, 0xaa) || is_in(0xc8, 0xcf);
+    if (is_alone) return {};
+    return {.has_modrm = true,
+            .immediate = HasByte(opcode) || opcode == 0xa4 || opcode == 0xac || opcode == 0xba ? 1U : 0U};
+  }
+
+  /// Shuffles, shifts and comparisons of vectors.
+  static bool HasByte(unsigned opcode) {
+    return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6);
+  }
+
+  /// Of a VEX or EVEX prefix.
+  static Tail OfMap(unsigned map, unsigned opcode) {
+    if (map == 0 || map > 6) return {.is_valid = false};
+    if (map == 1 && opcode == 0x77) return {};  // vzeroupper
+    return {.has_modrm = true, .immediate = map == 3 || (map == 1 && HasByte(opcode)) ? 1U : 0U};
+  }
+
+  Bytes bytes_;
+  std::size_t at_ = 0;
+  bool is_16_bit_ = false;
+  bool is_wide_ = false;
+  bool has_short_addresses_ = false;
+};
+
+}  // namespace
+
+std::optional<X86Instruction> DecodeX86(Bytes bytes) { return Decoder(bytes).Run(); }
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,21 @@
+#pragma once
+// Where an x86-64 instruction ends. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A (opcode
+// maps) and chapter 2 (prefixes, ModRM, VEX, EVEX).
+
+#include <cstddef>
+#include <optional>
+
+#include "support/stream.h"
+
+namespace ptpkg::elf {
+
+struct X86Instruction {
+  std::size_t size = 0;   ///< Bytes, at most 15.
+  std::size_t modrm = 0;  ///< Where its ModRM byte stands; 0: it has none.
+};
+
+/// The instruction at the begin of `bytes`; nullopt for bytes that are none in 64-bit mode, or not all of
+/// one. Instructions of AMD's XOP and 3DNow! are not known.
+std::optional<X86Instruction> DecodeX86(Bytes bytes);
+
+}  // namespace ptpkg::elf
