@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::uint64_t kCodeAtOnce = 1U << 20U;
 /// Bytes in front of a step, where streams of instructions begin, and behind it, where one ends.
-constexpr std::uint64_t kLead = 64;
+constexpr std::uint64_t kLeadBytes = 64;
 constexpr std::uint64_t kTail = 16;
 /// The last stream begins so far before an operand.
 constexpr std::uint64_t kSettle = 16;
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kCodePage = 4096;
 
 class ReferenceScan {
  public:
@@ -66,7 +66,7 @@ class ReferenceScan {
     std::optional<std::size_t> begin;
     std::size_t streams = 0;
     std::size_t votes = 0;
-    const std::size_t first = at - std::min<std::size_t>(at, kLead);
+    const std::size_t first = at - std::min<std::size_t>(at, kLeadBytes);
     const std::size_t last = at - std::min<std::size_t>(at, kSettle);
     for (std::size_t start = first; start <= std::max(first, last); ++start) {
       std::size_t place = start;
@@ -101,7 +101,7 @@ class ReferenceScan {
         if (IsTarget(pc + distance)) return pc;
         continue;
       }
-      const std::uint64_t page = pc / kPage * kPage + distance * kPage;
+      const std::uint64_t page = pc / kCodePage * kCodePage + distance * kCodePage;
       if (IsPageOfTarget(page)) return pc;
       pages_[word & 0x1fU] = page;
     }
@@ -110,11 +110,11 @@ class ReferenceScan {
 
   /// Whether the page has nothing but what may move, and a place.
   [[nodiscard]] bool IsPageOfTarget(std::uint64_t page) const {
-    if (!IsIn(targets_.wholes, page) || !IsIn(targets_.wholes, page + kPage - 1)) return false;
+    if (!IsIn(targets_.wholes, page) || !IsIn(targets_.wholes, page + kCodePage - 1)) return false;
     const auto place =
         std::lower_bound(targets_.places.begin(), targets_.places.end(), page,
                          [](const AddressRange& range, std::uint64_t at) { return range.begin < at; });
-    return place != targets_.places.end() && place->begin < page + kPage;
+    return place != targets_.places.end() && place->begin < page + kCodePage;
   }
 
   /// Whether the instruction adds to the page of its register what makes it a target, or loads from there.
@@ -145,7 +145,7 @@ Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& 
     if ((section.flags & kSectionExecute) == 0 || !HasBytes(section)) continue;
     ReferenceScan scan(image, targets);
     for (std::uint64_t at = 0; at < section.size; at += kCodeAtOnce) {
-      const std::uint64_t lead = std::min(at, kLead);
+      const std::uint64_t lead = std::min(at, kLeadBytes);
       const std::uint64_t size = std::min(lead + kCodeAtOnce + kTail, section.size - (at - lead));
       PTPKG_TRY(const auto bytes, ReadExact(file, section.offset + at - lead, size, "a section of code"));
       const auto found = scan.Find(bytes, lead, lead + kCodeAtOnce, section.addr + at - lead);

@@ -1,6 +1,7 @@
 #include "elf/x86_instruction.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace ptpkg::elf {
 namespace {
@@ -101,7 +102,7 @@ class Decoder {
     if (mode == 1) ++at_;
   }
 
-  /// `selector`: of the ModRM byte that follows, for groups in which the operation decides.
+  /// Of the ModRM byte that follows: the operation, in opcodes that have several.
   unsigned Selector() const { return Peek() >> 3U & 7U; }
 
   Tail OfOneByte(unsigned opcode) const {
@@ -113,76 +114,22 @@ class Decoder {
       if (low > 5) return kInvalid;
       return {.immediate = low == 4 ? 1 : Immediate()};
     }
-    switch (opcode) {
-      case 0x60:
-      case 0x61:
-      case 0x82:
-      case 0x9a:
-      case 0xce:
-      case 0xd4:
-      case 0xd5:
-      case 0xd6:
-      case 0xea:
-        return kInvalid;
-      case 0x63:
-      case 0x84:
-      case 0x85:
-      case 0x86:
-      case 0x87:
-      case 0xd0:
-      case 0xd1:
-      case 0xd2:
-      case 0xd3:
-      case 0xfe:
-      case 0xff:
-        return kModrm;
-      case 0x68:
-      case 0xa9:
-        return {.immediate = Immediate()};
-      case 0xe8:
-      case 0xe9:
-        return {.immediate = 4};
-      case 0x69:
-      case 0x81:
-      case 0xc7:
-        return {.has_modrm = true, .immediate = Immediate()};
-      case 0x6b:
-      case 0x80:
-      case 0x83:
-      case 0xc0:
-      case 0xc1:
-      case 0xc6:
-        return {.has_modrm = true, .immediate = 1};
-      case 0x6a:
-      case 0xa8:
-      case 0xcd:
-      case 0xeb:
-      case 0xe0:
-      case 0xe1:
-      case 0xe2:
-      case 0xe3:
-      case 0xe4:
-      case 0xe5:
-      case 0xe6:
-      case 0xe7:
-        return {.immediate = 1};
-      case 0xa0:
-      case 0xa1:
-      case 0xa2:
-      case 0xa3:
-        return {.immediate = has_short_addresses_ ? 4U : 8U};
-      case 0xc2:
-      case 0xca:
-        return {.immediate = 2};
-      case 0xc8:
-        return {.immediate = 3};
-      case 0xf6:
-        return {.has_modrm = true, .immediate = Selector() < 2 ? 1U : 0U};
-      case 0xf7:
-        return {.has_modrm = true, .immediate = Selector() < 2 ? Immediate() : 0};
-      default:
-        break;
-    }
+    const auto is_one_of = [&](std::initializer_list<unsigned> opcodes) {
+      return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
+    };
+    if (is_one_of({0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea})) return kInvalid;
+    if (is_one_of({0x63, 0x84, 0x85, 0x86, 0x87, 0xd0, 0xd1, 0xd2, 0xd3, 0xfe, 0xff})) return kModrm;
+    if (is_one_of({0x68, 0xa9})) return {.immediate = Immediate()};
+    if (is_one_of({0xe8, 0xe9})) return {.immediate = 4};
+    if (is_one_of({0x69, 0x81, 0xc7})) return {.has_modrm = true, .immediate = Immediate()};
+    if (is_one_of({0x6b, 0x80, 0x83, 0xc0, 0xc1, 0xc6})) return {.has_modrm = true, .immediate = 1};
+    if (is_one_of({0x6a, 0xa8, 0xcd, 0xeb, 0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7}))
+      return {.immediate = 1};
+    if (opcode >= 0xa0 && opcode < 0xa4) return {.immediate = has_short_addresses_ ? 4U : 8U};
+    if (is_one_of({0xc2, 0xca})) return {.immediate = 2};
+    if (opcode == 0xc8) return {.immediate = 3};
+    if (opcode == 0xf6) return {.has_modrm = true, .immediate = Selector() < 2 ? 1U : 0U};
+    if (opcode == 0xf7) return {.has_modrm = true, .immediate = Selector() < 2 ? Immediate() : 0};
     if (opcode >= 0x70 && opcode < 0x80) return {.immediate = 1};
     if (opcode >= 0x88 && opcode < 0x90) return kModrm;
     if (opcode >= 0xb0 && opcode < 0xb8) return {.immediate = 1};
