@@ -13,7 +13,7 @@ namespace {
 
 /// What is written and read back at once: both copies stay in a core's cache.
 constexpr std::uint64_t kWrittenAtOnce = 1U << 20U;
-/// Holes are asked for so often: 8,000 times, in 4 ms, for libtorch_cuda.so.
+/// So many zeros on such a boundary become a hole.
 constexpr std::uint64_t kLeastHole = 64U << 10U;
 
 Error Changed() { return {ErrorCode::kRefused, "the file changed since its slice was planned"}; }
@@ -36,7 +36,7 @@ struct Step {
   std::uint64_t size_bytes = 0;
 };
 
-/// The parts of the result that are neither zeros nor holes of the original.
+/// The parts of the result that are neither zeros nor whole holes of the original.
 Result<std::vector<Step>> StepsOf(File& original, const SlicePlan& plan) {
   std::vector<Step> steps;
   std::uint64_t at = 0;
@@ -45,18 +45,16 @@ Result<std::vector<Step>> StepsOf(File& original, const SlicePlan& plan) {
     const std::uint64_t end = at + piece.size_bytes;
     if (piece.kind == SlicePiece::Kind::kZeros) at = end;
     while (at < end) {
-      std::uint64_t stop = end;
       if (piece.kind == SlicePiece::Kind::kCopy) {
         const std::uint64_t from = piece.from + (at - begin);
         PTPKG_TRY(const std::uint64_t data, original.NextData(from));
         at += std::min(data - from, end - at);
         if (at == end) break;
-        stop = std::min(end, at + kLeastHole);
       }
       const bool goes_on = !steps.empty() && steps.back().offset + steps.back().size_bytes == at &&
                            steps.back().size_bytes < kWrittenAtOnce;
       if (!goes_on) steps.push_back({.offset = at});
-      const std::uint64_t size = std::min(kWrittenAtOnce - steps.back().size_bytes, stop - at);
+      const std::uint64_t size = std::min(kWrittenAtOnce - steps.back().size_bytes, end - at);
       steps.back().size_bytes += size;
       at += size;
     }
@@ -64,18 +62,40 @@ Result<std::vector<Step>> StepsOf(File& original, const SlicePlan& plan) {
   return steps;
 }
 
-/// Writes the step, and reads it back.
+bool IsZero(Bytes bytes) {
+  static const std::string zeros(kLeastHole, '\0');
+  return AsText(bytes) == std::string_view(zeros).substr(0, bytes.size());
+}
+
+/// Writes `bytes`, and reads them back.
+Result<void> WriteAndRead(Bytes bytes, std::uint64_t offset, File& target, ScratchBuffer& found) {
+  PTPKG_CHECK(target.WriteAt(offset, bytes));
+  PTPKG_TRY(const std::size_t back, target.ReadAt(offset, found.bytes().first(bytes.size())));
+  if (AsText(found.First(back)) == AsText(bytes)) return Ok();
+  return Error(ErrorCode::kIo,
+               fmt::format("what was written at file offset {} reads as something else", offset))
+      .WithHint("another program may have changed the file; else check the machine's memory and disk");
+}
+
+/// Writes the step but for what becomes holes.
 Result<void> WriteStep(File& sliced, const Step& step, File& target) {
   ScratchBuffer wanted(step.size_bytes);
   PTPKG_TRY(const std::size_t got, sliced.ReadAt(step.offset, wanted.bytes()));
   if (got != step.size_bytes) return Changed();
-  PTPKG_CHECK(target.WriteAt(step.offset, wanted.bytes()));
   ScratchBuffer found(step.size_bytes);
-  PTPKG_TRY(const std::size_t back, target.ReadAt(step.offset, found.bytes()));
-  if (AsText(found.First(back)) == AsText(wanted.First(got))) return Ok();
-  return Error(ErrorCode::kIo,
-               fmt::format("what was written at file offset {} reads as something else", step.offset))
-      .WithHint("another program may have changed the file; else check the machine's memory and disk");
+  std::uint64_t begin = 0;  // of what is to be written
+  for (std::uint64_t at = 0; at < step.size_bytes;) {
+    const std::uint64_t next = std::min(step.size_bytes, at + kLeastHole - (step.offset + at) % kLeastHole);
+    if (next - at == kLeastHole && IsZero(Bytes(wanted.bytes()).subspan(at, kLeastHole))) {
+      if (at != begin)
+        PTPKG_CHECK(WriteAndRead(Bytes(wanted.bytes()).subspan(begin, at - begin), step.offset + begin,
+                                 target, found));
+      begin = next;
+    }
+    at = next;
+  }
+  if (begin == step.size_bytes) return Ok();
+  return WriteAndRead(Bytes(wanted.bytes()).subspan(begin), step.offset + begin, target, found);
 }
 
 }  // namespace
