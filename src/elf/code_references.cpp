@@ -16,6 +16,9 @@ constexpr std::uint64_t kTail = 16;
 /// The last stream begins so far before an operand.
 constexpr std::uint64_t kSettle = 16;
 constexpr std::uint64_t kCodePage = 4096;
+/// Bytes that look like an operand to a place and are looked at more closely, 10 microseconds each: of
+/// libtorch_cuda.so 250 are expected. Where there are more, somebody made the file to be slow.
+constexpr std::size_t kMostSuspects = 1U << 13U;
 
 class ReferenceScan {
  public:
@@ -40,7 +43,7 @@ class ReferenceScan {
 
   /// By its ModRM byte of "disp32 from the next instruction".
   [[nodiscard]] std::optional<std::uint64_t> FindOperand(Bytes bytes, std::size_t lead, std::size_t end,
-                                                         std::uint64_t vaddr) const {
+                                                         std::uint64_t vaddr) {
     constexpr std::size_t kWithDistance = 5;
     if (bytes.size() < kWithDistance) return std::nullopt;
     end = std::min(end, bytes.size() - kWithDistance + 1);
@@ -53,6 +56,7 @@ class ReferenceScan {
       const bool may_be =
           IsTarget(target) || IsTarget(target + 1) || IsTarget(target + 2) || IsTarget(target + 4);
       if (!may_be) continue;
+      if (++suspects_ > kMostSuspects) return vaddr + at;
       const std::optional<std::size_t> begin = InstructionWith(bytes, at, target - at - kWithDistance);
       if (begin) return vaddr + *begin;
     }
@@ -133,6 +137,7 @@ class ReferenceScan {
   const Codec& codec_;
   std::uint16_t machine_;
   const CodeTargets& targets_;
+  std::size_t suspects_ = 0;
   std::array<std::optional<std::uint64_t>, 32> pages_ = {};  ///< Of each register, by the last adrp.
 };
 

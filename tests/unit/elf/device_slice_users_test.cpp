@@ -108,6 +108,30 @@ TEST(DeviceSliceUsers, CodeThatReadsAContainerItselfKeepsTheFormInPlace) {
   EXPECT_EQ(other.WhyNot(), "");
 }
 
+TEST(DeviceSliceUsers, CodeThatIsMadeToBeSlowKeepsTheFormInPlace) {
+  // The first container is code by its flags, and full of mov rax, imm64 with bytes as of a mov from a place.
+  constexpr std::size_t kUnit = 10;
+  WrappedLibrary library{.containers = {Container({CodeFor(80, 5000), CodeFor(90, 9000 * kUnit)}),
+                                        Container({CodeFor(80, 5000), CodeFor(90)})}};
+  const auto why = [&](std::size_t units) {
+    std::string bytes = library.Build();
+    PokeWord(bytes, kHostCodec, library.places.section_headers + 64 * library.code_section + 8, 6);
+    const std::uint64_t begin = library.places.code + 16 + 64 + 5000 + 64;
+    const std::uint64_t second = begin + 9000 * kUnit;
+    // The first ones stay pop rdx, of one byte, by which streams fall into step.
+    for (std::size_t i = 10; i < units; ++i) {
+      const std::uint64_t at = begin + i * kUnit;
+      bytes.replace(at, kUnit, "\x48\xb8\x8b\x05\0\0\0\0\x90\x90", kUnit);
+      PokeU32(bytes, kHostCodec, at + 4, static_cast<std::uint32_t>(second - (at + 8)));
+    }
+    const auto sliced = SliceAndVerify(bytes, {.gpus = {90}});
+    EXPECT_OK(sliced);
+    return sliced ? sliced->plan.not_compact : "it is none";
+  };
+  EXPECT_EQ(why(100), "");
+  EXPECT_THAT(why(9000), HasSubstr(kGoesByDistance));
+}
+
 TEST(DeviceSliceUsers, CodeOfAarch64LoadsFromAPageAndADistance) {
   const auto put = [](UsedLibrary& used, std::uint32_t second, std::uint64_t target) {
     const std::uint64_t at = used.library.places.tail / 4 * 4 + 4;
