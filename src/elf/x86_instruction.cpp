@@ -1,7 +1,7 @@
 #include "elf/x86_instruction.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 
 namespace ptpkg::elf {
 namespace {
@@ -14,6 +14,77 @@ struct Tail {
   bool has_modrm = false;
   std::size_t immediate = 0;
 };
+
+/// What follows an opcode of one byte.
+enum class Form : std::uint8_t {
+  kAlone,
+  kInvalid,
+  kByte,
+  kTwoBytes,
+  kThreeBytes,
+  kFourBytes,
+  kImmediate,  ///< Of the operand size.
+  kWide,       ///< The same, or eight bytes.
+  kOffset,     ///< An address.
+  kModrm,
+  kModrmByte,
+  kModrmImmediate,
+  kTestByte,       ///< Operations 0 and 1 alone have an immediate.
+  kTestImmediate,  ///< The same.
+};
+
+using Forms = std::array<Form, 256>;
+
+constexpr void Set(Forms& forms, std::size_t first, std::size_t last, Form form) {
+  for (std::size_t opcode = first; opcode <= last; ++opcode) forms[opcode] = form;
+}
+
+constexpr Forms MakeForms() {
+  Forms forms{};
+  for (std::size_t row = 0; row < 0x40; row += 8) {  // add, or, adc, sbb, and, sub, xor, cmp
+    Set(forms, row, row + 3, Form::kModrm);
+    Set(forms, row + 4, row + 4, Form::kByte);
+    Set(forms, row + 5, row + 5, Form::kImmediate);
+    Set(forms, row + 6, row + 7, Form::kInvalid);
+  }
+  Set(forms, 0x60, 0x62, Form::kInvalid);
+  Set(forms, 0x63, 0x63, Form::kModrm);
+  Set(forms, 0x68, 0x68, Form::kImmediate);
+  Set(forms, 0x69, 0x69, Form::kModrmImmediate);
+  Set(forms, 0x6a, 0x6a, Form::kByte);
+  Set(forms, 0x6b, 0x6b, Form::kModrmByte);
+  Set(forms, 0x70, 0x7f, Form::kByte);
+  Set(forms, 0x80, 0x83, Form::kModrmByte);
+  Set(forms, 0x81, 0x81, Form::kModrmImmediate);
+  Set(forms, 0x82, 0x82, Form::kInvalid);
+  Set(forms, 0x84, 0x8f, Form::kModrm);
+  Set(forms, 0x9a, 0x9a, Form::kInvalid);
+  Set(forms, 0xa0, 0xa3, Form::kOffset);
+  Set(forms, 0xa8, 0xa8, Form::kByte);
+  Set(forms, 0xa9, 0xa9, Form::kImmediate);
+  Set(forms, 0xb0, 0xb7, Form::kByte);
+  Set(forms, 0xb8, 0xbf, Form::kWide);
+  Set(forms, 0xc0, 0xc1, Form::kModrmByte);
+  Set(forms, 0xc2, 0xc2, Form::kTwoBytes);
+  Set(forms, 0xc6, 0xc6, Form::kModrmByte);
+  Set(forms, 0xc7, 0xc7, Form::kModrmImmediate);
+  Set(forms, 0xc8, 0xc8, Form::kThreeBytes);
+  Set(forms, 0xca, 0xca, Form::kTwoBytes);
+  Set(forms, 0xcd, 0xcd, Form::kByte);
+  Set(forms, 0xce, 0xce, Form::kInvalid);
+  Set(forms, 0xd0, 0xd3, Form::kModrm);
+  Set(forms, 0xd4, 0xd6, Form::kInvalid);
+  Set(forms, 0xd8, 0xdf, Form::kModrm);
+  Set(forms, 0xe0, 0xe7, Form::kByte);
+  Set(forms, 0xe8, 0xe9, Form::kFourBytes);
+  Set(forms, 0xea, 0xea, Form::kInvalid);
+  Set(forms, 0xeb, 0xeb, Form::kByte);
+  Set(forms, 0xf6, 0xf6, Form::kTestByte);
+  Set(forms, 0xf7, 0xf7, Form::kTestImmediate);
+  Set(forms, 0xfe, 0xff, Form::kModrm);
+  return forms;
+}
+constexpr Forms kForms = MakeForms();
 
 class Decoder {
  public:
@@ -106,36 +177,37 @@ class Decoder {
   unsigned Selector() const { return Peek() >> 3U & 7U; }
 
   Tail OfOneByte(unsigned opcode) const {
-    constexpr Tail kInvalid = {.is_valid = false};
-    constexpr Tail kModrm = {.has_modrm = true};
-    if (opcode < 0x40) {
-      const unsigned low = opcode & 7U;
-      if (low < 4) return kModrm;
-      if (low > 5) return kInvalid;
-      return {.immediate = low == 4 ? 1 : Immediate()};
+    switch (kForms[opcode]) {
+      case Form::kAlone:
+        return {};
+      case Form::kInvalid:
+        return {.is_valid = false};
+      case Form::kByte:
+        return {.immediate = 1};
+      case Form::kTwoBytes:
+        return {.immediate = 2};
+      case Form::kThreeBytes:
+        return {.immediate = 3};
+      case Form::kFourBytes:
+        return {.immediate = 4};
+      case Form::kImmediate:
+        return {.immediate = Immediate()};
+      case Form::kWide:
+        return {.immediate = is_wide_ ? 8 : Immediate()};
+      case Form::kOffset:
+        return {.immediate = has_short_addresses_ ? 4U : 8U};
+      case Form::kModrm:
+        return {.has_modrm = true};
+      case Form::kModrmByte:
+        return {.has_modrm = true, .immediate = 1};
+      case Form::kModrmImmediate:
+        return {.has_modrm = true, .immediate = Immediate()};
+      case Form::kTestByte:
+        return {.has_modrm = true, .immediate = Selector() < 2 ? 1U : 0U};
+      case Form::kTestImmediate:
+        return {.has_modrm = true, .immediate = Selector() < 2 ? Immediate() : 0};
     }
-    const auto is_one_of = [&](std::initializer_list<unsigned> opcodes) {
-      return std::find(opcodes.begin(), opcodes.end(), opcode) != opcodes.end();
-    };
-    if (is_one_of({0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea})) return kInvalid;
-    if (is_one_of({0x63, 0x84, 0x85, 0x86, 0x87, 0xd0, 0xd1, 0xd2, 0xd3, 0xfe, 0xff})) return kModrm;
-    if (is_one_of({0x68, 0xa9})) return {.immediate = Immediate()};
-    if (is_one_of({0xe8, 0xe9})) return {.immediate = 4};
-    if (is_one_of({0x69, 0x81, 0xc7})) return {.has_modrm = true, .immediate = Immediate()};
-    if (is_one_of({0x6b, 0x80, 0x83, 0xc0, 0xc1, 0xc6})) return {.has_modrm = true, .immediate = 1};
-    if (is_one_of({0x6a, 0xa8, 0xcd, 0xeb, 0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6, 0xe7}))
-      return {.immediate = 1};
-    if (opcode >= 0xa0 && opcode < 0xa4) return {.immediate = has_short_addresses_ ? 4U : 8U};
-    if (is_one_of({0xc2, 0xca})) return {.immediate = 2};
-    if (opcode == 0xc8) return {.immediate = 3};
-    if (opcode == 0xf6) return {.has_modrm = true, .immediate = Selector() < 2 ? 1U : 0U};
-    if (opcode == 0xf7) return {.has_modrm = true, .immediate = Selector() < 2 ? Immediate() : 0};
-    if (opcode >= 0x70 && opcode < 0x80) return {.immediate = 1};
-    if (opcode >= 0x88 && opcode < 0x90) return kModrm;
-    if (opcode >= 0xb0 && opcode < 0xb8) return {.immediate = 1};
-    if (opcode >= 0xb8 && opcode < 0xc0) return {.immediate = is_wide_ ? 8 : Immediate()};
-    if (opcode >= 0xd8 && opcode < 0xe0) return kModrm;
-    return {};
+    return {.is_valid = false};
   }
 
   /// Behind 0f.
