@@ -26,8 +26,9 @@ struct CodeTargets {
 /// with an `add` or a load somewhere behind it. nullopt when none does.
 /// Bytes of x86-64 that only look like an operand are told apart by decoding: of 48 instruction streams that
 /// begin up to 64 bytes before, most have to come by. Streams that begin anywhere fall into step within a few
-/// instructions. Where 8,192 bytes look like one in a section, the next one counts. REQUIRES: 64-bit, little-endian, one of these machines. Errors: kCorrupt (a section that
-/// passes the end of the file), kIo. Cost: reads all code.
+/// instructions. Where 8,192 bytes look like one in a section, the next one counts. REQUIRES: 64-bit,
+/// little-endian, one of these machines. Errors: kCorrupt (a section that passes the end of the file), kIo.
+/// Cost: reads all code.
 Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& image,
                                                        const CodeTargets& targets);
 
