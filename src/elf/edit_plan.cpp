@@ -142,10 +142,7 @@ std::uint64_t EditPlan::BytesToWrite() const {
   return sum;
 }
 
-bool EditPlan::IsFor(const FileStat& now) const {
-  return now.inode == seen.inode && now.device == seen.device && now.size_bytes == seen.size_bytes &&
-         now.mtime_ns == seen.mtime_ns;
-}
+bool EditPlan::IsFor(const FileStat& now) const { return now.IsUnchangedSince(seen); }
 
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
   PTPKG_TRY(const DesiredState state, ComputeDesired(file, image, edits));

@@ -20,9 +20,7 @@ Error Changed() { return {ErrorCode::kRefused, "the file changed since its slice
 
 Result<void> CheckPlanned(File& file, const SlicePlan& plan) {
   PTPKG_TRY(const FileStat now, file.Stat());
-  const bool is_same = now.size_bytes == plan.seen.size_bytes && now.mtime_ns == plan.seen.mtime_ns &&
-                       now.inode == plan.seen.inode && now.device == plan.seen.device;
-  return is_same ? Ok() : Changed();
+  return now.IsUnchangedSince(plan.seen) ? Ok() : Changed();
 }
 
 FileStat StatOf(const SlicePlan& plan) {

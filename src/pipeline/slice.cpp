@@ -269,9 +269,7 @@ class Slicing {
   /// of the same bytes, and those are what the artifact lists.
   Result<void> CheckUnchanged(const FileStat& before) const {
     PTPKG_TRY(const FileStat now, env_.fs.Stat(run_.artifact));
-    const bool is_same = now.inode == before.inode && now.device == before.device &&
-                         now.size_bytes == before.size_bytes && now.mtime_ns == before.mtime_ns;
-    if (!is_same) {
+    if (!now.IsUnchangedSince(before)) {
       return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was sliced", run_.artifact.str()))
           .WithHint("slice it again when nobody writes it");
     }

@@ -25,6 +25,11 @@ struct FileStat {
   std::uint64_t device = 0;
 
   bool operator==(const FileStat&) const = default;
+  /// Whether it is the same file, and nobody has written it since: what `make` goes by, and more.
+  [[nodiscard]] bool IsUnchangedSince(const FileStat& before) const {
+    return inode == before.inode && device == before.device && size_bytes == before.size_bytes &&
+           mtime_ns == before.mtime_ns;
+  }
 };
 
 enum class OpenMode : std::uint8_t {
