@@ -45,16 +45,21 @@ class ReferenceScan {
   [[nodiscard]] std::optional<std::uint64_t> FindOperand(Bytes bytes, std::size_t lead, std::size_t end,
                                                          std::uint64_t vaddr) {
     constexpr std::size_t kWithDistance = 5;
+    constexpr std::size_t kMostImmediate = 4;
     if (bytes.size() < kWithDistance) return std::nullopt;
     end = std::min(end, bytes.size() - kWithDistance + 1);
+    // Nearly all operands lead elsewhere.
+    const std::uint64_t first = targets_.places.front().begin;
+    const std::uint64_t behind = targets_.places.back().begin + targets_.places.back().size_bytes;
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end; ++at) {
       if ((std::to_integer<unsigned>(bytes[at]) & 0xc7U) != 0x05) continue;
       const auto distance = static_cast<std::int32_t>(codec_.U32(bytes, at + 1));
       const std::uint64_t target =
           vaddr + at + kWithDistance + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+      if (target + kMostImmediate < first || target >= behind) continue;
       // It counts from the instruction's end, behind an immediate.
-      const bool may_be =
-          IsTarget(target) || IsTarget(target + 1) || IsTarget(target + 2) || IsTarget(target + 4);
+      const bool may_be = IsTarget(target) || IsTarget(target + 1) || IsTarget(target + 2) ||
+                          IsTarget(target + kMostImmediate);
       if (!may_be) continue;
       if (++suspects_ > kMostSuspects) return vaddr + at;
       const std::optional<std::size_t> begin = InstructionWith(bytes, at, target - at - kWithDistance);

@@ -197,6 +197,13 @@ const Segment* Image::FindSegment(std::uint32_t type) const {
   return it == segments.end() ? nullptr : &*it;
 }
 
+const Segment* Image::LoadAt(std::uint64_t vaddr) const {
+  const auto it = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) {
+    return s.type == kSegmentLoad && vaddr >= s.vaddr && vaddr - s.vaddr < s.file_size;
+  });
+  return it == segments.end() ? nullptr : &*it;
+}
+
 std::optional<std::size_t> Image::FindSection(std::uint32_t type, std::uint64_t addr) const {
   for (std::size_t i = 0; i < sections.size(); ++i) {
     if (sections[i].type == type && sections[i].addr == addr) return i;

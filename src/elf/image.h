@@ -48,6 +48,8 @@ struct Image {
                                                std::string_view what) const;
   /// The first segment of `type`, or null.
   [[nodiscard]] const Segment* FindSegment(std::uint32_t type) const;
+  /// The PT_LOAD that has a byte of the file for `vaddr`, or null.
+  [[nodiscard]] const Segment* LoadAt(std::uint64_t vaddr) const;
   /// Index of the section with `type` at address `addr`; nullopt if none.
   [[nodiscard]] std::optional<std::size_t> FindSection(std::uint32_t type, std::uint64_t addr) const;
 };

@@ -61,7 +61,8 @@ class CompactPlanner {
     }
     if (Obstacle why = CheckSound(); !why.empty()) return why;
     FindSlots();
-    PTPKG_CHECK(FindNamedEnds());
+    PTPKG_TRY(Obstacle symbols, PlanSymbols());  // told last
+    FindEnds();
     PTPKG_TRY(Obstacle pointers, ReadPointers());
     if (!pointers.empty()) return pointers;
     if (Obstacle why = PlanBlock(); !why.empty()) return why;
@@ -70,7 +71,7 @@ class CompactPlanner {
     if (!exported.empty()) return exported;
     PTPKG_TRY(Obstacle computed, CheckCode());
     if (!computed.empty()) return computed;
-    return PlanSymbols();
+    return symbols;
   }
 
   [[nodiscard]] Obstacle CheckKind() const {
@@ -192,25 +193,17 @@ class CompactPlanner {
   [[nodiscard]] static std::uint64_t OldEnd(const CompactPart& part) {
     return part.Address(part.header->size);
   }
-  /// Whether somebody who names that address may mean the section's end: what has the name of a C identifier
-  /// is walked up to there by the symbols __start_ and __stop_ that linkers define; a symbol of a program's
-  /// own may stand there; and else it is the end of nothing but the section.
-  [[nodiscard]] bool MayBeWalked(const CompactPart& part) const {
-    if (part.sliced->name == kRelocatableCode || named_ends_.contains(&part)) return true;
-    return std::none_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-      return (section.flags & kSectionAlloc) != 0 && section.addr == OldEnd(part);
-    });
-  }
-  /// The parts with a symbol at their end.
-  Result<void> FindNamedEnds() {
-    const Section* table = FindSymbolTable(image_);
-    if (table == nullptr) return Ok();
-    PTPKG_CHECK(ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
-      const CompactPart* part = PartOf(symbol.section);
-      if (part != nullptr && symbol.value == OldEnd(*part)) named_ends_.insert(part);
-      return "";
-    }));
-    return Ok();
+  /// Whoever names such an address may mean the section's end: what has the name of a C identifier is walked
+  /// up to there by the symbols __start_ and __stop_ that linkers define; a symbol of a program's own may
+  /// stand there (PlanSymbols); and else it is the end of nothing but the section.
+  void FindEnds() {
+    for (const CompactPart& part : layout_.parts) {
+      const bool has_other_meaning =
+          std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+            return (section.flags & kSectionAlloc) != 0 && section.addr == OldEnd(part);
+          });
+      if (part.sliced->name == kRelocatableCode || !has_other_meaning) ends_.insert(OldEnd(part));
+    }
   }
 
   /// The address of one of its containers before and after.
@@ -264,7 +257,7 @@ class CompactPlanner {
         return fmt::format("the loader writes into {} (address {:#x})", part.sliced->name, relocation.place);
       if (relocation.addend_offset >= part.header->offset && relocation.addend_offset < part.End())
         return fmt::format("relocations lie in {}", part.sliced->name);
-      if (MayBeWalked(part) && relocation.symbol == 0 && relocation.addend == OldEnd(part))
+      if (relocation.symbol == 0 && relocation.addend == OldEnd(part) && ends_.contains(OldEnd(part)))
         return fmt::format("a pointer leads to the end of {}", part.sliced->name);
     }
     const bool is_relative = relocation.type == RelativeType(image_);
@@ -339,13 +332,8 @@ class CompactPlanner {
 
   /// Whether the part is loaded with the rights of what stands behind the program headers.
   [[nodiscard]] bool HasRightsOfRoom(const CompactPart& part) const {
-    const auto load =
-        std::find_if(image_.segments.begin(), image_.segments.end(), [&](const Segment& segment) {
-          return segment.type == kSegmentLoad && layout_.room->begin >= segment.offset &&
-                 layout_.room->begin - segment.offset < segment.file_size;
-        });
-    return load != image_.segments.end() &&
-           ((load->flags ^ image_.segments[part.load].flags) & ~kFlagExecute) == 0;
+    const Segment* load = image_.LoadAt(layout_.room->vaddr);
+    return load != nullptr && ((load->flags ^ image_.segments[part.load].flags) & ~kFlagExecute) == 0;
   }
 
   Obstacle FindShifts() {
@@ -394,8 +382,8 @@ class CompactPlanner {
           moving.places.push_back(
               {.begin = OldAddress(part, container), .size_bytes = std::min(kHeaders, container.size_bytes)});
       }
-      if (MayBeWalked(part)) moving.places.push_back({.begin = OldEnd(part)});
     }
+    for (const std::uint64_t end : ends_) moving.places.push_back({.begin = end});
     for (const Section& section : image_.sections) {
       const bool moves = layout_.block_bytes != 0 && layout_.room->Holds(image_, section);
       // The loader alone reads the others, by .dynamic.
@@ -421,6 +409,7 @@ class CompactPlanner {
     return ForEachSymbol(file_, image_, *table, [&](const TableSymbol& symbol) -> Obstacle {
       const CompactPart* part = PartOf(symbol.section);
       if (part == nullptr || symbol.IsOfSection()) return "";
+      if (symbol.value == OldEnd(*part)) ends_.insert(OldEnd(*part));
       if (symbol.value == OldEnd(*part) && symbol.size == 0) {  // __stop___nv_relfatbin
         replacements_.push_back(WordReplacement(symbol.value_offset, part->Address(part->packed.size_bytes),
                                                 "a symbol of a section's end"));
@@ -491,7 +480,7 @@ class CompactPlanner {
   const Image& image_;
   CompactLayout layout_;
   std::uint64_t page_bytes_ = kSmallestPage;
-  std::set<const CompactPart*> named_ends_;
+  std::set<std::uint64_t> ends_;   ///< Addresses behind parts that are meant as such.
   std::vector<Pointer> pointers_;  ///< To containers.
   std::vector<Replacement> replacements_;
 };

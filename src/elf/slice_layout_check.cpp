@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
 #include <map>
 
 #include "elf/edit.h"
@@ -127,15 +128,9 @@ class LayoutCheck {
 
   /// But for that to execute.
   [[nodiscard]] bool KeepsRightsOfMoved(const Section& old, const Section& now) const {
-    const auto load_of = [](const Image& image, const Section& section) {
-      return std::find_if(image.segments.begin(), image.segments.end(), [&](const Segment& load) {
-        return load.type == kSegmentLoad && section.addr >= load.vaddr &&
-               section.addr - load.vaddr < load.file_size;
-      });
-    };
-    const auto before = load_of(old_.image, old);
-    const auto after = load_of(new_.image, now);
-    if (before == old_.image.segments.end() || after == new_.image.segments.end()) return false;
+    const Segment* before = old_.image.LoadAt(old.addr);
+    const Segment* after = new_.image.LoadAt(now.addr);
+    if (before == nullptr || after == nullptr) return false;
     return ((before->flags ^ after->flags) & ~kFlagExecute) == 0;
   }
 
@@ -270,19 +265,18 @@ class LayoutCheck {
     return 0;
   }
 
-  /// All but load segments and unused ones, in their order. The original's without the program headers',
-  /// where the slice does without.
+  /// Whether both files have to have the segment, and it is not loaded: neither unused ones, nor the
+  /// original's of the program headers where the slice does without.
+  [[nodiscard]] bool IsListed(const Segment& segment) const {
+    const bool is_spared = segment.type == kSegmentPhdr && new_.image.FindSegment(kSegmentPhdr) == nullptr &&
+                           CanSparePhdr(old_.image);
+    return segment.type != kSegmentLoad && segment.type != kSegmentNull && !is_spared;
+  }
   [[nodiscard]] std::vector<Segment> Others(const Image& image) const {
     std::vector<Segment> others;
-    for (const Segment& segment : image.segments) {
-      const bool is_spared = segment.type == kSegmentPhdr && LacksPhdr();
-      if (segment.type != kSegmentLoad && segment.type != kSegmentNull && !is_spared)
-        others.push_back(segment);
-    }
+    std::copy_if(image.segments.begin(), image.segments.end(), std::back_inserter(others),
+                 [&](const Segment& segment) { return IsListed(segment); });
     return others;
-  }
-  [[nodiscard]] bool LacksPhdr() const {
-    return new_.image.FindSegment(kSegmentPhdr) == nullptr && CanSparePhdr(old_.image);
   }
 
   Result<void> CheckOtherSegments() {
@@ -336,8 +330,7 @@ class LayoutCheck {
       const std::size_t before = loads.size();
       if (old.type == kSegmentLoad) PTPKG_CHECK(AddLoads(old, loads));
       types.insert(types.end(), loads.size() - before, kSegmentLoad);
-      const bool is_listed = old.type != kSegmentLoad && old.type != kSegmentNull;
-      if (is_listed && !(old.type == kSegmentPhdr && LacksPhdr())) types.push_back(old.type);
+      if (IsListed(old)) types.push_back(old.type);
     }
     std::vector<Segment> now;
     std::vector<std::uint32_t> types_now;
@@ -410,8 +403,9 @@ class LayoutCheck {
         continue;
       }
       const std::uint64_t vaddr = old.vaddr + (at - old.offset);
-      const Segment* now = LoadAt(vaddr, old.flags);
-      if (now == nullptr) return SliceDiffers(fmt::format("address {:#x} is not loaded as it was", vaddr));
+      const Segment* now = new_.image.LoadAt(vaddr);
+      if (now == nullptr || !KeepsRights(*now, old.flags))
+        return SliceDiffers(fmt::format("address {:#x} is not loaded as it was", vaddr));
       const std::uint64_t size = std::min(stop - at, now->vaddr + now->file_size - vaddr);
       ranges_.Add({.original = at,
                    .sliced = now->offset + (vaddr - now->vaddr),
@@ -436,15 +430,6 @@ class LayoutCheck {
     const auto next = skips_.upper_bound(at);
     if (next != skips_.end()) stop = std::min(stop, next->first);
     return next == skips_.begin() ? at : std::max(at, std::prev(next)->second);
-  }
-
-  [[nodiscard]] const Segment* LoadAt(std::uint64_t vaddr, std::uint32_t flags) const {
-    const auto found =
-        std::find_if(new_.image.segments.begin(), new_.image.segments.end(), [&](const Segment& now) {
-          return now.type == kSegmentLoad && KeepsRights(now, flags) && vaddr >= now.vaddr &&
-                 vaddr - now.vaddr < now.file_size;
-        });
-    return found == new_.image.segments.end() ? nullptr : &*found;
   }
 
   /// What is not loaded, and what moved.
