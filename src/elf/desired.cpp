@@ -152,6 +152,19 @@ class Desire {
     return Ok();
   }
 
+  /// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles one
+  /// by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by _DYNAMIC.
+  void MakeRoom() {
+    const std::size_t capacity = image_.dynamic->capacity;
+    const auto is_expendable = [](const DesiredEntry& e) {
+      return e.entry.tag == kDtRelacount || e.entry.tag == kDtRelcount;
+    };
+    const auto expendable = static_cast<std::size_t>(
+        std::count_if(state_.entries.begin(), state_.entries.end(), is_expendable));
+    const std::size_t size = state_.entries.size();
+    if (size >= capacity && size - expendable < capacity) Erase(is_expendable);
+  }
+
   void DeriveFacts() {
     LinkFacts& after = state_.after;
     after.interpreter = state_.interpreter ? state_.interpreter : state_.before.interpreter;
@@ -287,6 +300,7 @@ Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits&
     if (edits.no_default_libraries) desire.SetNoDefaultLibraries();
     if (edits.add_debug_entry) desire.AddDebugEntry();
     desire.CountNeeds(image.dynamic->Find(kDtVerdef).has_value());
+    desire.MakeRoom();
     PTPKG_CHECK(desire.CollectUses());
   }
   desire.DeriveFacts();

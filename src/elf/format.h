@@ -33,6 +33,7 @@ inline constexpr std::uint32_t kSegmentInterp = 3;
 inline constexpr std::uint32_t kSegmentNote = 4;
 inline constexpr std::uint32_t kSegmentPhdr = 6;
 inline constexpr std::uint32_t kSegmentGnuStack = 0x6474e551;
+inline constexpr std::uint32_t kSegmentGnuRelro = 0x6474e552;
 inline constexpr std::uint32_t kSegmentGnuProperty = 0x6474e553;
 
 /// p_flags.
@@ -88,6 +89,8 @@ inline constexpr std::uint64_t kDtConfig = 0x6ffffefa;
 inline constexpr std::uint64_t kDtDepaudit = 0x6ffffefb;
 inline constexpr std::uint64_t kDtAudit = 0x6ffffefc;
 inline constexpr std::uint64_t kDtVersym = 0x6ffffff0;
+inline constexpr std::uint64_t kDtRelacount = 0x6ffffff9;
+inline constexpr std::uint64_t kDtRelcount = 0x6ffffffa;
 inline constexpr std::uint64_t kDtFlags1 = 0x6ffffffb;
 inline constexpr std::uint64_t kDtVerdef = 0x6ffffffc;
 inline constexpr std::uint64_t kDtVerdefnum = 0x6ffffffd;

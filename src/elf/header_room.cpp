@@ -1,8 +1,10 @@
 #include "elf/header_room.h"
 
 #include <algorithm>
+#include <array>
 
 #include "elf/byte_diff.h"
+#include "elf/notes.h"
 #include "elf/section_table.h"
 
 namespace ptpkg::elf {
@@ -18,6 +20,19 @@ bool IsMovable(const Image& image, const Section& section) {
 bool IsMovable(const Segment& segment) {
   return segment.type == kSegmentInterp || segment.type == kSegmentNote ||
          segment.type == kSegmentGnuProperty;
+}
+
+/// Whether all of `notes` mean the same wherever they stand.
+bool AreKnownNotes(const Codec& codec, Bytes notes, std::uint64_t align) {
+  constexpr std::array kOwners = {std::string_view("GNU"), std::string_view("FDO"), std::string_view("Go"),
+                                  std::string_view("Android")};
+  constexpr std::uint32_t kGnuTypes = 5;  // ABI tag, hardware capabilities, build id, gold version, properties
+  const auto check = [&](const Note& note) -> Result<void> {
+    const bool is_known = std::find(kOwners.begin(), kOwners.end(), note.owner) != kOwners.end() &&
+                          (note.owner != kOwners.front() || note.type <= kGnuTypes);
+    return is_known ? Ok() : Error(ErrorCode::kUnsupported, "a note of an unknown kind");
+  };
+  return ForEachNote(codec, notes, align == 8 ? 8 : 4, check).has_value();
 }
 
 class RoomFinder {
@@ -135,8 +150,24 @@ bool CanSparePhdr(const Image& image) {
          !IsStaticPie(image) && image.FindSegment(kSegmentPhdr) != nullptr;
 }
 
-std::optional<HeaderRoom> FindHeaderRoom(const Image& image, std::size_t slots) {
-  return RoomFinder(image, slots).Run();
+Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots) {
+  const std::optional<HeaderRoom> room = RoomFinder(image, slots).Run();
+  if (!room) return room;
+  const auto check = [&](std::uint64_t offset, std::uint64_t size, std::uint64_t align) -> Result<bool> {
+    PTPKG_TRY(const auto notes, ReadExact(file, offset, size, "notes"));
+    return AreKnownNotes(image.codec, notes, align);
+  };
+  for (const Section& section : image.sections) {
+    if (section.type != kSectionNote || !room->Holds(image, section)) continue;
+    PTPKG_TRY(const bool is_known, check(section.offset, section.size, section.align));
+    if (!is_known) return std::optional<HeaderRoom>();
+  }
+  for (const Segment& segment : image.segments) {
+    if (segment.type != kSegmentNote || !room->Holds(segment)) continue;
+    PTPKG_TRY(const bool is_known, check(segment.offset, segment.file_size, segment.align));
+    if (!is_known) return std::optional<HeaderRoom>();
+  }
+  return room;
 }
 
 }  // namespace ptpkg::elf

@@ -60,7 +60,7 @@ class CompactPlanner {
       if (Obstacle why = CheckDynamic(part); !why.empty()) return why;
     }
     if (Obstacle why = CheckSound(); !why.empty()) return why;
-    FindSlots();
+    PTPKG_CHECK(FindSlots());
     PTPKG_TRY(Obstacle symbols, PlanSymbols());  // told last
     FindEnds();
     PTPKG_TRY(Obstacle pointers, ReadPointers());
@@ -218,7 +218,7 @@ class CompactPlanner {
   }
 
   /// Program headers for what lies behind the parts: unused ones, else room for more.
-  void FindSlots() {
+  Result<void> FindSlots() {
     const std::vector<Segment>& segments = image_.segments;
     for (std::size_t i = 0; i < segments.size(); ++i) {
       if (segments[i].type == kSegmentNull) layout_.spared.push_back(i);
@@ -228,7 +228,9 @@ class CompactPlanner {
     layout_.spared.resize(std::min(layout_.spared.size(), layout_.Splits()));
     std::sort(layout_.spared.begin(), layout_.spared.end());
     const std::size_t missing = layout_.Splits() - layout_.spared.size();
-    if (missing != 0) layout_.room = FindHeaderRoom(image_, segments.size() + missing);
+    if (missing == 0) return Ok();
+    PTPKG_TRY(layout_.room, FindHeaderRoom(file_, image_, segments.size() + missing));
+    return Ok();
   }
 
   Result<Obstacle> ReadPointers() {

@@ -5,11 +5,11 @@
 #include <fmt/core.h>
 #include <map>
 
+#include "elf/address_users.h"
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"
-#include "elf/header_room.h"
+#include "elf/segment_slots.h"
 #include "elf/symbol_table.h"
-#include "support/assert.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -22,7 +22,6 @@ constexpr std::uint64_t kBlockAlign = 16;           // notes ask for 4 or 8
 constexpr std::uint64_t kLead = kBlockAlign;
 constexpr std::uint64_t kSpareStringBytes = 2048;  // at least; rounded up to the end of a page
 constexpr std::size_t kSpareEntries = 16;
-constexpr std::size_t kMaxSegments = 0xffff;  // PN_XNUM, the escape value
 // Linux before 5.18 computes a program's AT_PHDR from the first segment's bias, so a moved program
 // header table must keep that bias. Beyond this much padding the file would suffer more than old kernels.
 constexpr std::uint64_t kMaxBiasPadding = 16U << 20U;
@@ -35,7 +34,8 @@ enum class StringsMode : std::uint8_t {
 
 /// What goes into the tail, and where.
 struct Layout {
-  bool extends = false;  ///< The last PT_LOAD grows; else a new one is added.
+  bool extends = false;   ///< The last PT_LOAD grows; else a new one is added.
+  bool has_tail = false;  ///< Anything goes to the end at all.
   StringsMode strings_mode = StringsMode::kStay;
   bool moves_headers = false;
   bool moves_dynamic = false;
@@ -78,20 +78,13 @@ class TailPlanner {
       return Error(ErrorCode::kUnsupported, "the file has no loadable segment to grow behind");
     }
     ChooseExtension();
-    PTPKG_CHECK(PlanSegmentSlots());
     ChooseAddress();
     if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
-    const bool has_room = image_.dynamic && state_.entries.size() < image_.dynamic->capacity;
-    layout_.moves_dynamic = image_.dynamic && (!has_room || (room_ && room_->has_tables));
+    layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
+    if (layout_.moves_dynamic) PTPKG_CHECK(CheckDynamicUsers());
     layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
+    PTPKG_CHECK(PlanSegmentSlots());
     PTPKG_CHECK(Build());
-    PTPKG_TRY(const bool alone, DynamicSwitchesAlone());
-    if (!layout_.moves_dynamic && !alone) {
-      layout_.moves_dynamic = true;
-      PTPKG_CHECK(Build());
-    }
-    // An empty loadable segment would be one that ld.so cannot map.
-    PTPKG_ASSERT(layout_.end > layout_.begin);
     return Assemble();
   }
 
@@ -116,7 +109,17 @@ class TailPlanner {
     }
     layout_.begin = AlignUp(image_.file_size, kPage);
     layout_.vaddr = AlignUp(end, layout_.align) + layout_.begin % layout_.align;
-    if (layout_.moves_headers) KeepBias(end);
+  }
+
+  /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker wrote.
+  Result<void> CheckDynamicUsers() {
+    const MappedRange& table = image_.dynamic->range;
+    PTPKG_TRY(const std::string user,
+              FindUser(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}}));
+    if (user.empty()) return Ok();
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("the dynamic section has no free entry and cannot move: {} refers to it", user))
+        .WithHint("link the file with a search path (-Wl,-rpath,/SOME/LONG/PATH), which is then replaced");
   }
 
   Result<void> ChooseStrings() {
@@ -133,7 +136,8 @@ class TailPlanner {
     return Ok();
   }
 
-  void KeepBias(std::uint64_t end_of_addresses) {
+  void KeepBias() {
+    const std::uint64_t end_of_addresses = EndOfAddresses(image_);
     const bool program = image_.header.type == kTypeExec || image_.FindSegment(kSegmentInterp) != nullptr;
     if (!program) return;
     const auto first = std::find_if(image_.segments.begin(), image_.segments.end(),
@@ -160,9 +164,9 @@ class TailPlanner {
       at = offset + size;
       return offset;
     };
-    layout_.headers = place(layout_.moves_headers, segment_slots_ * codec_.SegmentSize());
-    if (room_) {
-      layout_.block = AlignUp(at, kBlockAlign) + room_->begin % kBlockAlign;
+    layout_.headers = place(layout_.moves_headers, slots_.count * codec_.SegmentSize());
+    if (slots_.room) {
+      layout_.block = AlignUp(at, kBlockAlign) + slots_.room->begin % kBlockAlign;
       at = layout_.block + block_bytes_.size();
     }
     layout_.dynamic_capacity = layout_.moves_dynamic ? state_.entries.size() + 1 + kSpareEntries
@@ -176,7 +180,7 @@ class TailPlanner {
       layout_.strings = place(true, image_.strings.size_bytes);
       at += StringGrowth(at);
     }
-    layout_.end = at;
+    layout_.end = layout_.has_tail ? at : image_.file_size;
     if (!codec_.Fits(layout_.end) || !codec_.Fits(layout_.AddressOf(layout_.end))) {
       return Error(ErrorCode::kUnsupported, "the 32-bit file would grow past 4 GiB");
     }
@@ -197,44 +201,48 @@ class TailPlanner {
   /// objcopy put them there without looking at what they overwrite.
   Result<void> PlanSegmentSlots() {
     const bool adds_stack = state_.executable_stack && image_.FindSegment(kSegmentGnuStack) == nullptr;
-    const std::size_t wanted = (layout_.extends ? 0U : 1U) + (adds_stack ? 1U : 0U);
-    auto free =
-        static_cast<std::size_t>(std::count_if(image_.segments.begin(), image_.segments.end(),
-                                               [](const Segment& s) { return s.type == kSegmentNull; }));
-    spares_phdr_ = wanted > free && CanSparePhdr(image_);
-    if (spares_phdr_) ++free;
-    segment_slots_ = std::max(image_.segments.size(), image_.segments.size() - free + wanted);
-    if (wanted > free) {
-      room_ = FindHeaderRoom(image_, segment_slots_);
-      // Of a damaged file: the chain of requirements may lead anywhere.
-      const MappedRange& needs = state_.needs_range;
-      if (room_ && needs.offset < room_->end && room_->begin < needs.offset + needs.size_bytes) room_.reset();
-      layout_.moves_headers = !room_;
-      if (room_) {
-        PTPKG_TRY(block_bytes_, ReadExact(file_, room_->begin, room_->end - room_->begin,
-                                          "what follows the program headers"));
-      }
-    } else {
-      // The switch is one write, so it has to lie in one page.
-      const std::uint64_t table = image_.header.program_headers_offset;
-      layout_.moves_headers = !IsInOneBlock(table, segment_slots_ * codec_.SegmentSize());
+    const auto extended =
+        layout_.extends ? std::optional<std::size_t>(LastLoad(image_.segments)) : std::nullopt;
+    PTPKG_TRY(EmptiedSegments emptied, FindEmptied(file_, image_, Moving(), extended));
+    leaves_bytes_ = emptied.leaves_bytes;
+    SlotRequest request{.emptied = std::move(emptied.dropped), .needs = state_.needs_range};
+    layout_.has_tail = layout_.strings_mode != StringsMode::kStay || layout_.moves_dynamic ||
+                       layout_.moves_needs || state_.interpreter;
+    // To make room for a header, something may have to go to the end that did not have to before.
+    for (;; layout_.has_tail = true) {
+      request.wanted = (layout_.has_tail && !layout_.extends ? 1U : 0U) + (adds_stack ? 1U : 0U);
+      PTPKG_TRY(slots_, FindSegmentSlots(file_, image_, request));
+      if (layout_.has_tail || (!slots_.room && !slots_.moves_headers)) break;
     }
-    if (segment_slots_ < kMaxSegments) return Ok();
-    return Error(ErrorCode::kUnsupported, "no program header can be added to 65,534 others");
+    layout_.moves_headers = slots_.moves_headers;
+    if (layout_.moves_headers && !layout_.extends) KeepBias();
+    if (!slots_.room) return Ok();
+    PTPKG_TRY(block_bytes_, ReadExact(file_, slots_.room->begin, slots_.room->end - slots_.room->begin,
+                                      "what follows the program headers"));
+    return Ok();
+  }
+  /// Sections that get another place wherever the program headers find theirs, by index.
+  [[nodiscard]] MovedSections Moving() const {
+    MovedSections moving;
+    const auto add = [&](bool moves, std::uint32_t type, std::uint64_t address) {
+      if (const auto index = image_.FindSection(type, address); moves && index) moving.push_back(*index);
+    };
+    add(layout_.strings_mode == StringsMode::kCopy, kSectionStrtab, image_.strings.vaddr);
+    if (layout_.moves_dynamic) add(true, kSectionDynamic, image_.dynamic->range.vaddr);
+    add(layout_.moves_needs, kSectionGnuVerneed, state_.needs_range.vaddr);
+    if (state_.interpreter) add(true, kSectionProgbits, image_.FindSegment(kSegmentInterp)->vaddr);
+    return moving;
   }
 
   void BuildSegments() {
-    segments_ = image_.segments;
-    std::erase_if(segments_, [&](const Segment& s) {
-      return s.type == kSegmentNull || (s.type == kSegmentPhdr && spares_phdr_);
-    });
+    segments_ = slots_.kept;
     const std::size_t last = LastLoad(segments_);
     std::uint32_t flags = kFlagRead | (layout_.moves_dynamic ? kFlagWrite : 0U);
-    if (layout_.extends) {
+    if (layout_.has_tail && layout_.extends) {
       Segment& load = segments_[last];
       load.flags |= flags;
       load.file_size = load.memory_size = layout_.end - load.offset;
-    } else {
+    } else if (layout_.has_tail) {
       const std::uint64_t size = layout_.end - layout_.begin;
       segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
                        Segment{.type = kSegmentLoad,
@@ -247,7 +255,7 @@ class TailPlanner {
                                .align = layout_.align});
     }
     if (state_.executable_stack) SetStack();
-    segments_.resize(segment_slots_);
+    segments_.resize(slots_.count);
     const auto move = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
       for (Segment& segment : segments_) {
         if (segment.type != type) continue;
@@ -256,14 +264,14 @@ class TailPlanner {
         segment.file_size = segment.memory_size = size;
       }
     };
-    if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, segment_slots_ * codec_.SegmentSize());
-    if (room_) {
+    if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, slots_.count * codec_.SegmentSize());
+    if (slots_.room) {
       for (Segment& segment : segments_) {
         if (segment.type == kSegmentPhdr)
-          segment.file_size = segment.memory_size = segment_slots_ * codec_.SegmentSize();
+          segment.file_size = segment.memory_size = slots_.count * codec_.SegmentSize();
         // An interpreter that changes has its own place.
-        if (room_->Holds(segment) && !(segment.type == kSegmentInterp && state_.interpreter)) {
-          segment.offset = layout_.block + (segment.offset - room_->begin);
+        if (slots_.room->Holds(segment) && !(segment.type == kSegmentInterp && state_.interpreter)) {
+          segment.offset = layout_.block + (segment.offset - slots_.room->begin);
           segment.vaddr = segment.paddr = layout_.AddressOf(segment.offset);
         }
       }
@@ -300,10 +308,10 @@ class TailPlanner {
     addresses.dynamic =
         layout_.moves_dynamic ? layout_.AddressOf(layout_.dynamic) : image_.dynamic->range.vaddr;
     if (layout_.moves_needs) addresses.needs = layout_.AddressOf(layout_.needs);
-    if (room_) {
-      addresses.block = {.from = room_->vaddr,
+    if (slots_.room) {
+      addresses.block = {.from = slots_.room->vaddr,
                          .to = layout_.AddressOf(layout_.block),
-                         .size_bytes = room_->end - room_->begin};
+                         .size_bytes = slots_.room->end - slots_.room->begin};
     }
     strings_address_ = addresses.strings;
     strings_size_ = addresses.strings_size;
@@ -313,15 +321,6 @@ class TailPlanner {
 
   /// File offset where the bytes that stand in .dynstr today end in the new file.
   [[nodiscard]] std::uint64_t StringsEnd() const { return layout_.strings + image_.strings.size_bytes; }
-
-  /// True if the change of .dynamic in place is one atomic write, and the program headers, written
-  /// before it, change nothing that the loader would notice on their own.
-  Result<bool> DynamicSwitchesAlone() {
-    if (!image_.dynamic || layout_.moves_dynamic) return true;
-    PTPKG_TRY(const auto write, DiffDynamic());
-    if (!write) return true;
-    return !state_.interpreter && !state_.executable_stack && IsAtomic(*write);
-  }
 
   Result<std::optional<PlannedWrite>> DiffDynamic() {
     const MappedRange& range = image_.dynamic->range;
@@ -335,9 +334,10 @@ class TailPlanner {
     plan.old_size = image_.file_size;
     plan.new_size = layout_.end;
     const bool were_in_front = image_.header.program_headers_offset == codec_.FileHeaderSize();
-    plan.strip_hazard = layout_.moves_headers && were_in_front && !image_.sections.empty();
+    plan.strip_hazard =
+        ((layout_.moves_headers && were_in_front) || leaves_bytes_) && !image_.sections.empty();
     writes_ = &plan.writes;
-    AppendTail();
+    if (layout_.has_tail) AppendTail();
     PTPKG_TRY(std::vector<PlannedWrite> versions, PlanVersionIndices(file_, image_, state_));
     std::move(versions.begin(), versions.end(), std::back_inserter(plan.writes));
     PTPKG_CHECK(SwitchHeaders());
@@ -400,7 +400,7 @@ class TailPlanner {
     const auto headers = EncodeSegments(codec_, segments_);
     const std::uint64_t table = image_.header.program_headers_offset;
     const bool in_place = !layout_.moves_headers;
-    if (in_place && !room_) {
+    if (in_place && !slots_.room) {
       PTPKG_TRY(const auto old, ReadExact(file_, table, headers.size(), "the program header table"));
       if (auto write = DiffWrite(table, old, headers)) writes_->push_back(std::move(*write));
       return Ok();
@@ -410,7 +410,7 @@ class TailPlanner {
     std::vector<std::byte> bytes = old;
     FileHeader header = image_.header;
     if (layout_.moves_headers) header.program_headers_offset = layout_.headers;
-    header.program_header_count = static_cast<std::uint16_t>(segment_slots_);
+    header.program_header_count = static_cast<std::uint16_t>(slots_.count);
     codec_.EncodeFileHeader(header, bytes);
     if (in_place) {
       std::copy(headers.begin(), headers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(table));
@@ -431,7 +431,7 @@ class TailPlanner {
     }
     PTPKG_TRY(const auto retired, RetiredSections(file_, image_, state_));
     for (const auto& [index, section] : retired) PTPKG_CHECK(PutSection(index, section));
-    if (room_) PTPKG_CHECK(MoveBlockSections());
+    if (slots_.room) PTPKG_CHECK(MoveBlockSections());
     if (layout_.moves_needs) {
       PTPKG_CHECK(MoveSection(kSectionGnuVerneed, state_.needs_range.vaddr, layout_.needs,
                               layout_.AddressOf(layout_.needs), needs_.size()));
@@ -448,9 +448,9 @@ class TailPlanner {
     for (std::size_t i = 0; i < image_.sections.size(); ++i) {
       Section section = image_.sections[i];
       const bool is_interpreter = section.type == kSectionProgbits;
-      const bool moves = room_->Holds(image_, section) && !(is_interpreter && state_.interpreter);
+      const bool moves = slots_.room->Holds(image_, section) && !(is_interpreter && state_.interpreter);
       if (!moves) continue;
-      section.offset = layout_.block + (section.offset - room_->begin);
+      section.offset = layout_.block + (section.offset - slots_.room->begin);
       section.addr = layout_.AddressOf(section.offset);
       PTPKG_CHECK(PutSection(i, section));
       if (IsLookupTable(image_, image_.sections[i])) BlankOldTable(image_.sections[i]);
@@ -462,7 +462,7 @@ class TailPlanner {
   /// linker scripts give names to their bytes.
   void BlankOldTable(const Section& section) {
     const std::uint64_t headers_end =
-        image_.header.program_headers_offset + segment_slots_ * codec_.SegmentSize();
+        image_.header.program_headers_offset + slots_.count * codec_.SegmentSize();
     const std::uint64_t begin = std::max(section.offset, headers_end);
     const std::uint64_t end = section.offset + section.size;
     if (begin < end) Literal(begin, std::vector<std::byte>(end - begin));
@@ -535,10 +535,9 @@ class TailPlanner {
   const DesiredState& state_;
   Placement placement_;
   Layout layout_;
-  std::size_t segment_slots_ = 0;
-  bool spares_phdr_ = false;                    ///< The slot of PT_PHDR is taken.
+  SegmentSlots slots_;
+  bool leaves_bytes_ = false;                   ///< EmptiedSegments::leaves_bytes.
   std::map<std::size_t, std::uint64_t> moved_;  ///< Section index → growth of its address.
-  std::optional<HeaderRoom> room_;              ///< Set when the program headers lengthen in place.
   std::vector<std::byte> block_bytes_;
   std::vector<Segment> segments_;
   std::vector<std::byte> dynamic_;

@@ -1,0 +1,105 @@
+#include "elf/address_users.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "elf/relocations.h"
+#include "elf/section_table.h"
+#include "elf/string_slots.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 1U << 20U;
+
+class UserSearch {
+ public:
+  UserSearch(File& file, const Image& image, const std::vector<AddressRange>& places)
+      : file_(file), image_(image), places_(places) {}
+
+  Result<std::string> Run() {
+    PTPKG_TRY(std::string why, FindSymbol());
+    const bool is_readable = image_.codec.Is64() && image_.codec.order() == ByteOrder::kLittle &&
+                             RelativeType(image_).has_value();
+    if (!why.empty() || !is_readable) return why;
+    PTPKG_TRY(why, FindRelocation());
+    if (!why.empty()) return why;
+    PTPKG_TRY(const auto code, FindCodeReference(file_, image_, {.places = places_, .wholes = places_}));
+    if (code) return fmt::format("code at address {:#x}", *code);
+    return image_.header.type == kTypeExec ? FindAbsolute() : Result<std::string>(std::string());
+  }
+
+ private:
+  [[nodiscard]] bool IsPlace(std::uint64_t address) const {
+    return std::any_of(places_.begin(), places_.end(), [&](const AddressRange& place) {
+      return address >= place.begin && address - place.begin < place.size_bytes;
+    });
+  }
+
+  Result<std::string> FindSymbol() {
+    PTPKG_TRY(const auto count, CountDynamicSymbols(file_, image_));
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    if (!table || count.value_or(0) == 0) return std::string();
+    const Codec& codec = image_.codec;
+    const std::uint64_t record = codec.SymbolSize();
+    PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(*table, *count * record, "the dynamic symbols"));
+    const std::uint64_t step = kChunkBytes / record * record;
+    for (std::uint64_t at = 0; at < *count * record; at += step) {
+      PTPKG_TRY(const auto bytes, ReadExact(file_, begin + at, std::min(step, *count * record - at),
+                                            "the dynamic symbols"));
+      for (std::size_t i = 0; i < bytes.size(); i += record) {
+        const bool is_defined = codec.U16(bytes, i + (codec.Is64() ? 6 : 14)) != 0;
+        if (is_defined && IsPlace(codec.Word(bytes, i + (codec.Is64() ? 8 : 4))))
+          return std::string("a dynamic symbol");
+      }
+    }
+    return std::string();
+  }
+
+  Result<std::string> FindRelocation() {
+    std::string why;
+    const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
+      const bool writes = IsPlace(relocation.place);
+      const bool points = relocation.symbol == 0 && IsPlace(relocation.addend);
+      if (why.empty() && (writes || points))
+        why = fmt::format("a relocation of address {:#x}", relocation.place);
+      return Ok();
+    });
+    if (!read && read.error().code() == ErrorCode::kUnsupported) return read.error().message();
+    PTPKG_CHECK(read);
+    return why;
+  }
+
+  /// Code holds an address in 4 bytes anywhere, data in an aligned word.
+  Result<std::string> FindAbsolute() {
+    constexpr std::uint64_t kOverlap = 7;
+    for (const Section& section : image_.sections) {
+      const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0;
+      if (!is_read || IsPlace(section.addr)) continue;
+      const bool is_code = (section.flags & kSectionExecute) != 0;
+      for (std::uint64_t at = 0; at < section.size; at += kChunkBytes) {
+        const std::uint64_t size = std::min(kChunkBytes + kOverlap, section.size - at);
+        PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
+        const std::size_t width = is_code ? 4 : 8;
+        for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
+          const std::uint64_t value =
+              is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
+          if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
+        }
+      }
+    }
+    return std::string();
+  }
+
+  File& file_;
+  const Image& image_;
+  const std::vector<AddressRange>& places_;
+};
+
+}  // namespace
+
+Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places) {
+  return UserSearch(file, image, places).Run();
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,17 @@
+#pragma once
+// Finds users of addresses that an edit would move, other than the loader. Layer: elf, private to it.
+
+#include <string>
+#include <vector>
+
+#include "elf/code_references.h"
+
+namespace ptpkg::elf {
+
+/// Names the first user of `places`: a relocation, a dynamic symbol, or code that goes there by a distance or,
+/// in a program linked to fixed addresses, by the address. "" if there is none. Without relocations and code
+/// that this program can read (32-bit, big-endian or another machine) only dynamic symbols count.
+/// REQUIRES: `places` ascend without overlap; image.dynamic. Errors: kCorrupt, kIo. Cost: reads all code.
+Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places);
+
+}  // namespace ptpkg::elf
