@@ -32,6 +32,7 @@ struct RelinkFlags {
   std::string writer = "own";
   bool keep_mtime = false;
   bool allow_strip_hazard = false;
+  bool allow_payload = false;
   bool plan = false;
 };
 
@@ -102,6 +103,7 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   }
   request.plan_only = flags.plan;
   request.allow_strip_hazard = flags.allow_strip_hazard;
+  request.allow_payload = flags.allow_payload;
   request.apply = {.keep_mtime = flags.keep_mtime,
                    .verification = VerificationOf(flags.verify),
                    .writer = flags.writer == "lief" ? elf::Writer::kLief : elf::Writer::kOwn};
@@ -248,6 +250,9 @@ std::vector<Option> WriteOptions(RelinkFlags& flags) {
        .help = "Also edit a file that can grow only by moving its program headers; strip would destroy it "
                "afterwards",
        .target = &flags.allow_strip_hazard},
+      {.names = "--allow-payload",
+       .help = "Let a file grow although a payload follows it",
+       .target = &flags.allow_payload},
       {.names = "--keep-mtime",
        .help = "Leave the time stamps of changed files as they were",
        .target = &flags.keep_mtime},

@@ -19,8 +19,8 @@ class UserSearch {
 
   Result<std::string> Run() {
     PTPKG_TRY(std::string why, FindSymbol());
-    const bool is_readable = image_.codec.Is64() && image_.codec.order() == ByteOrder::kLittle &&
-                             RelativeType(image_).has_value();
+    const bool is_readable =
+        image_.codec.Is64() && image_.codec.order() == ByteOrder::kLittle && RelativeType(image_).has_value();
     if (!why.empty() || !is_readable) return why;
     PTPKG_TRY(why, FindRelocation());
     if (!why.empty()) return why;
@@ -45,8 +45,8 @@ class UserSearch {
     PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(*table, *count * record, "the dynamic symbols"));
     const std::uint64_t step = kChunkBytes / record * record;
     for (std::uint64_t at = 0; at < *count * record; at += step) {
-      PTPKG_TRY(const auto bytes, ReadExact(file_, begin + at, std::min(step, *count * record - at),
-                                            "the dynamic symbols"));
+      PTPKG_TRY(const auto bytes,
+                ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
       for (std::size_t i = 0; i < bytes.size(); i += record) {
         const bool is_defined = codec.U16(bytes, i + (codec.Is64() ? 6 : 14)) != 0;
         if (is_defined && IsPlace(codec.Word(bytes, i + (codec.Is64() ? 8 : 4))))
@@ -82,8 +82,7 @@ class UserSearch {
         PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
         const std::size_t width = is_code ? 4 : 8;
         for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
-          const std::uint64_t value =
-              is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
+          const std::uint64_t value = is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
           if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
         }
       }

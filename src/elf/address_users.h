@@ -8,9 +8,9 @@
 
 namespace ptpkg::elf {
 
-/// Names the first user of `places`: a relocation, a dynamic symbol, or code that goes there by a distance or,
-/// in a program linked to fixed addresses, by the address. "" if there is none. Without relocations and code
-/// that this program can read (32-bit, big-endian or another machine) only dynamic symbols count.
+/// Names the first user of `places`: a relocation, a dynamic symbol, or code that goes there by a distance
+/// or, in a program linked to fixed addresses, by the address. "" if there is none. Without relocations and
+/// code that this program can read (32-bit, big-endian or another machine) only dynamic symbols count.
 /// REQUIRES: `places` ascend without overlap; image.dynamic. Errors: kCorrupt, kIo. Cost: reads all code.
 Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places);
 

@@ -180,7 +180,7 @@ Result<void> WriteCopy(Fs& fs, const AbsPath& copy, const EditPlan& plan, Verifi
 }
 
 /// `copy` has the old content, and gets the one that LIEF makes of it.
-Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
+Result<void> TryLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
   PTPKG_TRY(const auto file, fs.Open(copy, OpenMode::kReadWrite));
   PTPKG_TRY(const DeepState before, ReadDeepState(*file, copy, plan, Depth::kWhole));
   PTPKG_TRY(const std::vector<std::uint8_t> bytes, RewriteByLief(copy, plan.before, plan.after));
@@ -191,6 +191,17 @@ Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) 
   if (after.code != before.code) return Error(ErrorCode::kInternal, "deep verification: the code changed");
   PTPKG_CHECK(CompareModels(before.model, after.model, plan.after, Addresses::kMayMove));
   return file->Close();
+}
+
+/// LIEF's writer changes some files more than it was asked to: that is its limit, and no fault of the file.
+Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
+  auto written = TryLief(fs, copy, plan);
+  if (written ||
+      (written.error().code() != ErrorCode::kInternal && written.error().code() != ErrorCode::kCorrupt))
+    return written;
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("LIEF's writer does not keep the file as it is: {}", written.error().message()))
+      .WithHint("nothing was changed; leave out --writer lief");
 }
 
 bool IsBusyProgram(const Result<void>& result) { return !result && result.error().sys_errno() == ETXTBSY; }

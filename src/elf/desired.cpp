@@ -4,6 +4,8 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "elf/self_loading.h"
+
 namespace ptpkg::elf {
 namespace {
 
@@ -152,15 +154,16 @@ class Desire {
     return Ok();
   }
 
-  /// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles one
-  /// by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by _DYNAMIC.
+  /// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles
+  /// one by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by
+  /// _DYNAMIC.
   void MakeRoom() {
     const std::size_t capacity = image_.dynamic->capacity;
     const auto is_expendable = [](const DesiredEntry& e) {
       return e.entry.tag == kDtRelacount || e.entry.tag == kDtRelcount;
     };
-    const auto expendable = static_cast<std::size_t>(
-        std::count_if(state_.entries.begin(), state_.entries.end(), is_expendable));
+    const auto expendable =
+        static_cast<std::size_t>(std::count_if(state_.entries.begin(), state_.entries.end(), is_expendable));
     const std::size_t size = state_.entries.size();
     if (size >= capacity && size - expendable < capacity) Erase(is_expendable);
   }
@@ -273,6 +276,18 @@ Result<void> DesireSegments(const Edits& edits, DesiredState& state) {
   return Ok();
 }
 
+/// What relocates itself aborts when it finds a search path; a loader also reads its own names before it
+/// runs.
+Result<void> CheckSelfLoading(File& file, const Image& image, const Edits& edits) {
+  const bool changes_names = TouchesDynamic(edits) || !edits.remove_needed.empty() || edits.add_debug_entry ||
+                             edits.no_default_libraries;
+  if (!changes_names) return Ok();
+  PTPKG_TRY(const std::string kind, SelfLoadingKind(file, image));
+  if (kind.empty() || (IsStaticPie(image) && !edits.search_path)) return Ok();
+  return Error(ErrorCode::kUnsupported, "the file is " + kind)
+      .WithHint("it loads itself, and would abort at its start if it had a search path; leave it as it is");
+}
+
 }  // namespace
 
 Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits& edits) {
@@ -281,10 +296,7 @@ Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits&
     return Error(ErrorCode::kUnsupported, "the file has no dynamic section")
         .WithHint("statically linked programs, objects and debug companions have no search path");
   }
-  if (edits.search_path && IsStaticPie(image)) {
-    return Error(ErrorCode::kUnsupported, "the file is a static position-independent program")
-        .WithHint("it loads no libraries, and would abort at its start if it had a search path");
-  }
+  PTPKG_CHECK(CheckSelfLoading(file, image, edits));
   DesiredState state;
   state.blank = edits.blank;
   Desire desire(file, image, state);

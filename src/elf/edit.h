@@ -46,6 +46,10 @@ struct Edits {
   /// destroy it afterwards without a word (EditPlan::strip_hazard). Else that is kUnsupported.
   bool allow_strip_hazard = false;
 
+  /// Whether the file may grow although bytes that no header names stand behind its end: a payload (of
+  /// PyInstaller, a self-extracting archive), whose reader looks for it there. Else that is kUnsupported.
+  bool allow_payload = false;
+
   /// What is put over a superseded string that nobody uses. NUL keeps the room for later strings.
   char blank = '\0';
 };
@@ -88,9 +92,9 @@ struct EditPlan {
 };
 
 /// Plans `edits` of the open `file`, whose headers are `image`; reads only.
-/// Errors: kRefused (changed since its headers were read), kUnsupported (static file, strip hazard, no
-/// interpreter to change, 32-bit file that would pass 4 GiB), kCorrupt (strings or segments contradict each
-/// other), kInvalidInput (a NUL in a text), kIo.
+/// Errors: kRefused (changed since its headers were read), kUnsupported (static file, loader, payload, strip
+/// hazard, no interpreter to change, 32-bit file that would pass 4 GiB), kCorrupt (strings or segments
+/// contradict each other), kInvalidInput (a NUL in a text), kIo.
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits);
 
 enum class Verification : std::uint8_t {

@@ -5,10 +5,13 @@
 
 #include "elf/byte_diff.h"
 #include "elf/finalize.h"
+#include "elf/section_table.h"
 #include "elf/tail.h"
 
 namespace ptpkg::elf {
 namespace {
+
+constexpr std::uint64_t kChunkBytes = 1U << 20U;
 
 /// Lists the writes of an edit that needs no new room.
 class InPlace {
@@ -120,6 +123,28 @@ Error StripHazard() {
           "for the path");
 }
 
+/// Behind what headers name, padding may stand, and nothing else.
+Result<void> CheckPayload(File& file, const Image& image) {
+  const std::uint64_t end = EndOfNamedBytes(image);
+  if (image.sections.empty()) return Ok();
+  for (std::uint64_t at = end; at < image.file_size; at += kChunkBytes) {
+    PTPKG_TRY(const auto bytes,
+              ReadExact(file, at, std::min(kChunkBytes, image.file_size - at), "what follows the ELF file"));
+    const bool is_padding =
+        std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+    if (is_padding) continue;
+    return Error(
+               ErrorCode::kUnsupported,
+               fmt::format("{} bytes follow the ELF file, and would no longer stand at its end when it grows",
+                           image.file_size - end))
+        .WithHint(
+            "a payload, as PyInstaller and self-extracting archives append it, is lost to its reader then; "
+            "edit the "
+            "program before it gets its payload, or allow the edit with --allow-payload");
+  }
+  return Ok();
+}
+
 }  // namespace
 
 std::string_view WriteTierName(WriteTier tier) {
@@ -160,6 +185,7 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
     } else {
       PTPKG_TRY(plan, PlanTail(file, image, state));
       if (plan.strip_hazard && !edits.allow_strip_hazard) return StripHazard();
+      if (plan.BytesGrown() != 0 && !edits.allow_payload) PTPKG_CHECK(CheckPayload(file, image));
     }
   }
   plan.before = state.before;

@@ -55,6 +55,7 @@ Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& imag
   edits.no_default_libraries = request.no_default_libraries;
   edits.add_debug_entry = request.add_debug_entry;
   edits.allow_strip_hazard = request.allow_strip_hazard;
+  edits.allow_payload = request.allow_payload;
   return edits;
 }
 

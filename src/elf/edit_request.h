@@ -28,6 +28,7 @@ struct EditRequest {
   bool no_default_libraries = false;
   bool add_debug_entry = false;
   bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard.
+  bool allow_payload = false;       ///< Edits::allow_payload.
   char blank = '\0';                ///< Edits::blank.
 };
 

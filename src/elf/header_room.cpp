@@ -26,7 +26,8 @@ bool IsMovable(const Segment& segment) {
 bool AreKnownNotes(const Codec& codec, Bytes notes, std::uint64_t align) {
   constexpr std::array kOwners = {std::string_view("GNU"), std::string_view("FDO"), std::string_view("Go"),
                                   std::string_view("Android")};
-  constexpr std::uint32_t kGnuTypes = 5;  // ABI tag, hardware capabilities, build id, gold version, properties
+  constexpr std::uint32_t kGnuTypes =
+      5;  // ABI tag, hardware capabilities, build id, gold version, properties
   const auto check = [&](const Note& note) -> Result<void> {
     const bool is_known = std::find(kOwners.begin(), kOwners.end(), note.owner) != kOwners.end() &&
                           (note.owner != kOwners.front() || note.type <= kGnuTypes);

@@ -22,11 +22,12 @@ struct HeaderRoom {
   [[nodiscard]] bool Holds(const Segment& segment) const;
 };
 
-/// The block whose move makes room for `slots` program headers. nullopt when something else stands there (a note
-/// of an unknown kind may hold a distance from itself), when there are no section headers to tell, or when the
-/// table would not end in the first page, which one write switches. A table that stays is what strip expects, and
-/// what Linux before 5.18 computes AT_PHDR from. The block has the size of the tables that stand there: 640 KiB for
-/// 20,000 symbols. The caller asks whether code refers to it (elf/address_users.h). Errors: kIo.
+/// The block whose move makes room for `slots` program headers. nullopt when something else stands there (a
+/// note of an unknown kind may hold a distance from itself), when there are no section headers to tell, or
+/// when the table would not end in the first page, which one write switches. A table that stays is what strip
+/// expects, and what Linux before 5.18 computes AT_PHDR from. The block has the size of the tables that stand
+/// there: 640 KiB for 20,000 symbols. The caller asks whether code refers to it (elf/address_users.h).
+/// Errors: kIo.
 Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots);
 
 /// Whether the file can do without its PT_PHDR, whose slot another segment may take: only the dynamic loader

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "elf/search_path.h"
+#include "elf/self_loading.h"
 #include "support/parallel.h"
 #include "support/text.h"
 
@@ -54,7 +55,7 @@ struct DynamicFile {
 Result<std::optional<DynamicFile>> OpenDynamic(Fs& fs, const AbsPath& path) {
   PTPKG_TRY(auto opened, OpenRecovered(fs, path));
   PTPKG_TRY(auto image, ReadImage(*opened.file));
-  if (!image || !image->dynamic || IsStaticPie(*image)) return std::optional<DynamicFile>();
+  if (!image || !image->dynamic) return std::optional<DynamicFile>();
   if (image->header.type != kTypeDyn && image->header.type != kTypeExec) return std::optional<DynamicFile>();
   return std::optional<DynamicFile>(DynamicFile{
       .file = std::move(opened.file), .image = *std::move(image), .interrupted = opened.interrupted});
@@ -80,6 +81,14 @@ class TreePlanner {
     if (!edits && !opened->interrupted) return std::optional<FileChange>();
     if (!edits) edits = Edits();
     edits->allow_strip_hazard = options_.allow_strip_hazard;
+    edits->allow_payload = options_.allow_payload;
+    if (options_.passes_over) {
+      PTPKG_TRY(const std::string kind, SelfLoadingKind(*opened->file, opened->image));
+      if (!kind.empty()) {
+        env_.reporter.Note(fmt::format("passed over '{}': it is {}", entry.path.str(), kind));
+        return std::optional<FileChange>();
+      }
+    }
     PTPKG_TRY(EditPlan plan, PlanEdit(*opened->file, opened->image, *edits));
     return std::optional<FileChange>({.file = entry.path,
                                       .edits = *std::move(edits),

@@ -46,6 +46,10 @@ struct RelinkOptions {
   /// The same for every file, instead of rules and relative entries. REQUIRES: no `rules`.
   std::optional<EditRequest> edits = {};
   bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard, for all files.
+  bool allow_payload = false;       ///< Edits::allow_payload, for all files.
+  /// Whether loaders and static position-independent programs are passed over with a note; else an edit of
+  /// one is refused (elf/self_loading.h).
+  bool passes_over = true;
 };
 
 /// What ApplyRelink would do, in parallel (env.jobs), sorted by path: one item per dynamic ELF file that a

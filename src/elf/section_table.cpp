@@ -126,4 +126,18 @@ std::string FindSharedBytes(const Image& image) {
   return "";
 }
 
+std::uint64_t EndOfNamedBytes(const Image& image) {
+  std::uint64_t end = image.codec.FileHeaderSize();
+  const auto add = [&](std::uint64_t offset, std::uint64_t size) {
+    if (size != 0) end = std::max(end, offset + size);
+  };
+  add(image.header.program_headers_offset, image.segments.size() * image.codec.SegmentSize());
+  add(image.header.section_headers_offset, image.sections.size() * image.codec.SectionSize());
+  for (const Segment& segment : image.segments) add(segment.offset, segment.file_size);
+  for (const Section& section : image.sections) {
+    if (HasBytes(section)) add(section.offset, section.size);
+  }
+  return end;
+}
+
 }  // namespace ptpkg::elf

@@ -29,6 +29,9 @@ Result<std::string> ReadSectionNames(File& file, const Image& image);
 /// do not.
 std::string FindSharedBytes(const Image& image);
 
+/// Where the last byte ends that a header names: tables of headers, sections, segments.
+std::uint64_t EndOfNamedBytes(const Image& image);
+
 /// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash
 /// as their section headers tell them. Returns warnings: sections without a name. A file without section
 /// headers has nothing to check. Errors: kCorrupt naming the section, kIo.

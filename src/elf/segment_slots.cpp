@@ -169,8 +169,8 @@ class EmptiedFinder {
     return loses;
   }
 
-  /// Neither another segment nor .dynamic leads there, and what stands beside the sections that move (patchelf
-  /// leaves old section headers there) is padding or has no user.
+  /// Neither another segment nor .dynamic leads there, and what stands beside the sections that move
+  /// (patchelf leaves old section headers there) is padding or has no user.
   Result<bool> MapsNothingElse(const Segment& load) {
     for (const Segment& other : image_.segments) {
       const bool may_stay = other.type == kSegmentLoad || other.type == kSegmentGnuRelro ||

@@ -9,14 +9,14 @@
 namespace ptpkg::elf {
 
 struct SlotRequest {
-  std::size_t wanted = 0;                ///< Segments to add.
-  std::vector<std::size_t> emptied = {}; ///< Segments to drop, by index.
-  MappedRange needs = {};                ///< .gnu.version_r, which may not lie in what moves.
+  std::size_t wanted = 0;                 ///< Segments to add.
+  std::vector<std::size_t> emptied = {};  ///< Segments to drop, by index.
+  MappedRange needs = {};                 ///< .gnu.version_r, which may not lie in what moves.
 };
 
 struct SegmentSlots {
-  std::vector<Segment> kept = {};  ///< The old segments that stay, in order; merged ones are one.
-  std::size_t count = 0;           ///< Length of the table: at least `kept` and those to add.
+  std::vector<Segment> kept = {};       ///< The old segments that stay, in order; merged ones are one.
+  std::size_t count = 0;                ///< Length of the table: at least `kept` and those to add.
   std::optional<HeaderRoom> room = {};  ///< What moves so that the table lengthens in place.
   bool moves_headers = false;           ///< The table moves to the end: nothing else helps.
 };
@@ -31,7 +31,7 @@ using MovedSections = std::vector<std::size_t>;
 
 struct EmptiedSegments {
   std::vector<std::size_t> dropped = {};  ///< PT_LOADs that map nothing else, and PT_GNU_RELRO inside them.
-  bool leaves_bytes = false;  ///< One stays without a section: its other bytes have a user.
+  bool leaves_bytes = false;              ///< One stays without a section: its other bytes have a user.
 };
 
 /// Finds the PT_LOADs whose sections all move. binutils writes a PT_LOAD without sections at an offset that

@@ -111,7 +111,8 @@ class TailPlanner {
     layout_.vaddr = AlignUp(end, layout_.align) + layout_.begin % layout_.align;
   }
 
-  /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker wrote.
+  /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker
+  /// wrote.
   Result<void> CheckDynamicUsers() {
     const MappedRange& table = image_.dynamic->range;
     PTPKG_TRY(const std::string user,

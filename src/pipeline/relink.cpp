@@ -79,6 +79,7 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   options.edits = request.edits;
   // What our own writer cannot do well is nothing to LIEF's.
   options.allow_strip_hazard = request.allow_strip_hazard || request.apply.writer == elf::Writer::kLief;
+  options.allow_payload = request.allow_payload;
   if (request.root) options.build_prefix = request.root->str();
   if (request.recipe) {
     PTPKG_TRY(options.rules, RecipeRules(env, request));
@@ -123,11 +124,14 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
   }
   PlannedPath planned;
   PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request.root));
-  PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, options));
+  elf::RelinkOptions chosen = options;
+  chosen.passes_over = is_folder;
+  PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, chosen));
   if (!is_folder && planned.plan.empty()) {
     // Without edits an empty plan may also mean that nothing is to be done: tell the two apart.
     elf::RelinkOptions any;
     any.edits = elf::EditRequest();
+    any.passes_over = false;
     PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, any));
     if (planned.plan.empty()) {
       return Error(ErrorCode::kInvalidInput,

@@ -26,6 +26,7 @@ struct RelinkRequest {
   std::optional<AbsPath> root = {};
   bool plan_only = false;
   bool allow_strip_hazard = false;  ///< elf::Edits::allow_strip_hazard.
+  bool allow_payload = false;       ///< elf::Edits::allow_payload.
   elf::ApplyOptions apply = {.verification = elf::Verification::kDeepIfGrown};
 };
 
