@@ -55,6 +55,20 @@ std::vector<std::string> InstalledLinkers() {
 std::vector<std::string> DeviceSets() { return SetsNamed(kDeviceSet); }
 std::vector<std::string> Aarch64Sets() { return SetsNamed(kAarch64Set); }
 
+std::vector<std::string> ShapesOf(const std::string& linker) {
+  std::vector<std::string> shapes = {"libleaf.so", "libnote.so", "libself_note.so", "libdynamic.so",
+                                     "libcode_first.so"};
+  std::erase_if(shapes, [&](const std::string& name) {
+    return !Must(Exists(*MakeOsFs(), ToyRoot() / linker / name));
+  });
+  return shapes;
+}
+
+AbsPath LinkedToys::AddShape(const std::string& linker, const std::string& name) {
+  Must(fs().CopyFile(ToyRoot() / linker / name, Path(name)));
+  return Path(name);
+}
+
 LinkedToys::LinkedToys(const std::string& set) {
   const AbsPath from = ToyRoot() / set;
   if (set.starts_with(kDeviceSet) || set.starts_with(kAarch64Set)) {

@@ -19,11 +19,17 @@ std::vector<std::string> DeviceSets();
 /// Of those that elf_aarch64_devices made: "aarch64-lld", …; none where clang or lld is missing.
 std::vector<std::string> Aarch64Sets();
 
+/// Libraries of fixtures/elf/shapes.c that `linker` made: "libleaf.so", "libnote.so", …
+std::vector<std::string> ShapesOf(const std::string& linker);
+
 class LinkedToys {
  public:
   /// `set`: one of DeviceSets or Aarch64Sets, a linker, or "with-pad", "with-rpath", "with-shared-string"
   /// (CMakeLists.txt).
   explicit LinkedToys(const std::string& set);
+
+  /// Copies one of ShapesOf(linker) to root().
+  AbsPath AddShape(const std::string& linker, const std::string& name);
 
   [[nodiscard]] AbsPath Path(std::string_view relative) const { return dir_ / relative; }
   [[nodiscard]] const AbsPath& root() const { return dir_.path(); }

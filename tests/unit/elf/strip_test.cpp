@@ -98,6 +98,36 @@ TEST_P(Stripped, LibraryAndProgramsThatGrewStillRun) {
   }
 }
 
+TEST_P(Stripped, LibraryWhoseCodeReadsWhatCouldMoveStillWorks) {
+  for (const std::string& shape : ShapesOf(GetParam())) {
+    SCOPED_TRACE(shape);
+    LinkedToys toys(GetParam());
+    const AbsPath library = toys.AddShape(GetParam(), shape);
+    ASSERT_EQ(toys.Load(library), 42);
+    ExpectSurvival(toys, shape, [&] { ASSERT_EQ(toys.Load(library), 42); });
+  }
+}
+
+/// Grown, stripped, and so on: each time what was added before loses its only section.
+TEST_P(Stripped, LibraryThatGrowsAgainAndAgainHasOneSegmentMore) {
+  LinkedToys toys(GetParam());
+  const AbsPath library = toys.AddShape(GetParam(), "libleaf.so");
+  const auto loads = [&] {
+    const auto file = toys.fs().Open(library, OpenMode::kRead);
+    const auto image = ReadImage(**file);
+    return std::count_if((*image)->segments.begin(), (*image)->segments.end(),
+                         [](const Segment& segment) { return segment.type == kSegmentLoad; });
+  };
+  const auto before = loads();
+  for (const std::size_t size : {600U, 9000U, 30'000U, 60'000U}) {
+    ASSERT_OK(EditFile(toys.fs(), library, Path("/" + std::string(size, 'x'))));
+    ASSERT_EQ(toys.Load(library), 42);
+    toys.Output({"strip", "libleaf.so"});
+    ASSERT_EQ(toys.Load(library), 42);
+    EXPECT_LE(loads(), before + 1);
+  }
+}
+
 TEST_P(Stripped, ProgramWithALongerInterpreterStillRuns) {
   LinkedToys toys(GetParam());
   const std::string said =

@@ -1,4 +1,4 @@
-// Files that must not be touched: static programs, debug companions.
+// Files that must not be touched: static programs, loaders, debug companions, files with a payload.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +12,8 @@ namespace ptpkg::elf::test {
 namespace {
 
 using ptpkg::test::FailsWith;
+using ptpkg::test::HasHint;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -30,6 +32,58 @@ TEST(StaticPie, GetsNoSearchPath) {
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(toys.env(), tree, options));
   EXPECT_THAT(plan, IsEmpty());
   EXPECT_EQ(toys.Run(program), 42);
+}
+
+TEST(Loader, IsRefusedUnderAnyNameAndPassedOverInATree) {
+  LinkedToys toys("bfd");
+  const AbsPath installed = AbsPath::Literal(*FactsOf(toys.fs(), toys.Path("app")).interpreter);
+  toys.Output({"cp", installed.str(), "renamed.so"});
+  const AbsPath loader = toys.Path("renamed.so");
+  const std::string before = toys.Bytes("renamed.so");
+  Edits soname;
+  soname.soname = "libother.so";
+  for (const Edits& edits : {LongPath(), SetPath("/x"), soname}) {
+    for (const Writer writer : {Writer::kOwn, Writer::kLief}) {
+      EXPECT_THAT(EditFile(toys.fs(), loader, edits, {.writer = writer}),
+                  FailsWith(ErrorCode::kUnsupported, HasSubstr("the file is a dynamic loader")));
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(RelPath name, RelPath::Parse("renamed.so"));
+  StagedTree tree{.root = toys.root()};
+  tree.entries.push_back({.path = std::move(name), .size_bytes = before.size()});
+  RelinkOptions options;
+  options.rules = {{.files = "**", .search_path = {"$ORIGIN"}}};
+  ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(toys.env(), tree, options));
+  EXPECT_THAT(plan, IsEmpty());
+  options.passes_over = false;
+  EXPECT_THAT(PlanRelink(toys.env(), tree, options),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("dynamic loader")));
+  EXPECT_EQ(toys.Bytes("renamed.so"), before);
+}
+
+TEST(Payload, StaysAtTheEndUnlessAllowed) {
+  LinkedToys toys("with-pad");
+  const AbsPath library = toys.Path("libanswer.so");
+  ASSERT_OK(EditFile(toys.fs(), library, SetPath("$ORIGIN/deps")));
+  toys.Output({"sh", "-c", "printf 'a payload' >> libanswer.so"});
+  ASSERT_OK(EditFile(toys.fs(), library, SetPath("$ORIGIN:$ORIGIN/deps")));
+  EXPECT_TRUE(toys.Bytes("libanswer.so").ends_with("a payload")) << "an edit in place leaves it alone";
+  const std::string before = toys.Bytes("libanswer.so");
+  Edits grown = SetPath("$ORIGIN/deps:/" + std::string(9000, 'x'));
+  EXPECT_THAT(EditFile(toys.fs(), library, grown),
+              AllOf(FailsWith(ErrorCode::kUnsupported, HasSubstr("9 bytes follow the ELF file")),
+                    HasHint(HasSubstr("--allow-payload"))));
+  EXPECT_EQ(toys.Bytes("libanswer.so"), before);
+  grown.allow_payload = true;
+  ASSERT_OK(EditFile(toys.fs(), library, grown));
+  EXPECT_EQ(toys.Load(library), 42);
+}
+
+TEST(Payload, PaddingIsNone) {
+  LinkedToys toys("bfd");
+  toys.Output({"sh", "-c", "head -c 5000 /dev/zero >> libanswer.so"});
+  ASSERT_OK(EditFile(toys.fs(), toys.Path("libanswer.so"), LongPath()));
+  EXPECT_EQ(toys.Load(toys.Path("libanswer.so")), 42);
 }
 
 TEST(DebugCompanion, OfElfutilsHasNothingToRelink) {
