@@ -1,5 +1,5 @@
-// Edited and stripped in any order, a library still finds what its own code looks for. PTPKG_SEED=n runs another
-// sequence; the program labelled slow runs more of them.
+// Edited and stripped in any order, a library still finds what its own code looks for. PTPKG_SEED=n runs
+// another sequence; the program labelled slow runs more of them.
 
 #include <algorithm>
 #include <cstdlib>
@@ -40,11 +40,8 @@ std::pair<unsigned, unsigned> Seeds() {
 
 /// Programs that take a linked file apart and put it together again.
 std::vector<std::vector<std::string>> InstalledTools() {
-  std::vector<std::vector<std::string>> tools = {{"strip"},
-                                                 {"objcopy"},
-                                                 {"eu-strip"},
-                                                 {"llvm-strip"},
-                                                 {"llvm-objcopy", "--strip-unneeded"}};
+  std::vector<std::vector<std::string>> tools = {
+      {"strip"}, {"objcopy"}, {"eu-strip"}, {"llvm-strip"}, {"llvm-objcopy", "--strip-unneeded"}};
   std::erase_if(tools, [](const auto& tool) {
     return !FindProgram(tool.front(), "/usr/local/bin:/usr/bin:/bin").has_value();
   });

@@ -58,9 +58,8 @@ std::vector<std::string> Aarch64Sets() { return SetsNamed(kAarch64Set); }
 std::vector<std::string> ShapesOf(const std::string& linker) {
   std::vector<std::string> shapes = {"libleaf.so", "libnote.so", "libself_note.so", "libdynamic.so",
                                      "libcode_first.so"};
-  std::erase_if(shapes, [&](const std::string& name) {
-    return !Must(Exists(*MakeOsFs(), ToyRoot() / linker / name));
-  });
+  std::erase_if(
+      shapes, [&](const std::string& name) { return !Must(Exists(*MakeOsFs(), ToyRoot() / linker / name)); });
   return shapes;
 }
 
