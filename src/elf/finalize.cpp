@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elf/string_slots.h"
+
 namespace ptpkg::elf {
 namespace {
 
@@ -80,6 +82,27 @@ Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& 
   const auto indices = image.dynamic->Find(kDtVersym);
   if (indices && !keeps_indices) PTPKG_CHECK(retire(kSectionGnuVersym, *indices));
   return retired;
+}
+
+Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
+                                                     const DesiredState& state) {
+  std::vector<PlannedWrite> writes;
+  if (state.dropped_versions.empty()) return writes;
+  const auto versym = image.dynamic->Find(kDtVersym);
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  if (!versym || !count) return writes;
+  constexpr std::uint16_t kGlobal = 1;  // VER_NDX_GLOBAL
+  constexpr std::uint16_t kHidden = 0x8000;
+  PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(*versym, *count * 2, "the symbol version table"));
+  PTPKG_TRY(const auto old, ReadExact(file, offset, *count * 2, "the symbol version table"));
+  for (std::size_t at = 0; at < old.size(); at += 2) {
+    const std::uint16_t index = image.codec.U16(old, at);
+    if (!state.dropped_versions.contains(static_cast<std::uint16_t>(index & ~kHidden))) continue;
+    PlannedWrite write{.offset = offset + at, .bytes = std::vector<std::byte>(2)};
+    image.codec.PutU16(write.bytes, 0, kGlobal);
+    writes.push_back(std::move(write));
+  }
+  return writes;
 }
 
 }  // namespace ptpkg::elf

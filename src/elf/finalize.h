@@ -41,4 +41,8 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
 Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& image,
                                                        const DesiredState& state);
 
+/// Writes that make the version indices in `state.dropped_versions` unversioned in .gnu.version.
+Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
+                                                     const DesiredState& state);
+
 }  // namespace ptpkg::elf

@@ -45,7 +45,8 @@ class SlotFinder {
     if (Missing() != 0 && CanSparePhdr(image_)) {
       std::erase_if(slots_.kept, [](const Segment& segment) { return segment.type == kSegmentPhdr; });
     }
-    if (Missing() != 0) {
+    slots_.is_short = Missing() != 0;
+    if (slots_.is_short) {
       PTPKG_CHECK(FindRoom());
       if (!slots_.room && !MergeLoads()) slots_.moves_headers = true;
     }

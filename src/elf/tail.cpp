@@ -84,6 +84,10 @@ class TailPlanner {
     if (layout_.moves_dynamic) PTPKG_CHECK(CheckDynamicUsers());
     layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
     PTPKG_CHECK(PlanSegmentSlots());
+    if (slots_.is_short) {
+      PTPKG_TRY(const bool is_freed, FreeOldTail());
+      if (is_freed) PTPKG_CHECK(PlanSegmentSlots());
+    }
     PTPKG_CHECK(Build());
     return Assemble();
   }
@@ -135,6 +139,30 @@ class TailPlanner {
     layout_.strings_mode = StringsMode::kCopy;
     PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kAllowed));
     return Ok();
+  }
+
+  /// Where a PT_LOAD holds nothing but what moves and tables that can move too (the tail of an edit before a strip),
+  /// they come along, and its slot is free. Returns whether one is.
+  Result<bool> FreeOldTail() {
+    if (!image_.dynamic || layout_.extends || !layout_.has_tail) return false;
+    MovedSections moving = Moving();
+    PTPKG_TRY(const EmptiedSegments before, FindEmptied(file_, image_, moving, std::nullopt));
+    const auto frees = [&](std::optional<std::size_t> section) -> Result<bool> {
+      if (section) moving.push_back(*section);
+      PTPKG_TRY(const EmptiedSegments after, FindEmptied(file_, image_, moving, std::nullopt));
+      return after.dropped.size() > before.dropped.size();
+    };
+    const auto dynamic = image_.FindSection(kSectionDynamic, image_.dynamic->range.vaddr);
+    PTPKG_TRY(const bool by_strings, frees(image_.FindSection(kSectionStrtab, image_.strings.vaddr)));
+    if (!by_strings) {
+      PTPKG_TRY(const bool by_dynamic, frees(dynamic));
+      if (!by_dynamic || !CheckDynamicUsers()) return false;
+      layout_.moves_dynamic = true;
+    }
+    if (layout_.strings_mode == StringsMode::kCopy) return true;
+    layout_.strings_mode = StringsMode::kCopy;
+    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kAllowed));
+    return true;
   }
 
   void KeepBias() {
@@ -552,27 +580,6 @@ class TailPlanner {
 
 Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state) {
   return TailPlanner(file, image, state).Run();
-}
-
-Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
-                                                     const DesiredState& state) {
-  std::vector<PlannedWrite> writes;
-  if (state.dropped_versions.empty()) return writes;
-  const auto versym = image.dynamic->Find(kDtVersym);
-  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
-  if (!versym || !count) return writes;
-  constexpr std::uint16_t kGlobal = 1;  // VER_NDX_GLOBAL
-  constexpr std::uint16_t kHidden = 0x8000;
-  PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(*versym, *count * 2, "the symbol version table"));
-  PTPKG_TRY(const auto old, ReadExact(file, offset, *count * 2, "the symbol version table"));
-  for (std::size_t at = 0; at < old.size(); at += 2) {
-    const std::uint16_t index = image.codec.U16(old, at);
-    if (!state.dropped_versions.contains(static_cast<std::uint16_t>(index & ~kHidden))) continue;
-    PlannedWrite write{.offset = offset + at, .bytes = std::vector<std::byte>(2)};
-    image.codec.PutU16(write.bytes, 0, kGlobal);
-    writes.push_back(std::move(write));
-  }
-  return writes;
 }
 
 }  // namespace ptpkg::elf

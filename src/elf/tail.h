@@ -10,8 +10,4 @@ namespace ptpkg::elf {
 /// Errors: kUnsupported (32-bit file past 4 GiB), kCorrupt, kIo.
 Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state);
 
-/// Writes that make the version indices in `state.dropped_versions` unversioned in .gnu.version.
-Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
-                                                     const DesiredState& state);
-
 }  // namespace ptpkg::elf
