@@ -47,7 +47,9 @@ def loads(path: pathlib.Path) -> tuple[int, tuple[str, ...]]:
     environment = {**CLEAN, "LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "LD_BIND_NOW": "yes"}
     done = subprocess.run([loader, path], env=environment, text=True, check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, errors="replace", timeout=600)
-    lines = {re.sub(r" \(0x[0-9a-f]+\)", "", line).strip() for line in done.stdout.splitlines()}
+    # The version of an undefined symbol is not printed the same each time.
+    noise = re.compile(r" \(0x[0-9a-f]+\)|, version [^\t]*")
+    lines = {noise.sub("", line).strip() for line in done.stdout.splitlines()}
     return done.returncode, tuple(sorted(lines))
 
 
@@ -69,6 +71,7 @@ class Survival:
         self.dead: list[str] = []
 
     def edit(self, file: pathlib.Path, front: str, path: str, is_rpath: bool) -> str:
+        """Returns the refusal, "" if there is none."""
         text = f"{front}:{path}" if path else front
         force = ["--force-rpath"] if is_rpath else []
         done = run(self.patchelf, "--set-rpath", text, *force, file)
