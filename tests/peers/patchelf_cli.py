@@ -216,6 +216,24 @@ class PatchelfCommandLine(unittest.TestCase):
             shown = [self.call(tool, *words, folder / "program") for tool in self.tools.values()]
             self.assertEqual(*shown)
 
+    def test_library_that_patchelf_grew_survives_our_edit_and_strip(self):
+        """patchelf leaves .dynstr, .dynamic or both alone in a PT_LOAD, as it does in libraries that auditwheel repaired."""
+        theirs = self.tools["theirs"]
+        histories = {"once": ["b" * 4500], "twice": ["a" * 200, "b" * 4500], "often": ["a" * 200, "b" * 4500, "c" * 9000]}
+        for name, history in histories.items():
+            with self.subTest(name):
+                folder = self.copy("ours")
+                library = folder / "libanswer.so"
+                self.assertEqual(self.call(theirs, "--set-soname", "libanswer-0123abcd.so.1", library)[0], 0)
+                for part in history:
+                    self.assertEqual(self.call(theirs, "--set-rpath", f"$ORIGIN/deps:/{part}", library)[0], 0)
+                for size in (600, 9000, 30000):
+                    status, _, err = self.call(self.ours, "--set-rpath", "$ORIGIN/deps:/" + "o" * size, library)
+                    self.assertEqual((status, err), (0, ""))
+                    self.assertEqual(self.loads(folder), 42)
+                    subprocess.run(["strip", library], check=True)
+                    self.assertEqual(self.loads(folder), 42)
+
     def test_permissions(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
