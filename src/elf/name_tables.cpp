@@ -78,9 +78,14 @@ class Extractor {
       PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(*vaddr, 16, "the GNU hash table"));
       PTPKG_TRY(const auto head, ReadExact(file_, offset, 16, "the GNU hash table"));
       const std::uint64_t first = codec_.U32(head, 4);
-      const std::uint64_t chains = symbols > first ? symbols - first : 0;
-      const std::uint64_t size =
-          16 + std::uint64_t{codec_.U32(head, 8)} * codec_.WordSize() + (codec_.U32(head, 0) + chains) * 4;
+      const std::uint64_t filter = std::uint64_t{codec_.U32(head, 8)} * codec_.WordSize();
+      const std::uint64_t bucket_bytes = std::uint64_t{codec_.U32(head, 0)} * 4;
+      PTPKG_TRY(const auto buckets, ReadExact(file_, offset + 16 + filter, bucket_bytes, "the GNU hash table"));
+      // A library that exports nothing has no chains, whatever `first` says.
+      const bool is_empty =
+          std::all_of(buckets.begin(), buckets.end(), [](std::byte byte) { return byte == std::byte{0}; });
+      const std::uint64_t chains = is_empty || symbols <= first ? 0 : symbols - first;
+      const std::uint64_t size = 16 + filter + bucket_bytes + chains * 4;
       PTPKG_CHECK(AddAt(vaddr, size, "the GNU hash table"));
     }
     return Ok();
