@@ -10,7 +10,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 1U << 20U;
+constexpr std::uint64_t kSearchBytes = 1U << 20U;
 
 class UserSearch {
  public:
@@ -43,7 +43,7 @@ class UserSearch {
     const Codec& codec = image_.codec;
     const std::uint64_t record = codec.SymbolSize();
     PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(*table, *count * record, "the dynamic symbols"));
-    const std::uint64_t step = kChunkBytes / record * record;
+    const std::uint64_t step = kSearchBytes / record * record;
     for (std::uint64_t at = 0; at < *count * record; at += step) {
       PTPKG_TRY(const auto bytes,
                 ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
@@ -77,8 +77,8 @@ class UserSearch {
       const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0;
       if (!is_read || IsPlace(section.addr)) continue;
       const bool is_code = (section.flags & kSectionExecute) != 0;
-      for (std::uint64_t at = 0; at < section.size; at += kChunkBytes) {
-        const std::uint64_t size = std::min(kChunkBytes + kOverlap, section.size - at);
+      for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
+        const std::uint64_t size = std::min(kSearchBytes + kOverlap, section.size - at);
         PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
         const std::size_t width = is_code ? 4 : 8;
         for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {

@@ -11,7 +11,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 1U << 20U;
+constexpr std::uint64_t kPayloadBytes = 1U << 20U;
 
 /// Lists the writes of an edit that needs no new room.
 class InPlace {
@@ -127,9 +127,9 @@ Error StripHazard() {
 Result<void> CheckPayload(File& file, const Image& image) {
   const std::uint64_t end = EndOfNamedBytes(image);
   if (image.sections.empty()) return Ok();
-  for (std::uint64_t at = end; at < image.file_size; at += kChunkBytes) {
+  for (std::uint64_t at = end; at < image.file_size; at += kPayloadBytes) {
     PTPKG_TRY(const auto bytes,
-              ReadExact(file, at, std::min(kChunkBytes, image.file_size - at), "what follows the ELF file"));
+              ReadExact(file, at, std::min(kPayloadBytes, image.file_size - at), "what follows the ELF file"));
     const bool is_padding =
         std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
     if (is_padding) continue;

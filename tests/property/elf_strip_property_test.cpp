@@ -31,7 +31,7 @@ std::vector<Shape> Shapes() {
 }
 
 /// First seed and number of sequences for each shape.
-std::pair<unsigned, unsigned> Seeds() {
+std::pair<unsigned, unsigned> SequenceSeeds() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): read once, before any thread
   if (const char* seed = std::getenv("PTPKG_SEED"))
     return {static_cast<unsigned>(std::strtoul(seed, nullptr, 10)), 1};
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, StripSequence, ::testing::ValuesIn(Shapes()), [
 
 TEST_P(StripSequence, KeepsTheLibraryWorking) {
   const auto tools = InstalledTools();
-  const auto [first, count] = Seeds();
+  const auto [first, count] = SequenceSeeds();
   for (unsigned seed = first; seed < first + count; ++seed) {
     random_.seed(seed);
     LinkedToys toys(GetParam().linker);
