@@ -12,7 +12,6 @@ import stat
 import struct
 import subprocess
 import tarfile
-import time
 import warnings
 import zipfile
 
@@ -386,10 +385,7 @@ class Machine(HostileCase):
                                    env=self.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, text=True)
         with process:
-            deadline = time.monotonic() + 60
-            while not (self.scratch / "started").exists():
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.05)
+            self.wait_for((self.scratch / "started").exists)
             process.send_signal(sign)
             self.assertIn("interrupted", process.stderr.read())
         return process.returncode

@@ -138,7 +138,7 @@ class Channels(publishing.Case):
                 path.unlink()
             return len(found)
 
-        if dumps_of(["sleep", "60"], lambda: time.sleep(0.5)) != 1:
+        if dumps_of(["sleep", "60"], lambda: None) != 1:
             self.skipTest("this machine writes core dumps elsewhere: /proc/sys/kernel/core_pattern")
         for verb, flags in (("publish", ("--to", "anaconda:me")), ("remove", ("--from", "anaconda:me")),
                             ("promote", ("--from", "anaconda:me/dev", "--to", "anaconda:me"))):
