@@ -52,7 +52,9 @@ class CacheLister {
   Result<std::vector<CacheItem>> Run() {
     Task task(env_.reporter, TaskInfo{.stage = "cache", .subject = root_.str()});
     PTPKG_CHECK(ReadSubjects());
-    PTPKG_CHECK(AddResults());
+    PTPKG_CHECK(AddResults(root_ / "stages/results"));
+    PTPKG_TRY(const std::vector<std::string> outputs, NamesIn(env_.fs, root_ / "waiting"));
+    for (const std::string& output : outputs) PTPKG_CHECK(AddResults(root_ / "waiting" / output / "results"));
     PTPKG_CHECK(AddDownloads());
     PTPKG_CHECK(AddAnswers());
     PTPKG_CHECK(AddMirrors());
@@ -91,8 +93,7 @@ class CacheLister {
     if (key && !key->empty()) subjects_.emplace(*key, subject);
   }
 
-  Result<void> AddResults() {
-    const AbsPath results = root_ / "stages/results";
+  Result<void> AddResults(const AbsPath& results) {
     PTPKG_TRY(const std::vector<std::string> stages, NamesIn(env_.fs, results));
     for (const std::string& stage : stages) {
       scratch_parents_.insert(results / stage);
@@ -180,8 +181,8 @@ class CacheLister {
   }
 
   Result<void> AddOthers() {
-    static const std::set<std::string> kOurs = {"ccache", "dev",    "downloads", "git",
-                                                "kept",   "stages", "wheels",    "work"};
+    static const std::set<std::string> kOurs = {"ccache", "dev",     "downloads", "git", "kept",
+                                                "stages", "waiting", "wheels",    "work"};
     PTPKG_TRY(const std::vector<std::string> names, NamesIn(env_.fs, root_));
     for (const std::string& name : names) {
       const bool known = kOurs.contains(name) || IsScratchFolderName(name) || IsScratchFileName(name);

@@ -2,6 +2,7 @@
 // What lies in the cache, and removing what nobody uses: `ptpkg cache`. Layer: pipeline.
 //
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/lease.h)
+//   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (packed.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
 //   downloads/<sha256>/<name>       sources, and wheels of the Python index; .partial-…: what a cut download
 //                                   brought

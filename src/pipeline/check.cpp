@@ -11,6 +11,7 @@
 #include "conda/names.h"
 #include "pipeline/first_failure.h"
 #include "provenance/key_file.h"
+#include "publish/output_folder.h"
 #include "spec/device_code.h"
 #include "support/json.h"
 #include "support/plural.h"
@@ -290,6 +291,8 @@ std::vector<std::string> TargetNames() { return verify::TargetNames(); }
 
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
+  // An index lists all files of a publication or none.
+  PTPKG_CHECK(publish::OutputFolder::CompleteIn(env, folder.Parent()));
   PTPKG_TRY(channel::IndexSummary summary, channel::IndexFolder(env, folder, roots));
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {

@@ -17,6 +17,7 @@
 #include "pipeline/foresee.h"
 #include "pipeline/inheritance.h"
 #include "pipeline/package_inputs.h"
+#include "pipeline/packed.h"
 #include "pipeline/plan_sources.h"
 #include "pipeline/stages.h"
 #include "publish/output_folder.h"
@@ -512,7 +513,7 @@ Result<void> RunLast(Env& env, graph::Plan plan, const AbsPath& output, DevRun& 
   graph::StageTable stages = MakeStages();
   stages.Add({.name = "dev", .parallel = true, .run = in_node});
   graph::Store cache(env, env.cache_dir / "stages");
-  graph::Store staging(env, publish::OutputFolder::PlaceOfStaging(output));
+  graph::Store staging(env, WaitingRoot(env, output));
   graph::History history(env, env.cache_dir / "stages/records");
   PTPKG_TRY(const std::vector<graph::NodeOutcome> outcomes,
             graph::Execute(env, plan, stages, {.cache = cache, .staging = staging, .history = history}, {}));

@@ -75,6 +75,7 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
                           const std::optional<AbsPath>& output) {
   const bool in_place = !output || *output == given.Parent();
   PTPKG_TRY(const AbsPath wheel, in_place ? FileToReplace(env, given) : Result<AbsPath>(given));
+  RemoveLeft(env, output.value_or(wheel.Parent()));
   PTPKG_TRY(CheckOutcome before, CheckOne(env, request, wheel));
   Result<repair::WheelFix> fix = repair::PlanFix(env, wheel);
   if (!fix) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "publish/output_folder.h"
+#include "support/hash.h"
 
 namespace ptpkg::pipeline {
 
@@ -89,6 +90,11 @@ AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record) {
   const std::string name = NameOf(record);
   const bool in_folder = result.files.Find(name) != nullptr;
   return result.files.root / (in_folder ? name : record.path);
+}
+
+AbsPath WaitingRoot(const Env& env, const AbsPath& output) {
+  constexpr std::size_t kDigits = 16;
+  return env.cache_dir / "waiting" / HashText(output.str()).Hex().substr(0, kDigits);
 }
 
 std::optional<AbsPath> OutputOf(const graph::Node& node) {

@@ -35,6 +35,10 @@ Result<ArtifactRecord> FirstOf(const Packed& packed, const graph::NodeRun& run);
 /// Where the file of `record` lies: in the node's own folder, or published below the output folder.
 AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record);
 
+/// Where artifacts wait for their publication in `output`, and findings of their checks (graph::Store). In
+/// the cache: what is refused shall not lie in the output folder, where a script may take it for a result.
+AbsPath WaitingRoot(const Env& env, const AbsPath& output);
+
 /// The output folder that the node works for; nullopt for one that knows none.
 std::optional<AbsPath> OutputOf(const graph::Node& node);
 

@@ -4,6 +4,7 @@
 
 #include "model/artifact.h"
 #include "publish/beside.h"
+#include "support/scratch.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -45,6 +46,8 @@ Result<void> RemoveBeside(Env& env, const AbsPath& artifact) {
   for (const AbsPath& path : paths) PTPKG_CHECK(env.fs.Remove(path));
   return Ok();
 }
+
+void RemoveLeft(Env& env, const AbsPath& folder) { static_cast<void>(RemoveAbandoned(env, folder)); }
 
 Placement::~Placement() {
   // One with content stays: that is what Remove fails of.

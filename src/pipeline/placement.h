@@ -30,6 +30,10 @@ Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
 /// Removes what vouches for `artifact` beside it: for bytes that go, or are gone. Errors: kIo.
 Result<void> RemoveBeside(Env& env, const AbsPath& artifact);
 
+/// Removes what killed runs left in `folder` (support/scratch.h), as far as that is possible. Verbs that
+/// write beside their files begin with it, also when there is nothing to do.
+void RemoveLeft(Env& env, const AbsPath& folder);
+
 /// Gives finished files their names, all of them or none: whoever publishes what lies in a folder must not
 /// find a part of a set there.
 class Placement {

@@ -6,9 +6,11 @@
 
 #include "convert/layout_rules.h"
 #include "convert/layouts.h"
+#include "elf/edit.h"
 #include "elf/elf_tree.h"
 #include "elf/relink.h"
 #include "model/staged_tree.h"
+#include "pipeline/placement.h"
 #include "pipeline/render.h"
 #include "support/json.h"
 #include "support/text.h"
@@ -89,15 +91,29 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   return options;
 }
 
+/// The ELF files below `folder`. Of an edit that was killed, the unfinished copy goes first.
+Result<StagedTree> FilesBelow(Env& env, const AbsPath& folder) {
+  PTPKG_TRY(StagedTree tree, elf::FindElfFiles(env, folder));
+  std::set<AbsPath> folders;
+  bool left = false;
+  for (const TreeEntry& entry : tree.entries) {
+    folders.insert((folder / entry.path).Parent());
+    left = left || entry.path.str().find(elf::kEditFolderPrefix) != std::string::npos;
+  }
+  for (const AbsPath& one : folders) RemoveLeft(env, one);
+  return left ? elf::FindElfFiles(env, folder) : std::move(tree);
+}
+
 /// A single file is a tree of one: the root with that entry only.
-Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const FileStat& stat,
-                          const std::optional<AbsPath>& root) {
-  if (stat.kind == FileKind::kDirectory) return elf::FindElfFiles(env, path);
+Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const FileStat& stat, const RelinkRequest& request) {
+  if (stat.kind == FileKind::kDirectory)
+    return request.plan_only ? elf::FindElfFiles(env, path) : FilesBelow(env, path);
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
         .WithHint("name the file that the link points to");
   }
-  StagedTree tree{.root = root.value_or(path.Parent())};
+  if (!request.plan_only) RemoveLeft(env, path.Parent());
+  StagedTree tree{.root = request.root.value_or(path.Parent())};
   auto name = path.RelativeTo(tree.root);
   if (!name) {
     return Error(ErrorCode::kUsage,
@@ -123,10 +139,10 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
         .WithHint("name the file");
   }
   PlannedPath planned;
-  PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request.root));
-  elf::RelinkOptions chosen = options;
-  chosen.passes_over = is_folder;
-  PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, chosen));
+    PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request));
+    elf::RelinkOptions chosen = options;
+    chosen.passes_over = is_folder;
+    PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, chosen));
   if (!is_folder && planned.plan.empty()) {
     // Without edits an empty plan may also mean that nothing is to be done: tell the two apart.
     elf::RelinkOptions any;

@@ -217,6 +217,7 @@ Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
   RepairSummary summary;
   for (const AbsPath& wheel : run.wheels) {
     const Result<void> cancelled = env.cancel.Check();
+    if (!run.dry_run) RemoveLeft(env, run.output.value_or(wheel.Parent()));
     Result<RepairOutcome> outcome =
         cancelled ? repairs.RepairOne(wheel) : Result<RepairOutcome>(cancelled.error());
     if (!outcome) {

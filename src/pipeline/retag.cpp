@@ -37,6 +37,7 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
   for (const AbsPath& wheel : run.wheels) {
     PTPKG_TRY(wheel::Retagging one, wheel::PlanRetag(env, wheel, run.changes));
     const AbsPath to = run.output.value_or(wheel.Parent()) / one.name.str();
+    if (!run.dry_run) RemoveLeft(env, to.Parent());
     PTPKG_CHECK(names.Take(to, "retag"));
     PTPKG_TRY(const bool taken, Exists(env.fs, to));
     if (taken && !run.force) return IsInTheWay(to, true);

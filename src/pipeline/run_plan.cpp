@@ -25,7 +25,7 @@ class Kept {
   Kept(Env& env, const AbsPath& output)
       : env_(env),
         cache_(env, env.cache_dir / "stages"),
-        staging_(env, publish::OutputFolder::PlaceOfStaging(output)),
+        staging_(env, WaitingRoot(env, output)),
         history_(env, env.cache_dir / "stages/records") {}
 
   graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }

@@ -32,18 +32,17 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
           .publication_size = batch};
 }
 
-Result<void> WriteIndexes(Env& env, const OutputFolder& output) {
-  Task task(env.reporter, {.stage = "index", .subject = std::string(output.root().Name())});
+Result<void> WriteIndexes(Env& env, const OutputFolder& output, std::string_view name) {
+  Task task(env.reporter, {.stage = "index", .subject = std::string(name)});
   PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
   PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
   task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
   return Ok();
 }
 
-}  // namespace
-
-Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
-                                              const std::vector<Upload>& uploads, bool force) {
+/// Sends to `root`, which becomes or is `shown`.
+Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const AbsPath& shown,
+                                          const std::vector<Upload>& uploads, bool force) {
   PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, root));
   PTPKG_CHECK(output.Prepare());
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, output.StagingRoot(), "publish"));
@@ -56,7 +55,7 @@ Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
     const bool same = there == upload.digests.sha256;
     // A build may replace what ptpkg made; what was published once is somebody's.
     if (there && !same && !force)
-      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", root.str()));
+      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
                         .fate = same ? Fate::kWasThere : Fate::kSent,
@@ -74,10 +73,37 @@ Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
   }
   if (!items.empty()) {
     PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
-                fmt::format("while publishing to '{}'", root.str()));
+                fmt::format("while publishing to '{}'", shown.str()));
   }
-  PTPKG_CHECK(WriteIndexes(env, output));
+  PTPKG_CHECK(WriteIndexes(env, output, shown.Name()));
   return outcomes;
+}
+
+/// A new folder is made beside `root` and appears by one rename, with its index. nullopt: it cannot be made
+/// beside it, or another run was faster.
+Result<std::optional<std::vector<SendOutcome>>> SendToNewFolder(Env& env, const AbsPath& root,
+                                                                const std::vector<Upload>& uploads) {
+  Result<TempDir> scratch = TempDir::Create(env.fs, root.Parent(), "channel");
+  if (!scratch) return std::optional<std::vector<SendOutcome>>();
+  PTPKG_TRY(std::vector<SendOutcome> outcomes, SendInto(env, scratch->path(), root, uploads, false));
+  Result<void> moved = (*std::move(scratch)).MoveTo(root);
+  if (!moved && moved.error().code() == ErrorCode::kAlreadyExists)
+    return std::optional<std::vector<SendOutcome>>();
+  PTPKG_CHECK(std::move(moved));
+  PTPKG_CHECK(env.fs.SyncDir(root.Parent()));
+  return std::optional(std::move(outcomes));
+}
+
+}  // namespace
+
+Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
+                                              const std::vector<Upload>& uploads, bool force) {
+  PTPKG_TRY(const bool there, Exists(env.fs, root));
+  if (!there) {
+    PTPKG_TRY(std::optional<std::vector<SendOutcome>> sent, SendToNewFolder(env, root, uploads));
+    if (sent) return *std::move(sent);
+  }
+  return SendInto(env, root, root, uploads, force);
 }
 
 }  // namespace ptpkg::publish

@@ -9,9 +9,9 @@
 namespace ptpkg::publish {
 
 /// Copies the artifacts to their places in the output folder `root` (output_folder.h), all or none, and
-/// writes the indexes of what changed. What is there with the same bytes is left alone. Returns one outcome
-/// for each upload, in order. Errors: those of OutputFolder::Publish (kAlreadyExists: another file is there,
-/// and not `force`), kIo, kCancelled.
+/// writes the indexes of what changed. A folder that is not there yet appears whole, by one rename. What is
+/// there with the same bytes is left alone. Returns one outcome for each upload, in order. Errors: those of
+/// OutputFolder::Publish (kAlreadyExists: another file is there, and not `force`), kIo, kCancelled.
 Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
                                               const std::vector<Upload>& uploads, bool force);
 

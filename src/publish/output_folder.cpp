@@ -70,6 +70,13 @@ Result<void> OutputFolder::Prepare() {
   return CompletePublication();
 }
 
+Result<void> OutputFolder::CompleteIn(Env& env, const AbsPath& root) {
+  PTPKG_TRY(const bool interrupted, Exists(env.fs, OutputFolder(env, root).JournalPath()));
+  if (!interrupted) return Ok();
+  PTPKG_TRY(OutputFolder output, Open(env, root));
+  return output.Prepare();
+}
+
 Result<std::unique_ptr<File>> OutputFolder::Lock() {
   PTPKG_CHECK(env_->fs.MakeDirs(StagingRoot()));
   return WaitForLock(*env_, StagingRoot() / "lock", root_.Name());
@@ -360,48 +367,81 @@ bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
   }
   // A manifest that was replaced, but not made durable, tells of what is not there.
   whole = WriteManifest().has_value() && whole;
-  return whole && env_->fs.Remove(JournalPath()).has_value();
+  whole = whole && env_->fs.Remove(JournalPath()).has_value();
+  if (whole) static_cast<void>(RemoveTree(env_->fs, IncomingRoot()));  // else the next run
+  return whole;
 }
 
-Result<void> OutputFolder::GiveName(Move& move) {
-  PTPKG_CHECK(env_->fs.MakeDirs(move.to.Parent()));
-  PTPKG_TRY(const bool there, Exists(env_->fs, move.to));
-  PTPKG_TRY(const bool replaced, Exists(env_->fs, move.replaced));
-  if (there && !replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move.to, move.replaced));
-  // The waiting file stays where it is until the end of the run: other nodes may be reading it.
-  const AbsPath fresh = StagingRoot() / "fresh";
-  PTPKG_TRY(const bool left, Exists(env_->fs, fresh));
-  if (left) PTPKG_CHECK(env_->fs.Remove(fresh));
-  if (!env_->fs.CreateHardLink(move.from, fresh)) PTPKG_CHECK(env_->fs.CopyFile(move.from, fresh));
-  PTPKG_CHECK(env_->fs.Rename(fresh, move.to));
-  move.done = true;
-  return env_->fs.SyncDir(move.to.Parent());
+/// Only the file's own name tells its kind: nobody takes what is called "0" for a package.
+Result<void> OutputFolder::Bring(std::vector<PublishItem>& items) {
+  PTPKG_CHECK(RemoveTree(env_->fs, IncomingRoot()));
+  PTPKG_CHECK(env_->fs.MakeDirs(IncomingRoot()));
+  const AbsPath probe = IncomingRoot() / "mode";
+  PTPKG_CHECK(WriteFile(env_->fs, probe, ""));
+  PTPKG_TRY(const FileStat fresh, env_->fs.Lstat(probe));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PTPKG_CHECK(env_->cancel.Check());
+    if (items[i].file == root_ / RelPath::Literal(items[i].record.path)) continue;
+    const AbsPath to = IncomingRoot() / std::to_string(i);
+    PTPKG_CHECK(BringOne(items[i].file, to, fresh.mode));
+    items[i].file = to;
+  }
+  return env_->fs.SyncDir(IncomingRoot());
 }
 
-Result<void> OutputFolder::TakeAway(Move& move) {
-  PTPKG_TRY(const bool there, Exists(env_->fs, move.to));
-  if (!there) return Ok();
-  PTPKG_TRY(const bool replaced, Exists(env_->fs, move.replaced));
-  if (!replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move.to, move.replaced));
-  PTPKG_CHECK(env_->fs.Remove(move.to));
-  move.done = true;
-  return env_->fs.SyncDir(move.to.Parent());
+Result<void> OutputFolder::BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
+  // The file stays where it is: other nodes may be reading it.
+  if (env_->fs.CreateHardLink(from, to)) {
+    PTPKG_TRY(const FileStat stat, env_->fs.Lstat(to));
+    if (stat.mode == mode || env_->fs.SetMode(to, mode)) return Ok();
+    PTPKG_CHECK(env_->fs.Remove(to));  // another user's
+  }
+  PTPKG_CHECK(env_->fs.CopyFile(from, to));
+  PTPKG_CHECK(env_->fs.SetMode(to, mode));
+  PTPKG_TRY(const std::unique_ptr<File> copy, env_->fs.Open(to, OpenMode::kRead));
+  PTPKG_CHECK(copy->Sync());
+  return copy->Close();
+}
+
+Result<std::vector<OutputFolder::Move*>> OutputFolder::Due(const Batch& batch, std::vector<Move>& moves) {
+  std::vector<Move*> due;
+  for (Move& move : moves) {
+    if (!move.goes) continue;
+    PTPKG_TRY(const bool there, Exists(env_->fs, move.to));
+    // First: nobody finds a new artifact with the statement of an old one.
+    if (there) due.push_back(&move);
+  }
+  for (std::size_t i = 0; i < batch.items.size(); ++i) {
+    if (moves[i].from == moves[i].to) continue;
+    PTPKG_TRY(const bool arrived, IsPresent(batch.items[i].record));
+    if (!arrived) due.push_back(&moves[i]);
+  }
+  return due;
 }
 
 Result<void> OutputFolder::GiveNames(const Batch& batch, std::vector<Move>& moves) {
-  const std::vector<PublishItem>& items = batch.items;
-  for (Move& move : moves) {
-    // First: nobody finds a new artifact with the statement of an old one.
-    if (move.goes) PTPKG_CHECK(TakeAway(move));
+  PTPKG_TRY(const std::vector<Move*> due, Due(batch, moves));
+  std::set<AbsPath> folders;
+  for (Move* const move : due) {
+    folders.insert(move->to.Parent());
+    PTPKG_CHECK(env_->fs.MakeDirs(move->to.Parent()));
+    PTPKG_TRY(const bool there, Exists(env_->fs, move->to));
+    PTPKG_TRY(const bool replaced, Exists(env_->fs, move->replaced));
+    if (there && !replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move->to, move->replaced));
   }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (moves[i].from == moves[i].to) continue;
-    PTPKG_TRY(const bool arrived, IsPresent(items[i].record));
-    if (!arrived) PTPKG_CHECK(GiveName(moves[i]));
+  // Nothing but these calls between the first name and the last one.
+  for (Move* const move : due) {
+    PTPKG_CHECK(move->goes ? env_->fs.Remove(move->to) : env_->fs.Rename(move->from, move->to));
+    move->done = true;
   }
+  for (const AbsPath& folder : folders) PTPKG_CHECK(env_->fs.SyncDir(folder));
+  return RecordNames(batch);
+}
+
+Result<void> OutputFolder::RecordNames(const Batch& batch) {
   // Nothing is recorded before all is known: what is taken back after an error is not in the manifest then.
   std::vector<ArtifactRecord> records;
-  for (const PublishItem& item : items) {
+  for (const PublishItem& item : batch.items) {
     ArtifactRecord record = item.record;
     PTPKG_TRY(const FileStat stat, env_->fs.Lstat(root_ / RelPath::Literal(record.path)));
     record.mtime_ns = stat.mtime_ns;
@@ -423,12 +463,13 @@ Result<void> OutputFolder::FinishPublication(const std::vector<Move>& moves) {
     PTPKG_TRY(const bool there, Exists(env_->fs, move.replaced));
     if (there) PTPKG_CHECK(env_->fs.Remove(move.replaced));
   }
-  return env_->fs.Remove(JournalPath());
+  PTPKG_CHECK(env_->fs.Remove(JournalPath()));
+  return RemoveTree(env_->fs, IncomingRoot());
 }
 
 Result<void> OutputFolder::CompletePublication() {
   PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
-  if (!there) return Ok();
+  if (!there) return RemoveTree(env_->fs, IncomingRoot());  // of one that was killed before its journal
   const std::string frame = "while completing a publication that was interrupted";
   const auto batch = ReadJournal();
   if (!batch) {
@@ -479,6 +520,10 @@ Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_
   PTPKG_CHECK(LeaveEqualBytes(items));
   Batch batch{.items = std::move(items)};
   PTPKG_TRY(batch.goes, LeftBeside(batch.items));
+  if (auto brought = Bring(batch.items); !brought) {
+    static_cast<void>(RemoveTree(env_->fs, IncomingRoot()));  // else the next run
+    return std::move(brought).error().WithContext("while publishing");
+  }
   PTPKG_CHECK(WriteJournal(batch), "while publishing");
   std::vector<Move> moves = MovesOf(batch);
   auto named = GiveNames(batch, moves);

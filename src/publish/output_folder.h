@@ -2,12 +2,12 @@
 // The output folder: a conda channel, a wheel index, zips, logs and the manifest. Layer: publish.
 //
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
-//   <root>/.ptpkg/            artifacts that wait for their publication, and the journal of one under way
+//   <root>/.ptpkg/            the files of a publication under way, by number, and its journal
 //
-// A publication is all or nothing: its files lie checked on the same file system, a journal says which names
-// they will get, then they get them and the manifest is written. A call that fails takes back what it did;
-// one that is killed is completed by whoever opens the folder for writing next. One process publishes at a
-// time.
+// A publication is all or nothing: its files are brought to the same file system without their names, a
+// journal says which names they get, then renames give all names at once, and the manifest is written. A call
+// that fails takes back what it did; one that is killed is completed by whoever opens the folder for writing
+// next. One process publishes at a time. Every file gets the mode that the umask gives to a new one.
 
 #include <map>
 #include <set>
@@ -23,7 +23,7 @@ namespace ptpkg::publish {
 
 /// One checked file that is to get its name.
 struct PublishItem {
-  AbsPath file = AbsPath::Literal("/nonexistent");  ///< Below the output folder; it stays there too.
+  AbsPath file = AbsPath::Literal("/nonexistent");  ///< Anywhere; it stays, and may get another mode.
   ArtifactRecord record;                            ///< `record.path` is the place below the output folder.
   std::string build_number = {};                    ///< Of record.variant, "" when nobody says it.
 };
@@ -44,8 +44,7 @@ class OutputFolder {
   [[nodiscard]] AbsPath CondaRoot() const { return CondaRootOf(root_); }
   [[nodiscard]] static AbsPath CondaRootOf(const AbsPath& root) { return root / "conda"; }
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
-  [[nodiscard]] AbsPath StagingRoot() const { return PlaceOfStaging(root_); }
-  [[nodiscard]] static AbsPath PlaceOfStaging(const AbsPath& root) { return root / ".ptpkg"; }
+  [[nodiscard]] AbsPath StagingRoot() const { return root_ / ".ptpkg"; }
   [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject,
                                          std::string_view step);
 
@@ -56,6 +55,9 @@ class OutputFolder {
   /// cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a hint
   /// (permission, full disk), kCancelled.
   Result<void> Prepare();
+  /// Completes a publication that was killed, if `root` is an output folder with one; writes nothing else.
+  /// Errors: those of Open and Prepare.
+  static Result<void> CompleteIn(Env& env, const AbsPath& root);
 
   /// The artifacts that the node of this key made, if those that the manifest still knows are there,
   /// unchanged; else none. Who knows how many they were compares.
@@ -124,10 +126,15 @@ class OutputFolder {
   /// Of what lies beside artifacts that the items replace.
   Result<std::vector<std::string>> LeftBeside(const std::vector<PublishItem>& items);
   Result<void> WriteJournal(const Batch& batch);
-  Result<void> GiveName(Move& move);
-  Result<void> TakeAway(Move& move);
-  /// Names all that has its name not yet, takes away what goes, then writes the manifest.
+  [[nodiscard]] AbsPath IncomingRoot() const { return StagingRoot() / "incoming"; }
+  /// Links or copies the files into IncomingRoot, which `items` name then.
+  Result<void> Bring(std::vector<PublishItem>& items);
+  Result<void> BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode);
+  /// The moves that are not done yet, in the order in which they are to be done.
+  Result<std::vector<Move*>> Due(const Batch& batch, std::vector<Move>& moves);
+  /// Does all moves that are due, then writes the manifest.
   Result<void> GiveNames(const Batch& batch, std::vector<Move>& moves);
+  Result<void> RecordNames(const Batch& batch);
   /// Under the lock: names what a killed publication had not named yet, or takes it back.
   Result<void> CompletePublication();
   Result<Batch> ReadJournal();

@@ -62,6 +62,8 @@ std::string_view HintOfErrno(int sys_errno) {
     case EACCES:
     case EPERM:
       return "check the owner and the permissions of the path and of the folders above it";
+    case EMFILE:
+      return "the limit of open files is too low: raise it, for example with 'ulimit -n 1024'";
     case EROFS:
       return "the file system is mounted read-only: choose another folder";
     default:

@@ -81,7 +81,6 @@ Result<void> WriteFile(Fs& fs, const AbsPath& path, std::string_view text) {
   PTPKG_TRY(AtomicFile atomic, AtomicFile::Create(fs, path));
   const std::string frame = fmt::format("while writing '{}'", path.str());
   PTPKG_CHECK(atomic.file().WriteAt(0, AsBytes(text)), frame);
-  PTPKG_CHECK(fs.SetMode(atomic.temp_path(), 0644), frame);
   return std::move(atomic).Commit(OnExisting::kReplace);
 }
 

@@ -78,7 +78,7 @@ class LogFile {
 
   Result<void> Open(const AbsPath& path) {
     path_ = path;
-    fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0644);
+    fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
     if (fd_ < 0) return Failure(errno, "open");
     return Ok();
   }

@@ -2,6 +2,7 @@
 
 #include "support/supervisor.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -29,22 +30,42 @@ void Send(NoticeKind kind, int value) {
   static_cast<void>(!::write(kNoticeFd, &notice, sizeof(notice)));
 }
 
-/// Leaves exactly stdin, stdout, stderr and the notice pipe open. Descriptors of other threads'
-/// files must not live on here: they would keep locks and pipes open.
+/// From `first` to `last`, neither of which need be open.
+void CloseRange(int first, int last) {
+  if (first > last || ::close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0) == 0)
+    return;
+  // Linux before 5.9.
+  const int limit = std::min(last, static_cast<int>(::sysconf(_SC_OPEN_MAX)));
+  for (int fd = first; fd <= limit; ++fd) ::close(fd);
+}
+
+/// Leaves exactly stdin, stdout, stderr and the notice pipe open. Descriptors of other threads' files must
+/// not live on here: they would keep locks and pipes open, and count against the limit of open files.
 void ArrangeDescriptors(int null_fd, int output_fd, int notice_fd) {
-  constexpr int kAboveAll = 10;
-  null_fd = ::fcntl(null_fd, F_DUPFD_CLOEXEC, kAboveAll);
-  output_fd = ::fcntl(output_fd, F_DUPFD_CLOEXEC, kAboveAll);
-  notice_fd = ::fcntl(notice_fd, F_DUPFD_CLOEXEC, kAboveAll);
+  constexpr int kFree = kNoticeFd + 1;
+  std::array<int, 3> kept = {null_fd, output_fd, notice_fd};
+  std::sort(kept.begin(), kept.end());
+  int next = kFree;
+  for (const int fd : kept) {
+    CloseRange(next, fd - 1);
+    next = std::max(next, fd + 1);
+  }
+  CloseRange(next, INT_MAX);
+  // Copies above the final places, so that none overwrites another.
+  for (int* const fd : {&null_fd, &output_fd, &notice_fd}) {
+    const int copy = ::fcntl(*fd, F_DUPFD_CLOEXEC, kFree);
+    if (copy < 0) {
+      const Notice notice{NoticeKind::kForkFailed, errno};
+      static_cast<void>(!::write(notice_fd, &notice, sizeof(notice)));
+      ::_exit(1);
+    }
+    *fd = copy;
+  }
   ::dup3(notice_fd, kNoticeFd, O_CLOEXEC);
   ::dup2(null_fd, STDIN_FILENO);
   ::dup2(output_fd, STDOUT_FILENO);
   ::dup2(output_fd, STDERR_FILENO);
-  if (::close_range(kNoticeFd + 1, UINT_MAX, 0) != 0) {
-    // Linux before 5.9.
-    const auto limit = static_cast<int>(::sysconf(_SC_OPEN_MAX));
-    for (int fd = kNoticeFd + 1; fd < limit; ++fd) ::close(fd);
-  }
+  CloseRange(kFree, INT_MAX);
 }
 
 [[noreturn]] void RunChild(const SpawnRequest& request, pid_t supervisor) {

@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
 import harness
 
@@ -264,42 +263,38 @@ class Ccache(harness.Case):
         self.assert_as_without(recipe)
 
     def start(self, recipe, output):
-        process = subprocess.Popen([harness.Settings.ptpkg, "build", recipe, "--ccache", "--env", "system", "--output",
-                                    output], env=self.environment(), stdin=subprocess.DEVNULL, text=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-        self.addCleanup(process.stderr.close)
+        with open(f"{output}.log", "w", encoding="utf-8") as log:
+            process = subprocess.Popen([harness.Settings.ptpkg, "build", recipe, "--ccache", "--env", "system", "--output",
+                                        output], env=self.environment(), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=log, start_new_session=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
 
     def await_held(self):
-        deadline = time.monotonic() + 120
-        while not (self.scratch / "held").exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_for((self.scratch / "held").exists)
         (self.scratch / "held").unlink()
 
     def test_two_builds_of_one_name_at_once(self):
         recipe = self.project()
         (self.scratch / "hold").touch()
-        first = self.start(recipe, self.scratch / "dist")
+        outputs = [self.scratch / name for name in ("dist", "dist1", "dist2")]
+        first = self.start(recipe, outputs[0])
         self.await_held()
         other = self.scratch / "other"
         shutil.copytree(recipe, other)
         self.number(other, 1)
-        second = self.start(other, self.scratch / "dist1")
-        same = self.start(recipe, self.scratch / "dist2")
-        self.await_held()
-        deadline = time.monotonic() + 120
-        while len((self.scratch / "runs").read_text().splitlines()) < 2:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-        time.sleep(2)
+        second = self.start(other, outputs[1])
+        same = self.start(recipe, outputs[2])
+
+        def said(output):
+            return pathlib.Path(f"{output}.log").read_text()
+
+        self.wait_for(lambda: len((self.scratch / "runs").read_text().splitlines()) == 2)
+        self.wait_for(lambda: "is being built by another run; waiting for it" in said(outputs[2]))
         (self.scratch / "hold").unlink()
-        said = [process.communicate()[1] for process in (first, second, same)]
-        self.assertEqual([process.returncode for process in (first, second, same)], [0, 0, 0], said)
-        self.assertIn("is built in a folder of its own", said[1])
-        self.assertIn("is being built by another run; waiting for it", said[2])
+        self.assertEqual([process.wait() for process in (first, second, same)], [0, 0, 0], [said(one) for one in outputs])
+        self.assertIn("is built in a folder of its own", said(outputs[1]))
         self.assertEqual((self.scratch / "runs").read_text(), "build 0\nbuild 1\n")
         self.assert_as_without(recipe)
 

@@ -205,12 +205,6 @@ class Dev(harness.Case):
         log = (pathlib.Path(told["source"]) / "log.txt").read_text()
         self.assertEqual(log, "whole\nwhole\nedited\nwhole\nedited\nshort\n")
 
-    def wait_for(self, condition):
-        deadline = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-
     def start(self, *args):
         process = subprocess.Popen([harness.Settings.ptpkg, *map(str, args)], env=self.environment(), text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -436,7 +430,7 @@ class Dev(harness.Case):
         def read_until(text):
             """What comes after `text`."""
             nonlocal seen
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + harness.HANGS_AFTER_S
             while text not in seen:
                 self.assertLess(time.monotonic(), deadline, seen)
                 if select.select([terminal], [], [], 1)[0]:

@@ -42,6 +42,31 @@ class Fix(wheel_maker.WheelCase):
     def fixed(self, outcome: dict) -> set[str]:
         return {finding["id"] for finding in outcome["fixed"]}
 
+    def test_what_a_killed_run_left_goes(self):
+        """Each verb that writes beside a file begins with it, also when nothing is to be done."""
+        self.module("one", call="9")
+        wheel = self.wheel(platform="manylinux_2_28_x86_64")
+        folder = wheel.parent
+        library = folder / "tree/one.so"
+        library.parent.mkdir()
+        shutil.copy(self.tree / f"toy/one{SUFFIX}", library)
+        token = "0123456789ab"
+        for command in (("check", wheel, "--fix"), ("retag", wheel, "--build", "7"), ("repair", wheel, "--force"),
+                        ("relink", library, "--set-rpath", "$ORIGIN"), ("relink", library.parent, "--set-rpath", "$ORIGIN/lib")):
+            with self.subTest(command[0]):
+                beside = library.parent if command[0] == "relink" else folder
+                half = beside / f"edited-{token}.ptpkg-tmp/d" / wheel.name
+                half.parent.mkdir(parents=True)
+                half.write_bytes(b"half")
+                (half.parents[1] / ".lease").touch()
+                (beside / f".{wheel.name}.{token}.ptpkg-tmp").write_bytes(b"half")
+                copy = beside / f".ptpkg-edit-{token}.ptpkg-tmp/d/one.so"
+                copy.parent.mkdir(parents=True)
+                copy.write_bytes(library.read_bytes()[:-100])
+                (copy.parents[1] / ".lease").touch()
+                self.ptpkg(*command)
+                self.assertEqual(harness.leftovers(beside), [])
+
     def test_search_paths(self):
         self.sick("one", "/opt/build/lib", "$ORIGIN/lib", "", "relative", "$ORIGIN/none", "/usr/local/cuda/lib64/stubs")
         outcome = self.fix(self.wheel())

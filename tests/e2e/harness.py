@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import typing
 import unittest
 
@@ -24,6 +25,7 @@ FIXTURES = REPOSITORY / "fixtures"
 
 
 NOTHING_SELECTED, ALL_SKIPPED = 5, 77
+HANGS_AFTER_S = 300  # ends a test that would hang; a busy machine needs far less
 
 
 class Settings:
@@ -200,6 +202,13 @@ class Case(unittest.TestCase):
 
     def ptpkg_json(self, *args, **extra):
         return json.loads(self.ptpkg(*args, "--json", **extra).stdout)
+
+    def wait_for(self, condition, *details) -> None:
+        """Until the condition holds. `details`: called for the message of a failure."""
+        end = time.monotonic() + HANGS_AFTER_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, [one() for one in details])
+            time.sleep(0.02)
 
     def stage_states(self, summary: dict) -> dict[tuple[str, str], bool]:
         """(stage, subject) → whether it ran."""

@@ -32,6 +32,50 @@ IN_PART = """\
 """
 
 
+PORTS = """\
+import pathlib, socket, sys
+from servers.ports import Port
+
+def bind(*options):
+    other = socket.socket()
+    for option in options:
+        other.setsockopt(socket.SOL_SOCKET, option, 1)
+    other.bind(("127.0.0.1", 0))
+    return other
+
+ports = [Port() for _ in range(5)]
+log = pathlib.Path(sys.argv[1], "log")
+server = ports[0].serve([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", ports[0].number], log)
+print("a server listens", flush=True)
+ours = {port.number for port in ports}
+assert len(ours) == 5
+for options in ((), (socket.SO_REUSEADDR,), (socket.SO_REUSEPORT,), (socket.SO_REUSEADDR, socket.SO_REUSEPORT)):
+    free = bind(*options)
+    assert free.getsockname()[1] not in ours, options
+    try:
+        bind(*options)
+        raise SystemExit("a seventh port was found")
+    except OSError:
+        free.close()
+client = socket.create_connection(("127.0.0.1", ports[0].number))
+assert client.getsockname()[1] not in ours, "an outgoing connection took a port"
+client.close()
+for port in ports[1:]:
+    assert socket.socket().connect_ex(("127.0.0.1", port.number)) != 0, "nobody listens"
+stranger = socket.socket()
+stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+stranger.bind(("127.0.0.1", ports[1].number))
+stranger.listen()
+try:
+    ports[1].serve(["sleep", "60"], log)
+    raise SystemExit("a stranger passed for the server")
+except AssertionError as error:
+    assert "another process" in str(error), error
+server.terminate()
+server.wait()
+"""
+
+
 class Harness(harness.Case):
     def program(self, *tests, args=(), **variables):
         """Exit code of a program with these tests, and the lines after the summary of unittest."""
@@ -81,6 +125,21 @@ class Harness(harness.Case):
                 self.assertIn("scripts/bootstrap --check installs it", lines[0])
                 self.assertEqual(self.program(test, CI="true"), (1, []))
                 self.assertEqual(self.program(test, NO_ROOT, CI="true")[0], 1)
+
+    def test_nobody_else_gets_a_port(self):
+        """In a network namespace with six ports: five belong to tests, and a server listens on one of them."""
+        path = self.scratch / "ports_of_six.py"
+        path.write_text(PORTS)
+        narrow = "ip link set lo up && echo 40000 40005 > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\""
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(pathlib.Path(__file__).parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        for rights in ([], ["--user", "--map-root-user"]):
+            done = subprocess.run(["unshare", "--net", *rights, "sh", "-c", narrow, "sh", sys.executable, path, self.scratch], env=env,
+                                  text=True, capture_output=True, check=False)
+            if "a server listens" in done.stdout:
+                break
+        else:
+            self.skipTest(f"new network namespaces are not permitted (unshare --net): {done.stderr}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
     def test_a_selection_without_tests_has_not_passed(self):
         self.assertEqual(self.program(PASSES, args=["-k", "no_such"]), (5, []))

@@ -12,7 +12,6 @@ import stat
 import struct
 import subprocess
 import tarfile
-import time
 import warnings
 import zipfile
 
@@ -379,6 +378,18 @@ class Machine(HostileCase):
                 self.assertIn("failing", done.stderr)
                 self.assertLess(max(map(len, done.stderr.splitlines())), 5_000)
 
+    def test_a_low_limit_of_open_files_is_named(self):
+        recipe = self.script_recipe("mkdir -p $PREFIX/share && echo x > $PREFIX/share/x\n")
+        for limit in (8, 12, 16, 20):
+            with self.subTest(limit):
+                command = [harness.tool("prlimit"), f"--nofile={limit}", harness.Settings.ptpkg, "build", recipe, "--output", self.scratch / "dist"]
+                done = subprocess.run([str(word) for word in command], env=self.environment(), text=True, stdin=subprocess.DEVNULL,
+                                      capture_output=True, check=False)
+                self.assertNotIn("was killed", done.stderr)
+                if done.returncode != 0:
+                    self.assertIn("Too many open files", done.stderr)
+                    self.assertIn("ulimit -n", done.stderr)
+
     def ended_by(self, sign: int) -> int:
         recipe = self.script_recipe(f"touch {self.scratch}/started\nsleep 300\n")
         (self.scratch / "started").unlink(missing_ok=True)
@@ -386,10 +397,7 @@ class Machine(HostileCase):
                                    env=self.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, text=True)
         with process:
-            deadline = time.monotonic() + 60
-            while not (self.scratch / "started").exists():
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.05)
+            self.wait_for((self.scratch / "started").exists)
             process.send_signal(sign)
             self.assertIn("interrupted", process.stderr.read())
         return process.returncode

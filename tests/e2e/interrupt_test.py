@@ -60,10 +60,7 @@ class Interrupt(harness.Case):
                                    env=self.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, text=True)
         with process:
-            deadline = time.monotonic() + 30
-            while not (self.scratch / "pid").exists() or not (self.scratch / "pid").read_text():
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.05)
+            self.wait_for(lambda: (self.scratch / "pid").exists() and (self.scratch / "pid").read_text())
             child = int((self.scratch / "pid").read_text())
             process.send_signal(signal.SIGINT)
             stderr = process.stderr.read()

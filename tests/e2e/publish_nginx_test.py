@@ -20,7 +20,6 @@ from servers import faults
 from servers.nginx import Nginx
 
 NOBODY = "http://127.0.0.1:9"  # the discard port: refused at once
-LONGEST_S = 90  # of one run, in the midst of others
 AT_ONCE = 12
 
 
@@ -118,7 +117,7 @@ class Front:
         return len([one for one in self.target.server.requests if one.method not in ("GET", "HEAD")])
 
     def stop(self) -> None:
-        self.nginx.stop()
+        self.nginx.close()
         self.target.__exit__()
 
 
@@ -148,7 +147,7 @@ class Case(publishing.Case):
         environment = self.environment(HOME=str(front.folder), **front.target.variables(), **variables)
         process = front.start(environment, artifact)
         try:
-            said = process.communicate(timeout=LONGEST_S)[0]
+            said = process.communicate(timeout=harness.HANGS_AFTER_S)[0]
         except subprocess.TimeoutExpired:
             process.kill()
             said = "HANGS\n" + process.communicate()[0]
@@ -219,7 +218,7 @@ class Hostile(Case):
             time.sleep(0.05)
         time.sleep(0.2)
         front.nginx.stop(signal.SIGKILL)
-        said = process.communicate(timeout=LONGEST_S)[0]
+        said = process.communicate(timeout=harness.HANGS_AFTER_S)[0]
         self.assertEqual(process.returncode, 8, said)
         front.target.server.faults.clear()
         front.nginx.serve()

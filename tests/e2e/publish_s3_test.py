@@ -8,7 +8,6 @@ import json
 import secrets
 import shutil
 import subprocess
-import time
 
 import harness
 import publishing
@@ -206,12 +205,9 @@ class Publishing(Case, servers_test.Clients):
 
     def test_a_killed_upload_goes_on(self):
         wheel = self.big_wheel()
-        with self.bucket(faults=[faults.Hang(60, when="head", path="partNumber=2&")]) as bucket:
+        with self.bucket(faults=[faults.Hang(600, when="head", path="partNumber=2&")]) as bucket:
             process = self.start(bucket, wheel)
-            for _ in range(600):
-                if len([one for one in bucket.server.requests if "partNumber=" in one.target and one.status == 200]) == 2:
-                    break
-                time.sleep(0.1)
+            self.wait_for(lambda: len([one for one in bucket.server.requests if "partNumber=" in one.target and one.status == 200]) == 2)
             harness.kill_all(process)
             process.communicate()
             self.assertEqual(len(bucket.server.unfinished()), 1)

@@ -1,6 +1,7 @@
 """`ptpkg publish` against the server doubles and folders: what is asked, what is there at the end, what is refused."""
 
 import json
+import os
 import resource
 import shutil
 import signal
@@ -138,7 +139,7 @@ class Channels(publishing.Case):
                 path.unlink()
             return len(found)
 
-        if dumps_of(["sleep", "60"], lambda: time.sleep(0.5)) != 1:
+        if dumps_of(["sleep", "60"], lambda: None) != 1:
             self.skipTest("this machine writes core dumps elsewhere: /proc/sys/kernel/core_pattern")
         for verb, flags in (("publish", ("--to", "anaconda:me")), ("remove", ("--from", "anaconda:me")),
                             ("promote", ("--from", "anaconda:me/dev", "--to", "anaconda:me"))):
@@ -179,6 +180,25 @@ class Folders(publishing.Case):
         self.publish(self.other, "--to", f"file://{folder}", "--force")
         self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.other))
         self.assertEqual(harness.leftovers(folder), [])
+
+    def test_modes_of_all_files_follow_the_umask(self):
+        def modes(folder):
+            return {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file() and not path.name.endswith("lock")}
+
+        for umask, mode in ((0o077, 0o600), (0o022, 0o644), (0o002, 0o664)):
+            with self.subTest(f"{umask:o}"):
+                built, sent = self.scratch / f"built{umask}", self.scratch / f"sent{umask}"
+                source = self.scratch / f"{umask}" / self.package.name
+                source.parent.mkdir()
+                shutil.copyfile(self.package, source)
+                source.chmod(0o400)
+                before = os.umask(umask)
+                try:
+                    self.ptpkg("build", self.recipe(umask), "--output", built)
+                    self.publish(source, "--to", f"file://{sent}")
+                finally:
+                    os.umask(before)
+                self.assertEqual((modes(built), modes(sent)), ({mode}, {mode}))
 
     def test_an_output_folder_gives_what_its_manifest_lists(self):
         source, folder = self.made / "first", self.scratch / "channel"

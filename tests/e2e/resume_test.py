@@ -137,11 +137,8 @@ class Resume(harness.Case):
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        deadline = time.monotonic() + 120
-        while len(self.lines("held")) < len(HELD):
-            self.assertIsNone(process.poll(), process.returncode)
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_for(lambda: len(self.lines("held")) == len(HELD) or process.poll() is not None)
+        self.assertIsNone(process.poll(), process.returncode)
         if tool == "make":
             time.sleep(11)
         self.assertEqual(len(self.compiled()), HELD[-1] + 1)
@@ -177,10 +174,7 @@ class Resume(harness.Case):
 
     def await_free(self):
         """The lock goes with the last process of the run, a moment after it."""
-        deadline = time.monotonic() + 30
-        while [item for item in self.ptpkg_json("cache")["items"] if item["state"] == "in_use"]:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        self.wait_for(lambda: not [item for item in self.ptpkg_json("cache")["items"] if item["state"] == "in_use"])
 
     def test_kill_9(self):
         self.each_tool(lambda process: process.kill())
@@ -405,11 +399,8 @@ class Inherited(harness.Case):
         process = subprocess.Popen(self.build("dist"), env=self.environment(PATH=self.path), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.addCleanup(process.kill)
-        deadline = time.monotonic() + 120
-        while not (self.scratch / "held").exists():
-            self.assertIsNone(process.poll(), process.returncode)
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_for(lambda: (self.scratch / "held").exists() or process.poll() is not None)
+        self.assertIsNone(process.poll(), process.returncode)
         harness.kill_all(process)
         process.wait(timeout=60)
         (self.scratch / "held").unlink()

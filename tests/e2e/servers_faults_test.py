@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import ssl
 import subprocess
+import select
 import time
 import urllib.parse
 
@@ -126,6 +127,7 @@ class Faults(harness.Case):
                 connection.timeout = 0.3
                 with self.assertRaises(TimeoutError):
                     self.put(connection, body=b"x")
+                self.wait_for(lambda: len(server.kept) >= kept)
                 self.assertEqual(len(server.kept), kept)
         with Shelf(faults=[faults.Hang(0.2, times=None)]) as server:
             begin = time.monotonic()
@@ -140,7 +142,7 @@ class Faults(harness.Case):
                 answer = connection.getresponse()
                 answer.read()
                 self.assertIsNone(answer.getheader("Connection"))
-                time.sleep(seconds + 0.2)
+                select.select([connection.sock], [], [], harness.HANGS_AFTER_S)  # the end that the server sends
                 with self.assertRaises(ConnectionError):
                     self.put(connection, body=b"2")
                 self.assertEqual(server.kept, {"/a": b"1"})

@@ -105,7 +105,6 @@ zpty shell zsh -f -i
 zpty -w shell "PS1=; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; echo READY"
 zpty -r -m shell line '*READY*READY*' >/dev/null
 zpty -n -w shell "$2"
-sleep 2
 zpty -r shell line '*build*'
 print -r -- $line
 zpty -d shell

@@ -12,27 +12,12 @@ import socket
 import subprocess
 import tarfile
 import threading
-import time
 import unittest
 
 import harness
+from servers.ports import Port
 
 GIT_PROGRAMS = pathlib.Path("/usr/lib/git-core")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port: int) -> None:
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nobody listens on port {port}")
 
 
 class CuttingProxy:
@@ -117,22 +102,25 @@ class SourceCase(harness.Case):
 
     def daemon(self) -> str:
         """Serves the published repositories; the URL's begin."""
-        port = free_port()
         program = GIT_PROGRAMS / "git-daemon"
         if not program.exists():
             harness.tool("git-daemon")
-        server = subprocess.Popen([program, "--export-all", "--reuseaddr", f"--port={port}", "--listen=127.0.0.1",
-                                   f"--base-path={self.repositories}"], stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.terminate)
-        wait_for(port)
-        self.server = server
-        return f"git://127.0.0.1:{port}"
+        port = Port()
+        self.serve(port, [program, "--export-all", "--reuseaddr", f"--port={port.number}", "--listen=127.0.0.1",
+                          f"--base-path={self.repositories}"])
+        return f"git://127.0.0.1:{port.number}"
+
+    def serve(self, port: Port, command: list) -> None:
+        """`self.server`, until the test ends."""
+        self.addCleanup(port.close)
+        self.server = port.serve(command, self.scratch / "server.log")
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.terminate)
 
     def http_port(self) -> int:
         """nginx and fcgiwrap before git http-backend below /smart/, files as they are below /dumb/."""
         nginx, wrapper = harness.tool("nginx"), harness.tool("fcgiwrap")
-        port = free_port()
+        port = Port()
         folder = self.scratch / "nginx"
         folder.mkdir()
         temporary = "".join(f"{what}_temp_path {folder}/{what};" for what in
@@ -141,7 +129,7 @@ class SourceCase(harness.Case):
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
 events {{}}
 http {{ access_log off; {temporary}
-  server {{ listen 127.0.0.1:{port};
+  server {{ listen 127.0.0.1:{port.number};
     location /dumb/ {{ alias {self.repositories}/; }}
     location ~ ^/smart(/.*)$ {{
       client_max_body_size 0;
@@ -153,13 +141,15 @@ http {{ access_log off; {temporary}
       fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding;
       fastcgi_param HOME /nonexistent; fastcgi_pass unix:{folder}/socket; }} }} }}
 """)
-        # git http-backend serves only what belongs to its user.
-        for command in ([wrapper, "-s", f"unix:{folder}/socket"], [nginx, "-c", folder / "nginx.conf"]):
-            server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            self.addCleanup(server.wait)
-            self.addCleanup(server.terminate)
-        wait_for(port)
-        return port
+        # git http-backend serves only what belongs to its user. fcgiwrap serves the socket that is its standard input.
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(folder / "socket"))
+            listener.listen()
+            server = subprocess.Popen([wrapper], stdin=listener, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        self.serve(port, [nginx, "-c", folder / "nginx.conf"])
+        return port.number
 
     def write_recipe(self, source: str, rest: str = "") -> pathlib.Path:
         (self.recipe / "recipe.yaml").write_text(
@@ -365,9 +355,10 @@ class GitTest(SourceCase):
 
 
 class Archives(http.server.BaseHTTPRequestHandler):
-    """One archive below any name: /whole, /cut (half, then the end), /slow (half, then nothing), /lies, /gone."""
+    """One archive below any name: /whole, /cut (half, then the end), /slow (half, then nothing until `killed`), /lies, /gone."""
 
     protocol_version = "HTTP/1.1"
+    killed = threading.Event()
 
     def __init__(self, body: bytes, log: list, *args):
         self.body, self.log = body, log
@@ -395,7 +386,7 @@ class Archives(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body[:half])
             self.wfile.flush()
             if kind == "slow":
-                time.sleep(30)
+                self.killed.wait(harness.HANGS_AFTER_S)
             self.close_connection = True
             return
         self.wfile.write(body[begin:])
@@ -441,15 +432,10 @@ class ArchiveTest(SourceCase):
                                     self.scratch / "dist"], env=self.environment(), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         half = len(self.body) // 2
-        for _ in range(400):
-            found = [path for path in self.cache.glob("downloads/*/.partial-*") if path.suffix == ""]
-            if found and found[0].stat().st_size == half:
-                break
-            time.sleep(0.05)
-        else:
-            self.fail("the half was never there")
+        self.wait_for(lambda: half in [path.stat().st_size for path in self.cache.glob("downloads/*/.partial-*") if path.suffix == ""])
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        Archives.killed.set()
         self.assertEqual([item["kind"] for item in self.ptpkg_json("cache")["items"] if "downloads" in item["path"]],
                          ["partial"])
         self.build()

@@ -6,20 +6,15 @@ namespaces); without it the tests skip.
 
 import signal
 import subprocess
-import time
 
 import harness
 
-# Slow enough that both runs are in it together.
+# It ends once the test has seen both runs at work.
 SCRIPT = """\
 echo started >> "{scratch}/scripts"
 mkdir -p "$PREFIX/share/slow"
-i=0
-while [ "$i" -lt 40 ]; do
-  echo "line $i" >> "$PREFIX/share/slow/data"
-  i=$((i + 1))
-  sleep 0.1
-done
+while ! [ -e "{scratch}/both" ]; do sleep 0.05; done
+echo data > "$PREFIX/share/slow/data"
 """
 
 RECIPE = """\
@@ -74,23 +69,19 @@ class TwoHosts(harness.Case):
             process.send_signal(signal.SIGKILL)
         process.wait()
 
-    def await_scripts(self, count, seconds=60):
-        """Until so many build scripts have started since setUp, or the time is over; returns how many."""
+    def scripts(self):
+        """How many build scripts have started since setUp."""
         marks = self.scratch / "scripts"
-        deadline = time.monotonic() + seconds
-        while True:
-            started = len(marks.read_text().splitlines()) if marks.exists() else 0
-            if started >= count or time.monotonic() > deadline:
-                return started
-            time.sleep(0.05)
+        return len(marks.read_text().splitlines()) if marks.exists() else 0
 
     def start_both(self, suffix=""):
-        """Two runs that are at work together: both in the script, or the second one waiting for the first."""
-        before = self.await_scripts(0)
+        """Two runs at work together: the first is in its script, and the second waits for it."""
+        (self.scratch / "both").unlink(missing_ok=True)
+        before = self.scripts()
         first = self.start("a" + suffix, earlier=5)
-        self.assertGreaterEqual(self.await_scripts(before + 1), before + 1, self.logs())
+        self.wait_for(lambda: self.scripts() > before, self.logs)
         second = self.start("b" + suffix)
-        self.await_scripts(before + 2, seconds=2)
+        self.wait_for(lambda: "is being built by another run; waiting for it" in (self.scratch / f"log-b{suffix}").read_text(), self.logs)
         return first, second
 
     def scratch_items(self):
@@ -100,6 +91,7 @@ class TwoHosts(harness.Case):
         return "\n".join(f"--- {path.name}\n{path.read_text()}" for path in sorted(self.scratch.glob("log-*")))
 
     def finish(self, process, output):
+        (self.scratch / "both").touch()
         self.assertEqual(process.wait(timeout=300), 0, self.logs())
         self.assertEqual([path.split("/")[-1] for path in harness.artifacts(output)], ["slow-1-0.conda"])
 
@@ -115,8 +107,7 @@ class TwoHosts(harness.Case):
         self.finish(*first)
         self.finish(*second)
         self.assertEqual(harness.artifacts(first[1]), harness.artifacts(second[1]))
-        self.assertEqual(self.await_scripts(1), 1, "one build serves both")
-        self.assertIn("is being built by another run; waiting for it", (self.scratch / "log-b").read_text())
+        self.assertEqual(self.scripts(), 1, "one build serves both")
         self.assert_one_cleaning_leaves_nothing()
 
     def test_one_is_killed_the_other_finishes_and_one_cleaning_leaves_nothing(self):
@@ -132,10 +123,8 @@ class TwoHosts(harness.Case):
         runs = self.start_both()
         for process, _ in runs:
             self.kill(process)
-        deadline = time.monotonic() + 30  # the kernel takes the namespaces down a moment later
-        while any(item["state"] != "free" for item in self.scratch_items()):
-            self.assertLess(time.monotonic(), deadline, self.scratch_items())
-            time.sleep(0.05)
+        # The kernel takes the namespaces down a moment later.
+        self.wait_for(lambda: all(item["state"] == "free" for item in self.scratch_items()), self.scratch_items)
         self.finish(*self.start("c"))
         self.assertIn("goes on where an interrupted run was ended", (self.scratch / "log-c").read_text())
         self.assert_one_cleaning_leaves_nothing()

@@ -37,18 +37,25 @@ bool IsReadable(int socket) {
 
 }  // namespace
 
-HttpStub::HttpStub() {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+BoundSocket::BoundSocket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof(address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || ::bind(listener_, generic, length) != 0 || ::listen(listener_, 16) != 0 ||
-      ::getsockname(listener_, generic, &length) != 0) {
-    throw std::runtime_error("cannot listen on the loopback interface");
-  }
+  if (fd_ < 0 || ::bind(fd_, generic, length) != 0 || ::getsockname(fd_, generic, &length) != 0)
+    throw std::runtime_error("cannot bind a port of the loopback interface");
   port_ = ntohs(address.sin_port);
+}
+
+BoundSocket::~BoundSocket() { ::close(fd_); }
+
+void BoundSocket::Listen() const {
+  if (::listen(fd_, 16) != 0) throw std::runtime_error("cannot listen on the loopback interface");
+}
+
+HttpStub::HttpStub() {
+  listener_.Listen();
   acceptor_ = std::thread([this] { AcceptLoop(); });
 }
 
@@ -56,11 +63,10 @@ HttpStub::~HttpStub() {
   stopping_ = true;
   acceptor_.join();
   for (std::thread& connection : connections_) connection.join();
-  ::close(listener_);
 }
 
 std::string HttpStub::Url(const std::string& path) const {
-  return fmt::format("http://127.0.0.1:{}{}", port_, path);
+  return fmt::format("http://127.0.0.1:{}{}", port(), path);
 }
 
 void HttpStub::ServeInTurn(const std::string& path, std::vector<StubReply> replies) {
@@ -75,8 +81,8 @@ std::vector<StubRequest> HttpStub::requests() const {
 
 void HttpStub::AcceptLoop() {
   while (!stopping_) {
-    if (!IsReadable(listener_)) continue;
-    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (!IsReadable(listener_.fd())) continue;
+    const int socket = ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
     connections_.emplace_back([this, socket] {
       Answer(socket);

@@ -37,6 +37,24 @@ struct StubRequest {
   std::string body;                            ///< What of it was read.
 };
 
+/// A socket on a free port of the loopback interface. Nobody else can bind the port, and until Listen it
+/// refuses connections.
+class BoundSocket {
+ public:
+  BoundSocket();
+  BoundSocket(BoundSocket&&) = delete;
+  BoundSocket& operator=(BoundSocket&&) = delete;
+  ~BoundSocket();
+
+  void Listen() const;
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  int fd_ = -1;
+  int port_ = 0;
+};
+
 class HttpStub {
  public:
   HttpStub();
@@ -47,7 +65,7 @@ class HttpStub {
 
   /// "http://127.0.0.1:<port><path>"
   [[nodiscard]] std::string Url(const std::string& path) const;
-  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int port() const { return listener_.port(); }
 
   /// Replies for `path` (without query) in this order; the last one stays. Unknown paths get 404.
   void ServeInTurn(const std::string& path, std::vector<StubReply> replies);
@@ -69,8 +87,7 @@ class HttpStub {
   bool SendAll(int socket, std::string_view bytes) const;
   StubReply NextReply(const StubRequest& request);
 
-  int listener_ = -1;
-  int port_ = 0;
+  BoundSocket listener_;
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
   std::map<std::string, std::deque<StubReply>> replies_;

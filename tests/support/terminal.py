@@ -92,39 +92,37 @@ class Screen:
 @dataclasses.dataclass
 class Transcript:
     exit_code: int
-    writes: list[tuple[float, str]]  # seconds since the start, text
-
-    def longest_silence(self) -> float:
-        times = [0.0, *(moment for moment, _ in self.writes)]
-        return max(later - earlier for earlier, later in zip(times, times[1:]))
+    text: str
 
 
 def set_size(descriptor: int, columns: int) -> None:
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-def run(argv, screens, *, env, cwd=None, resize_after: float | None = None, resize_to: int = 0,
-        timeout_s: float = 120) -> Transcript:
-    """Runs a program whose stdout and stderr are a terminal as wide as the screens, and feeds them."""
+def run(argv, screens, *, env, cwd=None, watch=lambda text, resize: None, timeout_s: float = 300) -> Transcript:
+    """Runs a program whose stdout and stderr are a terminal as wide as the screens, and feeds them.
+
+    watch: called after each output with all text so far and a function that makes the window so many columns wide.
+    """
     master, slave = pty.openpty()
     set_size(slave, screens[0].width)
     # Plain output: "\n" arrives as "\r\n", which the screens take as well.
     process = subprocess.Popen([str(word) for word in argv], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
                                stdout=slave, stderr=slave, start_new_session=True)
     os.close(slave)
-    start, writes, resized = time.monotonic(), [], resize_after is None
+    start, written = time.monotonic(), ""
     pending = b""
+
+    def resize(columns: int) -> None:
+        set_size(master, columns)
+        process.send_signal(signal.SIGWINCH)
+        for screen in screens:
+            screen.resize(columns)
+
     try:
         while True:
-            elapsed = time.monotonic() - start
-            if elapsed > timeout_s:
+            if time.monotonic() - start > timeout_s:
                 raise AssertionError(f"{argv[0]} runs for more than {timeout_s} s")
-            if not resized and elapsed >= resize_after:
-                resized = True
-                set_size(master, resize_to)
-                process.send_signal(signal.SIGWINCH)
-                for screen in screens:
-                    screen.resize(resize_to)
             if not select.select([master], [], [], 0.05)[0]:
                 continue
             try:
@@ -138,9 +136,10 @@ def run(argv, screens, *, env, cwd=None, resize_after: float | None = None, resi
             if not text:
                 continue
             pending = b""
-            writes.append((time.monotonic() - start, text))
+            written += text
             for screen in screens:
                 screen.feed(text)
+            watch(written, resize)
     finally:
         if process.poll() is None:
             try:
@@ -149,4 +148,4 @@ def run(argv, screens, *, env, cwd=None, resize_after: float | None = None, resi
                 process.kill()
         process.wait()
         os.close(master)
-    return Transcript(process.returncode, writes)
+    return Transcript(process.returncode, written)

@@ -2,11 +2,9 @@
 
 import pathlib
 import signal
-import socket
-import subprocess
-import time
 
 import harness
+from servers.ports import Port
 
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
@@ -19,11 +17,8 @@ class Nginx:
 
     def __init__(self, folder: pathlib.Path, upstream: str, certificate: tuple[str, str] | None = None) -> None:
         self.program, self.folder, self.upstream, self.certificate = harness.tool("nginx"), folder, upstream, certificate
-        self.process = None
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            self.port = listener.getsockname()[1]
-        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
+        self.process, self.port = None, Port()
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port.number}"
 
     def serve(self, *, http: str = "", server: str = "", location: str = "", upstream: str = "") -> None:
         """Directives of each level: "limit_rate 20k;", "if ($request_method = PUT) { return 503; }". upstream: another one."""
@@ -34,20 +29,10 @@ class Nginx:
 daemon off; master_process off; pid {self.folder}/pid; error_log {self.folder}/error.log;
 events {{}}
 http {{ access_log off; {folders} {"" if "client_max_body_size" in http + server else "client_max_body_size 0;"} {http}
-  server {{ listen 127.0.0.1:{self.port} {secure}; proxy_http_version 1.1; proxy_set_header Host $http_host; {server}
+  server {{ listen 127.0.0.1:{self.port.number} {secure}; proxy_http_version 1.1; proxy_set_header Host $http_host; {server}
     location / {{ {location} proxy_pass {upstream or self.upstream}; }} }} }}
 """)
-        with open(self.folder / "start.log", "wb") as log:
-            self.process = subprocess.Popen([self.program, "-c", self.folder / "nginx.conf"], stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log)
-        for _ in range(200):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
-                return
-            except OSError:
-                assert self.process.poll() is None, (self.folder / "start.log").read_text()
-                time.sleep(0.02)
-        raise AssertionError("nginx does not answer")
+        self.process = self.port.serve([self.program, "-c", self.folder / "nginx.conf"], self.folder / "start.log")
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         """SIGKILL: what is under way is reset."""
@@ -55,3 +40,7 @@ http {{ access_log off; {folders} {"" if "client_max_body_size" in http + server
             self.process.send_signal(how)
             self.process.wait()
             self.process = None
+
+    def close(self) -> None:
+        self.stop()
+        self.port.close()

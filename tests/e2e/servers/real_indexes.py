@@ -6,18 +6,16 @@ import base64
 import hashlib
 import json
 import pathlib
-import socket
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import harness
+from servers.ports import Port
 
 USER, PASSWORD = "me", "secret-token-of-the-test"
 JSON_PAGE = "application/vnd.pypi.simple.v1+json"
-START_SECONDS = 120  # devpi takes ten of them where the machine is busy
 
 
 def ask(url: str, method: str = "GET", document: dict | None = None, **headers: str) -> bytes:
@@ -31,31 +29,19 @@ def ask(url: str, method: str = "GET", document: dict | None = None, **headers: 
 
 
 class Server:
-    """A process that answers on `url` once the constructor returns."""
+    """A process that listens on `url` once the constructor returns. PORT in the command is its number."""
 
-    def __init__(self, folder: pathlib.Path, command: list, probe: str) -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            self.port = listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+    def __init__(self, folder: pathlib.Path, command: list) -> None:
+        self.port = Port()
+        self.url = f"http://127.0.0.1:{self.port.number}"
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
-        with open(folder / "server.log", "wb") as log:
-            self.process = subprocess.Popen([str(part).replace("PORT", str(self.port)) for part in command], env=environment,
-                                            cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        for _ in range(START_SECONDS * 10):
-            try:
-                ask(self.url + probe)
-                return
-            except (OSError, urllib.error.URLError):
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.1)
-        self.stop()
-        raise AssertionError(f"{command[0]} does not answer:\n{(folder / 'server.log').read_text()}")
+        self.process = self.port.serve([str(part).replace("PORT", str(self.port.number)) for part in command],
+                                       folder / "server.log", env=environment, cwd=folder)
 
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait()
+        self.port.close()
 
 
 class Pypiserver(Server):
@@ -68,7 +54,7 @@ class Pypiserver(Server):
         (folder / "users").write_text(f"{USER}:{{SHA}}{digest}\n")
         away = ["--fallback-url", fallback] if fallback else ["--disable-fallback"]
         super().__init__(folder, [harness.peer_program("pypi-server"), "run", "-i", "127.0.0.1", "-p", "PORT", "-P", folder / "users",
-                                  "-a", "update", *away, *flags, self.packages], "/health")
+                                  "-a", "update", *away, *flags, self.packages])
         self.upload_url, self.simple_url = self.url + "/", self.url + "/simple/"
 
     def empty(self) -> None:
@@ -91,8 +77,7 @@ class Devpi:
         data = folder / "data"
         subprocess.run([harness.peer_program("devpi-init"), "--serverdir", data, "--no-root-pypi"], check=True,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.server = Server(folder, [harness.peer_program("devpi-server"), "--serverdir", data, "--host", "127.0.0.1", "--port", "PORT"],
-                             "/+api")
+        self.server = Server(folder, [harness.peer_program("devpi-server"), "--serverdir", data, "--host", "127.0.0.1", "--port", "PORT"])
         self.url = self.server.url
         self.made = 0
         ask(f"{self.url}/{USER}", "PUT", {"password": PASSWORD})

@@ -6,16 +6,17 @@ has botocore do that, over all requests that came.
 
 import hashlib
 import json
-import socket
+import pathlib
+import shutil
 import subprocess
-import time
-import urllib.error
+import tempfile
 import urllib.parse
 import urllib.request
 import xml.etree.ElementTree
 
 import harness
 from servers import faults
+from servers.ports import Port
 
 NAMESPACE = {"s3": "http://s3.amazonaws.com/doc/2006-03-01/"}
 # moto takes any; without one it serves what is public alone.
@@ -47,20 +48,11 @@ class Moto:
     """The server process; one serves the tests of a class, each with a bucket that is emptied before."""
 
     def __init__(self) -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen([harness.peer_program("moto_server"), "-H", "127.0.0.1", "-p", str(port)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            try:
-                self.ask("GET", "/moto-api/")
-                return
-            except OSError:
-                time.sleep(0.1)
-        self.stop()
-        raise AssertionError("moto does not answer")
+        self.port = Port()
+        self.url = f"http://127.0.0.1:{self.port.number}"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-moto-"))
+        self.process = self.port.serve([harness.peer_program("moto_server"), "-H", "127.0.0.1", "-p", self.port.number],
+                                       self.folder / "server.log")
 
     def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> tuple[bytes, dict]:
         named = {name.replace("_", "-"): text for name, text in headers.items()}
@@ -76,6 +68,8 @@ class Moto:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait()
+        self.port.close()
+        shutil.rmtree(self.folder)
 
 
 class S3Server(faults.Proxy):

@@ -6,6 +6,7 @@
 #include "conda/package.h"
 #include "conda/package_info.h"
 #include "graph/plan.h"
+#include "pipeline/packed.h"
 #include "pipeline/run_plan.h"
 #include "support/scratch.h"
 #include "unit/pipeline/build_fixture.h"
@@ -178,6 +179,8 @@ TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
   WriteRecipe("toy", make + "$PREFIX > $PREFIX/lib/python3.11/site-packages/toy.txt", rest);
   EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy-1.0")));
   EXPECT_THAT(Artifacts(), IsEmpty());
+  EXPECT_THAT(env_->fs.ListDir(output_ / ".ptpkg"), IsOkAndHolds(ElementsAre("lock")))
+      << "nothing that was refused lies in the output folder";
   WriteRecipe("toy", make + "fine > $PREFIX/lib/python3.11/site-packages/toy.txt", rest);
   ASSERT_THAT(Run(Request({"toy"})), IsOk()) << "the corrected recipe is not in anybody's way";
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-0.conda", "toy-1.0-py3-none-any.whl"));
@@ -335,7 +338,7 @@ TEST_F(BuildPipelineTest, WhatAKilledRunLeftGoesThoughEveryResultIsThere) {
   const std::vector<AbsPath> left = {
       stages / "records/toy-1.0-0" / NewScratchFileName("publish.json"),
       stages / "results/build" / NewScratchFolderName("attempt") / "file",
-      output_ / ".ptpkg/results/conda" / NewScratchFolderName("attempt") / "file",
+      WaitingRoot(*env_, output_) / "results/conda" / NewScratchFolderName("attempt") / "file",
       env_->cache_dir / "work" / NewScratchFolderName("node") / "file",
       env_->cache_dir / NewScratchFolderName("check") / "file",
   };

@@ -86,6 +86,21 @@ TEST_F(CacheTest, ListsEveryKindWithItsSizeUseAndState) {
   EXPECT_THAT(fs_.List("/c/kept"), Not(Contains(HasSubstr(".lease"))));
 }
 
+TEST_F(CacheTest, ArtifactsThatWaitForTheirPublicationAreResults) {
+  const std::string waiting = "/c/waiting/0123456789abcdef/results/conda";
+  fs_.AddFile(waiting + "/aaa/files/toy-1.0-0.conda", "12345");
+  fs_.AddFile(waiting + "/attempt-4711-0/files/toy-1.0-0.conda", "1");
+  fs_.AddFile("/c/stages/records/toy-1.0-0/conda.json", R"({"key": "aaa", "inputs": {}})");
+  ASSERT_OK_AND_ASSIGN(const auto items, ListCache(env_));
+  std::vector<std::string> shown;
+  for (const CacheItem& item : items)
+    shown.push_back(
+        fmt::format("{} {} {} {}", CacheKindName(item.kind), item.path.Name(), item.stage, item.subject));
+  EXPECT_THAT(shown,
+              ElementsAre("result aaa conda toy-1.0-0", "scratch attempt-4711-0  ", "other records  "));
+  EXPECT_THAT(Clean({}), ::testing::UnorderedElementsAre("aaa", "attempt-4711-0"));
+}
+
 TEST_F(CacheTest, PartialDownloadsAndMirrorsAreShownAndCleaned) {
   for (const char* name : {".lease", ".fetch-lock", ".partial-0011", ".partial-0011.version"})
     fs_.AddFile(std::string("/c/downloads/aa/") + name, "x");

@@ -16,6 +16,7 @@
 #include "pipeline/run_plan.h"
 #include "support/fake_process.h"
 #include "support/fault_fs.h"
+#include "support/hash.h"
 #include "support/json.h"
 #include "support/matchers.h"
 #include "support/scratch.h"
@@ -394,9 +395,10 @@ TEST(BuildFaults, WhatFailsAfterAFailureDoesNotHideIt) {
   MemFs mem;
   AddRecipe(mem, "toy");
   test::FakeProcess process;
-  process.On("bash", [&mem](const Command&) -> Result<ExitStatus> {
-    mem.AddDir("/dist/.ptpkg/results", 0);  // what waits there cannot be listed
-    mem.AddDir("/cache/kept", 0555);        // the work folder cannot be moved there
+  const std::string waiting = "/cache/waiting/" + HashText(kOutput).Hex().substr(0, 16) + "/results";
+  process.On("bash", [&](const Command&) -> Result<ExitStatus> {
+    mem.AddDir(waiting, 0);           // what waits there cannot be listed
+    mem.AddDir("/cache/kept", 0555);  // the work folder cannot be moved there
     ExitStatus status;
     status.code = 1;
     return status;
@@ -408,7 +410,7 @@ TEST(BuildFaults, WhatFailsAfterAFailureDoesNotHideIt) {
     SCOPED_TRACE(keep_work);
     request.keep_work = keep_work;
     EXPECT_THAT(Whole(Build(env, request)), FailsWith(ErrorCode::kCommandFailed, HasSubstr("build script")));
-    ASSERT_OK(mem.SetMode(AbsPath::Literal("/dist/.ptpkg/results"), 0755));
+    ASSERT_OK(mem.SetMode(AbsPath::Literal(waiting), 0755));
   }
 }
 

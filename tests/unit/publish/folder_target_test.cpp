@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "publish/output_folder.h"
 #include "support/fault_fs.h"
 #include "support/json.h"
 #include "support/matchers.h"
@@ -96,7 +97,15 @@ struct Way {
   const char* name;
   int sys_errno;
   test::FaultAfter after;
+  bool is_new = true;  ///< The folder is not there yet.
 };
+
+/// How many of both have their names.
+std::size_t Named(test::MemFs& fs) {
+  std::size_t named = 0;
+  for (const std::string& path : fs.List("/dist")) named += path.ends_with(kConda) || path.ends_with(kTarBz2);
+  return named;
+}
 
 class FolderFaults : public ::testing::TestWithParam<Way> {};
 
@@ -106,6 +115,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
   const Way way = GetParam();
   test::MemFs start;
   MakePackages(start);
+  if (!way.is_new) start.AddDir("/dist");
   test::MemFs good;
   good.CopyFrom(start);
   ASSERT_THAT(SendBoth(good), IsOk());
@@ -125,6 +135,14 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
     } else {
       ++failed;
       EXPECT_EQ(sent.error().sys_errno(), way.sys_errno) << FormatError(sent.error());
+      // A new folder appears whole; in an old one, what every later run begins with completes the
+      // publication.
+      test::TestEnv env({.fs = &fs});
+      if (!way.is_new) {
+        ASSERT_THAT(OutputFolder::CompleteIn(env, AbsPath::Literal("/dist")), IsOk());
+      }
+      EXPECT_THAT(Named(fs), ::testing::AnyOf(0U, 2U));
+      if (way.is_new && Named(fs) == 2) ExpectPublishedOnce(fs);
     }
     ASSERT_THAT(SendBoth(fs), IsOk());
     ExpectPublishedOnce(fs);
@@ -136,11 +154,15 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
               tried - failed, failed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, FolderFaults,
-                         ::testing::Values(Way{0, "read or write error (EIO)", EIO,
-                                               test::FaultAfter::kRecover},
-                                           Way{1, "full disk (ENOSPC)", ENOSPC, test::FaultAfter::kRecover},
-                                           Way{2, "the process dies", EIO, test::FaultAfter::kDead}));
+INSTANTIATE_TEST_SUITE_P(
+    Ways, FolderFaults,
+    ::testing::Values(Way{0, "read or write error (EIO)", EIO, test::FaultAfter::kRecover},
+                      Way{1, "full disk (ENOSPC)", ENOSPC, test::FaultAfter::kRecover},
+                      Way{2, "the process dies", EIO, test::FaultAfter::kDead},
+                      Way{0, "the same, and the folder is there", EIO, test::FaultAfter::kDead, false},
+                      Way{1, "the same, and the folder is there", EIO, test::FaultAfter::kDead, false},
+                      Way{2, "read or write error, and the folder is there", EIO, test::FaultAfter::kRecover,
+                          false}));
 
 }  // namespace
 }  // namespace ptpkg::publish

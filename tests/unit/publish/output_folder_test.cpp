@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A file that waits in the staging folder, as a packing stage leaves it.
+/// A file that waits in the cache, as a packing stage leaves it.
 PublishItem Waiting(Env& env, const AbsPath& root, const std::string& name, const std::string& text,
                     const std::string& publication = "p1", std::uint64_t size = 2) {
-  const AbsPath file = OutputFolder::PlaceOfStaging(root) / "waiting" / (HashText(text).Hex() + name);
+  const AbsPath file = root.Parent() / "waiting" / (HashText(text).Hex() + name);
   EXPECT_THAT(env.fs.MakeDirs(file.Parent()), IsOk());
   EXPECT_THAT(WriteFile(env.fs, file, text), IsOk());
   return {.file = file,
@@ -171,8 +171,7 @@ TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
 TEST_F(OutputFolderTest, OnePublishesAtATimeAndLosesNothing) {
   OutputFolder one = Open();
   OutputFolder other = Open();
-  ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> lock,
-                       WaitForLock(env_, OutputFolder::PlaceOfStaging(root_) / "lock", "other"));
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<File> lock, WaitForLock(env_, root_ / ".ptpkg/lock", "other"));
   env_.clock.OnSleep([&] {
     if (lock == nullptr) return;
     EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl"), IsOkAndHolds(false)) << "it waits";
@@ -224,12 +223,17 @@ class InterruptedPublication : public OutputFolderTest {
       items_.push_back(Item(name, std::string("new ") + name, "p2"));
     Json list = Json::array();
     for (const PublishItem& item : items_) {
-      ASSERT_OK_AND_ASSIGN(const RelPath from, item.file.RelativeTo(root_));
-      list.push_back({{"from", from.str()}, {"record", ArtifactRecordToJson(item.record)}});
+      const std::string from = ".ptpkg/incoming/" + item.record.sha256;
+      ASSERT_THAT(env_->fs.MakeDirs(root_ / ".ptpkg/incoming"), IsOk());
+      ASSERT_THAT(env_->fs.CreateHardLink(item.file, root_ / RelPath::Literal(from)), IsOk());
+      list.push_back({{"from", from}, {"record", ArtifactRecordToJson(item.record)}});
     }
     ASSERT_THAT(WriteFile(env_->fs, Journal(), DumpJson({{"items", list}})), IsOk());
     ASSERT_THAT(env_->fs.Rename(root_ / "wheels/a.whl", root_ / ".ptpkg/replaced-0"), IsOk());
-    ASSERT_THAT(env_->fs.CreateHardLink(items_[0].file, root_ / "wheels/a.whl"), IsOk());
+    ASSERT_THAT(env_->fs.Rename(Incoming(0), root_ / "wheels/a.whl"), IsOk());
+  }
+  [[nodiscard]] AbsPath Incoming(std::size_t item) const {
+    return root_ / ".ptpkg/incoming" / items_[item].record.sha256;
   }
   [[nodiscard]] AbsPath Journal() const { return root_ / ".ptpkg/publication.json"; }
   void ExpectAsBefore() {
@@ -249,10 +253,44 @@ TEST_F(InterruptedPublication, IsCompletedByTheNextRun) {
 }
 
 TEST_F(InterruptedPublication, IsTakenBackWhenItsFilesAreGone) {
-  ASSERT_THAT(env_->fs.Remove(items_[1].file), IsOk());
+  ASSERT_THAT(env_->fs.Remove(Incoming(1)), IsOk());
   Open();
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("taken back")));
   ExpectAsBefore();
+}
+
+TEST_F(InterruptedPublication, IsCompletedThoughTheCacheIsGone) {
+  for (const PublishItem& item : items_) ASSERT_THAT(env_->fs.Remove(item.file), IsOk());
+  ASSERT_THAT(OutputFolder::CompleteIn(env_, root_), IsOk());
+  EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("new a.whl")));
+  EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("new b.whl")));
+  EXPECT_THAT(env_->fs.ListDir(root_ / ".ptpkg"), IsOkAndHolds(ElementsAre("lock")));
+}
+
+TEST_F(OutputFolderTest, WhereNothingWasInterruptedNothingIsWritten) {
+  ASSERT_THAT(OutputFolder::CompleteIn(env_, root_), IsOk());
+  EXPECT_THAT(Exists(env_->fs, root_), IsOkAndHolds(false));
+}
+
+TEST_F(OutputFolderTest, FilesOfAPublicationThatWasKilledBeforeItsJournalGo) {
+  Open();
+  ASSERT_THAT(env_->fs.MakeDirs(root_ / ".ptpkg/incoming"), IsOk());
+  ASSERT_THAT(WriteFile(env_->fs, root_ / ".ptpkg/incoming/0", "half"), IsOk());
+  Open();
+  EXPECT_THAT(env_->fs.ListDir(root_ / ".ptpkg"), IsOkAndHolds(ElementsAre("lock")));
+}
+
+TEST_F(OutputFolderTest, EveryFileGetsTheModeOfANewOne) {
+  OutputFolder output = Open();
+  const PublishItem item = Item("a.whl", "one", "p1", 1);
+  for (const std::uint32_t mode : {0600U, 0755U, 0444U}) {
+    ASSERT_THAT(env_->fs.SetMode(item.file, mode), IsOk());
+    ASSERT_THAT(output.Publish({item}, OnForeign::kRefuse), IsOk());
+    ASSERT_OK_AND_ASSIGN(const FileStat artifact, env_->fs.Lstat(root_ / "wheels/a.whl"));
+    ASSERT_OK_AND_ASSIGN(const FileStat manifest, env_->fs.Lstat(root_ / "manifest.json"));
+    EXPECT_EQ(artifact.mode, manifest.mode);
+    ASSERT_THAT(env_->fs.Remove(root_ / "wheels/a.whl"), IsOk());
+  }
 }
 
 TEST_F(InterruptedPublication, ADamagedJournalDoesNotBlockTheFolder) {
@@ -342,7 +380,7 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     std::vector<PublishItem> items;
     for (const char* name : {"a.whl", "b.whl"}) {
       const std::string text = std::string("new ") + name[0];
-      items.push_back({.file = root / ".ptpkg/waiting" / (HashText(text).Hex() + name),
+      items.push_back({.file = AbsPath::Literal("/waiting") / (HashText(text).Hex() + name),
                        .record = {.path = std::string("wheels/") + name,
                                   .format = "wheel",
                                   .sha256 = HashText(text).Hex(),
@@ -365,8 +403,8 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/wheels/a.whl.sig")), IsOkAndHolds(!*there));
     EXPECT_THAT(output->PublishedBy(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(2)));
     EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/publication.json")), IsOkAndHolds(false));
-    for (const char* name : {"replaced-0", "replaced-1", "replaced-2"})
-      EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg") / name), IsOkAndHolds(false)) << name;
+    EXPECT_THAT(fs.ListDir(AbsPath::Literal("/dist/.ptpkg")), IsOkAndHolds(ElementsAre("lock")));
+    EXPECT_THAT(fs.ListDir(AbsPath::Literal("/waiting")), IsOkAndHolds(SizeIs(4))) << "what waits stays";
   };
   EXPECT_GT(test::RunFaultLoop(loop), 15);
 }

@@ -468,12 +468,9 @@ TEST_F(HttpCallTest, AFileOfAuthoritiesThatIsMissingIsAnError) {
 }
 
 TEST_F(HttpCallTest, NobodyListeningForACallIsANetworkError) {
-  int port = 0;
-  {
-    const HttpStub closed;
-    port = closed.port();
-  }
-  const Result<HttpAnswer> answer = http_->Call({.url = "http://127.0.0.1:" + std::to_string(port) + "/f"});
+  const BoundSocket silent;
+  const Result<HttpAnswer> answer =
+      http_->Call({.url = "http://127.0.0.1:" + std::to_string(silent.port()) + "/f"});
   EXPECT_THAT(answer, FailsWith(ErrorCode::kNetwork, HasSubstr("127.0.0.1")));
   EXPECT_THAT(answer, HasHint(HasSubstr("network connection")));
 }

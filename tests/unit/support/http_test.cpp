@@ -318,12 +318,8 @@ TEST_F(HttpTest, SlowAnswerIsWaitedFor) {
 }
 
 TEST_F(HttpTest, NobodyListeningIsANetworkError) {
-  int port = 0;
-  {
-    const HttpStub closed;
-    port = closed.port();
-  }
-  const Result<HttpResponse> response = Get("http://127.0.0.1:" + std::to_string(port) + "/f");
+  const BoundSocket silent;
+  const Result<HttpResponse> response = Get("http://127.0.0.1:" + std::to_string(silent.port()) + "/f");
   EXPECT_THAT(response, FailsWith(ErrorCode::kNetwork, HasSubstr("127.0.0.1")));
   EXPECT_THAT(response, HasHint(HasSubstr("network connection")));
 }

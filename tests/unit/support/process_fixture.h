@@ -26,7 +26,7 @@ class ProcessTest : public ::testing::Test {
   /// Waits for a file that a script writes, and returns its trimmed content.
   [[nodiscard]] std::string AwaitFile(const std::string& name) const {
     const auto fs = MakeOsFs();
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 30'000; ++i) {
       const Result<std::string> text = ReadFile(*fs, dir_ / name);
       if (text && text->ends_with('\n')) return text->substr(0, text->size() - 1);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -64,7 +64,7 @@ inline bool IsAlive(const std::string& pid) {
 }
 
 inline bool EndsSoon(const std::string& pid) {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 30'000; ++i) {
     if (!IsAlive(pid)) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

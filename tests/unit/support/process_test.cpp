@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -66,6 +67,30 @@ TEST_F(ProcessTest, OnlyTheThreeStandardDescriptorsAreOpen) {
   ASSERT_OK_AND_ASSIGN(const ExitStatus status, Run(Sh("ls /proc/self/fd | tr '\\n' ' '")));
   ::close(leaked);
   EXPECT_EQ(status.output, "0 1 2 3 ");  // 3 is ls reading the folder
+}
+
+TEST_F(ProcessTest, ALowLimitOfOpenFilesIsNamed) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  int refused = 0;
+  int started = 0;
+  for (rlim_t limit = 4; limit <= 24; ++limit) {
+    const rlimit low{.rlim_cur = limit, .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    const Result<ExitStatus> status = Run(Sh("echo here"));
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    SCOPED_TRACE(limit);
+    if (status) {
+      ++started;
+      EXPECT_EQ(status->output, "here\n");
+      continue;
+    }
+    ++refused;
+    EXPECT_THAT(status, FailsWith(ErrorCode::kIo, HasSubstr("Too many open files")));
+    EXPECT_THAT(status, HasHint(HasSubstr("ulimit -n")));
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(started, 0);
 }
 
 TEST_F(ProcessTest, SignalsIgnoredHereAreNotIgnoredThere) {
