@@ -100,8 +100,8 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
 std::string NotesOf(const std::string& targets) {
   return targets +
          "\n\nA rerun of what is done is success. With a file of another digest, nothing of\n"
-         "the run is changed. 'ptpkg explain publishing' says what each target can, and where\n"
-         "tokens are looked for.";
+         "the run is changed. 'ptpkg explain publishing' says what each target can, and\n"
+         "where tokens are looked for.";
 }
 
 // The flags are shared by the parser, which fills them, and the action, which reads them later: each verb's.
