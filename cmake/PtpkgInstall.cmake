@@ -1,5 +1,5 @@
-# Run by `cmake --install`: the patchelf link, and what the program says of itself, for shells and man(1).
-# Set before: ptpkg_program (to run), ptpkg_bindir, ptpkg_datadir, ptpkg_mandir (below the prefix, or absolute).
+# Run by `cmake --install`: what the program says of itself, for shells and man(1).
+# Set before: ptpkg_program (to run), ptpkg_datadir, ptpkg_mandir (below the prefix, or absolute).
 
 # place(variable folder): the folder as it is written to, DESTDIR before it.
 function(ptpkg_place variable folder)
@@ -17,10 +17,8 @@ function(ptpkg_write file)
   message(STATUS "Installed: ${file}")
 endfunction()
 
-ptpkg_place(bin ${ptpkg_bindir})
 ptpkg_place(data ${ptpkg_datadir})
 ptpkg_place(man ${ptpkg_mandir})
-execute_process(COMMAND ${CMAKE_COMMAND} -E create_symlink ptpkg ${bin}/patchelf COMMAND_ERROR_IS_FATAL ANY)
 ptpkg_write(${data}/bash-completion/completions/ptpkg completion bash)
 ptpkg_write(${data}/zsh/site-functions/_ptpkg completion zsh)
 ptpkg_write(${data}/fish/vendor_completions.d/ptpkg.fish completion fish)

@@ -29,7 +29,7 @@ class LicenseFinder {
 
   /// Lists the files below `root`, once: those that `record` holds, if it is not null.
   Result<void> List(const AbsPath& root, const SourceRecord* record = nullptr) {
-    PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, root, {.skip_git = true}));
+    PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, root, {.sources_only = true}));
     if (record != nullptr) {
       std::erase_if(entries, [&](const source::WalkEntry& entry) { return !record->Holds(entry.path); });
     }

@@ -204,7 +204,7 @@ class FolderReader {
   Result<void> AddAll() { return AddBelow(root_); }
 
   Result<void> AddBelow(const AbsPath& folder) {
-    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, folder, {.skip_git = true}));
+    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, folder, {.sources_only = true}));
     for (const source::WalkEntry& one : all) {
       const AbsPath path = folder / one.path;
       if (IsExcluded(path)) continue;

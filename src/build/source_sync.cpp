@@ -137,7 +137,8 @@ class Syncer {
   Result<void> List() {
     for (const SyncOrigin& origin : request_.origins) {
       PTPKG_TRY(std::vector<source::WalkEntry> entries,
-                source::Walk(env_, origin.folder, {.skip_git = true, .empty_folders = true}));
+                source::Walk(env_, origin.folder,
+                             {.sources_only = true, .empty_folders = true, .left_out = origin.left_out}));
       for (source::WalkEntry& entry : entries) {
         RelPath path = entry.path;
         if (!origin.below.empty()) {

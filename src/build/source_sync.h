@@ -44,7 +44,8 @@ struct SyncRecord {
 /// One source folder, and where it lies in the copy.
 struct SyncOrigin {
   AbsPath folder = AbsPath::Literal("/nonexistent");
-  std::string below = {};  ///< source.target_directory; "": the copy itself.
+  std::string below = {};              ///< source.target_directory; "": the copy itself.
+  std::vector<RelPath> left_out = {};  ///< Of the folder: what is not copied.
 };
 
 struct SyncRequest {

@@ -6,7 +6,9 @@
 
 namespace ptpkg::cli {
 
-Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text) {
+namespace {
+
+Result<std::pair<std::string, std::string>> SplitAtEquals(std::string_view flag, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
     return Error(ErrorCode::kUsage, fmt::format("{} '{}' is not of the form NAME=VALUE", flag, text));
@@ -14,10 +16,21 @@ Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view fla
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+}  // namespace
+
+Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text) {
+  PTPKG_TRY(auto parts, SplitAtEquals(flag, text));
+  if (parts.second.empty()) {
+    return Error(ErrorCode::kUsage, fmt::format("{} '{}' has nothing behind its '='", flag, text))
+        .WithHint("set the shell variable that it came from, or leave the option out");
+  }
+  return parts;
+}
+
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<std::string>> select;
   for (const std::string& text : texts) {
-    PTPKG_TRY(auto assignment, SplitAssignment("--select", text));
+    PTPKG_TRY(auto assignment, SplitAtEquals("--select", text));
     select[assignment.first].push_back(std::move(assignment.second));
   }
   return select;
@@ -32,10 +45,21 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
   return paths;
 }
 
-Result<std::optional<AbsPath>> ResolveFile(const Context& context, std::string_view flag,
-                                           const std::optional<std::string>& text) {
+Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts) {
+  PTPKG_TRY(std::vector<AbsPath> paths, ResolvePaths(context, texts));
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    PTPKG_TRY(const bool there, Exists(context.env().fs, paths[i]));
+    if (there) continue;
+    const bool output = paths[i].Name() == "dist";
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", paths[i].str()))
+        .WithHint(output ? "'ptpkg build RECIPE' makes it: name a recipe, or another output directory"
+                         : fmt::format("relative paths begin at '{}'", context.env().cwd.str()));
+  }
+  return paths;
+}
+
+Result<std::optional<AbsPath>> ResolveFile(const Context& context, const std::optional<std::string>& text) {
   if (!text) return std::optional<AbsPath>();
-  if (text->empty()) return Error(ErrorCode::kUsage, fmt::format("{} needs a file", flag));
   PTPKG_TRY(AbsPath path, context.Path(*text));
   return std::optional(std::move(path));
 }

@@ -28,11 +28,24 @@ std::string OneOf(std::vector<std::string> words) {
   return fmt::format("{} or {}", Join(words, ", "), last);
 }
 
-// CLI11 takes "[a,b]" for two values. A word of that form gets this byte in front, which no argument begins
-// with.
+// CLI11 takes "[a,b]" for two values, and the next word for the value of "--option=". Such a value gets this
+// byte in front, which no argument begins with.
 constexpr char kGuard = '\x01';
 
-bool IsBracketed(const std::string& word) { return word.starts_with('[') && word.ends_with(']'); }
+bool NeedsGuard(std::string_view value) {
+  return value.empty() || (value.starts_with('[') && value.ends_with(']'));
+}
+
+void Guard(std::string& word) {
+  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+  const std::size_t value = equals == std::string::npos ? 0 : equals + 1;
+  if (NeedsGuard(std::string_view(word).substr(value))) word.insert(value, 1, kGuard);
+}
+
+void Unguard(std::string& text) {
+  const std::size_t at = text.find(kGuard);
+  if (at != std::string::npos) text.erase(at, 1);
+}
 
 /// An option, and CLI11's view of it. CLI11 finds the words; what they mean is judged here, so that every
 /// message is ours.
@@ -57,9 +70,10 @@ class LineParser {
   }
 
   Result<ParsedLine> Run(std::vector<std::string> words) {
-    for (std::string& word : words) {
-      if (IsBracketed(word)) word.insert(word.begin(), kGuard);
-    }
+    if (!words.empty() && words.front() == "version") words.front() = "--version";
+    if (!words.empty() && words.front() == "help") return Help(words);
+    SpellOut(words);
+    for (std::string& word : words) Guard(word);
     std::reverse(words.begin(), words.end());  // the order that CLI11 takes a vector in
     try {
       app_.parse(std::move(words));
@@ -70,9 +84,7 @@ class LineParser {
     }
     const Verb* verb = Chosen();
     for (Bound& bound : bound_) {
-      for (std::string& text : bound.texts) {
-        if (text.starts_with(kGuard)) text.erase(0, 1);
-      }
+      for (std::string& text : bound.texts) Unguard(text);
       if (!Concerns(bound, verb)) continue;
       PTPKG_CHECK(Store(bound, verb));
     }
@@ -93,13 +105,39 @@ class LineParser {
     }
   }
 
+  /// "-o=x" as "--output=x": CLI11 would take "=x" for the value.
+  void SpellOut(std::vector<std::string>& words) const {
+    for (std::string& word : words) {
+      if (word == "--") return;
+      if (word.size() < 3 || word[0] != '-' || word[2] != '=') continue;
+      const std::string name = word.substr(0, 2);
+      for (const Bound& bound : bound_) {
+        const std::vector<std::string> names = bound.option->Names();
+        if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+        word.replace(0, 2, bound.option->LongName());
+        break;
+      }
+    }
+  }
+
+  /// "help" and "help VERB".
+  [[nodiscard]] Result<ParsedLine> Help(const std::vector<std::string>& words) const {
+    ParsedLine line{.help = true};
+    if (words.size() == 1 || words[1].starts_with('-')) return line;
+    line.verb = FindVerb(words[1]);
+    if (line.verb == nullptr) return UnknownWord(words[1], nullptr);
+    return line;
+  }
+
+  [[nodiscard]] const Verb* FindVerb(const std::string& name) const {
+    const auto verb = std::find_if(program_.verbs.begin(), program_.verbs.end(),
+                                   [&](const Verb& candidate) { return candidate.name == name; });
+    return verb == program_.verbs.end() ? nullptr : &*verb;
+  }
+
   [[nodiscard]] const Verb* Chosen() const {
     const auto chosen = app_.get_subcommands();
-    if (chosen.empty()) return nullptr;
-    const auto verb = std::find_if(program_.verbs.begin(), program_.verbs.end(), [&](const Verb& candidate) {
-      return candidate.name == chosen.front()->get_name();
-    });
-    return &*verb;
+    return chosen.empty() ? nullptr : FindVerb(chosen.front()->get_name());
   }
 
   [[nodiscard]] bool Concerns(const Bound& bound, const Verb* verb) const {
@@ -121,7 +159,10 @@ class LineParser {
     if (!option.needs.empty() && std::none_of(bound_.begin(), bound_.end(), given)) {
       return Usage(program_, verb, fmt::format("'{}' needs '{}' too", option.LongName(), option.needs));
     }
-    for (const std::string& text : bound.texts) PTPKG_CHECK(CheckChoice(option, text));
+    for (const std::string& text : bound.texts) {
+      if (text.empty() || (option.value == "LIST" && HasEmptyItem(text))) return Empty(option, text);
+      PTPKG_CHECK(CheckChoice(option, text));
+    }
     if (option.given != nullptr) option.given->insert(option.LongName());
     return std::visit([&](auto target) { return Put(bound, target); }, option.target);
   }
@@ -142,6 +183,24 @@ class LineParser {
       return Usage(program_, verb, fmt::format("'{}' is given twice", option.LongName()));
     }
     return Ok();
+  }
+
+  static bool HasEmptyItem(const std::string& list) {
+    const std::vector<std::string> items = Split(list, ',');
+    return std::any_of(items.begin(), items.end(), [](const std::string& item) { return item.empty(); });
+  }
+
+  /// No option means anything by an empty value: it comes from a variable that is not set, and would switch
+  /// off a check or a change without a word.
+  static Error Empty(const Option& option, const std::string& text) {
+    const std::string name = option.LongName();
+    Error error(ErrorCode::kUsage, text.empty()
+                                       ? fmt::format("the value of '{}' is empty", name)
+                                       : fmt::format("the list '{}' of '{}' has an empty item", text, name));
+    if (!option.instead_of_empty.empty()) return std::move(error).WithHint(option.instead_of_empty);
+    return std::move(error).WithHint(option.IsPositional() ? "set the shell variable that it came from"
+                                                           : "set the shell variable that it came from, or "
+                                                             "leave the option out");
   }
 
   static Result<void> CheckChoice(const Option& option, const std::string& text) {
@@ -229,6 +288,14 @@ class LineParser {
     }
     Error error(ErrorCode::kUsage, fmt::format("'{}' is not a {} of '{}'", word, is_flag ? "flag" : "verb",
                                                Called(program_, verb)));
+    for (const Verb& candidate : program_.verbs) {
+      if (is_flag ||
+          std::find(candidate.known_as.begin(), candidate.known_as.end(), word) == candidate.known_as.end()) {
+        continue;
+      }
+      return std::move(error).WithHint(
+          fmt::format("'{0} {1}' does that; see '{0} {1} --help'", program_.name, candidate.name));
+    }
     const auto nearest = word.starts_with("-") && !word.starts_with("--") ? std::optional<std::string>()
                                                                           : NearestMatch(word, known);
     if (nearest) return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));

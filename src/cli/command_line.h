@@ -27,9 +27,9 @@ struct Number {
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Where the value goes; it outlives the parsing. A bool makes a flag. A vector may be given again and again,
-/// one value each time. Of positional arguments, a string is required, an optional one may be left out, a
-/// vector takes one or more.
+/// Where the value goes; it outlives the parsing. No value is empty. A bool makes a flag. A vector may be
+/// given again and again, one value each time. Of positional arguments, a string is required, an optional one
+/// may be left out, a vector takes one or more.
 using Target =
     std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*, Number>;
 
@@ -44,6 +44,7 @@ struct Option {
   std::string group = {};                  ///< Heading in --help; "" = "Options".
   std::string needs = {};                  ///< "--recipe": has no meaning without that one.
   std::set<std::string>* given = nullptr;  ///< Gets LongName() when the line has it, whatever the value.
+  std::string instead_of_empty = {};       ///< Hint where the value is empty; "": leave the option out.
   bool optional = false;  ///< Positional: there may be none. Always so with a target std::optional.
   int words = 0;          ///< Positional, before another: exactly so many words. 0: all that are left.
 
@@ -59,7 +60,8 @@ struct Option {
 
 struct Verb {
   std::string name;
-  std::string summary;  ///< One sentence without a period.
+  std::string summary;                     ///< One sentence without a period.
+  std::vector<std::string> known_as = {};  ///< Names of other programs for it, to suggest it by.
   std::vector<Option> options;
   std::string notes = {};  ///< Paragraphs below the options; line breaks are kept.
   std::vector<std::string> examples;

@@ -161,7 +161,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                     .cwd = cwd.str()});
   context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
-  // A program that says nothing needs no clock; patchelf is started thousands of times.
+  // A program that says nothing needs no clock.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
   const int jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : ReadUsableCores(*context->fs_);
   context->env_.emplace(Env{.fs = *context->fs_,

@@ -35,6 +35,7 @@ class Context {
                                                  const char* const* environment);
 
   [[nodiscard]] Env& env() { return *env_; }
+  [[nodiscard]] const Env& env() const { return *env_; }
   [[nodiscard]] bool json() const { return flags_.json; }
   /// Whether a variable of the environment is set to anything but "", "0" and "false".
   [[nodiscard]] bool IsSet(const std::string& name) const;

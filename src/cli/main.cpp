@@ -9,7 +9,6 @@
 #include "cli/help.h"
 #include "cli/json_log.h"
 #include "cli/output.h"
-#include "cli/patchelf.h"
 #include "cli/verbs.h"
 #include "support/internal_error.h"
 #include "support/json.h"
@@ -69,6 +68,21 @@ void PrintError(const Error& error, const ErrorForm& form, const Json& details =
   PrintResult(JsonDocument(document));
 }
 
+/// Every stage can fail to write in the cache directory, and says only where it lies.
+Error WithCacheOption(const Error& error, const AbsPath& cache) {
+  const std::string& message = error.message();
+  bool concerned = message.find("'" + cache.str() + "'") != std::string::npos ||
+                   message.find("'" + cache.str() + "/") != std::string::npos;
+  for (AbsPath above = cache; !concerned && above != above.Parent(); above = above.Parent()) {
+    concerned = message.find("cannot create folder '" + above.str() + "'") != std::string::npos;
+  }
+  const bool of_system = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidInput ||
+                         error.code() == ErrorCode::kAlreadyExists;
+  if (!concerned || !of_system) return error;
+  return Error(error).WithHint(
+      "choose a cache directory that can be written: --cache-dir DIR, or PTPKG_CACHE_DIR");
+}
+
 int Run(const std::vector<std::string>& words) {
   CommonFlags flags;
   const Program program = MakeProgram(flags);
@@ -98,22 +112,10 @@ int Run(const std::vector<std::string>& words) {
   const auto result = parsed->verb->run(**context);
   if (result) return *result;
   const Json details = (*context)->error_details();
+  const Error error = WithCacheOption(result.error(), (*context)->env().cache_dir);
   context->reset();  // ends the progress line before the diagnostic
-  PrintError(result.error(), form, details);
-  return ExitCodeAfter(result.error());
-}
-
-/// The program under the name patchelf.
-int RunAsPatchelf(const std::vector<std::string>& words) {
-  CommonFlags flags;
-  flags.quiet = true;
-  flags.cache_dir = "/nonexistent";  // it caches nothing, and shall work where HOME is not set
-  auto context = Context::Create(flags, cancel_token, environ);
-  if (!context) {
-    PrintError(context.error(), {});
-    return 1;
-  }
-  return RunPatchelf((*context)->env(), words);
+  PrintError(error, form, details);
+  return ExitCodeAfter(error);
 }
 
 }  // namespace
@@ -121,19 +123,14 @@ int RunAsPatchelf(const std::vector<std::string>& words) {
 }  // namespace ptpkg::cli
 
 int main(int argc, char** argv) {
-  const bool as_patchelf = argc > 0 && ptpkg::cli::IsPatchelfName(argv[0]);
-  // patchelf just dies of a signal: an edit in progress has its undo record.
-  if (!as_patchelf) {
-    static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
-    static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
-  }
+  static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
+  static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   try {
-    return as_patchelf ? ptpkg::cli::RunAsPatchelf(words) : ptpkg::cli::Run(words);
+    return ptpkg::cli::Run(words);
   } catch (...) {
-    ptpkg::cli::PrintError(ptpkg::CurrentInternalError(),
-                           as_patchelf ? ptpkg::cli::ErrorForm{} : ptpkg::cli::FormOf(words));
+    ptpkg::cli::PrintError(ptpkg::CurrentInternalError(), ptpkg::cli::FormOf(words));
     return ptpkg::cli::kInternalError;
   }
 }

@@ -16,7 +16,7 @@ Option HtmlOption(std::optional<std::string>& html, std::string_view shows) {
 }
 
 Result<std::optional<AbsPath>> PageFile(Context& context, const std::optional<std::string>& flag) {
-  PTPKG_TRY(std::optional<AbsPath> file, ResolveFile(context, "--html", flag));
+  PTPKG_TRY(std::optional<AbsPath> file, ResolveFile(context, flag));
   if (file) PTPKG_CHECK(pipeline::CheckPageFile(context.env(), *file));
   return file;
 }

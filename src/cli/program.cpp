@@ -32,7 +32,7 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
        .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else $XDG_CACHE_HOME/ptpkg, else "
                "~/.cache/ptpkg)",
        .target = &flags.cache_dir},
-      {.names = "--version",
+      {.names = "-V,--version",
        .help = "Print the version, the commit, and the libraries",
        .target = &flags.version},
   };
@@ -45,10 +45,11 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages, wheels and zips from one recipe, checks them, and indexes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(),  DevVerb(),    ShellVerb(),   CondaVerb(),   WheelVerb(),      RenderVerb(),
-                RelinkVerb(), RepairVerb(), RetagVerb(),   SliceVerb(),   CheckVerb(),      InspectVerb(),
-                DiffVerb(),   IndexVerb(),  PublishVerb(), PromoteVerb(), YankVerb(),       RemoveVerb(),
-                CiVerb(),     DoctorVerb(), CacheVerb(),   RunNodeVerb(), CompletionVerb(), ManVerb()},
+      .verbs = {BuildVerb(),   DevVerb(),     ShellVerb(),   CondaVerb(),      WheelVerb(),
+                RenderVerb(),  RelinkVerb(),  RepairVerb(),  RetagVerb(),      SliceVerb(),
+                CheckVerb(),   InspectVerb(), DiffVerb(),    IndexVerb(),      PublishVerb(),
+                PromoteVerb(), YankVerb(),    RemoveVerb(),  CiVerb(),         DoctorVerb(),
+                CacheVerb(),   ExplainVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -53,7 +53,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
-  PTPKG_TRY(request.sign_key, ResolveFile(context, "--sign-key", flags.sign_key));
+  PTPKG_TRY(request.sign_key, ResolveFile(context, flags.sign_key));
   PTPKG_TRY(request.wheel_form, pipeline::ParseWheelForm(flags.compression, flags.platform));
   return request;
 }
@@ -157,7 +157,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   request.keep_work = flags.keep_work;
   request.dry_run = flags.dry_run;
   PTPKG_TRY(request.wheel_form, pipeline::ParseWheelForm(flags.compression, flags.platform));
-  PTPKG_TRY(request.sign_key, ResolveFile(context, "--sign-key", flags.sign_key));
+  PTPKG_TRY(request.sign_key, ResolveFile(context, flags.sign_key));
   if (flags.plan) {
     PTPKG_TRY(const graph::Plan plan, pipeline::PlanRepack(context.env(), request));
     return PrintPlan(context, plan, request.output);
@@ -320,6 +320,7 @@ Verb BuildVerb() {
                  {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe.recipes});
   return {.name = "build",
           .summary = "Build a recipe: every variant, every format it names",
+          .known_as = {"make", "compile", "package", "install"},
           .options = std::move(options),
           .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist"},
           .run = [flags](Context& context) { return RunBuild(context, *flags); }};

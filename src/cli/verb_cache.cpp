@@ -156,6 +156,7 @@ Verb CacheVerb() {
   return {
       .name = "cache",
       .summary = "Show what is in the cache, or remove what is not in use",
+      .known_as = {"clean", "prune"},
       .options = {{.names = "clean",
                    .help = "remove what is not in use; without it, the cache is only shown",
                    .target = &flags->action,

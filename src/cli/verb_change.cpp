@@ -51,7 +51,7 @@ void PrintChanges(Context& context, const pipeline::ChangeSummary& summary) {
 Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change change) {
   ForbidCoreDumps();
   pipeline::ChangeRequest request = flags.request;
-  PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
   PTPKG_TRY(const pipeline::ChangeSummary summary, change(context.env(), request));
   if (context.json()) {
     context.PrintJson(ChangesToJson(summary));
@@ -100,8 +100,8 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
 std::string NotesOf(const std::string& targets) {
   return targets +
          "\n\nA rerun of what is done is success. With a file of another digest, nothing of\n"
-         "the run is changed. docs/publishing.md has what each target can, and where\n"
-         "tokens are looked for.";
+         "the run is changed. 'ptpkg explain publishing' says what each target can, and\n"
+         "where tokens are looked for.";
 }
 
 // The flags are shared by the parser, which fills them, and the action, which reads them later: each verb's.
@@ -157,6 +157,7 @@ Verb RemoveVerb() {
   return {
       .name = "remove",
       .summary = "Remove artifacts from a channel or index, for good and for everybody",
+      .known_as = {"delete", "rm", "unpublish"},
       .options = WithShared(*flags, {{.names = "--yes",
                                       .help = "Remove what --name says without #sha256=, whatever its digest",
                                       .target = &flags->request.any_digest}}),

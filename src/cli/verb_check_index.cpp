@@ -70,7 +70,7 @@ void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
 }
 
 Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
-  PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, "--output", flags.output));
+  PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, flags.output));
   PTPKG_TRY(const pipeline::FixSummary summary, pipeline::Fix(context.env(), request, output));
   const std::vector<pipeline::FixOutcome>& outcomes = summary.outcomes;
   if (!context.json()) {
@@ -90,8 +90,8 @@ Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipelin
 
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
-  PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
-  PTPKG_TRY(request.verify_key, ResolveFile(context, "--verify-key", flags.verify_key));
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  PTPKG_TRY(request.verify_key, ResolveFile(context, flags.verify_key));
   if (flags.fix) return RunFix(context, flags, request);
   PTPKG_TRY(const pipeline::CheckSummary summary, pipeline::Check(context.env(), request));
   const std::vector<pipeline::CheckOutcome>& outcomes = summary.outcomes;
@@ -146,6 +146,7 @@ Verb CheckVerb() {
   return {
       .name = "check",
       .summary = "Check packages, wheels, zips or folders as their consumers read them",
+      .known_as = {"verify", "validate", "lint", "audit"},
       .options =
           {{.names = "ARTIFACT",
             .help = ".conda, .tar.bz2, .whl and .zip files, or folders of files",
@@ -198,7 +199,7 @@ Verb CheckVerb() {
           "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
           "artifact or not a public key, 4 no such file: what the others are is printed\n"
           "first. Warnings do not change it.\n"
-          "docs/findings/<id>.md explains a finding.\n"
+          "'ptpkg explain ID' explains a finding.\n"
           "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
           "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"
           "and build of the file name, by which installers choose; RECORD becomes true of\n"

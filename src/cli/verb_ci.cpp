@@ -184,7 +184,8 @@ Verb CiVerb() {
           .options = CiOptions(*flags),
           .notes = "One job for each variant that 'ptpkg render' shows. Targets of --to:\n" +
                    pipeline::PublishTargets() +
-                   "\ndocs/ci.md says what the jobs need: an image with ptpkg, and what publishes.",
+                   "\n'ptpkg explain ci' says what the jobs need: an image with ptpkg, and what\n"
+                   "publishes.",
           .examples = {"ptpkg ci github fixtures/toytorch --to pypi:testpypi --output -",
                        "ptpkg ci gitlab recipes/magma --to anaconda:me --check"},
           .run = [flags](Context& context) { return RunCi(context, *flags); }};

@@ -55,7 +55,7 @@ Result<void> CheckQuick(const InspectFlags& flags) {
 Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
   PTPKG_CHECK(CheckQuick(flags));
   pipeline::InspectRequest request = flags.request;
-  PTPKG_TRY(request.artifacts, ResolvePaths(context, flags.artifacts));
+  PTPKG_TRY(request.artifacts, ResolveExisting(context, flags.artifacts));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(pipeline::InspectSummary summary, pipeline::Inspect(context.env(), request));
   Json list = Json::array();
@@ -113,6 +113,7 @@ Verb InspectVerb() {
   return {
       .name = "inspect",
       .summary = "Show what is in packages, wheels and zips, and where their size comes from",
+      .known_as = {"info", "list", "ls", "show"},
       .options =
           {{.names = "ARTIFACT",
             .help = ".conda, .tar.bz2, .whl and .zip files",
@@ -156,6 +157,7 @@ Verb DiffVerb() {
   return {
       .name = "diff",
       .summary = "Show in what two packages, wheels or zips differ",
+      .known_as = {"compare"},
       .options = {{.names = "OLD", .help = "Artifact", .target = &flags->before, .words = 1},
                   {.names = "NEW", .help = "Artifact, of another format perhaps", .target = &flags->after},
                   RowsOption(flags->rows),

@@ -52,7 +52,7 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
 Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
-  PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
   PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));
   if (context.json()) {
     context.PrintJson(OutcomeToJson(outcome));
@@ -88,6 +88,7 @@ Verb PublishVerb() {
   return {
       .name = "publish",
       .summary = "Send packages and wheels to a channel, an index or a folder, each exactly once",
+      .known_as = {"upload", "push", "deploy", "release"},
       .options =
           {{.names = "ARTIFACT",
             .help = ".conda, .tar.bz2 and .whl files, or output folders: of these what manifest.json lists",
@@ -110,7 +111,8 @@ Verb PublishVerb() {
       .notes = "Targets:\n" + pipeline::PublishTargets() +
                "\nEach artifact is checked again first. What the server has decides: the same\n"
                "file there is success, another one under the name is a conflict.\n"
-               "docs/publishing.md says where tokens are looked for; no option takes one.",
+               "'ptpkg explain publishing' says where tokens are looked for; no option takes\n"
+               "one.",
       .examples = {"ptpkg publish dist --to anaconda:me/dev", "ptpkg publish dist --to file:///srv/channel",
                    "ptpkg publish dist/wheels/*.whl --to pypi:testpypi --dry-run"},
       .run = [flags](Context& context) { return RunPublish(context, *flags); }};

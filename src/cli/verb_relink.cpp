@@ -43,7 +43,7 @@ Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
   if (flags.remove_rpath) edits.path_action = PathAction::kRemove;
   if (flags.shrink_rpath) edits.path_action = PathAction::kShrink;
   if (flags.set_rpath) {
-    edits.path_action = flags.set_rpath->empty() ? PathAction::kRemove : PathAction::kSet;
+    edits.path_action = PathAction::kSet;
     edits.path_text = *flags.set_rpath;
   }
   if (flags.add_rpath) {
@@ -70,7 +70,7 @@ elf::Verification VerificationOf(const std::string& name) {
 
 Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFlags& flags) {
   pipeline::RelinkRequest request;
-  PTPKG_TRY(request.paths, ResolvePaths(context, flags.paths));
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
   request.layout = flags.layout;
   if (!flags.recipe.empty()) {
     PTPKG_TRY(request.recipe, context.Path(flags.recipe));
@@ -163,9 +163,10 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
        .group = one_of},
       {.names = "--set-rpath",
        .value = "PATH",
-       .help = "Set this path; entries are separated by ':', '' removes the path",
+       .help = "Set this path; entries are separated by ':'",
        .target = &flags.set_rpath,
-       .group = one_of},
+       .group = one_of,
+       .instead_of_empty = "'--remove-rpath' removes the path"},
       {.names = "--add-rpath",
        .value = "PATH",
        .help = "Entries to append to the path",
@@ -272,8 +273,9 @@ Verb RelinkVerb() {
   }
   return {.name = "relink",
           .summary = "Change search paths and names in ELF files, in place; by default: make paths relative",
+          .known_as = {"patchelf", "rpath"},
           .options = std::move(options),
-          .notes = "The same program under the name patchelf takes patchelf's command line.",
+          .notes = "The program patchelf beside ptpkg takes patchelf's command line.",
           .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan"},
           .run = [flags](Context& context) { return RunRelink(context, *flags); }};
 }

@@ -85,7 +85,7 @@ void PrintOutcomes(Context& context, const std::vector<pipeline::RepairOutcome>&
 
 Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
   pipeline::RepairRun run = flags.run;
-  PTPKG_TRY(run.wheels, ResolvePaths(context, flags.wheels));
+  PTPKG_TRY(run.wheels, ResolveExisting(context, flags.wheels));
   PTPKG_TRY(run.search, ResolvePaths(context, flags.search));
   if (!flags.output.empty()) {
     PTPKG_TRY(run.output, context.Path(flags.output));
@@ -182,6 +182,7 @@ Verb RepairVerb() {
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "repair",
           .summary = "Make wheels run elsewhere: copy libraries in, mend search paths and tags",
+          .known_as = {"auditwheel", "delocate"},
           .options = std::move(options),
           .notes =
               "Libraries are looked for as the dynamic loader of this machine does. Not copied\n"

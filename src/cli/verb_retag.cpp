@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <memory>
+#include <tuple>
 
 #include "cli/verbs.h"
 #include "pipeline/retag.h"
@@ -15,15 +16,23 @@ namespace {
 struct RetagFlags {
   std::vector<std::string> wheels;
   std::string output;
+  bool no_build = false;
+  bool no_local = false;
   bool no_check = false;
   pipeline::RetagRun run;
 };
 
 Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
   pipeline::RetagRun run = flags.run;
-  PTPKG_TRY(run.wheels, ResolvePaths(context, flags.wheels));
+  PTPKG_TRY(run.wheels, ResolveExisting(context, flags.wheels));
   if (!flags.output.empty()) {
     PTPKG_TRY(run.output, context.Path(flags.output));
+  }
+  for (const auto& [taken_away, value, name] : {std::tuple(flags.no_build, &run.changes.build, "build"),
+                                                std::tuple(flags.no_local, &run.changes.local, "local")}) {
+    if (!taken_away) continue;
+    if (*value) return Error(ErrorCode::kUsage, fmt::format("--{0} and --no-{0} exclude each other", name));
+    *value = "";
   }
   run.check = !flags.no_check;
   PTPKG_TRY(const pipeline::RetagSummary summary, pipeline::Retag(context.env(), run));
@@ -47,7 +56,8 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
   return kDone;
 }
 
-std::vector<Option> ChangeOptions(pipeline::RetagRun& run) {
+std::vector<Option> ChangeOptions(RetagFlags& flags) {
+  pipeline::RetagRun& run = flags.run;
   const std::string group = "Changes";
   return {
       {.names = "--platform",
@@ -67,13 +77,20 @@ std::vector<Option> ChangeOptions(pipeline::RetagRun& run) {
        .group = group},
       {.names = "--build",
        .value = "TAG",
-       .help = "Build tag; begins with a digit, '' takes it away",
+       .help = "Build tag; begins with a digit",
        .target = &run.changes.build,
-       .group = group},
+       .group = group,
+       .instead_of_empty = "'--no-build' removes the build tag"},
+      {.names = "--no-build", .help = "Remove the build tag", .target = &flags.no_build, .group = group},
       {.names = "--local",
        .value = "SEGMENT",
-       .help = "Local segment of the version, behind its '+': cu130; '' takes it away",
+       .help = "Local segment of the version, behind its '+': cu130",
        .target = &run.changes.local,
+       .group = group,
+       .instead_of_empty = "'--no-local' removes the local segment"},
+      {.names = "--no-local",
+       .help = "Remove the local segment of the version",
+       .target = &flags.no_local,
        .group = group},
       {.names = "--requires",
        .value = "REQUIREMENT",
@@ -91,7 +108,7 @@ Verb RetagVerb() {
   auto flags = std::make_shared<RetagFlags>();
   pipeline::RetagRun& run = flags->run;
   std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl files", .target = &flags->wheels}};
-  for (Option& option : ChangeOptions(run)) options.push_back(std::move(option));
+  for (Option& option : ChangeOptions(*flags)) options.push_back(std::move(option));
   const std::vector<Option> rest = {
       {.names = "-o,--output",
        .value = "DIR",
@@ -117,7 +134,7 @@ Verb RetagVerb() {
               "Signatures, signed statements and attestations beside a wheel that is replaced\n"
               "or removed are removed with it.",
           .examples = {"ptpkg retag torch*.whl --platform manylinux_2_28_x86_64 -o out",
-                       "ptpkg retag torch-2.6.0+cpu-*.whl --local '' --remove"},
+                       "ptpkg retag torch-2.6.0+cpu-*.whl --no-local --remove"},
           .run = [flags](Context& context) { return RunRetag(context, *flags); }};
 }
 

@@ -35,6 +35,7 @@ Verb ShellVerb();
 Verb DoctorVerb();
 Verb CacheVerb();
 Verb RunNodeVerb();
+Verb ExplainVerb();
 Verb CompletionVerb();
 Verb ManVerb();
 
@@ -44,14 +45,15 @@ Program MakeProgram(CommonFlags& flags);
 /// Users' paths, relative ones from the working directory. Errors: kUsage.
 Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vector<std::string>& texts);
 
-/// The file that `flag` names; nullopt where it is not given. Errors: kUsage, for an empty text too: a
-/// variable that is not set must not switch off what it was given for.
-Result<std::optional<AbsPath>> ResolveFile(const Context& context, std::string_view flag,
-                                           const std::optional<std::string>& text);
+/// The same of what has to be there. Errors: kNotFound, saying what makes an output directory.
+Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts);
 
-/// "KEY=VALUE" texts, values of equal keys together. Errors: kUsage.
+/// The file that `text` names; nullopt where there is none. Errors: kUsage.
+Result<std::optional<AbsPath>> ResolveFile(const Context& context, const std::optional<std::string>& text);
+
+/// "KEY=VALUE" texts, values of equal keys together. A variant's value can be empty. Errors: kUsage.
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);
-/// Errors: kUsage naming `flag`.
+/// Errors: kUsage naming `flag`, also where a part is empty.
 Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text);
 
 }  // namespace ptpkg::cli

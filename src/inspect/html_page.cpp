@@ -10,6 +10,7 @@
 #include "inspect/page_css.h"   // generated from data/page.css
 #include "inspect/page_html.h"  // generated from data/page.html
 #include "inspect/page_js.h"    // generated from data/*.js
+#include "inspect/plain_tables.h"
 #include "support/assert.h"
 #include "support/base64.h"
 #include "support/hash.h"
@@ -27,7 +28,7 @@ std::string PolicyDigest(std::string_view text) {
 }
 
 /// The page, each "@name@" replaced.
-std::string FilledPage(const std::array<std::pair<std::string_view, std::string_view>, 4>& parts) {
+std::string FilledPage(const std::array<std::pair<std::string_view, std::string_view>, 5>& parts) {
   std::string page;
   std::string_view rest = kPageHtml;
   for (const auto& [name, text] : parts) {
@@ -49,9 +50,13 @@ Result<std::string> HtmlPage(const Json& document) {
       "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
       PolicyDigest(kPageJs), PolicyDigest(kPageCss));
   const std::string data = Base64(AsBytes(deflated));
+  const std::string plain = PlainTables(document);
   // In the order of the page.
-  return FilledPage(
-      {{{"@policy@", policy}, {"@style@", kPageCss}, {"@document@", data}, {"@script@", kPageJs}}});
+  return FilledPage({{{"@policy@", policy},
+                      {"@style@", kPageCss},
+                      {"@plain@", plain},
+                      {"@document@", data},
+                      {"@script@", kPageJs}}});
 }
 
 std::string_view HtmlPageBeginning() { return kPageHtml.substr(0, kPageHtml.find("<html")); }

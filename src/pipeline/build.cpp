@@ -297,7 +297,8 @@ class BuildPlanner {
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     node.inputs["script"] = script.value_or("");
-    source::SourceOptions sources;
+    source::SourceOptions sources{.left_out = LeftOutOfSources(env_, request_, recipe, source, texts)};
+    SetLeftOut(node, sources.left_out);
     if (source) {
       sources.overrides.emplace(recipe.name, *source);
       node.places.emplace("source", *source);

@@ -65,6 +65,7 @@ class BuildRun {
  private:
   [[nodiscard]] Result<source::SourceOptions> Sources(const recipe::Recipe& recipe) const {
     source::SourceOptions options;
+    options.left_out = ReadLeftOut(run_);
     if (const auto place = run_.Place("source")) options.overrides.emplace(recipe.name, *place);
     PTPKG_TRY(const std::string planned, run_.Text("source"));
     PTPKG_TRY(options.planned, Sha256::FromHex(planned));

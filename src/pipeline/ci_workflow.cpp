@@ -99,7 +99,7 @@ class Planner {
       return Error(ErrorCode::kUsage,
                    fmt::format("{} '{}' has a user or a password, and everybody reads a workflow", option,
                                MaskCredentials(*url)))
-          .WithHint("leave it out; docs/ci.md says which variable of the CI service holds the token");
+          .WithHint("leave it out; 'ptpkg explain ci' says which variable of the CI service holds the token");
     }
     if (!ParseBytes(request_.cache_size)) {
       return Error(ErrorCode::kUsage, fmt::format("--cache-size '{}' is not a size", request_.cache_size))

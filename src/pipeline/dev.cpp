@@ -104,7 +104,8 @@ class DevRun {
     const auto given = run.Place("source");
     recipe::Recipe with_sources = recipe_;
     PTPKG_TRY(with_sources.sources, ReadSources(run));
-    PTPKG_TRY(sources_, SplitSources(env_, with_sources, given ? std::optional(*given) : std::nullopt));
+    PTPKG_TRY(sources_, SplitSources(env_, with_sources, given ? std::optional(*given) : std::nullopt,
+                                     ReadLeftOut(run)));
     PTPKG_TRY(now_.source_stamp, FixedStamp(env_, sources_));
     TakeInputs(run);
     PTPKG_CHECK(env_.fs.MakeDirs(folder_.path()));

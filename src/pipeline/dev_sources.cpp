@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "recipe/recipe_codec.h"
+#include "source/local_tree.h"
 #include "source/override.h"
 #include "source/patch_list.h"
 #include "source/walk.h"
@@ -46,22 +47,26 @@ void AddStat(const std::string& path, const FileStat& stat, KeyHasher& hasher) {
                                stat.mode));
 }
 
-Result<void> AddLocal(Env& env, const AbsPath& place, KeyHasher& hasher) {
+Result<void> AddLocal(Env& env, const AbsPath& place, const std::vector<AbsPath>& left_out,
+                      KeyHasher& hasher) {
   const auto stat = env.fs.Stat(place);
   if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
   if (stat->kind != FileKind::kDirectory) {
     AddStat(place.str(), *stat, hasher);
     return Ok();
   }
-  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, place, {.skip_git = true}));
+  PTPKG_TRY(
+      const std::vector<source::WalkEntry> entries,
+      source::Walk(env, place, {.sources_only = true, .left_out = source::PathsBelow(env, place, left_out)}));
   for (const source::WalkEntry& entry : entries) AddStat(entry.path.str(), entry.stat, hasher);
   return Ok();
 }
 
 }  // namespace
 
-Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given) {
-  DevSources split{.fixed = recipe};
+Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given,
+                                const std::vector<AbsPath>& left_out) {
+  DevSources split{.fixed = recipe, .options = {.left_out = left_out}};
   split.fixed.sources.clear();
   std::vector<recipe::Source> sources = recipe.sources;
   if (sources.empty() && given) sources.emplace_back();
@@ -72,7 +77,9 @@ Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const st
     if (place) PTPKG_CHECK(RefuseMissing(env, recipe, sources[i], *place, replaced));
     PTPKG_TRY(const bool synchronised, IsSynchronised(env, place, sources[i]));
     if (synchronised) {
-      split.synchronised.push_back({.folder = *place, .below = sources[i].target_directory});
+      split.synchronised.push_back({.folder = *place,
+                                    .below = sources[i].target_directory,
+                                    .left_out = source::PathsBelow(env, *place, left_out)});
       continue;
     }
     if (replaced) split.options.overrides.emplace(recipe.name, *given);
@@ -85,10 +92,11 @@ Result<std::string> FixedStamp(Env& env, const DevSources& sources) {
   if (!sources.HasFixed()) return std::string();
   KeyHasher hasher;
   hasher.Add("sources", recipe::EncodeRecipe(sources.fixed).at("sources").dump());
-  for (const auto& [name, place] : sources.options.overrides) PTPKG_CHECK(AddLocal(env, place, hasher));
+  for (const auto& [name, place] : sources.options.overrides)
+    PTPKG_CHECK(AddLocal(env, place, sources.options.left_out, hasher));
   for (const recipe::Source& source : sources.fixed.sources) {
     PTPKG_TRY(const std::optional<AbsPath> place, PlaceOf(sources.fixed, source));
-    if (place) PTPKG_CHECK(AddLocal(env, *place, hasher));
+    if (place) PTPKG_CHECK(AddLocal(env, *place, sources.options.left_out, hasher));
     PTPKG_TRY(const std::vector<source::PatchFile> patches, source::ListPatches(env, sources.fixed, source));
     for (const source::PatchFile& patch : patches) {
       PTPKG_TRY(const Digests digests, HashFile(env.fs, patch.file));

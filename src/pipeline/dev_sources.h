@@ -23,9 +23,10 @@ struct DevSources {
   [[nodiscard]] bool HasFixed() const { return !fixed.sources.empty(); }
 };
 
-/// `given`: of --source, in place of the first. Errors: kIo; source::Prepare's for a local source that does
-/// not exist.
-Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given);
+/// `given`: of --source, in place of the first; `left_out`: of source::SourceOptions. Errors: kIo;
+/// source::Prepare's for a local source that does not exist.
+Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given,
+                                const std::vector<AbsPath>& left_out);
 
 /// Changes when a fixed source may have changed: sizes and times of local files, digests of patches, what the
 /// recipe says of the others. "" without fixed sources. Errors: those of source::Prepare for local paths.

@@ -20,25 +20,24 @@ AbsPath RealPlace(Env& env, const AbsPath& path) {
   }
 }
 
-std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::optional<AbsPath>& given) {
-  if (given) return given;
+std::vector<AbsPath> LocalSources(const recipe::Recipe& recipe, const std::optional<AbsPath>& given) {
+  std::vector<AbsPath> places;
+  if (given) places.push_back(*given);
   for (const recipe::Source& source : recipe.sources) {
-    if (source.path.empty()) continue;
+    if (source.path.empty() || (given && &source == &recipe.sources.front())) continue;
     const auto path = AbsPath::Resolve(recipe.recipe_dir, source.path);
-    if (path) return *path;
+    if (path) places.push_back(*path);
   }
-  return std::nullopt;
+  return places;
+}
+
+std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::optional<AbsPath>& given) {
+  std::vector<AbsPath> places = LocalSources(recipe, given);
+  return places.empty() ? std::nullopt : std::optional(std::move(places.front()));
 }
 
 Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
                          const std::optional<AbsPath>& source_override) {
-  std::vector<AbsPath> folders;
-  if (source_override) folders.push_back(*source_override);
-  for (const recipe::Source& source : recipe.sources) {
-    if (source.path.empty() || (source_override && &source == &recipe.sources.front())) continue;
-    PTPKG_TRY(AbsPath path, AbsPath::Resolve(recipe.recipe_dir, source.path));
-    folders.push_back(std::move(path));
-  }
   struct Place {
     const char* what;
     const AbsPath& path;
@@ -46,15 +45,15 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
   };
   const std::array<Place, 2> places = {
       {{"output", output, "--output DIR"}, {"cache", env.cache_dir, "--cache-dir DIR"}}};
-  for (const AbsPath& folder : folders) {
+  for (const AbsPath& folder : LocalSources(recipe, source_override)) {
     const auto stat = env.fs.Stat(folder);
     if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
     if (!stat || stat->kind != FileKind::kDirectory) continue;
     for (const Place& place : places) {
-      if (!RealPlace(env, place.path).IsWithin(RealPlace(env, folder))) continue;
-      return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' lies inside the source '{}' of '{}'",
-                                                  place.what, place.path.str(), folder.str(), recipe.name))
-          .WithHint(fmt::format("name a folder outside of it: {}", place.option));
+      if (RealPlace(env, place.path) != RealPlace(env, folder)) continue;
+      return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' is the source of '{}'", place.what,
+                                                  place.path.str(), recipe.name))
+          .WithHint(fmt::format("name a folder in it, or elsewhere: {}", place.option));
     }
   }
   return Ok();

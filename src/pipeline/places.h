@@ -15,12 +15,15 @@ inline constexpr const char* kBuildPlatform = "linux-64";
 /// The folder behind `path`, symlinks followed, or where it would come to lie: it need not exist.
 AbsPath RealPlace(Env& env, const AbsPath& path);
 
-/// The folder that the build copies its sources from, where there is one on this machine: `given` by
-/// --source, else the first `path` of the recipe.
+/// The files and folders on this machine that the build copies its sources from, in the recipe's order.
+/// `given` by --source takes the place of the first.
+std::vector<AbsPath> LocalSources(const recipe::Recipe& recipe, const std::optional<AbsPath>& given);
+
+/// The first of them.
 std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::optional<AbsPath>& given);
 
-/// Errors: kUsage for an output or cache folder inside a local source of the recipe, through symlinks as
-/// well: what is made would be copied with the sources of the next run, and change them.
+/// Errors: kUsage for an output or cache folder that is a local source of the recipe, through symlinks as
+/// well. One inside a source is left out of it (LeftOutOfSources).
 Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
                          const std::optional<AbsPath>& source_override);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "pipeline/places.h"
 #include "recipe/git_url.h"
 #include "recipe/recipe_codec.h"
 #include "source/git_resolve.h"
@@ -130,6 +131,54 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
     if (source::OverrideApplies(recipe, name)) sources.front().git.url = git.url;
   }
   return sources;
+}
+
+std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                                      const std::optional<AbsPath>& given,
+                                      const std::vector<std::string>& texts) {
+  std::vector<AbsPath> roots;
+  for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(RealPlace(env, folder));
+  std::vector<AbsPath> left_out;
+  const auto add = [&](const AbsPath& place) {
+    const bool inside = std::any_of(roots.begin(), roots.end(), [&](const AbsPath& root) {
+      return place != root && place.IsWithin(root);
+    });
+    if (inside) left_out.push_back(place);
+  };
+  std::vector<AbsPath> files = request.variant_files;
+  if (files.empty()) files.push_back(recipe.recipe_dir / "variants.yaml");
+  files.push_back(recipe.recipe_file);
+  for (const AbsPath& file : files) {
+    const bool named = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return text.find(file.Name()) != std::string::npos;
+    });
+    if (named) continue;
+    add(RealPlace(env, file.Parent()) / file.Name());
+    add(RealPlace(env, file));  // another one for a symlink
+  }
+  add(RealPlace(env, request.output));
+  add(RealPlace(env, env.cache_dir));
+  std::sort(left_out.begin(), left_out.end());
+  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
+  return left_out;
+}
+
+namespace {
+
+std::string LeftOutName(std::size_t i) { return fmt::format("left out {}", i); }
+
+}  // namespace
+
+void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out) {
+  for (std::size_t i = 0; i < left_out.size(); ++i) node.places.insert_or_assign(LeftOutName(i), left_out[i]);
+}
+
+std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run) {
+  std::vector<AbsPath> left_out;
+  for (auto place = run.Place(LeftOutName(0)); place; place = run.Place(LeftOutName(left_out.size()))) {
+    left_out.push_back(*place);
+  }
+  return left_out;
 }
 
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe) {

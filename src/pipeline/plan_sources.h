@@ -24,6 +24,16 @@ Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<r
 std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe);
 /// Sets the option "sources" to SourcesToFetch, and "source spans" to where they stand in the recipe.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
+
+/// What is no source though a source folder of `recipe` holds it: the recipe file and the variant files,
+/// which are keyed by their values, and the output and cache folders. `given`: of --source. A file that one
+/// of `texts` (of the build script and its files) names is a source: the script may read it.
+std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                                      const std::optional<AbsPath>& given,
+                                      const std::vector<std::string>& texts);
+/// The places of the node that SetLeftOut has given it.
+std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run);
+void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
 

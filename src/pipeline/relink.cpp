@@ -139,10 +139,10 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
         .WithHint("name the file");
   }
   PlannedPath planned;
-    PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request));
-    elf::RelinkOptions chosen = options;
-    chosen.passes_over = is_folder;
-    PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, chosen));
+  PTPKG_TRY(planned.tree, TreeOf(env, path, stat, request));
+  elf::RelinkOptions chosen = options;
+  chosen.passes_over = is_folder;
+  PTPKG_TRY(planned.plan, elf::PlanRelink(env, planned.tree, chosen));
   if (!is_folder && planned.plan.empty()) {
     // Without edits an empty plan may also mean that nothing is to be done: tell the two apart.
     elf::RelinkOptions any;

@@ -8,6 +8,7 @@
 #include "support/display_text.h"
 #include "support/json.h"
 #include "support/shared_variables.h"
+#include "support/text.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
 #include "wheel/requirement.h"
@@ -49,6 +50,52 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   }
 }
 
+/// What the recipes can read of a variant.
+std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
+  std::set<std::string> used;
+  for (const recipe::Recipe& recipe : rendered) {
+    for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+      for (const auto& [key, value] : part->variant) used.insert(key);
+      for (const auto* specs : {&part->requirements.build, &part->requirements.host}) {
+        for (const auto& spec : *specs) used.insert(ReplaceAll(spec.name, "-", "_"));
+      }
+    }
+  }
+  return used;
+}
+
+/// One letter more, less, another, or two in each other's place.
+bool IsOneSlip(std::string_view a, std::string_view b) {
+  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  a.remove_prefix(static_cast<std::size_t>(left - a.begin()));
+  b.remove_prefix(static_cast<std::size_t>(right - b.begin()));
+  if (a.empty() || b.empty()) return a.size() + b.size() == 1;
+  const bool swapped =
+      a.size() > 1 && b.size() > 1 && a[0] == b[1] && a[1] == b[0] && a.substr(2) == b.substr(2);
+  return swapped || a.substr(1) == b.substr(1) || a.substr(1) == b || a == b.substr(1);
+}
+
+/// A key that no recipe reads has no effect, and may be meant for other recipes; a slip is told.
+void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vector<recipe::Recipe>& rendered) {
+  variant::RenderOptions options;
+  options.variant_files = request.variant_files;
+  const std::set<std::string> used = UsedKeys(rendered);
+  std::set<std::string> told;
+  for (const AbsPath& path : request.recipes) {
+    const auto file = RecipeFile(env, path);
+    if (!file) continue;  // refused when it was rendered
+    const auto keys = variant::VariantKeys(env.fs, *file, options);
+    if (!keys) continue;
+    for (const std::string& key : *keys) {
+      if (used.contains(key) || !told.insert(key).second) continue;
+      const auto meant =
+          std::find_if(used.begin(), used.end(), [&](const std::string& one) { return IsOneSlip(key, one); });
+      if (meant == used.end()) continue;
+      env.reporter.Warn(fmt::format("no recipe uses the variant key '{}'; did you mean '{}'?", key, *meant));
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
@@ -78,6 +125,7 @@ void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
           "'{}' makes no package: it has staging outputs alone, which nothing inherits", path.str()));
     }
   }
+  WarnOfMisspeltKeys(env, request, rendered);
   std::set<std::string> told;
   for (const recipe::Recipe& recipe : rendered) {
     for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {

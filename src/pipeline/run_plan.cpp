@@ -1,5 +1,6 @@
 #include "pipeline/run_plan.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <set>
 
@@ -84,21 +85,34 @@ Result<void> AddToSummary(const graph::Node& node, const NodeOutcome& outcome, B
   return Ok();
 }
 
-Result<BuildSummary> Summarise(Env& env, const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
+/// The error of the run: of the first node that failed, but of a test only where nothing else did. A package
+/// that does not pass its check fails its test too, and the check says why. The others are its context.
+std::optional<Error> FailureOf(const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
+  std::vector<std::size_t> failed;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].state != NodeState::kNotReached && outcomes[i].error) failed.push_back(i);
+  }
+  if (failed.empty()) return std::nullopt;
+  std::stable_partition(failed.begin(), failed.end(),
+                        [&](std::size_t i) { return plan.nodes[i].stage != "test"; });
+  Error failure =
+      Error(*outcomes[failed[0]].error).WithContext(fmt::format("in '{}'", plan.nodes[failed[0]].id));
+  for (std::size_t i = 1; i < failed.size(); ++i) {
+    failure = std::move(failure).WithContext(
+        fmt::format("'{}' failed too: {}", plan.nodes[failed[i]].id, outcomes[failed[i]].error->message()));
+  }
+  return failure;
+}
+
+Result<BuildSummary> Summarise(const graph::Plan& plan, const std::vector<NodeOutcome>& outcomes) {
   BuildSummary summary;
+  summary.failure = FailureOf(plan, outcomes);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const graph::Node& node = plan.nodes[i];
     const NodeOutcome& outcome = outcomes[i];
     if (outcome.state == NodeState::kNotReached) continue;
     summary.stages.push_back(TimeOf(node, outcome));
-    if (outcome.error) {
-      if (!summary.failure) {
-        summary.failure = Error(*outcome.error).WithContext(fmt::format("in '{}'", node.id));
-      } else {
-        env.reporter.Warn(fmt::format("'{}' failed as well: {}", node.id, outcome.error->message()));
-      }
-      continue;
-    }
+    if (outcome.error) continue;
     PTPKG_CHECK(AddToSummary(node, outcome, summary));
   }
   return summary;
@@ -166,7 +180,7 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
                              const RunOptions& options) {
   Kept kept(env, output);
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
-  PTPKG_TRY(BuildSummary summary, Summarise(env, plan, outcomes));
+  PTPKG_TRY(BuildSummary summary, Summarise(plan, outcomes));
   if (options.dry_run) return summary;
   auto ended = End(env, output, kept, WaitingKeys(plan, outcomes), summary.stages);
   if (ended) return summary;

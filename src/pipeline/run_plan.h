@@ -16,7 +16,8 @@ struct RunOptions {
 };
 
 /// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.
-/// The first node that fails is the summary's failure, with its id as context. What was published before
+/// The first node that fails is the summary's failure, with its id and the other failures as context; a test
+/// is only where nothing else fails. What was published before
 /// stays, and is indexed. Errors: kCorrupt (the manifest), kIo of the output folder or the cache.
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options);

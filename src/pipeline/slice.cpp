@@ -145,7 +145,7 @@ class Slicing {
           .WithHint("leave extra.ptpkg.slices empty for outputs and variants without GPU code");
     }
     if (files_.empty()) {
-      return Error(ErrorCode::kUsage, fmt::format("'{}' has no GPU code", run_.artifact.str()))
+      return Error(ErrorCode::kUnsupported, fmt::format("'{}' has no GPU code", run_.artifact.str()))
           .WithHint(
               "GPU code is in sections .nv_fatbin and __nv_relfatbin of ELF files and static archives; "
               "archives in archives are not looked into");

@@ -9,8 +9,7 @@
 namespace ptpkg::publish {
 
 /// Checks the artifact as its strictest consumer reads it, as a task that people see. Returns the findings,
-/// none of which is an error. "wheel-platform-tag" is never an error here: a fresh wheel has the
-/// interpreter's tag. Errors: kCheckFailed listing the errors found; those of verify::CheckArtifact.
+/// none of which is an error. Errors: kCheckFailed listing the errors found; those of verify::CheckArtifact.
 Result<Report> PassGate(Env& env, const AbsPath& artifact, const verify::CheckOptions& options);
 
 /// kCheckFailed with one line per error of `report`; the rest of a long list is counted.

@@ -94,8 +94,9 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
         "--to {}: ~/.pypirc has no repository of section '{}', and --server is not given", options.to, name));
   if (place.simple.empty()) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("--to {}: which files the index has is not known", options.to))
-        .WithHint("give its simple index: --check-url URL, or the variable UV_PUBLISH_CHECK_URL");
+                 fmt::format("--check-url is required for {}: ptpkg reads there which files the index has",
+                             options.to))
+        .WithHint("name its simple index: --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
   place.simple = WithoutSlash(place.simple);
   return MakePackageIndex(env, std::move(place));
@@ -116,7 +117,11 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
 
 Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
   if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
-  if (!rest.starts_with("///")) return Wrong(fmt::format("{}: not file:///DIR", options.to));
+  if (!rest.starts_with("///")) {
+    return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
+        .WithHint(fmt::format("three slashes begin the path: file:///{}",
+                              rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
+  }
   return AbsPath::Parse(rest.substr(2));
 }
 
@@ -145,6 +150,14 @@ struct TargetText {
   std::string rest;  ///< Behind the colon.
 };
 
+/// The target of a directory that is named by its path, or like a host; "": `text` looks like no path.
+std::string FolderTarget(const std::string& text) {
+  if (text.starts_with('/')) return "file://" + text;
+  if (text.starts_with("~/")) return "file://$HOME" + text.substr(1);
+  const bool relative = text == "." || text == ".." || text.find(':') == std::string::npos;
+  return relative && text.find_first_of("/.") != std::string::npos ? "file://$PWD/" + text : "";
+}
+
 /// "anaconda:me" → "anaconda" and "me". `flag`: the option that it comes from.
 Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
   if (text.empty()) return Wrong(fmt::format("{} TARGET is missing", flag));
@@ -155,6 +168,10 @@ Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
   for (const TargetForm& form : kForms) kinds.emplace_back(form.kind);
   if (std::find(kinds.begin(), kinds.end(), parsed.kind) != kinds.end() && !parsed.rest.empty())
     return parsed;
+  if (const std::string folder = FolderTarget(text); !folder.empty()) {
+    return Error(ErrorCode::kUsage, fmt::format("{} {}: a path is not a target", flag, text))
+        .WithHint(fmt::format("a directory is named by its URL: {} {}", flag, folder));
+  }
   const auto nearest = NearestMatch(parsed.kind, kinds);
   return Wrong(
       fmt::format("{} {}: none of {}{}", flag, text, Join(kinds, ", "),

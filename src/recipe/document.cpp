@@ -271,7 +271,8 @@ Result<Document> ParseDocument(std::string_view text, const AbsPath& path) {
     return Error(ErrorCode::kInvalidInput, fmt::format("a recipe is a mapping, found {}", yaml.KindName()))
         .At(yaml.span)
         .WithHint(
-            "begin with 'package:', 'name:' and 'version:'; docs/recipe-reference.md shows a whole recipe");
+            "begin with 'package:', 'name:' and 'version:'; 'ptpkg explain recipe-reference' shows a whole "
+            "recipe");
   }
   PTPKG_CHECK(CheckKeys(yaml));
   Document document{path, {}};

@@ -36,8 +36,20 @@ Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found) {
   return entry;
 }
 
-Result<FolderList> ListFolder(Env& env, const AbsPath& root) {
-  PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root, {.skip_git = true, .empty_folders = true}));
+std::vector<RelPath> PathsBelow(Env& env, const AbsPath& root, const std::vector<AbsPath>& paths) {
+  std::vector<RelPath> below;
+  const auto real = env.fs.RealPath(root.str());
+  for (const AbsPath& path : paths) {
+    const Result<RelPath> relative = path.RelativeTo(real ? *real : root);
+    if (relative) below.push_back(*relative);
+  }
+  return below;
+}
+
+Result<FolderList> ListFolder(Env& env, const AbsPath& root, const std::vector<AbsPath>& left_out) {
+  PTPKG_TRY(std::vector<WalkEntry> found,
+            Walk(env, root,
+                 {.sources_only = true, .empty_folders = true, .left_out = PathsBelow(env, root, left_out)}));
   FolderList list;
   list.entries.reserve(found.size());
   for (WalkEntry& one : found) {
@@ -75,8 +87,8 @@ Sha256 DigestOf(const AbsPath& root, FolderList list) {
 
 }  // namespace
 
-Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
-  PTPKG_TRY(FolderList list, ListFolder(env, root));
+Result<Sha256> DigestFolder(Env& env, const AbsPath& root, const std::vector<AbsPath>& left_out) {
+  PTPKG_TRY(FolderList list, ListFolder(env, root, left_out));
   std::vector<TreeEntry>& entries = list.entries;
   const std::uint64_t total_bytes = StagedTree{.root = root, .entries = entries}.TotalBytes();
   Task task(env.reporter, {.stage = "hash", .subject = std::string(root.Name()), .total_bytes = total_bytes});
@@ -92,8 +104,9 @@ Result<Sha256> DigestFolder(Env& env, const AbsPath& root) {
   return DigestOf(root, std::move(list));
 }
 
-Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task) {
-  PTPKG_TRY(FolderList list, ListFolder(env, root));
+Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destination, Task& task,
+                          const std::vector<AbsPath>& left_out) {
+  PTPKG_TRY(FolderList list, ListFolder(env, root, left_out));
   std::vector<TreeEntry>& entries = list.entries;
   std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
   for (const TreeEntry& entry : entries) {

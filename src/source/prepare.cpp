@@ -238,7 +238,7 @@ class Preparer {
     }
     PTPKG_TRY(const bool is_folder, IsFolder(origin));
     if (is_folder) {
-      PTPKG_TRY(const Sha256 digest, DigestFolder(env_, *origin.local));
+      PTPKG_TRY(const Sha256 digest, DigestFolder(env_, *origin.local, options_.left_out));
       return digest.Hex();
     }
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
@@ -355,7 +355,7 @@ class Preparer {
 
   Result<std::string> TakeFolder(const AbsPath& folder, const AbsPath& part) {
     Task task(env_.reporter, TaskInfo{.stage = "source", .subject = recipe_.name});
-    const Result<Sha256> digest = CopyFolder(env_, folder, part, task);
+    const Result<Sha256> digest = CopyFolder(env_, folder, part, task, options_.left_out);
     // It was there when it was listed.
     const bool gone = !digest && digest.error().code() == ErrorCode::kNotFound;
     if (gone && options_.planned)

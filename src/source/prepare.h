@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "recipe/recipe.h"
 #include "support/env.h"
@@ -16,6 +17,9 @@ struct SourceOptions {
   /// the package's name, `recipe.name` of a recipe with outputs, or that of the recipe's folder. The recipe's
   /// patches still apply to it.
   std::map<std::string, AbsPath> overrides = {};
+  /// Files and folders (symlinks followed) that are in no folder of the sources: they are keyed elsewhere, or
+  /// are what the build makes.
+  std::vector<AbsPath> left_out = {};
   /// SourceKey at an earlier time: Prepare refuses sources that have another one now.
   std::optional<Sha256> planned = {};
 };
@@ -41,11 +45,11 @@ Result<void> CheckInputs(Env& env, const recipe::Recipe& recipe, const SourceOpt
 
 /// Leaves the sources of `recipe` below `destination`, which must not exist and appears only when all
 /// is done; its parent exists. A recipe without sources gives an empty folder. Folders are copied without
-/// their ".git"; archives (by name: .tar[.gz|.bz2|.xz|.zst], .tgz, .tbz2, .txz, .zip, .whl) are unpacked
-/// without a single top folder; any other file is placed under its name.
-/// Downloads are kept in `env.cache_dir`/downloads/<sha256>/, repositories in its git/, and never fetched
-/// twice. Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named),
-/// kRefused (not the sources that were planned), kNetwork, kCorrupt (archive), kAlreadyExists
+/// what WalkOptions::sources_only leaves out; archives (by name: .tar[.gz|.bz2|.xz|.zst], .tgz, .tbz2, .txz,
+/// .zip, .whl) are unpacked without a single top folder; any other file is placed under its name. Downloads
+/// are kept in `env.cache_dir`/downloads/<sha256>/, repositories in its git/, and never fetched twice.
+/// Errors: kNotFound (missing source, patch or patch program), kHashMismatch (both digests named), kRefused
+/// (not the sources that were planned), kNetwork, kCorrupt (archive), kAlreadyExists
 /// (`destination`), kInvalidInput (a patch that does not apply: names the patch, the file and the hunk; a
 /// patch or a symlink that leaves the tree; two sources with one file), kCancelled.
 Result<SourceTree> Prepare(Env& env, const recipe::Recipe& recipe, const SourceOptions& options,

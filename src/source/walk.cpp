@@ -1,6 +1,7 @@
 #include "source/walk.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <iterator>
 #include <string>
@@ -19,14 +20,30 @@ struct Folder {
   std::vector<Folder> folders = {};
 };
 
+bool IsVersionControl(std::string_view name) {
+  static constexpr std::array<std::string_view, 4> kNames = {".git", ".hg", ".svn", ".jj"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// An earlier run's, whatever it was called there.
+bool IsOutputFolder(const Folder& folder, const std::vector<std::string>& names) {
+  return !folder.path.empty() && std::find(names.begin(), names.end(), ".ptpkg") != names.end();
+}
+
 Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Folder& folder) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::vector<std::string> names,
             env.fs.ListDir(folder.path.empty() ? root : root / folder.path));
+  if (options.sources_only && IsOutputFolder(folder, names)) return Ok();
+  bool has_left_out = false;
   for (const std::string& name : names) {
-    if (options.skip_git && name == ".git") continue;
+    if (options.sources_only && IsVersionControl(name)) continue;
     std::string relative = folder.path.empty() ? name : folder.path + "/" + name;
     PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
+    if (std::find(options.left_out.begin(), options.left_out.end(), path) != options.left_out.end()) {
+      has_left_out = true;
+      continue;
+    }
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
     if (stat.kind == FileKind::kDirectory) {
       folder.folders.push_back({.path = std::move(relative), .stat = stat});
@@ -34,7 +51,8 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
       folder.entries.push_back({.path = std::move(path), .stat = stat});
     }
   }
-  const bool is_empty = folder.entries.empty() && folder.folders.empty();
+  // A folder that was made for what is left out is none of the sources either.
+  const bool is_empty = folder.entries.empty() && folder.folders.empty() && !has_left_out;
   if (!options.empty_folders || !is_empty || folder.path.empty()) return Ok();
   PTPKG_TRY(RelPath path, RelPath::Parse(folder.path));
   folder.entries.push_back({.path = std::move(path), .stat = folder.stat});

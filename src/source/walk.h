@@ -16,8 +16,11 @@ struct WalkEntry {
 bool IsExecutable(const FileStat& stat);
 
 struct WalkOptions {
-  bool skip_git = false;       ///< Leaves out anything named ".git", at any depth.
-  bool empty_folders = false;  ///< Folders that hold nothing count, too.
+  /// Leaves out metadata of version control (".git", ".hg", ".svn", ".jj") and output folders of ptpkg, which
+  /// hold a folder ".ptpkg", at any depth.
+  bool sources_only = false;
+  bool empty_folders = false;          ///< Folders that hold nothing count, too.
+  std::vector<RelPath> left_out = {};  ///< Files and folders below the root.
 };
 
 /// Everything below `root` that is not a folder (but see WalkOptions), by path. Errors: kNotFound, kIo with

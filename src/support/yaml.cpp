@@ -256,8 +256,10 @@ class TreeBuilder final : public YAML::EventHandler {
     SourceSpan span = lines_.At(mark.line, mark.column, 1);
     if (ExpectsKey()) {
       throw Stop{Error(ErrorCode::kInvalidInput, "a mapping key must be text")
-                     .At(std::move(span))
-                     .WithHint("put a value that begins with '{' or '[' in quotes")};
+                     .At(span)
+                     .WithHint(span.excerpt.view().find("{{") != std::string_view::npos
+                                   ? "an expression begins with a dollar sign: write '${{ … }}'"
+                                   : "put a value that begins with '{' or '[' in quotes")};
     }
     if (open_.size() >= limits::kYamlDepth) {
       throw Stop{Error(ErrorCode::kInvalidInput,

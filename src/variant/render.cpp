@@ -464,7 +464,7 @@ Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std
   }
   if (!keys.contains(normal)) {
     const std::vector<std::string> known(keys.begin(), keys.end());
-    Error error(ErrorCode::kInvalidInput, fmt::format("no variant has the key '{}'", key));
+    Error error(ErrorCode::kUsage, fmt::format("no variant has the key '{}'", key));
     const std::optional<std::string> nearest = NearestMatch(normal, known);
     return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest))
                    : std::move(error).WithHint(fmt::format("the keys are {}", Join(known, ", ")));
@@ -472,7 +472,7 @@ Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std
   const std::vector<std::string> known(values.begin(), values.end());
   for (const std::string& value : wanted) {
     if (values.contains(value)) continue;
-    return Error(ErrorCode::kInvalidInput, fmt::format("no variant has the value '{}' of '{}'", value, key))
+    return Error(ErrorCode::kUsage, fmt::format("no variant has the value '{}' of '{}'", value, key))
         .WithHint(fmt::format("the values are {}", Join(known, ", ")));
   }
   return Ok();
@@ -486,6 +486,14 @@ Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
     if (exists) return std::vector<AbsPath>{beside};
   }
   return std::vector<AbsPath>();
+}
+
+Result<VariantConfig> ConfigOf(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options) {
+  std::vector<AbsPath> files = options.variant_files;
+  if (files.empty()) {
+    PTPKG_TRY(files, FileBeside(fs, recipe_path));
+  }
+  return LoadVariantConfig(fs, files, options.target_platform);
 }
 
 }  // namespace
@@ -513,13 +521,19 @@ Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& rec
   return kept;
 }
 
+Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
+                                             const RenderOptions& options) {
+  PTPKG_TRY(const VariantConfig config, ConfigOf(fs, recipe_path, options));
+  std::vector<std::string> keys;
+  for (const Axis& axis : config.axes) {
+    for (const Axis::Column& column : axis.columns) keys.push_back(column.key);
+  }
+  return keys;
+}
+
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options) {
   PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(fs, recipe_path));
-  std::vector<AbsPath> files = options.variant_files;
-  if (files.empty()) {
-    PTPKG_TRY(files, FileBeside(fs, recipe_path));
-  }
-  PTPKG_TRY(const VariantConfig config, LoadVariantConfig(fs, files, options.target_platform));
+  PTPKG_TRY(const VariantConfig config, ConfigOf(fs, recipe_path, options));
   PTPKG_TRY(std::vector<recipe::Recipe> recipes, Renderer(fs, document, config, options).Run());
   PTPKG_TRY(const std::vector<std::size_t> kept,
             Selected(recipes, options.select, document.root.Find("outputs") != nullptr));

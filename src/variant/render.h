@@ -16,8 +16,8 @@ namespace ptpkg::variant {
 struct RenderOptions {
   std::vector<AbsPath>
       variant_files;  ///< Later files win per key. Empty: variants.yaml beside the recipe, if any.
-  /// Only variants whose value of the key equals one of the values, "--select key=value". A key that
-  /// no variant has is kInvalidInput, with the nearest match.
+  /// Only variants whose value of the key equals one of the values, "--select key=value". A key or
+  /// value that no variant has is kUsage, with the nearest match.
   std::map<std::string, std::vector<std::string>> select;
   std::string target_platform = "linux-64";
   std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
@@ -32,6 +32,10 @@ struct RenderOptions {
 /// length), kNotFound (recipe or variant file); kUnsupported when variants.yaml is to be taken and only a
 /// conda_build_config.yaml is there.
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
+
+/// The keys of the variant files that Render reads. Errors: those of Render for these.
+Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
+                                             const RenderOptions& options);
 
 /// Which of `recipes`, all of one recipe file, `select` keeps: their indexes, in order. `has_outputs`: of
 /// that file. Errors: those of `select`, as of Render.

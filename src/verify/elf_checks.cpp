@@ -93,10 +93,14 @@ class NeededChecks {
                                    ? fmt::format(" when '{}' is loaded first",
                                                  tree_.members[*need.outcome.missing_from].path.str())
                                    : "";
-      findings.Add("elf-unreachable-needed", Severity::kError,
-                   fmt::format("needs '{}', which is at '{}', but the search path does not lead there{}",
-                               need.name, *place, when),
-                   "add the folder to the search path, relative to $ORIGIN");
+      findings.Add(
+          "elf-unreachable-needed", Severity::kError,
+          fmt::format("needs '{}', which is at '{}', but the search path does not lead there{}", need.name,
+                      *place, when),
+          fmt::format(
+              "add '{}' to its search path: in extra.ptpkg.layouts of the recipe, as INSTALL_RPATH in "
+              "CMake, or by 'ptpkg relink --add-rpath'",
+              OriginPath(need.member.path, *place)));
       return;
     }
     if (!need.outcome.passed_over.empty()) {
@@ -115,6 +119,19 @@ class NeededChecks {
             : fmt::format("needs '{}', which neither the tree nor a dependency nor the system provides",
                           need.name),
         "pack the library, depend on the package that has it, or allow the name");
+  }
+
+  /// The entry of a search path that leads from `file` to the folder of `place`.
+  static std::string OriginPath(const RelPath& file, const std::string& place) {
+    std::vector<std::string> from = Split(file.ParentText(), '/');
+    std::vector<std::string> to = Split(place, '/');
+    to.pop_back();
+    std::erase(from, "");
+    const auto [up, down] = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+    std::string path = "$ORIGIN";
+    for (auto step = up; step != from.end(); ++step) path += "/..";
+    for (auto step = down; step != to.end(); ++step) path += "/" + *step;
+    return path;
   }
 
   /// Where the tree holds a file of the needed name that the processor can take.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"conda", "wheel", "pytorch-index", "zip", "tree"};
 
 // The severities of every profile, where they differ from what the check says. Sorted by id.
-constexpr std::array<SeverityRule, 14> kRules = {{
+constexpr std::array<SeverityRule, 13> kRules = {{
     // All wheels of an index of one's own are built to share one OpenMP run-time library.
     {"elf-duplicate-openmp", Profile::kPytorchIndex, Severity::kError},
     // The C library of current distributions (glibc 2.41) refuses to open such a library.
@@ -27,9 +27,9 @@ constexpr std::array<SeverityRule, 14> kRules = {{
     {"elf-search-path-dead", Profile::kZip, Severity::kError},
     // Own builds can be compiled anew; hardened systems refuse to load them as they are.
     {"elf-text-relocations", Profile::kPytorchIndex, Severity::kError},
-    // Public indexes refuse these uploads; an index of one's own serves what it is given.
-    {"wheel-platform-tag", Profile::kWheel, Severity::kError},
+    // A build gives a fresh wheel the interpreter's tag. `--target pypi` makes it an error.
     {"wheel-platform-tag", Profile::kPytorchIndex, Severity::kInfo},
+    // Public indexes refuse these uploads; an index of one's own serves what it is given.
     {"wheel-requirement-url", Profile::kWheel, Severity::kError},
     {"wheel-requirement-url", Profile::kPytorchIndex, Severity::kInfo},
     {"wheel-summary", Profile::kWheel, Severity::kError},

@@ -8,6 +8,8 @@ Result<void> UnreadableFinding(Error error, std::vector<Finding>& findings) {
     case ErrorCode::kInvalidInput:
     case ErrorCode::kUnsupported:
     case ErrorCode::kHashMismatch:
+      // The container's own check may have said so.
+      std::erase_if(findings, [&](const Finding& other) { return other.message == error.message(); });
       findings.push_back({"artifact-unreadable", Severity::kError, "", error.message(),
                           "fetch or write the artifact again; do not install it"});
       return Ok();

@@ -10,7 +10,7 @@
 namespace ptpkg::verify {
 
 /// Appends "artifact-unreadable" for kCorrupt, kInvalidInput, kUnsupported and kHashMismatch: the artifact is
-/// at fault. Errors: every other error, unchanged.
+/// at fault. It takes the place of a finding with the same message. Errors: every other error, unchanged.
 Result<void> UnreadableFinding(Error error, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -93,7 +93,7 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
     findings.push_back({"wheel-document-size", Severity::kError, path,
                         fmt::format("the file has {} bytes, more than the {} that are read of its kind",
                                     entry->size_bytes, limit),
-                        "shorten it: docs/limits.md says what real packages need"});
+                        "shorten it: 'ptpkg explain limits' says what real packages need"});
     return std::optional<std::string>();
   }
   PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
@@ -262,10 +262,11 @@ void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings)
   const bool of_linux = std::all_of(refused.begin(), refused.end(), [](const std::string& platform) {
     return platform.find("linux") != std::string::npos;
   });
-  findings.push_back({"wheel-platform-tag", Severity::kWarning, "",
-                      fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
-                      of_linux ? "tag it for the manylinux policy that it fits: 'ptpkg check' names it"
-                               : "take a tag of the list in docs/findings/wheel-platform-tag.md"});
+  findings.push_back(
+      {"wheel-platform-tag", Severity::kWarning, "",
+       fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
+       of_linux ? fmt::format("'ptpkg repair {}' gives it the manylinux tag that its files fit", name.str())
+                : "take a tag that 'ptpkg explain wheel-platform-tag' lists"});
 }
 
 /// Information, for a wheel may be meant for those who know of variants; targets that do not raise it.

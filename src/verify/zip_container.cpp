@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "archive/zip_strict.h"
+#include "support/text.h"
 #include "verify/build_path_checks.h"
 #include "verify/unreadable.h"
 
@@ -46,8 +47,9 @@ Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(zip, OpenMode::kRead));
   PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
   for (const archive::ZipProblem& problem : problems) {
-    findings.push_back(
-        {std::string(rule.id), ContainerSeverity(problem, rule), "", problem.text, std::string(rule.fix)});
+    findings.push_back({std::string(rule.id), ContainerSeverity(problem, rule), "",
+                        ReplaceAll(problem.text, "'the file'", "'" + zip.str() + "'"),
+                        std::string(rule.fix)});
   }
   return Ok();
 }

@@ -151,7 +151,7 @@ class Files(Case):
                               ("--publish-on", "branch")):
             said = self.ptpkg("ci", "gitlab", recipe, option, value, exit_code=2).stderr
             self.assertIn(f"'{option}' needs '--to' too", said)
-        self.assertIn("--to TARGET is missing", self.ptpkg("ci", "gitlab", recipe, "--to", "", exit_code=2).stderr)
+        self.assertIn("the value of '--to' is empty", self.ptpkg("ci", "gitlab", recipe, "--to", "", exit_code=2).stderr)
         self.assertFalse((self.repository / ".gitlab-ci.yml").exists())
 
     def test_check_and_force(self):

@@ -28,18 +28,18 @@ class Slices(Pages):
         self.assertEqual(page.value(text_of("h1")), "toy-1.0+cu130-cp311-cp311-linux_x86_64.whl")
         self.assertIn("for 8.0; for 9.0; for 8.0+9.0; for 12.0", page.value(text_of("#head")))
         figures = page.value("[...document.querySelectorAll('.figure')].map((one) => one.innerText.split('\\n').filter(Boolean).join(' | '))")
-        self.assertEqual(figures, ["Artifact | 310.0 MB | as it was", "4 slices | 170.0 MB to 210.0 MB | smallest: 54.8 % of the whole",
+        self.assertEqual(figures, ["Artifact | 310.0 MB | original", "4 slices | 170.0 MB to 210.0 MB | smallest: 54.8 % of the original",
                                    "GPU code | 303.9 MB | 133.3 MB to 211.3 MB stay", "Files with GPU code | 5 | 1 never changed",
                                    "Gaps | 3 containers | kept whole, without code for a GPU"])
         rows = self.rows(page, "slices")
-        self.assertEqual([row[0] for row in rows], ["as it was", "8.0", "8.0+9.0", "9.0", "12.0", "any"])
+        self.assertEqual([row[0] for row in rows], ["original", "8.0", "8.0+9.0", "9.0", "12.0", "any"])
         self.assertEqual(rows[4], ["12.0", "toy-1.0+cu130.sm120-cp311-cp311-linux_x86_64.whl", "170.0 MB", "54.8 %", "154.5 MB", "2", "3"])
         page.click("#slices th:nth-child(5) button")
-        self.assertEqual([row[0] for row in self.rows(page, "slices")], ["as it was", "any", "8.0+9.0", "12.0", "9.0", "8.0"])
+        self.assertEqual([row[0] for row in self.rows(page, "slices")], ["original", "any", "8.0+9.0", "12.0", "9.0", "8.0"])
         names = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_120", "compute_120", "other"]
         self.assertEqual(page.value("[...document.querySelectorAll('#slices .grid thead th')].map((one) => one.firstChild.data)"), ["For GPU", *names, "all"])
         grid = self.grid(page, "slices")
-        self.assertEqual(grid["as it was"], ["900.0 kB", "92.4 MB", "113.0 MB", "5.0 MB", "83.6 MB", "9.0 MB", "1.0 kB", "303.9 MB"])
+        self.assertEqual(grid["original"], ["900.0 kB", "92.4 MB", "113.0 MB", "5.0 MB", "83.6 MB", "9.0 MB", "1.0 kB", "303.9 MB"])
         self.assertEqual(grid["9.0"], ["900.0 kB", "30.0 MB", "113.0 MB", "5.0 MB", "–", "–", "1.0 kB", "148.9 MB"])
 
     def test_what_stays_of_each_file(self):
@@ -61,13 +61,13 @@ class Slices(Pages):
         self.assertEqual(page.value(text_of("#files .count")), "20 of 20 files")
         self.assertEqual(self.rows(page, "files")[0][1:], ["8.0", "compact", "274.0 MB", "110.0 MB", "−164.0 MB"])
         self.assertIn("224.0 MB → 60.0 MB", page.value(text_of("#files .details")))
-        page.click("#files [data-value='as it was']")
+        page.click("#files [data-value='unchanged']")
         self.choose(page, "files", "9.0")
         self.assertEqual([row[0].split()[0] for row in self.rows(page, "files")], ["libnccl.so.2", "libtoy_old.so"])
         page.type("#files input[type=search]", "NCCL")
         page.click("#files .virtual tbody button")
         self.assertIn("NVIDIA's licence does not allow to change it", page.value(text_of("#files .details")))
-        page.click("#files [data-value='as it was']")
+        page.click("#files [data-value='unchanged']")
         page.value("(() => { const box = document.querySelector('#files input'); box.value = ''; box.dispatchEvent(new Event('input')); })()")
         self.choose(page, "files", "12.0")
         page.click("#files th:first-child button")
@@ -82,8 +82,8 @@ class Slices(Pages):
         shown = "[...document.querySelectorAll('#reasons li')].map((one) => one.innerText.split('\\n').filter(Boolean))"
         self.assertEqual(page.value(text_of("#reasons .count")), "7 of 7 reasons")
         self.assertEqual(page.value(shown)[:3], [["warning", "kept whole", "toy/lib/libtoy_cuda.so", "3 containers without code for 12.0", "In the slice for 12.0"],
-                                                 ["info", "as it was", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow to change it"],
-                                                 ["info", "as it was", "toy/lib/libtoy_old.so", "it has no code for 8.0", "In the slice for 8.0"]])
+                                                 ["info", "unchanged", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow to change it"],
+                                                 ["info", "unchanged", "toy/lib/libtoy_old.so", "it has no code for 8.0", "In the slice for 8.0"]])
         page.type("#reasons input", "compact")
         self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "its table of symbols is that of BSD"]])
 

@@ -134,8 +134,9 @@ class JsonOutput(harness.Case):
         self.valid(self.ptpkg_json("slice", fat, "--each", "--in-place", "--output", self.scratch / "out"), "slice")
 
     def test_completion_and_man(self):
-        for verb, word in (("completion", "bash"), ("man", "build")):
+        for verb, word in (("completion", "bash"), ("explain", "wheel-summary"), ("man", "build")):
             self.valid(self.ptpkg_json(verb, word), verb)
+        self.valid(self.ptpkg_json("explain"), "explain")
 
     def test_errors_of_every_kind(self):
         recipe = self.scratch / "recipe.yaml"

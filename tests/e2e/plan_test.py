@@ -90,25 +90,28 @@ class Plan(harness.Case):
         done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
         self.assertIn("the machine's tools changed after the plan was made", done.stderr)
 
-    def test_nothing_that_is_made_lies_inside_a_source(self):
+    def test_nothing_that_is_made_is_a_source(self):
         toy = self.recipe(rest="source: {path: src}\n")
         (toy / "src").mkdir()
         (toy / "src/a.c").write_text("int a;\n")
         (self.scratch / "door").symlink_to(toy / "src", target_is_directory=True)
-        done = self.ptpkg("build", toy, "--output", "door/dist", exit_code=2)
+        done = self.ptpkg("build", toy, "--output", "door", exit_code=2)
         self.assertIn("the output folder", done.stderr)
-        self.assertIn("inside the source", done.stderr)
-        done = self.ptpkg("build", toy, "--cache-dir", toy / "src/cache", exit_code=2)
+        self.assertIn("is the source", done.stderr)
+        done = self.ptpkg("build", toy, "--cache-dir", toy / "src", exit_code=2)
         self.assertIn("the cache folder", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
-        done = self.ptpkg("build", toy, "--cache-dir", "door/cache", exit_code=2)
+        done = self.ptpkg("build", toy, "--cache-dir", "door", exit_code=2)
         self.assertIn("the cache folder", done.stderr)
         self.assertEqual(sorted(os.listdir(toy / "src")), ["a.c"])
         # The other way round: the source is named through a link.
-        done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src/dist",
+        done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src",
                           exit_code=2)
-        self.assertIn("inside the source", done.stderr)
-        # Beside the source, below the recipe, it stays allowed, through a link as well.
+        self.assertIn("is the source", done.stderr)
+        # Inside the source and beside it, it is allowed, through a link as well.
+        self.assertIn("publish", self.ran(toy, "--output", "door/dist"))
+        self.assertEqual(self.ran(toy, "--output", "door/dist"), [])
+        shutil.rmtree(toy / "src/dist")
         (self.scratch / "way").symlink_to(toy, target_is_directory=True)
         self.assertIn("publish", self.ran(toy, "--output", "way/dist"))
         self.assertEqual(self.ran(toy, "--output", "way/dist"), [])

@@ -189,11 +189,11 @@ extra: {ptpkg: {formats: [tar.bz2]}}
         """A variable that is not set must not switch off what it was given for."""
         wheel = publishing.pure_wheel(self.scratch)
         said = self.ptpkg("check", wheel, "--verify-key", "", exit_code=2).stderr
-        self.assertIn("--verify-key needs a file", said)
+        self.assertIn("the value of '--verify-key' is empty", said)
         for verb in (["build", harness.FIXTURES / "toymagma"], ["conda", wheel], ["wheel", harness.FIXTURES / "toymagma"]):
             with self.subTest(verb[0]):
                 said = self.ptpkg(*verb, "--output", self.scratch / "dist", "--sign-key", "", exit_code=2).stderr
-                self.assertIn("--sign-key needs a file", said)
+                self.assertIn("the value of '--sign-key' is empty", said)
                 self.assertFalse((self.scratch / "dist").exists())
 
     def test_the_key_may_be_on_another_machine_than_the_build(self):

@@ -178,8 +178,7 @@ class Repair(wheel_maker.WheelCase):
         self.module("one", self.outside / "libown.so.1", call="value() + (int)cos(value() - 4)", extra="#include <math.h>\n", options=["-lm"])
         module = self.tree / f"toy/one{SUFFIX}"
         machine = pathlib.Path(subprocess.run([harness.tool("gcc"), "-print-file-name=libm.so.6"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()).resolve()
-        (self.scratch / "patchelf").symlink_to(harness.Settings.ptpkg)
-        subprocess.run([self.scratch / "patchelf", "--replace-needed", "libm.so.6", machine,
+        subprocess.run([harness.Settings.ptpkg.with_name("patchelf"), "--replace-needed", "libm.so.6", machine,
                         "--replace-needed", "libown.so.1", self.outside / "libown.so.1", module], check=True)
         result = self.repair(self.wheel())
         self.assertEqual([pathlib.Path(one["source"]).name for one in result["grafted"]], ["libown.so.1"])
@@ -491,7 +490,7 @@ class Repair(wheel_maker.WheelCase):
         ours = self.repair(wheel)
         tools = self.scratch / "tools"
         tools.mkdir()
-        (tools / "patchelf").symlink_to(harness.Settings.ptpkg)
+        (tools / "patchelf").symlink_to(harness.Settings.ptpkg.with_name("patchelf"))
         subprocess.run([harness.peers_python(), "-m", "auditwheel", "repair", wheel, "--plat", ours["platform"], "--wheel-dir",
                         self.scratch / "theirs"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})

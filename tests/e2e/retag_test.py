@@ -93,7 +93,7 @@ class Retag(harness.Case):
 
     def test_no_payload_is_compressed_again_and_the_old_wheel_stays(self):
         before, digest = stored(self.wheel), harness.sha256(self.wheel)
-        after = stored(self.retag("--local", "", "--requires", "numpy>=2"))
+        after = stored(self.retag("--no-local", "--requires", "numpy>=2"))
         kept = [name for name in before if ".dist-info/" not in name]
         self.assertTrue(kept)
         for name in kept:
@@ -177,7 +177,7 @@ class Retag(harness.Case):
 
     def test_what_it_refuses(self):
         self.assertIn("nothing is to be changed", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
-        self.assertIn("no.whl", self.ptpkg("retag", "no.whl", "--build", "1", exit_code=3).stderr)
+        self.assertIn("no.whl", self.ptpkg("retag", "no.whl", "--build", "1", exit_code=4).stderr)
         first = self.retag("--build", "1")
         again = self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, exit_code=7)
         self.assertIn("--force", again.stderr)

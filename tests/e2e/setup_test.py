@@ -1,4 +1,4 @@
-"""`cmake --install`: the program, the patchelf link, completions, manual pages, documentation."""
+"""`cmake --install`: the programs, completions, manual pages, documentation."""
 
 import os
 import re
@@ -31,7 +31,7 @@ class Setup(harness.Case):
         usr = self.install()
         ptpkg = usr / "bin/ptpkg"
         self.assertRegex(self.run_clean(ptpkg, "--version"), r"^ptpkg \d+\.\d+\.\d+ \(commit ")
-        self.assertEqual(os.readlink(usr / "bin/patchelf"), "ptpkg")
+        self.assertFalse((usr / "bin/patchelf").is_symlink())
         self.assertRegex(self.run_clean(usr / "bin/patchelf", "--version"), r"^patchelf \d")
         pages = {path.name for path in (usr / "share/man/man1").iterdir()}
         self.assertEqual(pages, {"ptpkg.1", *(f"ptpkg-{verb}.1" for verb in self.verbs())})

@@ -104,7 +104,7 @@ class Libraries(harness.Case):
         self.assertFalse(self.output.exists())
         plain = self.scratch / "libplain.so"
         subprocess.run(["gcc", "-shared", "-nostdlib", "-o", plain, "-x", "c", "/dev/null"], check=True)
-        self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=2, artifact=plain))
+        self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=3, artifact=plain))
         self.assertIn("is no file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
         zipped = self.scratch / "libtoy.zip"
         with zipfile.ZipFile(zipped, "w") as archive:

@@ -86,6 +86,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--patchelf", type=pathlib.Path, required=True)
     known, rest = parser.parse_known_args()
-    AuditwheelRepair.patchelf = known.patchelf.absolute()  # a link keeps its name
+    AuditwheelRepair.patchelf = known.patchelf.absolute()
     os.environ.setdefault("PTPKG_PEERS", str(BIN.parent))
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

@@ -254,6 +254,17 @@ class PatchelfCommandLine(unittest.TestCase):
         library.chmod(0o000)
         self.assertEqual(run("--print-rpath", library), (1, f"patchelf: opening '{library}': Permission denied\n"))
 
+    def test_it_is_a_program_of_its_own(self):
+        """Under any name, through links and as a copy: scripts resolve what PATH has, and copy it into images."""
+        library = self.copy("ours") / "libanswer.so"
+        self.assertFalse(self.ours.is_symlink())
+        link = self.scratch / "a-link"
+        link.symlink_to(self.ours)
+        copy = shutil.copy(self.ours, self.scratch / "patchelf-0.19")
+        for program in (self.ours, self.ours.resolve(), link, copy):
+            self.assertEqual(self.call(program, "--set-rpath", "$ORIGIN/x", library), (0, "", ""), program)
+            self.assertEqual(self.call(program, "--print-rpath", library), (0, "$ORIGIN/x\n", ""), program)
+
     def test_output_leaves_the_input(self):
         for who, tool in self.tools.items():
             library = self.copy(who) / "libanswer.so"

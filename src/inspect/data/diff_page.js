@@ -27,9 +27,9 @@ function changeMap(diff) {
   });
   if (!files.length) return [element("p", { class: "muted" }, "No file has another size.")];
   const root = folderTree("all", files, 1);
-  return sizeMap({ root, measures: [{ title: "Bytes more or less", zoomable: true }], kinds: ["grown", "shrunk"],
+  return sizeMap({ root, measures: [{ title: "Size change in bytes", zoomable: true }], kinds: ["grown", "shrunk"],
     amount: (bytes, node) => (node.kind === "grown" ? formatChange(bytes) : formatBytes(node.kind === "shrunk" ? -bytes : bytes)),
-    tell: (node) => [node.path || "all", node.kind || "folder", `${formatBytes(node.measures[0])} ${node.kind === "shrunk" ? "less" : node.kind === "grown" ? "more" : "more or less"}`].join(" · ") });
+    tell: (node) => [node.path || "all", node.kind || "folder", `${formatBytes(node.measures[0])} ${node.kind === "shrunk" ? "less" : node.kind === "grown" ? "more" : "changed"}`].join(" · ") });
 }
 
 function sizeChanges(diff) {
@@ -37,8 +37,8 @@ function sizeChanges(diff) {
   const [sections, device] = [diff.sizes.sections || [], diff.sizes.device_code || []];
   const sides = (row, name) => ({ ...row, name, old: row.old_bytes, new: row.new_bytes });
   const byChange = (left, right) => Math.abs(right.new - right.old) - Math.abs(left.new - left.old);
-  const named = folders.map((row) => sides(row, row.name === "." ? "the whole" : row.name));
-  const [whole, rest] = [named.filter((row) => row.name === "the whole"), named.filter((row) => row.name !== "the whole").sort(byChange)];
+  const named = folders.map((row) => sides(row, row.name === "." ? "entire artifact" : row.name));
+  const [whole, rest] = [named.filter((row) => row.name === "entire artifact"), named.filter((row) => row.name !== "entire artifact").sort(byChange)];
   const most = 30;
   return element("div", { class: "columns two" },
     element("div", {}, element("h3", {}, "By folder"), changesTable(rest.length > most ? `Unpacked; the ${most} that changed most of ${rest.length}` : "Unpacked", "Folder", [...whole, ...rest.slice(0, most)])),
@@ -123,7 +123,7 @@ function diffPage(diff) {
     { id: "size", title: "Size", parts: () => [changeMap(diff), sizeChanges(diff)] }];
   if (diff.metadata.length || diff.packing.length) {
     sections.push({ id: "metadata", title: "Metadata", badge: diff.metadata.length, parts: () => [diff.metadata.length ? metadataChanges(diff) : null,
-      diff.packing.length ? element("p", {}, `Equal files are packed otherwise: ${diff.packing.join(", ")}.`) : null] });
+      diff.packing.length ? element("p", {}, `Equal files differ in packaging only: ${diff.packing.join(", ")}.`) : null] });
   }
   return { title: diff.identical ? "Equal, byte by byte" : baseName(diff.new.subject), verb: "diff",
     note: element("span", {}, "compared with ", element("strong", {}, baseName(diff.old.subject))), figures, sections };

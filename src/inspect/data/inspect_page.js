@@ -80,7 +80,7 @@ function groupedFindings(findings, severities) {
 
 function findingFiles(files) {
   const lines = (list) => list.map((file) => element("div", { class: "muted" }, file));
-  if (files.length <= FILES_AT_ONCE) return lines(files.length ? files : ["the whole"]);
+  if (files.length <= FILES_AT_ONCE) return lines(files.length ? files : ["entire artifact"]);
   const rest = files.length > MOST_FILES ? `and ${formatCount(files.length - MOST_FILES)} more` : null;
   return [element("details", { ontoggle: (event) => {
     if (event.target.childElementCount === 1) event.target.append(...lines(files.slice(0, MOST_FILES)), rest || "");

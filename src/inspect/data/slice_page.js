@@ -1,7 +1,7 @@
 // The page of `ptpkg slice`. Its document is docs/json/slice.json.
 
-const FORMS = ["compact", "in place", "as it was"];
-const formOf = (file) => file.form || "as it was";
+const FORMS = ["compact", "in place", "unchanged"];
+const formOf = (file) => file.form || "unchanged";
 const forGpus = (slice) => (slice.gpus.length ? slice.gpus.join("+") : "any");
 const codeBytes = (file) => sum(Object.values(file.code), (bytes) => bytes);
 const gapsOf = (file) => sum(Object.values(file.gaps), (containers) => containers);
@@ -13,7 +13,7 @@ function namedSlices(slices) {
 }
 
 function slicesTable(report, slices) {
-  const whole = { name: "as it was", order: "", to: report.from, size: report.size, files: report.files.map((file) => ({ ...file, form: null, gaps: {} })) };
+  const whole = { name: "original", order: "", to: report.from, size: report.size, files: report.files.map((file) => ({ ...file, form: null, gaps: {} })) };
   const left = (slice) => slice.files.filter((file) => !file.form).length;
   const gaps = (slice) => sum(slice.files, gapsOf);
   const code = (slice) => sum(slice.files, codeBytes);
@@ -22,22 +22,22 @@ function slicesTable(report, slices) {
     { title: "For GPU", width: "7rem", value: (row) => row.order, cell: (row) => row.name },
     { title: "File", wide: true, value: (row) => baseName(row.to), cell: (row) => element("span", { title: row.to }, baseName(row.to)) },
     number("Size", (row) => row.size || 0, (bytes, row) => formatBytes(row.size), { width: "6rem" }),
-    number("Of the whole", (row) => row.size || 0, (bytes, row) => (row.size === null ? "–" : formatShare(bytes, report.size)), { width: "7.5rem", wide: true }),
+    number("Share of original", (row) => row.size || 0, (bytes, row) => (row.size === null ? "–" : formatShare(bytes, report.size)), { width: "7.5rem", wide: true }),
     number("GPU code", code, formatBytes, { width: "6rem" }),
-    number("Files left", left, (count, row) => (row === whole ? "" : formatCount(count)), { width: "6.5rem", wide: true }),
+    number("Unchanged files", left, (count, row) => (row === whole ? "" : formatCount(count)), { width: "6.5rem", wide: true }),
     number("Gaps", gaps, (count) => (count ? formatCount(count) : ""), { width: "5rem", wide: true }),
   ] });
   table.show([whole, ...slices]);
   return [table.node, element("p", { class: "muted" },
     "GPU code: as it is stored, of all files.", element("span", { class: "wide" },
-      " Files left: those with GPU code that stay as they were. Gaps: containers without code for the GPU, which stay whole."))];
+      " Unchanged files: those with GPU code that no slice changes. Gaps: containers without code for the GPU, which stay whole."))];
 }
 
 function slicesByArchitecture(report, slices) {
   const names = sortedArchitectures(report.files.flatMap((file) => Object.keys(file.code)));
   const row = (title, files) => ({ title, wanted: null, cells: new Map(names.map((name) => [name, { bytes: sum(files, (file) => file.code[name] || 0) }])) });
   return [element("h3", {}, "By architecture"),
-    deviceTable([row("as it was", report.files), ...slices.map((slice) => row(slice.name, slice.files))], names,
+    deviceTable([row("original", report.files), ...slices.map((slice) => row(slice.name, slice.files))], names,
       { head: "For GPU", label: "GPU code by slice and architecture", caption: "Bytes of all files as they are stored", totals: false })];
 }
 
@@ -114,7 +114,7 @@ function reasonsOf(report) {
   }
   for (const slice of report.slices) {
     for (const file of slice.files) {
-      if (file.kept_because) add("info", "as it was", file.path, file.kept_because, slice);
+      if (file.kept_because) add("info", "unchanged", file.path, file.kept_because, slice);
       if (file.not_compact) add("info", "not compact", file.path, file.not_compact, slice);
       for (const [gpu, count] of Object.entries(file.gaps)) add("warning", "kept whole", file.path, `${plural(count, "container")} without code for ${gpu}`, slice);
     }
@@ -133,8 +133,8 @@ function sliceFigures(report) {
   const before = sum(files, codeBytes);
   const after = slices.map((slice) => sum(slice.files, codeBytes));
   const gaps = sum(slices, (slice) => sum(slice.files, gapsOf));
-  return [["Artifact", formatBytes(report.size), "as it was"],
-    [slices.length === 1 ? "Slice" : plural(slices.length, "slice"), planned ? "not written" : range, planned ? "this was a dry run" : `${slices.length === 1 ? "" : "smallest: "}${formatShare(least, report.size)} of the whole`],
+  return [["Artifact", formatBytes(report.size), "original"],
+    [slices.length === 1 ? "Slice" : plural(slices.length, "slice"), planned ? "not written" : range, planned ? "this was a dry run" : `${slices.length === 1 ? "" : "smallest: "}${formatShare(least, report.size)} of the original`],
     ["GPU code", formatBytes(before), Math.min(...after) === Math.max(...after) ? `${formatBytes(after[0])} stay` : `${formatBytes(Math.min(...after))} to ${formatBytes(Math.max(...after))} stay`],
     ["Files with GPU code", formatCount(files.length), kept ? `${formatCount(kept)} never changed` : null],
     ["Gaps", gaps ? plural(gaps, "container") : "none", gaps ? "kept whole, without code for a GPU" : "each container has code for its GPU"]];

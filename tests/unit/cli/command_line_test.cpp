@@ -41,6 +41,7 @@ class CommandLine : public testing::Test {
                   .run = {}},
                  {.name = "index",
                   .summary = "Indexes",
+                  .known_as = {"catalogue"},
                   .options = {{.names = "DIR", .help = "a folder", .target = &folder_},
                               {.names = "--layout", .value = "NAME", .help = "L", .target = &layout_}},
                   .examples = {},
@@ -71,7 +72,7 @@ class CommandLine : public testing::Test {
 
 TEST_F(CommandLine, PutsEachValueInItsPlace) {
   const auto parsed = Parse({"-q", "build", "--select", "a=1", "x", "--select=b=2", "[y,z]", "-o", "out",
-                             "--color", "never", "--jobs", "8", "--set", ""});
+                             "--color", "never", "--jobs", "8", "--set=[y]"});
   ASSERT_TRUE(parsed) << parsed.error().message();
   ASSERT_NE(parsed->verb, nullptr);
   EXPECT_EQ(parsed->verb->name, "build");
@@ -81,8 +82,43 @@ TEST_F(CommandLine, PutsEachValueInItsPlace) {
   EXPECT_EQ(output_, "out");
   EXPECT_EQ(color_, "never");
   EXPECT_EQ(jobs_, 8U);
-  EXPECT_EQ(set_, "") << "an empty value is a value";
+  EXPECT_EQ(set_, "[y]");
   EXPECT_TRUE(quiet_);
+}
+
+TEST_F(CommandLine, AnEqualsSignBelongsToNoValue) {
+  ASSERT_TRUE(Parse({"build", "x", "-o=out"}));
+  EXPECT_EQ(output_, "out");
+  ASSERT_TRUE(Parse({"build", "--select==", "--", "-o=out", "--set="}));
+  EXPECT_THAT(select_, ElementsAre("="));
+  EXPECT_THAT(recipes_, ElementsAre("-o=out", "--set=")) << "no option behind '--'";
+}
+
+TEST_F(CommandLine, AnEmptyValueIsNotTheNextWord) {
+  for (const char* option : {"--set=", "--select=", "-o=", "--jobs=", "--color="}) {
+    EXPECT_THAT(Parse({"build", option, "x", "y"}), FailsWith(ErrorCode::kUsage, HasSubstr("is empty")))
+        << option;
+  }
+  EXPECT_THAT(Parse({"build", "x", "--set", ""}),
+              FailsWith(ErrorCode::kUsage, "the value of '--set' is empty"));
+  EXPECT_THAT(Parse({"build", "", "y"}), FailsWith(ErrorCode::kUsage, "the value of 'RECIPE' is empty"));
+}
+
+TEST_F(CommandLine, HelpIsAVerbToo) {
+  const auto program = Parse({"help"});
+  ASSERT_TRUE(program);
+  EXPECT_TRUE(program->help);
+  EXPECT_EQ(program->verb, nullptr);
+  const auto verb = Parse({"help", "index"});
+  ASSERT_TRUE(verb);
+  EXPECT_TRUE(verb->help);
+  ASSERT_NE(verb->verb, nullptr);
+  EXPECT_EQ(verb->verb->name, "index");
+  EXPECT_THAT(Parse({"help", "indx"}), HasHint("did you mean 'index'?"));
+}
+
+TEST_F(CommandLine, NamesOfOtherProgramsLeadToTheVerb) {
+  EXPECT_THAT(Parse({"catalogue", "x"}), HasHint("'tool index' does that; see 'tool index --help'"));
 }
 
 TEST_F(CommandLine, WordsBehindTwoDashesAreNoOptions) {

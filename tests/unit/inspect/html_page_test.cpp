@@ -41,8 +41,22 @@ TEST(HtmlPage, IsOneFileThatAsksForNothing) {
   EXPECT_THAT(page, AllOf(Not(HasSubstr("https://")), Not(HasSubstr(" src=")), Not(HasSubstr("@import"))));
   // The namespace of SVG is a name, not a place.
   EXPECT_EQ(Count(page, "http://"), Count(page, "\"http://www.w3.org/2000/svg\""));
-  for (const char* place : {"@policy@", "@style@", "@document@", "@script@"})
+  for (const char* place : {"@policy@", "@style@", "@plain@", "@document@", "@script@"})
     EXPECT_THAT(page, Not(HasSubstr(place)));
+}
+
+TEST(HtmlPage, HasTablesForBrowsersWithoutScripts) {
+  const Json document = {
+      {"subject", "toy"},
+      {"size", 12},
+      {"files", {{{"path", "a"}, {"size", 1}}, {{"path", "b<c"}, {"size", 2}, {"elf", {1}}}}},
+      {"sizes", {{"folders", {{{"name", "lib"}, {"old_bytes", 1}}}}}}};
+  const std::string tables = Between(Must(HtmlPage(document)), "<noscript>", "</noscript>");
+  EXPECT_THAT(tables, HasSubstr("<tr><th>subject</th><td>toy</td></tr>"));
+  EXPECT_THAT(tables, HasSubstr("<h2>files</h2>\n<table>\n<tr><th>path</th><th>size</th></tr>\n"
+                                "<tr><td>a</td><td>1</td></tr>\n<tr><td>b&lt;c</td><td>2</td></tr>\n"));
+  EXPECT_THAT(tables, HasSubstr("<h2>sizes: folders</h2>"));
+  EXPECT_THAT(tables, HasSubstr("<tr><th>name</th><th>old bytes</th></tr>"));
 }
 
 TEST(HtmlPage, OfHostileNamesHasTheMarkupOfAnyOther) {
@@ -57,6 +71,10 @@ TEST(HtmlPage, OfHostileNamesHasTheMarkupOfAnyOther) {
     EXPECT_OK(DecodeBase64(data)) << name;
     std::string without = page;
     without.replace(without.find(begin) + begin.size(), data.size(), Between(plain, begin, "</script>"));
+    const std::string tables = Between(page, "<noscript>", "</noscript>");
+    const std::string plain_tables = Between(plain, "<noscript>", "</noscript>");
+    EXPECT_EQ(Count(tables, "<"), Count(plain_tables, "<")) << name;
+    without.replace(without.find(tables), tables.size(), plain_tables);
     EXPECT_EQ(without, plain) << name;
   }
 }

@@ -297,25 +297,6 @@ TEST_F(BuildPipelineTest, WithoutFormatsACLibraryMakesNoWheel) {
   EXPECT_THAT(Ran(again), IsEmpty());
 }
 
-TEST_F(BuildPipelineTest, AnOutputFolderInsideTheSourceIsRefused) {
-  WriteRecipe("toy", kMake, "source: {path: .}\n" + std::string(kCondaOnly));
-  BuildRequest request = Request({"toy"});
-  request.output = env_.dir().path() / "toy/dist";
-  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("inside the source")));
-  // Under another name of the same folder.
-  ASSERT_THAT(env_->fs.CreateSymlink("toy", env_.dir().path() / "link"), IsOk());
-  request.output = env_.dir().path() / "link/dist";
-  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("the output folder")));
-  EXPECT_THAT(Exists(env_->fs, env_.dir().path() / "toy/dist"), IsOkAndHolds(false));
-}
-
-TEST_F(BuildPipelineTest, ACacheInsideTheSourceIsRefused) {
-  WriteRecipe("toy", kMake, "source: {path: .}\n" + std::string(kCondaOnly));
-  env_->cache_dir = env_.dir().path() / "toy/cache";
-  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kUsage, HasSubstr("the cache folder")));
-  EXPECT_THAT(Exists(env_->fs, env_->cache_dir), IsOkAndHolds(false));
-}
-
 TEST_F(BuildPipelineTest, AnotherExecutorCanRunThePlanNodeByNode) {
   WriteRecipe("toy", kMake, kCondaOnly);
   ASSERT_OK_AND_ASSIGN(const BuildPlan planned, PlanBuild(env_, Request({"toy"})));

@@ -36,18 +36,20 @@ TEST_F(PlacesTest, AFolderThatIsNotThereYetLiesBehindTheLinksThatAre) {
   EXPECT_EQ(RealPlace(env_, AbsPath::Literal("/")), AbsPath::Literal("/"));
 }
 
-TEST_F(PlacesTest, NeitherOutputNorCacheLieInASource) {
-  EXPECT_OK(CheckPlaces(env_, env_.dir() / "toy/dist", recipe_, std::nullopt));
-  for (const char* output : {"toy/src", "toy/src/dist", "door/dist", "way/src/x"}) {
+TEST_F(PlacesTest, NeitherOutputNorCacheIsASource) {
+  for (const char* output : {"toy/dist", "toy/src/dist", "door/dist", "way/src/x"}) {
+    EXPECT_OK(CheckPlaces(env_, env_.dir() / output, recipe_, std::nullopt)) << output;
+  }
+  for (const char* output : {"toy/src", "way/src"}) {
     const auto checked = CheckPlaces(env_, env_.dir() / output, recipe_, std::nullopt);
     EXPECT_THAT(checked, FailsWith(ErrorCode::kUsage, HasSubstr("the output folder"))) << output;
     EXPECT_THAT(checked, HasHint(HasSubstr("--output DIR")));
   }
   // An override replaces the first source, and may be named through a link itself.
-  EXPECT_OK(CheckPlaces(env_, env_.dir() / "door/dist", recipe_, env_.dir() / "other"));
-  EXPECT_THAT(CheckPlaces(env_, env_.dir() / "toy/src/deep/dist", recipe_, env_.dir() / "door"),
+  EXPECT_OK(CheckPlaces(env_, env_.dir() / "toy/src", recipe_, env_.dir() / "other"));
+  EXPECT_THAT(CheckPlaces(env_, env_.dir() / "toy/src/deep", recipe_, env_.dir() / "door"),
               FailsWith(ErrorCode::kUsage, HasSubstr("the output folder")));
-  env_->cache_dir = env_.dir() / "door/cache";
+  env_->cache_dir = env_.dir() / "way/src";
   EXPECT_THAT(CheckPlaces(env_, env_.dir() / "dist", recipe_, std::nullopt),
               FailsWith(ErrorCode::kUsage, HasSubstr("the cache folder")));
 }

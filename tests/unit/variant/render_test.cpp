@@ -206,14 +206,13 @@ TEST_F(RenderTest, SelectKeepsValuesOfAKey) {
   EXPECT_THAT(Values(recipes, "a"), ElementsAre("1", "3"));
   EXPECT_THAT(Values(recipes, "b_b"), ElementsAre("9", "9"));
   options_.select = {{"pyton", {"1"}}};
-  EXPECT_THAT(RenderBody(body, variants),
-              FailsWith(ErrorCode::kInvalidInput, "no variant has the key 'pyton'"));
+  EXPECT_THAT(RenderBody(body, variants), FailsWith(ErrorCode::kUsage, "no variant has the key 'pyton'"));
   EXPECT_THAT(RenderBody(body, variants), HasHint("the keys are a, b_b, target_platform"));
   options_.select = {{"target_platfrm", {"1"}}};
   EXPECT_THAT(RenderBody(body, variants), HasHint("did you mean 'target_platform'?"));
   options_.select = {{"a", {"4"}}};
   EXPECT_THAT(RenderBody(body, variants),
-              FailsWith(ErrorCode::kInvalidInput, "no variant has the value '4' of 'a'"));
+              FailsWith(ErrorCode::kUsage, "no variant has the value '4' of 'a'"));
   EXPECT_THAT(RenderBody(body, variants), HasHint("the values are 1, 2, 3"));
 }
 

@@ -1,20 +1,28 @@
-#include "cli/patchelf.h"
+#include "patchelf/command.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <fmt/core.h>
 #include <functional>
 #include <map>
 #include <system_error>
 
-#include "cli/output.h"
+#include "patchelf/patch_file.h"
 #include "support/text.h"
 
-namespace ptpkg::cli {
+namespace ptpkg::patchelf {
 namespace {
 
 using elf::PathAction;
-using pipeline::ElfSummary;
+
+// A closed pipe is a failure that patchelf does not look for either.
+void PrintTo(std::FILE* stream, std::string_view text) {
+  const std::string line = fmt::format("{}\n", text);
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stream));
+}
+void PrintResult(std::string_view line) { PrintTo(stdout, line); }
+void PrintLog(std::string_view line) { PrintTo(stderr, line); }
 
 constexpr std::uint64_t kMaxArgumentBytes = 1U << 20U;
 constexpr std::string_view kNoHeader = "missing ELF header";
@@ -51,7 +59,8 @@ A value @FILE stands for the content of FILE. This is the patchelf command line 
 /// Walks the words; each option's handler takes its values from here.
 class Parser {
  public:
-  Parser(Env& env, const std::vector<std::string>& words) : env_(env), words_(words) {}
+  Parser(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words)
+      : fs_(fs), cwd_(cwd), words_(words) {}
 
   Result<PatchelfCommand> Run() {
     while (next_ < words_.size()) {
@@ -60,6 +69,7 @@ class Parser {
       if (handler == Handlers().end()) {
         command_.files.push_back(word);
       } else {
+        option_ = word;
         PTPKG_CHECK(handler->second(*this));
       }
       if (command_.help || command_.version) return std::move(command_);
@@ -87,14 +97,14 @@ class Parser {
 
   static Handler Text(std::optional<std::string> elf::EditRequest::*member) {
     return [member](Parser& parser) -> Result<void> {
-      PTPKG_TRY(parser.command_.edits.*member, parser.Value());
+      PTPKG_TRY(parser.command_.edits.*member, parser.Name());
       return Ok();
     };
   }
 
   static Handler List(std::vector<std::string> elf::EditRequest::*member) {
     return [member](Parser& parser) -> Result<void> {
-      PTPKG_TRY(std::string value, parser.Value());
+      PTPKG_TRY(std::string value, parser.Name());
       (parser.command_.edits.*member).push_back(std::move(value));
       return Ok();
     };
@@ -201,11 +211,22 @@ class Parser {
   Result<std::string> Value() {
     PTPKG_TRY(std::string word, Word());
     if (!word.starts_with('@')) return word;
-    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(env_.cwd, std::string_view(word).substr(1)));
-    auto text = ReadFile(env_.fs, path, kMaxArgumentBytes);
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(cwd_, std::string_view(word).substr(1)));
+    auto text = ReadFile(fs_, path, kMaxArgumentBytes);
     if (text) return *std::move(text);
     const ErrorCode code = text.error().code();
     return Error(code, fmt::format("getting info about '{}': {}", word.substr(1), text.error().message()));
+  }
+
+  [[nodiscard]] Error Empty() const {
+    return Error(ErrorCode::kUsage, fmt::format("the value of {} is empty", option_));
+  }
+
+  /// A value that names something: no loader opens a library "". Only a search path can be empty.
+  Result<std::string> Name() {
+    PTPKG_TRY(std::string value, Value());
+    if (value.empty()) return Empty();
+    return value;
   }
 
   Result<void> TakePrefixes() {
@@ -216,14 +237,15 @@ class Parser {
 
   Result<void> TakeReplacement() {
     if (words_.size() - next_ < 2) return Error(ErrorCode::kUsage, "missing argument(s)");
+    if (words_[next_].empty() || words_[next_ + 1].empty()) return Empty();
     command_.edits.replace_needed.emplace_back(words_[next_], words_[next_ + 1]);
     next_ += 2;
     return Ok();
   }
 
   Result<void> TakeOutput() {
-    PTPKG_TRY(const std::string value, Value());
-    PTPKG_TRY(command_.output, AbsPath::Resolve(env_.cwd, value));
+    PTPKG_TRY(const std::string value, Name());
+    PTPKG_TRY(command_.output, AbsPath::Resolve(cwd_, value));
     return Ok();
   }
 
@@ -244,9 +266,11 @@ class Parser {
     return Ok();
   }
 
-  Env& env_;
+  Fs& fs_;
+  const AbsPath& cwd_;
   const std::vector<std::string>& words_;
   std::size_t next_ = 0;
+  std::string option_;  // of which the value is read
   PatchelfCommand command_;
 };
 
@@ -324,12 +348,12 @@ void Print(const PatchelfCommand& command, const ElfSummary& summary) {
   }
 }
 
-Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::string& name) {
-  const auto file = env.fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", env.cwd.str(), name));
+Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command, const std::string& name) {
+  const auto file = fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", cwd.str(), name));
   if (!file) return SystemError(file.error(), "getting info about", name);
-  PTPKG_TRY(const FileStat stat, env.fs.Stat(*file));
+  PTPKG_TRY(const FileStat stat, fs.Stat(*file));
   PTPKG_CHECK(CheckFile(stat, name));
-  const auto summary = pipeline::SummarizeElf(env, *file);
+  const auto summary = SummarizeElf(fs, *file);
   if (!summary) return SystemError(summary.error(), "opening", name);
   for (const std::string& warning : summary->warnings) PrintLog(fmt::format("warning: {}", warning));
   PTPKG_CHECK(CheckSections(command, *summary));
@@ -341,29 +365,23 @@ Result<void> PatchOne(Env& env, const PatchelfCommand& command, const std::strin
   elf::EditRequest edits = command.edits;
   edits.blank = 'X';                // what scripts that look for leftovers expect
   edits.allow_strip_hazard = true;  // as patchelf, which says nothing either
-  auto patched =
-      pipeline::PatchElf(env, {.file = *file, .output = command.output, .edits = std::move(edits)});
+  auto patched = PatchElf(fs, {.file = *file, .output = command.output, .edits = std::move(edits)});
   if (!patched) return Reworded(patched.error());
   return Ok();
 }
 
 }  // namespace
 
-Result<PatchelfCommand> ParsePatchelf(Env& env, const std::vector<std::string>& words) {
-  return Parser(env, words).Run();
+Result<PatchelfCommand> ParsePatchelf(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words) {
+  return Parser(fs, cwd, words).Run();
 }
 
-bool IsPatchelfName(std::string_view program) {
-  const std::size_t slash = program.rfind('/');
-  return program.substr(slash == std::string_view::npos ? 0 : slash + 1) == "patchelf";
-}
-
-int RunPatchelf(Env& env, const std::vector<std::string>& words) {
+int RunPatchelf(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words) {
   if (words.empty()) {
     PrintLog(kHelp);
     return 1;
   }
-  const auto command = ParsePatchelf(env, words);
+  const auto command = ParsePatchelf(fs, cwd, words);
   if (!command) {
     PrintLog(fmt::format("patchelf: {}", command.error().message()));
     return 1;
@@ -378,7 +396,7 @@ int RunPatchelf(Env& env, const std::vector<std::string>& words) {
   }
   for (const std::string& file : command->files) {
     if (command->debug) PrintLog(fmt::format("patching ELF file '{}'", file));
-    if (const auto done = PatchOne(env, *command, file); !done) {
+    if (const auto done = PatchOne(fs, cwd, *command, file); !done) {
       PrintLog(fmt::format("patchelf: {}", done.error().message()));
       return 1;
     }
@@ -386,4 +404,4 @@ int RunPatchelf(Env& env, const std::vector<std::string>& words) {
   return 0;
 }
 
-}  // namespace ptpkg::cli
+}  // namespace ptpkg::patchelf

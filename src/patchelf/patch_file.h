@@ -1,5 +1,5 @@
 #pragma once
-// What the patchelf command line does, as values. Layer: pipeline.
+// Reads and edits one ELF file as patchelf does. Layer: patchelf.
 // Source: patchelf 0.19 (its manual page and tests): which edits there are, and in which order they work.
 
 #include <optional>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "elf/edit_request.h"
-#include "support/env.h"
+#include "support/fs.h"
 
-namespace ptpkg::pipeline {
+namespace ptpkg::patchelf {
 
 /// What the --print options tell.
 struct ElfSummary {
@@ -28,7 +28,7 @@ struct ElfSummary {
 /// Of a file whose edit was interrupted by a kill: what it said before (elf::OpenRecovered). Writes nothing.
 /// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
 /// elf/section_table.h), kIo.
-Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file);
+Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file);
 
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
@@ -40,6 +40,6 @@ struct PatchElfRequest {
 
 /// All edits as one transaction. Without anything to change `file` is not touched; `output` is written
 /// anyway. Errors: kNotFound, kUnsupported, kCorrupt, kInvalidInput, kIo.
-Result<void> PatchElf(Env& env, const PatchElfRequest& request);
+Result<void> PatchElf(Fs& fs, const PatchElfRequest& request);
 
-}  // namespace ptpkg::pipeline
+}  // namespace ptpkg::patchelf

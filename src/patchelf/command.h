@@ -1,14 +1,16 @@
 #pragma once
-// The command line of patchelf, for scripts that call it. Layer: cli.
+// The command line of patchelf, for scripts that call it. Layer: patchelf.
 // Source: patchelf 0.19: options, what it prints, exit status 0 or 1, and the messages that scripts look for.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "pipeline/patch_elf.h"
-#include "support/env.h"
+#include "elf/edit_request.h"
+#include "support/fs.h"
 
-namespace ptpkg::cli {
+namespace ptpkg::patchelf {
 
 /// The version that this command line answers to; auditwheel refuses less than 0.14.
 inline constexpr std::string_view kPatchelfVersion = "0.19.0";
@@ -31,13 +33,10 @@ struct PatchelfCommand {
 /// Takes the words after the program's name. A value "@FILE" stands for the content of FILE.
 /// Options that only steer patchelf's own rewriting (--page-size, --no-sort, --no-clobber-old-sections) are
 /// accepted and change nothing. An unknown option is taken as a file name, as patchelf does.
-/// Errors: kUsage ("missing argument", "missing filename"), kNotFound and kIo (@FILE).
-Result<PatchelfCommand> ParsePatchelf(Env& env, const std::vector<std::string>& words);
-
-/// True if `program` (argv[0]) names this command line.
-bool IsPatchelfName(std::string_view program);
+/// Errors: kUsage ("missing argument", "missing filename", an empty name), kNotFound and kIo (@FILE).
+Result<PatchelfCommand> ParsePatchelf(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words);
 
 /// Runs the command line: results on stdout, "patchelf: message" on stderr. Returns the exit status.
-int RunPatchelf(Env& env, const std::vector<std::string>& words);
+int RunPatchelf(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words);
 
-}  // namespace ptpkg::cli
+}  // namespace ptpkg::patchelf

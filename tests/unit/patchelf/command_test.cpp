@@ -1,13 +1,14 @@
 // The patchelf command line as words: what they mean together, and what is refused.
-#include "cli/patchelf.h"
+#include "patchelf/command.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
 #include "support/test_env.h"
 
-namespace ptpkg::cli {
+namespace ptpkg::patchelf {
 namespace {
 
 using elf::PathAction;
@@ -18,7 +19,9 @@ using ::testing::Pair;
 
 class PatchelfWords : public ::testing::Test {
  protected:
-  Result<PatchelfCommand> Parse(std::vector<std::string> words) { return ParsePatchelf(env_, words); }
+  Result<PatchelfCommand> Parse(std::vector<std::string> words) {
+    return ParsePatchelf(env_->fs, env_->cwd, words);
+  }
 
   test::TestEnv env_;
 };
@@ -106,12 +109,20 @@ TEST_F(PatchelfWords, OptionsWithoutEffectAreTaken) {
   EXPECT_TRUE(Parse({"--version", "--set-rpath"})->version);
 }
 
-TEST(PatchelfName, IsTheLastPartOfThePath) {
-  EXPECT_TRUE(IsPatchelfName("patchelf"));
-  EXPECT_TRUE(IsPatchelfName("/opt/bin/patchelf"));
-  EXPECT_FALSE(IsPatchelfName("/opt/patchelf/ptpkg"));
-  EXPECT_FALSE(IsPatchelfName(""));
+TEST_F(PatchelfWords, OnlyASearchPathCanBeEmpty) {
+  EXPECT_OK(Parse({"--set-rpath", "", "f"}));
+  env_.dir().WriteFile("empty", "");
+  for (const char* option :
+       {"--add-needed", "--remove-needed", "--set-soname", "--set-interpreter", "--output"}) {
+    const auto empty = FailsWith(ErrorCode::kUsage, fmt::format("the value of {} is empty", option));
+    EXPECT_THAT(Parse({option, "", "f"}), empty);
+    EXPECT_THAT(Parse({option, "@" + (env_.dir() / "empty").str(), "f"}), empty);
+  }
+  for (const auto& [old_name, new_name] : {std::pair("a", ""), std::pair("", "b")}) {
+    EXPECT_THAT(Parse({"--replace-needed", old_name, new_name, "f"}),
+                FailsWith(ErrorCode::kUsage, "the value of --replace-needed is empty"));
+  }
 }
 
 }  // namespace
-}  // namespace ptpkg::cli
+}  // namespace ptpkg::patchelf

@@ -1,11 +1,11 @@
-#include "pipeline/patch_elf.h"
+#include "patchelf/patch_file.h"
 
 #include <fmt/core.h>
 
 #include "elf/section_table.h"
 #include "support/atomic_file.h"
 
-namespace ptpkg::pipeline {
+namespace ptpkg::patchelf {
 namespace {
 
 constexpr std::uint32_t kOwnerWrite = 0200;
@@ -25,32 +25,32 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
 }
 
 /// Edits a copy beside `output` and renames it over the name.
-Result<void> PatchCopy(Env& env, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
+Result<void> PatchCopy(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
                        const elf::Edits& edits) {
-  PTPKG_TRY(const bool exists, Exists(env.fs, output));
+  PTPKG_TRY(const bool exists, Exists(fs, output));
   if (exists) {
-    PTPKG_TRY(output, env.fs.RealPath(output.str()));
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(output));
+    PTPKG_TRY(output, fs.RealPath(output.str()));
+    PTPKG_TRY(const FileStat stat, fs.Stat(output));
     if (stat.kind == FileKind::kOther) return Ok();
   }
-  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, output.Parent(), elf::kEditFolderPrefix));
+  PTPKG_TRY(TempDir scratch, TempDir::Create(fs, output.Parent(), elf::kEditFolderPrefix));
   const AbsPath copy = scratch.path() / "copy";
-  PTPKG_CHECK(env.fs.CopyFile(input, copy));
-  PTPKG_TRY(const FileStat original, env.fs.Lstat(copy));
-  PTPKG_CHECK(env.fs.SetMode(copy, original.mode | kOwnerWrite));
-  PTPKG_CHECK(env.fs.CopyAttributes(input, copy));
-  PTPKG_CHECK(elf::RecoverEdit(env.fs, copy));
+  PTPKG_CHECK(fs.CopyFile(input, copy));
+  PTPKG_TRY(const FileStat original, fs.Lstat(copy));
+  PTPKG_CHECK(fs.SetMode(copy, original.mode | kOwnerWrite));
+  PTPKG_CHECK(fs.CopyAttributes(input, copy));
+  PTPKG_CHECK(elf::RecoverEdit(fs, copy));
   if (!plan.writes.empty()) {
-    PTPKG_TRY(const elf::EditPlan edited, elf::EditFile(env.fs, copy, edits));
+    PTPKG_TRY(const elf::EditPlan edited, elf::EditFile(fs, copy, edits));
   }
-  PTPKG_CHECK(env.fs.SetMode(copy, original.mode));
-  return env.fs.Rename(copy, output);
+  PTPKG_CHECK(fs.SetMode(copy, original.mode));
+  return fs.Rename(copy, output);
 }
 
 }  // namespace
 
-Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
-  PTPKG_TRY(const Opened opened, OpenElf(env.fs, file));
+Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file) {
+  PTPKG_TRY(const Opened opened, OpenElf(fs, file));
   ElfSummary summary;
   PTPKG_TRY(summary.warnings, elf::CheckSectionTable(*opened.file, opened.image));
   const std::uint16_t type = opened.image.header.type;
@@ -67,15 +67,15 @@ Result<ElfSummary> SummarizeElf(Env& env, const AbsPath& file) {
   return summary;
 }
 
-Result<void> PatchElf(Env& env, const PatchElfRequest& request) {
+Result<void> PatchElf(Fs& fs, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
-  if (!request.output) PTPKG_CHECK(elf::RecoverEdit(env.fs, input));
-  PTPKG_TRY(Opened opened, OpenElf(env.fs, input));
-  PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(env.fs, request.edits, opened.image, opened.facts));
+  if (!request.output) PTPKG_CHECK(elf::RecoverEdit(fs, input));
+  PTPKG_TRY(Opened opened, OpenElf(fs, input));
+  PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));
-  if (request.output) return PatchCopy(env, input, *request.output, plan, edits);
+  if (request.output) return PatchCopy(fs, input, *request.output, plan, edits);
   opened.file.reset();
-  return elf::ApplyEdit(env.fs, input, plan);
+  return elf::ApplyEdit(fs, input, plan);
 }
 
-}  // namespace ptpkg::pipeline
+}  // namespace ptpkg::patchelf

@@ -1,0 +1,14 @@
+#pragma once
+// Tables of a document for browsers that run no script. Layer: inspect.
+
+#include <string>
+
+#include "support/json_fwd.h"
+
+namespace ptpkg::inspect {
+
+/// HTML: a table of the document's own values, and one of each list of objects in it with their simple values
+/// as columns. A list shows its first 500 rows and says how many follow. All text is escaped.
+std::string PlainTables(const Json& document);
+
+}  // namespace ptpkg::inspect
