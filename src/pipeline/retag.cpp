@@ -1,5 +1,6 @@
 #include "pipeline/retag.h"
 
+#include <array>
 #include <fmt/core.h>
 
 #include "pipeline/edited_wheel.h"
@@ -10,7 +11,10 @@
 namespace ptpkg::pipeline {
 namespace {
 
-constexpr std::string_view kFindingOfExtensions = "wheel-extension-tag";
+constexpr std::array<std::string_view, 3> kFindingsOfExtensions = {"wheel-extension-tag", "wheel-none-abi",
+                                                                   "wheel-stable-abi"};
+constexpr std::array<std::string_view, 2> kFindingsOfInterpreters = {"wheel-python-nobody",
+                                                                     "wheel-tag-nobody"};
 
 struct Planned {
   AbsPath from;
@@ -51,7 +55,10 @@ std::optional<Judgement> JudgementOf(const RetagRun& run) {
   Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
                       .hint = "choose tags that the files deserve",
                       .platform = run.changes.platform.has_value()};
-  if (run.changes.python || run.changes.abi) judgement.refused.push_back(kFindingOfExtensions);
+  auto& refused = judgement.refused;
+  refused.insert(refused.end(), kFindingsOfInterpreters.begin(), kFindingsOfInterpreters.end());
+  if (run.changes.python || run.changes.abi)
+    refused.insert(refused.end(), kFindingsOfExtensions.begin(), kFindingsOfExtensions.end());
   return judgement;
 }
 
