@@ -19,7 +19,7 @@
 #include "pipeline/work_folder.h"
 #include "support/base64.h"
 #include "support/text.h"
-#include "verify/wheel_input.h"
+#include "verify/input_gate.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -69,6 +69,9 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.distribution, run.Text("distribution"));
 
+  PTPKG_TRY(const AbsPath checked, work.MakeFolder("checked"));
+  PTPKG_CHECK(verify::RequireSoundPackage(env, artifact, checked));
+  PTPKG_CHECK(RemoveTree(env.fs, checked));
   PTPKG_TRY(const AbsPath prefix, work.MakeFolder("prefix"));
   PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, artifact, prefix, {}));
   PTPKG_TRY(const StagedTree unpacked, ScanTree(env, prefix));

@@ -39,6 +39,7 @@ Result<void> CheckVersion(const HeaderBlock& block, const std::string& name) {
     const std::string_view version =
         value.find('\n') == std::string::npos ? Trim(value) : std::string_view(value);
     if (field == "Wheel-Version" && IsVersionOne(version)) return Ok();
+    if (version.empty()) break;
     if (field != "Wheel-Version")
       return InvalidAt(name, block.lines[i],
                        fmt::format("uv takes the field '{}' in the spelling 'Wheel-Version' alone", field));

@@ -4,7 +4,6 @@
 
 #include "support/limits.h"
 #include "support/matchers.h"
-#include "support/unprinted.h"
 #include "support/name_problem.h"
 #include "support/unprinted.h"
 
