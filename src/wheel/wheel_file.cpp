@@ -31,16 +31,20 @@ bool IsVersionOne(std::string_view version) {
   return true;
 }
 
-Result<void> CheckVersion(const HeaderBlock& block, const std::string& name) {
+/// The spelling of names of fields: as uv takes them, or any, for what mends a wheel.
+enum class Spelling : std::uint8_t { kExact, kAny };
+
+Result<void> CheckVersion(const HeaderBlock& block, const std::string& name, Spelling spelling) {
   for (std::size_t i = 0; i < block.fields.size(); ++i) {
     const auto& [field, value] = block.fields[i];
     if (ToLower(field) != "wheel-version") continue;
     // Readers of Python count the fold of a value in.
     const std::string_view version =
         value.find('\n') == std::string::npos ? Trim(value) : std::string_view(value);
-    if (field == "Wheel-Version" && IsVersionOne(version)) return Ok();
+    const bool spelled = field == "Wheel-Version" || spelling == Spelling::kAny;
+    if (spelled && IsVersionOne(version)) return Ok();
     if (version.empty()) break;
-    if (field != "Wheel-Version")
+    if (!spelled)
       return InvalidAt(name, block.lines[i],
                        fmt::format("uv takes the field '{}' in the spelling 'Wheel-Version' alone", field));
     return Error(ErrorCode::kUnsupported, fmt::format("'{}': Wheel-Version '{}' is not 1.x", name, version));
@@ -60,11 +64,9 @@ Result<void> AddTag(std::string_view value, std::size_t& plain_tags, WheelFile& 
   return Ok();
 }
 
-}  // namespace
-
-Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name) {
+Result<WheelFile> Read(std::string_view text, const std::string& name, Spelling spelling) {
   PTPKG_TRY(const HeaderBlock block, ParseHeaderBlock(text, name));
-  PTPKG_CHECK(CheckVersion(block, name));
+  PTPKG_CHECK(CheckVersion(block, name, spelling));
   WheelFile file;
   std::vector<std::string> purelib;
   std::size_t plain_tags = 0;
@@ -75,16 +77,16 @@ Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name) 
         std::find_if(kFields.begin(), kFields.end(),
                      [&, &field = field](std::string_view one) { return ToLower(one) == ToLower(field); });
     if (known == kFields.end()) continue;
-    if (*known != field)
+    if (*known != field && spelling == Spelling::kExact)
       return InvalidAt(name, block.lines[i],
                        fmt::format("uv takes the field '{}' in the spelling '{}' alone", field, *known));
-    if (field == "Generator") {
+    if (*known == "Generator") {
       file.generator = value;
-    } else if (field == "Build") {
+    } else if (*known == "Build") {
       file.build = value;
-    } else if (field == "Root-Is-Purelib") {
+    } else if (*known == "Root-Is-Purelib") {
       purelib.push_back(value);
-    } else if (field == "Tag") {
+    } else if (*known == "Tag") {
       const Result<void> added = AddTag(value, plain_tags, file);
       if (!added) file.tag_faults.push_back(InvalidAt(name, block.lines[i], added.error().message()));
       if (plain_tags > limits::kTags) break;
@@ -99,15 +101,21 @@ Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name) 
   return file;
 }
 
+}  // namespace
+
+Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name) {
+  return Read(text, name, Spelling::kAny);
+}
+
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name) {
-  PTPKG_TRY(WheelFile file, ReadWheelFile(text, name));
+  PTPKG_TRY(WheelFile file, Read(text, name, Spelling::kExact));
   if (!file.tag_faults.empty()) return std::move(file.tag_faults.front());
   return file;
 }
 
 Result<void> CheckWheelVersion(std::string_view text, const std::string& name) {
   PTPKG_TRY(const HeaderBlock block, ParseHeaderBlock(text, name));
-  return CheckVersion(block, name);
+  return CheckVersion(block, name, Spelling::kExact);
 }
 
 std::string FormatWheelFile(const WheelFile& file) {

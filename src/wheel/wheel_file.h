@@ -19,11 +19,12 @@ struct WheelFile {
   std::vector<Error> tag_faults = {};
 };
 
-/// Passes over Tag lines that it cannot read: installers read the file name, and what mends a wheel takes its
-/// tags. Errors: kInvalidInput at `name`:line (malformed, Root-Is-Purelib missing, repeated or not
-/// true/false, a name in another case), kUnsupported (Wheel-Version other than 1.x).
+/// Takes names of fields in any case and passes over Tag lines that it cannot read: installers read the file
+/// name, and what mends a wheel takes its tags. Errors: kInvalidInput at `name`:line (malformed,
+/// Root-Is-Purelib missing, repeated or not true/false), kUnsupported (Wheel-Version other than 1.x).
 Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name);
-/// ReadWheelFile; the first of its tag_faults is an error too.
+/// ReadWheelFile; the first of its tag_faults is an error too, and so is the name of a field in a case that
+/// uv does not take.
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name);
 /// Whether installers install it at all. They read Wheel-Version alone: uv looks for that very spelling of
 /// the name, pip for numbers joined by dots, installer for "1." at the beginning. Errors: kInvalidInput (no

@@ -463,8 +463,10 @@ TEST_F(WheelChecksTest, Layout) {
               ElementsAre("wheel-byte-code __pycache__/toy.cpython-311.pyc"));
   EXPECT_THAT(Ids(With({{kInfo + "direct_url.json", "{}"}})),
               ElementsAre("wheel-install-leftover " + kInfo + "direct_url.json"));
+  // RECORD lists it here, which installer refuses.
   EXPECT_THAT(Ids(With({{kInfo + "RECORD.jws", "{}"}})),
-              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws"));
+              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws",
+                          "wheel-record-digest " + kInfo + "RECORD.jws"));
 }
 
 TEST_F(WheelChecksTest, ASymbolicLink) {
