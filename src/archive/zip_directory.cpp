@@ -30,6 +30,7 @@ struct EndRecord {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t directory_end = 0;  // where the end records begin
+  std::string comment = {};
 };
 
 /// Whether the signature at `at` begins an end record of its own, for a reader that comes upon it: its
@@ -109,11 +110,17 @@ Result<EndRecord> ReadEnd(File& file, std::uint64_t file_bytes, std::string_view
     return Damaged(archive, "it spans several disks");
   }
   PTPKG_TRY(const std::optional<EndRecord> large, ReadEnd64(file, end, end_offset, archive));
-  if (large.has_value()) return *large;
+  const std::string_view comment = end.substr(kEndBytes);
+  if (large.has_value()) {
+    EndRecord record = *large;
+    record.comment = comment;
+    return record;
+  }
   return EndRecord{.count = Get16(end, 10),
                    .offset = Get32(end, 16),
                    .size_bytes = Get32(end, 12),
-                   .directory_end = end_offset};
+                   .directory_end = end_offset,
+                   .comment = std::string(comment)};
 }
 
 /// What both directories say of one member.
@@ -250,8 +257,7 @@ Result<std::string> ReadRange(File& file, std::uint64_t offset, std::size_t size
 }
 
 std::string_view UnicodePath(const ExtraField& field) {
-  constexpr std::size_t kStart = 5;
-  return field.data.substr(std::min(kStart, field.data.size()));
+  return field.data.substr(std::min(kUnicodeTextAt, field.data.size()));
 }
 
 Result<std::vector<ExtraField>> ParseExtra(std::string_view extra) {
@@ -273,6 +279,7 @@ Result<Directory> ReadDirectory(File& file, std::string_view archive) {
   PTPKG_TRY(const EndRecord end, ReadEnd(file, stat.size_bytes, archive));
   directory.offset = end.offset;
   directory.size_bytes = end.size_bytes;
+  directory.comment = end.comment;
   if (end.size_bytes > end.directory_end || end.offset != end.directory_end - end.size_bytes) {
     return Damaged(archive, "the central directory is not where the end record says");
   }

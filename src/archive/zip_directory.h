@@ -53,6 +53,7 @@ struct Directory {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t file_bytes = 0;
+  std::string comment = {};  ///< Of the archive.
 };
 
 /// Finds and parses the central directory. Errors, naming `archive` (a display name): kCorrupt for a file

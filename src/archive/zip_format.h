@@ -26,8 +26,10 @@ constexpr std::size_t kEnd64LocatorBytes = 20;
 constexpr std::uint32_t kMax32 = 0xFFFFFFFF;  // "look into the ZIP64 field"
 constexpr std::uint16_t kMax16 = 0xFFFF;
 
-constexpr std::uint16_t kZip64ExtraId = 0x0001;        // 4.5.3
-constexpr std::uint16_t kUnicodePathExtraId = 0x7075;  // 4.6.9
+constexpr std::uint16_t kZip64ExtraId = 0x0001;           // 4.5.3
+constexpr std::uint16_t kUnicodePathExtraId = 0x7075;     // 4.6.9
+constexpr std::uint16_t kUnicodeCommentExtraId = 0x6375;  // 4.6.8
+constexpr std::size_t kUnicodeTextAt = 5;  // behind a version and the CRC of what the text replaces
 
 constexpr std::uint16_t kFlagEncrypted = 1U << 0U;  // 4.4.4
 constexpr std::uint16_t kFlagDescriptor = 1U << 3U;

@@ -9,6 +9,7 @@
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
 #include "support/name_problem.h"
+#include "support/unprinted.h"
 #include "support/utf8.h"
 
 namespace ptpkg::archive {
@@ -29,6 +30,7 @@ constexpr std::uint16_t kZstd = 93;
 
 constexpr Consumers kPypiOnly = {.pypi = true};
 constexpr Consumers kUvOnly = {.uv = true};
+constexpr Consumers kInstallerOnly = {.installer = true};
 constexpr Consumers kPypiAndUv = {.pypi = true, .uv = true};
 
 /// Who cannot unpack it. pip and installer read what Python's zipfile reads: zstd from Python 3.14 on alone.
@@ -77,6 +79,7 @@ class StrictReader {
       }
     }
     CheckBomb(*directory);
+    CheckComment(directory->comment);
     return std::move(problems_);
   }
 
@@ -109,12 +112,20 @@ class StrictReader {
     if (HasControlCharacter(name)) {
       Member(name, fmt::format("has a control character in its {} name", where),
              {.pypi = true, .uv = true, .installer = true});
+    } else if (HasUnprintedCharacter(name) && IsUtf8(name)) {
+      Member(name, fmt::format("has a character in its {} name that no font shows", where), kUvOnly);
     }
     if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where), kAllConsumers);
+    // installer cuts RECORD at each line break of Unicode, and takes '\\' for '/'.
+    if (name.find("\u2028") != std::string::npos || name.find("\u2029") != std::string::npos)
+      Member(name, fmt::format("has a line break of Unicode in its {} name", where), kInstallerOnly);
+    if (name.find('\\') != std::string::npos)
+      Member(name, fmt::format("has a backslash in its {} name", where), kInstallerOnly);
   }
 
   void CheckCentral(const CentralRecord& record) {
     CheckName(record.name, "central");
+    CheckExtra(record.name, record.extra, "central directory");
     if (!central_.emplace(record.name, &record).second)
       SplitMember(record.name, "is twice in the central directory");
     if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory", kPypiOnly);
@@ -212,7 +223,8 @@ class StrictReader {
       Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method),
              RefuseMethod(local.method));
     }
-    CheckExtra(local);
+    CheckExtra(local.name, local.extra, "local header");
+    CheckLocalZip64(local);
     if (!local_.insert(local.name).second) SplitMember(local.name, "has two local headers");
     const auto central = central_.find(local.name);
     if (central == central_.end()) {
@@ -255,20 +267,39 @@ class StrictReader {
     return local.method == kStored ? kPypiOnly : kPypiAndUv;
   }
 
-  void CheckExtra(const LocalRecord& local) {
-    auto fields = zip::ParseExtra(local.extra);
+  /// uv takes no field twice, of whatever kind.
+  void CheckExtra(const std::string& name, std::string_view extra, std::string_view where) {
+    auto fields = zip::ParseExtra(extra);
     if (!fields) {
-      Member(local.name, "has a damaged extra field", kPypiAndUv);
+      // Python reads those of the central directory alone.
+      const bool central = where.starts_with("central");
+      Member(name, fmt::format("has a damaged extra field in its {}", where),
+             central ? kAllConsumers : kPypiAndUv);
       return;
     }
     std::set<std::uint16_t> seen;
     for (const ExtraField& field : *fields) {
-      const bool once = field.id == zip::kZip64ExtraId || field.id == zip::kUnicodePathExtraId;
-      if (once && !seen.insert(field.id).second) Member(local.name, "has an extra field twice", kPypiAndUv);
-      if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
-      if (field.id == zip::kUnicodePathExtraId && zip::UnicodePath(field) != local.name) {
-        SplitMember(local.name, "has another name in its Unicode path field");
+      const bool path = field.id == zip::kUnicodePathExtraId;
+      const bool comment = field.id == zip::kUnicodeCommentExtraId;
+      if (!seen.insert(field.id).second) {
+        Member(name, fmt::format("has an extra field twice in its {}", where),
+               path || field.id == zip::kZip64ExtraId ? kPypiAndUv : kUvOnly);
       }
+      const bool cut =
+          field.data.empty() || (field.data.front() == 1 && field.data.size() < zip::kUnicodeTextAt);
+      if ((path || comment) && cut)
+        Member(name, fmt::format("has a cut Unicode {} field in its {}", path ? "path" : "comment", where),
+               kUvOnly);
+      if (path && zip::UnicodePath(field) != name)
+        SplitMember(name, "has another name in its Unicode path field");
+    }
+  }
+
+  void CheckLocalZip64(const LocalRecord& local) {
+    const auto fields = zip::ParseExtra(local.extra);
+    if (!fields) return;
+    for (const ExtraField& field : *fields) {
+      if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
     }
   }
 
@@ -317,6 +348,12 @@ class StrictReader {
       Problem(fmt::format("it unpacks to {} bytes, more than {} times its size", total, kBombRatio),
               kPypiOnly);
     }
+  }
+
+  /// uv takes these bytes, which every zip in a comment has, for one.
+  void CheckComment(std::string_view comment) {
+    if (std::any_of(comment.begin(), comment.end(), [](char c) { return c >= 1 && c <= 8; }))
+      Problem("its comment may hold another archive", kUvOnly);
   }
 
   File& file_;

@@ -7,6 +7,7 @@
 
 #include "conda/noarch.h"
 #include "conda/prefix.h"
+#include "support/case_collisions.h"
 #include "support/parallel.h"
 #include "support/plural.h"
 #include "support/text.h"
@@ -151,7 +152,7 @@ std::vector<std::string> NameWarnings(const std::vector<PathsEntry>& paths) {
   std::vector<std::string> long_names;
   std::vector<std::string> foreign;
   std::vector<std::string> collisions;
-  std::map<std::string, std::string> by_lower_case;
+  std::vector<std::string> names;
   for (const PathsEntry& entry : paths) {
     if (entry.path.size() > kLongPath) {
       long_names.push_back(fmt::format("'{}' is longer than {} bytes", entry.path, kLongPath));
@@ -159,11 +160,10 @@ std::vector<std::string> NameWarnings(const std::vector<PathsEntry>& paths) {
     if (std::any_of(entry.path.begin(), entry.path.end(), [](char c) { return (c & 0x80) != 0; })) {
       foreign.push_back(fmt::format("'{}' is not ASCII", entry.path));
     }
-    const auto [found, added] = by_lower_case.emplace(ToLower(entry.path), entry.path);
-    if (!added) {
-      collisions.push_back(fmt::format("'{}' and '{}' differ in case only", found->second, entry.path));
-    }
+    names.push_back(entry.path);
   }
+  for (const auto& [first, second] : CaseCollisions(names))
+    collisions.push_back(fmt::format("'{}' and '{}' differ in case only", first, second));
   std::vector<std::string> all;
   AddLimited(all, std::move(long_names), "names are too long for some file systems");
   AddLimited(all, std::move(collisions), "names differ in case only");

@@ -19,6 +19,7 @@
 #include "pipeline/work_folder.h"
 #include "support/base64.h"
 #include "support/text.h"
+#include "verify/input_gate.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::pipeline {
@@ -29,7 +30,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kRepackVersion = 5;
+constexpr int kRepackVersion = 6;
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;
@@ -45,6 +46,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const AbsPath artifact, ReadArtifactPlace(env, run));
   PTPKG_TRY(const AbsPath unpacked_folder, work.MakeFolder("wheel"));
   PTPKG_TRY(const wheel::UnpackedWheel unpacked, wheel::UnpackWheelTree(env, artifact, unpacked_folder));
+  PTPKG_CHECK(verify::RequireInstallable(env, artifact, unpacked.tree));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));
   PTPKG_TRY(convert::WheelAsConda made, convert::ConvertWheelToConda(env, unpacked, options, root));
   PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink, {.subject = made.metadata.FileStem()}));
@@ -67,6 +69,9 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(options.layout, run.Text("layout"));
   PTPKG_TRY(options.distribution, run.Text("distribution"));
 
+  PTPKG_TRY(const AbsPath checked, work.MakeFolder("checked"));
+  PTPKG_CHECK(verify::RequireSoundPackage(env, artifact, checked));
+  PTPKG_CHECK(RemoveTree(env.fs, checked));
   PTPKG_TRY(const AbsPath prefix, work.MakeFolder("prefix"));
   PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, artifact, prefix, {}));
   PTPKG_TRY(const StagedTree unpacked, ScanTree(env, prefix));

@@ -11,6 +11,7 @@
 #include "repair/repair.h"
 #include "support/scratch.h"
 #include "support/text.h"
+#include "verify/input_gate.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -188,6 +189,8 @@ class WheelRepairs {
                             "mend what it names, leave libraries out with --exclude, or choose "
                             "another --platform"};
     judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
+    judgement.refused.insert(judgement.refused.end(), verify::kFindingsOfLayout.begin(),
+                             verify::kFindingsOfLayout.end());
     std::vector<std::string>& allowed = judgement.options.allow_unresolved;
     allowed = run_.exclude;
     // What was left out by its path is needed by name.

@@ -1,16 +1,22 @@
 #include "pipeline/retag.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "pipeline/edited_wheel.h"
 #include "pipeline/placement.h"
 #include "pipeline/wheel_form.h"
 #include "support/text.h"
+#include "verify/input_gate.h"
 
 namespace ptpkg::pipeline {
 namespace {
 
-constexpr std::string_view kFindingOfExtensions = "wheel-extension-tag";
+constexpr std::array<std::string_view, 3> kFindingsOfExtensions = {"wheel-extension-tag", "wheel-none-abi",
+                                                                   "wheel-stable-abi"};
+constexpr std::array<std::string_view, 2> kFindingsOfInterpreters = {"wheel-python-nobody",
+                                                                     "wheel-tag-nobody"};
 
 struct Planned {
   AbsPath from;
@@ -46,13 +52,29 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
   return planned;
 }
 
+/// Whether the new platform tag says something that the old one did not.
+bool ClaimsPlatform(const Planned& one) {
+  const auto before = wheel::FileName::Parse(one.from.Name());
+  const auto after = wheel::FileName::Parse(one.to.Name());
+  if (!before || !after) return true;
+  const std::vector<std::string> had = Split(before->tag.platform, '.');
+  const std::vector<std::string> has = Split(after->tag.platform, '.');
+  return std::any_of(has.begin(), has.end(), [&](const std::string& platform) {
+    return std::find(had.begin(), had.end(), platform) == had.end();
+  });
+}
+
 /// A change of the platform does not ask about extensions, which say nothing of it; and the reverse.
-std::optional<Judgement> JudgementOf(const RetagRun& run) {
+std::optional<Judgement> JudgementOf(const RetagRun& run, const Planned& one) {
   if (!run.check || !run.changes.ChangesTags()) return std::nullopt;
   Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
                       .hint = "choose tags that the files deserve",
-                      .platform = run.changes.platform.has_value()};
-  if (run.changes.python || run.changes.abi) judgement.refused.push_back(kFindingOfExtensions);
+                      .platform = run.changes.platform && ClaimsPlatform(one)};
+  auto& refused = judgement.refused;
+  refused.insert(refused.end(), verify::kFindingsOfLayout.begin(), verify::kFindingsOfLayout.end());
+  refused.insert(refused.end(), kFindingsOfInterpreters.begin(), kFindingsOfInterpreters.end());
+  if (run.changes.python || run.changes.abi)
+    refused.insert(refused.end(), kFindingsOfExtensions.begin(), kFindingsOfExtensions.end());
   return judgement;
 }
 
@@ -60,10 +82,10 @@ std::optional<Judgement> JudgementOf(const RetagRun& run) {
 /// cache.
 Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
                                           const std::vector<Planned>& planned) {
-  const std::optional<Judgement> judgement = JudgementOf(run);
   std::vector<StagedWheel> staged;
   for (const Planned& one : planned) {
     PTPKG_CHECK(env.cancel.Check());
+    const std::optional<Judgement> judgement = JudgementOf(run, one);
     if (run.dry_run && !judgement) continue;
     PTPKG_TRY(StagedWheel wheel,
               StageEditedWheel(env, {.from = one.from, .to = one.to, .edits = one.edits},

@@ -9,7 +9,10 @@
 #include "repair/edited_tree.h"
 #include "repair/name_tags.h"
 #include "repair/search_paths.h"
+#include "support/text.h"
 #include "verify/loads.h"
+#include "verify/metadata_fields.h"
+#include "wheel/record_lines.h"
 
 namespace ptpkg::repair {
 namespace {
@@ -36,7 +39,7 @@ Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
 std::optional<std::vector<wheel::RecordRow>> RowsOfFiles(const std::string& text,
                                                          const std::string& dist_info) {
   auto said = wheel::ParseRecord(text, "RECORD");
-  if (!said) return std::nullopt;
+  if (!said || !wheel::FindLineFaults(text, "RECORD").empty()) return std::nullopt;
   std::erase_if(*said,
                 [&](const wheel::RecordRow& row) { return wheel::MayLackDigest(row.path, dist_info); });
   return *std::move(said);
@@ -76,6 +79,22 @@ Result<std::string> TextAt(Env& env, const AbsPath& path, std::string_view name)
   return ReadFile(env.fs, path, wheel::DocumentLimit(name));
 }
 
+/// METADATA with the Metadata-Version that its fields need; nullopt where it has that. From 2.4 on
+/// License-File means a file below licenses/, so one that has none stays.
+Result<std::optional<std::string>> MetadataAfter(Env& env, const AbsPath& dist_info,
+                                                 wheel::CoreMetadata metadata) {
+  const std::string needed = verify::MetadataVersionNeeded(metadata);
+  if (needed.empty()) return std::optional<std::string>();
+  for (const std::string& name : metadata.GetAll("License-File")) {
+    const Result<RelPath> path = RelPath::Parse("licenses/" + std::string(Trim(name)));
+    if (!path) return std::optional<std::string>();
+    PTPKG_TRY(const bool there, Exists(env.fs, dist_info / *path));
+    if (!there) return std::optional<std::string>();
+  }
+  metadata.Set("Metadata-Version", needed);
+  return std::optional(wheel::FormatCoreMetadata(metadata));
+}
+
 }  // namespace
 
 Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
@@ -87,7 +106,7 @@ Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
   const AbsPath dist_info = folder / info.dist_info_dir;
   PTPKG_TRY(const std::string record, TextAt(env, dist_info / "RECORD", "RECORD"));
   PTPKG_TRY(const std::string wheel_text, TextAt(env, dist_info / "WHEEL", "WHEEL"));
-  PTPKG_TRY(const wheel::WheelFile wheel_file, wheel::ParseWheelFile(wheel_text, "WHEEL"));
+  PTPKG_TRY(const wheel::WheelFile wheel_file, wheel::ReadWheelFile(wheel_text, "WHEEL"));
 
   wheel::NewContent content;
   const auto said = RowsOfFiles(record, info.dist_info_dir);
@@ -102,7 +121,11 @@ Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel) {
   WheelFix fix{.name = info.file_name, .edits = {}, .content = std::move(scratch)};
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel));
   const bool folders_fit = wheel::RenamedFolders(zip, info, fix.name).empty();
-  if (record_is_true && folders_fit && content.files.empty() && request.ChangesNothing()) return fix;
+  PTPKG_TRY(const auto metadata, MetadataAfter(env, dist_info, info.metadata));
+  if (metadata) content.documents["METADATA"] = *metadata;
+  if (record_is_true && folders_fit && content.files.empty() && content.documents.empty() &&
+      request.ChangesNothing())
+    return fix;
   PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env, wheel, request, content));
   fix.name = std::move(retagging.name);
   fix.edits = std::move(retagging.edits);

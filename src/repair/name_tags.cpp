@@ -11,7 +11,8 @@ wheel::RetagRequest TagsOfName(const wheel::FileName& name, const wheel::WheelFi
   for (const wheel::Tag& tag : said.tags) {
     for (const wheel::Tag& one : wheel::ExpandTag(tag)) tags.insert(one);
   }
-  if (tags != std::set<wheel::Tag>(due.begin(), due.end())) request.platform = name.tag.platform;
+  const bool differ = tags != std::set<wheel::Tag>(due.begin(), due.end());
+  if (differ || !said.tag_faults.empty()) request.platform = name.tag.platform;
   if (said.build != name.build) request.build = name.build;
   return request;
 }

@@ -265,13 +265,15 @@ class Repairer {
     repair.wheel_file.path = info_.dist_info_dir + "/WHEEL";
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / RelPath::Literal(repair.wheel_file.path),
                                                wheel::DocumentLimit("WHEEL")));
-    PTPKG_TRY(const wheel::WheelFile said, wheel::ParseWheelFile(text, repair.wheel_file.path));
+    PTPKG_TRY(const wheel::WheelFile said, wheel::ReadWheelFile(text, repair.wheel_file.path));
     wheel::RetagRequest request = TagsOfName(info_.file_name, said);
     std::vector<std::string>& changes = repair.wheel_file.changes;
     if (request.platform) {
       std::vector<std::string> tags;
       for (const wheel::Tag& tag : said.tags) tags.push_back(tag.str());
-      changes.push_back(fmt::format("tags of the file name, were '{}'", Join(tags, "', '")));
+      changes.push_back(said.tag_faults.empty()
+                            ? fmt::format("tags of the file name, were '{}'", Join(tags, "', '"))
+                            : "tags of the file name: WHEEL had some that cannot be read");
     }
     if (request.build)
       changes.push_back(fmt::format("build '{}' of the file name, was '{}'", *request.build, said.build));

@@ -32,8 +32,9 @@ class CsvParser {
 
   Result<void> Run(const std::function<Result<void>(const CsvRow&)>& on_row) {
     while (at_ < text_.size()) {
+      const bool quoted = AtQuote();
       PTPKG_TRY(const CsvRow row, ParseRow());
-      if (row.size() > 1 || !row[0].empty()) PTPKG_CHECK(on_row(row));
+      if (row.size() > 1 || !row[0].empty() || quoted) PTPKG_CHECK(on_row(row));
     }
     return Ok();
   }

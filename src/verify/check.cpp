@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <tuple>
 
+#include "archive/extract.h"
 #include "model/artifact.h"
+#include "support/case_collisions.h"
 #include "support/scratch.h"
 #include "support/text.h"
 #include "verify/build_path_checks.h"
@@ -13,6 +15,7 @@
 #include "verify/tree_checks.h"
 #include "verify/upload_checks.h"
 #include "verify/wheel_checks.h"
+#include "verify/wheel_layout_checks.h"
 #include "verify/wheel_tag_checks.h"
 #include "verify/zip_checks.h"
 #include "verify/zip_container.h"
@@ -43,6 +46,8 @@ Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, cons
   PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
   if (!zip) return zip;
   PTPKG_TRY(const std::string dist_info_dir, CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
+  PTPKG_TRY(const archive::ZipReader reader, archive::ZipReader::Open(env.fs, wheel));
+  CheckWheelFolders(reader.members(), findings);
   if (rules.uploaded) {
     const UploadedFile file{
         .name = wheel.Name(), .size_bytes = rules.size_bytes, .dist_info_dir = dist_info_dir};
@@ -66,7 +71,29 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
   if (IsForOtherSystems(name->tag.platform)) {
     PTPKG_TRY(examination.code, MachineCodeIn(zip->env(), zip->tree()));
   }
-  return CheckWheelTags(zip->env(), {*name, examination.code}, zip->tree(), examination.report.findings);
+  std::map<std::string, elf::PythonSymbols> symbols;
+  const SeenZip& seen = *zip->Seen();
+  for (const auto& [path, index] : seen.by_path) {
+    const SharedElfFacts& facts = seen.facts[index].elf;
+    if (facts == nullptr || !facts->member) continue;
+    const elf::PythonSymbols& python = facts->member->python;
+    if (!python.imported.empty() || !python.defined.empty()) symbols.emplace(path, python);
+  }
+  return CheckWheelTags(zip->env(), {*name, examination.code, symbols}, zip->tree(),
+                        examination.report.findings);
+}
+
+/// The rule that a build warns by, too.
+void CheckNameCase(const std::vector<TreeEntry>& entries, std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  for (const TreeEntry& entry : entries) names.push_back(entry.path.str());
+  LimitedFindings limited(findings);
+  for (const auto& [first, second] : CaseCollisions(names)) {
+    limited.Add(
+        {"artifact-name-case", Severity::kWarning, second,
+         fmt::format("'{}' and '{}' differ in case only: macOS and Windows keep one of them", first, second),
+         "rename one of them"});
+  }
 }
 
 /// What every examination ends with.
@@ -111,6 +138,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
   if (plain.zip && options.keep_seen) examination.seen = plain.zip->Seen();
   if (!plain.zip || plain.zip->tree().entries.empty()) return Ok();
   examination.entries = plain.zip->tree().entries;
+  CheckNameCase(examination.entries, findings);
   PTPKG_TRY(const ElfTree tree, plain.zip->TakeElfTree(findings));
   subject.root = tree.root;
   subject.tree = &tree;
@@ -136,6 +164,7 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
   const ElfSubject subject{.root = content.tree.root,
                            .promise = PromiseOfSpecs(content.specs, content.subdir)};
   examination.entries = content.tree.entries;
+  CheckNameCase(examination.entries, findings);
   return CheckElfFiles(env, subject, elf_options, examination);
 }
 

@@ -134,6 +134,9 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
   PTPKG_TRY(member.mentions, OrFinding(ReadMentions(file, image, opened), path, finding));
   PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
   PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
+  auto python = elf::FindPythonSymbols(file, image);
+  if (!python && !IsDamage(python.error())) return std::move(python).error();
+  if (python) member.python = *std::move(python);
   return member;
 }
 

@@ -12,6 +12,7 @@
 #include "elf/host_fit.h"
 #include "elf/image.h"
 #include "elf/isa_level.h"
+#include "elf/python_symbols.h"
 #include "elf/search_path.h"
 #include "elf/symbol_versions.h"
 #include "model/finding.h"
@@ -40,6 +41,7 @@ struct ElfMember {
   /// Of libraries in `needed`, the symbols that the file uses and that are none of their interface
   /// (PolicyLibraries::InternalSymbols), sorted; none where the symbol table is damaged.
   std::map<std::string, std::vector<std::string>> internal_symbols = {};
+  elf::PythonSymbols python = {};  ///< None where the symbol table is damaged.
 };
 
 inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.

@@ -348,6 +348,16 @@ std::string ClassifierProblem(std::string_view classifier) {
   return fmt::format("is not among those of {}", Trim(release.substr(1)));
 }
 
+std::string MetadataVersionNeeded(const wheel::CoreMetadata& metadata) {
+  const std::string stated(Trim(metadata.Get("Metadata-Version")));
+  std::string needed = stated;
+  for (const auto& [name, value] : metadata.fields) {
+    const FieldRule* const rule = RuleOf(name);
+    if (rule != nullptr && IsOlder(needed, rule->since)) needed = rule->since;
+  }
+  return needed == stated ? std::string() : needed;
+}
+
 void CheckMetadataFields(const wheel::CoreMetadata& metadata, const std::string& file,
                          std::vector<Finding>& findings) {
   FieldReport report(file, findings);

@@ -23,4 +23,8 @@ std::string ClassifierProblem(std::string_view classifier);
 /// The address that the index looks at, the first one of the field, is fit for it, or there is none.
 bool IsTakenAddress(std::string_view field);
 
+/// The Metadata-Version that came with the newest field of `metadata`, if the one that it states is older;
+/// else "".
+std::string MetadataVersionNeeded(const wheel::CoreMetadata& metadata);
+
 }  // namespace ptpkg::verify

@@ -17,13 +17,15 @@ constexpr Consumers kByUv = {.uv = true};
 constexpr Consumers kByInstaller = {.installer = true};
 constexpr Consumers kByPypiAndUv = {.pypi = true, .uv = true};
 constexpr Consumers kByPypiAndPip = {.pypi = true, .pip = true};
+constexpr Consumers kByPipAndInstaller = {.pip = true, .installer = true};
+constexpr Consumers kByUvAndPip = {.uv = true, .pip = true};
 constexpr Consumers kByUvAndInstaller = {.uv = true, .installer = true};
 constexpr Consumers kByInstallers = {.uv = true, .pip = true, .installer = true};
 constexpr Consumers kByReadersOfNames = {.pypi = true, .uv = true, .pip = true};  // as packaging reads them
 constexpr Consumers kByReadersOfMetadata = {.pypi = true, .uv = true, .pip = true};  // installer reads none
 
 // Ids without a rule: nobody refuses a wheel for them.
-constexpr std::array<RefusalRule, 42> kRefusals = {{
+constexpr std::array<RefusalRule, 47> kRefusals = {{
     {"wheel-author-email", "", kByPypi},
     {"wheel-classifier", "", kByPypi},
     {"wheel-data-layout", "", kByInstallers},
@@ -36,7 +38,9 @@ constexpr std::array<RefusalRule, 42> kRefusals = {{
     {"wheel-encoding", "", kAllConsumers},
     {"wheel-entry-points-invalid", "", kAllConsumers},
     {"wheel-file-name", "", kAllConsumers},
+    {"wheel-file-name-form", "", kByUv, Severity::kError},
     {"wheel-file-name-spelling", "", kByPypi},
+    {"wheel-install-collision", "", kByInstaller},
     {"wheel-license-conflict", "", kByPypi},
     {"wheel-license-missing", "", kByPypi},
     {"wheel-local-version", "", kByPypi},
@@ -48,8 +52,10 @@ constexpr std::array<RefusalRule, 42> kRefusals = {{
     {"wheel-name-mismatch", "", kByReadersOfMetadata},
     {"wheel-platform-tag", "", kByPypi},
     {"wheel-project-url", "", kByPypi},
+    {"wheel-python-nobody", "", kByUvAndPip},
     {"wheel-record-digest", "", kByInstaller},
     {"wheel-record-invalid", "", kByUvAndInstaller},
+    {"wheel-record-line", "", kByPipAndInstaller},
     {"wheel-record-undigested", "", kByInstaller},
     {"wheel-record-unlisted", "", kByInstaller},
     {"wheel-requirement-form", "", kByPypiAndPip},
@@ -62,6 +68,7 @@ constexpr std::array<RefusalRule, 42> kRefusals = {{
     {"wheel-script-path", "", kAllConsumers},
     {"wheel-script-target", "", kByInstallers, Severity::kError},
     {"wheel-summary", "", kByPypi},
+    {"wheel-tag-nobody", "", kByUvAndPip, Severity::kError},
     {"wheel-upload-size", "", kByPypi},
     {"wheel-variant-name", "", kByReadersOfNames, Severity::kInfo},
     {"wheel-version-mismatch", "", kByReadersOfMetadata},

@@ -1,7 +1,6 @@
 #include "verify/wheel_checks.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <map>
 #include <optional>
@@ -11,24 +10,24 @@
 #include "support/utf8.h"
 #include "verify/file_kind.h"
 #include "verify/platform_policies.h"
+#include "verify/wheel_layout_checks.h"
 #include "verify/wheel_metadata_checks.h"
-#include "wheel/installer_files.h"
+#include "wheel/record_lines.h"
 #include "wheel/variant.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSchemes = {"purelib", "platlib", "headers", "scripts", "data"};
-
-std::set<std::string> TopFolders(const StagedTree& tree, std::string_view suffix) {
-  std::set<std::string> folders;
+/// pip and installer count files of such a name too.
+std::set<std::string> TopNames(const StagedTree& tree, std::string_view suffix) {
+  std::set<std::string> names;
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
-    const std::string top = path.substr(0, path.find('/'));
-    if (top.size() < path.size() && top.ends_with(suffix)) folders.insert(top);
+    std::string top = path.substr(0, path.find('/'));
+    if (top.ends_with(suffix)) names.insert(std::move(top));
   }
-  return folders;
+  return names;
 }
 
 /// The .dist-info folder that the index looks for: name and version just as the file name writes them.
@@ -41,7 +40,7 @@ std::string DistInfoOfFile(std::string_view file_name) {
 /// alone, in any spelling.
 std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& wheel,
                                          const wheel::FileName& name, std::vector<Finding>& findings) {
-  const std::set<std::string> folders = TopFolders(tree, ".dist-info");
+  const std::set<std::string> folders = TopNames(tree, ".dist-info");
   const std::string asked = DistInfoOfFile(wheel.Name());
   const std::string expected = name.Stem() + ".dist-info";
   if (folders.size() != 1) {
@@ -131,8 +130,11 @@ std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& f
     // uv asks for three fields and a number; the digests it does not read. installer reads those of members.
     const bool form = fault.kind == Kind::kForm;
     const bool digest = fault.kind == Kind::kDigest && tree.Find(fault.path) != nullptr;
-    findings.Add({form ? "wheel-record-invalid" : (digest ? "wheel-record-digest" : "wheel-record-row"),
-                  Severity::kError, digest ? fault.path : file, fault.message,
+    const std::string_view id = fault.kind == Kind::kLine ? "wheel-record-line"
+                                : form                    ? "wheel-record-invalid"
+                                : digest                  ? "wheel-record-digest"
+                                                          : "wheel-record-row";
+    findings.Add({std::string(id), Severity::kError, digest ? fault.path : file, fault.message,
                   "write the wheel again: path, sha256 and size for every file, nothing twice"});
     if (fault.kind != Kind::kRepeated) paths.insert(fault.path);
   }
@@ -148,6 +150,7 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
                   "write the wheel again: path, sha256 and size for every file, nothing twice"});
     return Ok();
   }
+  CheckRecordFaults(wheel::FindLineFaults(text, file), tree, file, findings);
   const std::set<std::string> judged = CheckRecordFaults(record->faults, tree, file, findings);
   std::map<std::string_view, const wheel::RecordRow*> by_path;
   for (const wheel::RecordRow& row : record->rows) by_path.insert_or_assign(row.path, &row);  // as installer
@@ -159,6 +162,12 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
         findings.Add({"wheel-record-digest", Severity::kError, file,
                       "RECORD gives a digest of itself, which it cannot have",
                       "write the wheel again, with 'RECORD,,' as its own row"});
+      } else if (path == file && row == by_path.end()) {
+        findings.Add({"wheel-record-unlisted", Severity::kError, file, "RECORD does not list itself",
+                      "write the wheel again, with 'RECORD,,' as its own row"});
+      } else if (path != file && row != by_path.end()) {
+        findings.Add({"wheel-record-digest", Severity::kError, path, "RECORD lists its own signature",
+                      "leave the signature out of the wheel: it is not part of RECORD"});
       }
     } else if (row != by_path.end()) {
       PTPKG_CHECK(CheckRecordRow(env, tree, entry, *row->second, findings));
@@ -174,59 +183,6 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
                   "the wheel is damaged or was edited: fetch or write it again"});
   }
   return Ok();
-}
-
-/// Of a known part of .data: what uv refuses to install.
-void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, LimitedFindings& findings) {
-  const bool script = parts[1] == "scripts";
-  if (script && parts.size() > 3) {
-    findings.Add({"wheel-data-scripts", Severity::kWarning, entry.path.str(),
-                  "uv takes no folders among scripts", "put the script beside the others"});
-  }
-  const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
-  if (program && IsInterpreterName(parts.back())) {
-    findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
-                  "the file would replace the interpreter", "give it another name"});
-  }
-}
-
-void CheckDataFolder(const TreeEntry& entry, const wheel::FileName& name, LimitedFindings& findings) {
-  const std::vector<std::string> parts = entry.path.Components();
-  if (parts.size() < 2 || !parts[0].ends_with(".data")) return;
-  const bool known = std::find(kSchemes.begin(), kSchemes.end(), parts[1]) != kSchemes.end();
-  if (parts[0] == name.Stem() + ".data" && known && parts.size() > 2) {
-    CheckDataFile(entry, parts, findings);
-    return;
-  }
-  findings.Add({"wheel-data-layout", Severity::kError, entry.path.str(),
-                fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]),
-                fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", name.Stem())});
-}
-
-void CheckLayout(const StagedTree& tree, const wheel::FileName& name, const std::string& dist_info_dir,
-                 LimitedFindings findings) {
-  for (const TreeEntry& entry : tree.entries) {
-    const std::string& path = entry.path.str();
-    if (entry.kind != FileKind::kRegular) {
-      findings.Add({"wheel-symlink", Severity::kError, path,
-                    "the member is a symbolic link, which installers write as a text file",
-                    "pack a copy of its target"});
-    }
-    if (path.ends_with(".pyc") || path.ends_with(".pyo") || path.starts_with("__pycache__/") ||
-        path.find("/__pycache__/") != std::string::npos) {
-      findings.Add({"wheel-byte-code", Severity::kWarning, path,
-                    "compiled Python code depends on the interpreter and the build time",
-                    "leave __pycache__ out of the wheel"});
-    }
-    CheckDataFolder(entry, name, findings);
-  }
-  for (const std::string_view leftover : wheel::kInstallerFiles) {
-    const std::string path = fmt::format("{}/{}", dist_info_dir, leftover);
-    if (tree.Find(path) == nullptr) continue;
-    findings.Add({"wheel-install-leftover", Severity::kWarning, path,
-                  "the file describes an installation or signs RECORD, and does not belong in a wheel",
-                  "leave it out of the wheel"});
-  }
 }
 
 Result<Binaries> FindBinaries(Env& env, const StagedTree& tree, const wheel::FileName& name) {
@@ -246,6 +202,12 @@ Result<Binaries> FindBinaries(Env& env, const StagedTree& tree, const wheel::Fil
 /// Two names of one wheel: the index refuses the one that spells the project otherwise.
 void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
                        std::vector<Finding>& findings) {
+  const std::string tag = name.tag.str();
+  if (tag != ToLower(tag)) {
+    findings.push_back({"wheel-file-name-form", Severity::kError, "",
+                        fmt::format("uv knows no tag with a capital letter, as '{}' has", tag),
+                        "write the tags in lower case: 'ptpkg retag' does"});
+  }
   if (name.str() == file_name) return;
   const bool spelled = file_name.substr(0, file_name.find('-')) == name.name;
   findings.push_back({spelled ? "wheel-file-name-form" : "wheel-file-name-spelling", Severity::kWarning, "",
@@ -321,7 +283,7 @@ Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const Stag
   CheckVariantName(*name, findings);
   const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, wheel, *name, findings);
   if (!dist_info_dir) return std::string();
-  CheckLayout(tree, *name, *dist_info_dir, LimitedFindings(findings));
+  CheckWheelLayout({*name, wheel.Name(), *dist_info_dir}, tree, findings);
 
   std::set<std::string> member_names;
   for (const TreeEntry& entry : tree.entries) member_names.insert(entry.path.str());

@@ -52,6 +52,19 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
                        LimitedFindings findings) {
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
+    if (requirement && Trim(text).find('\n') != std::string_view::npos) {
+      findings.Add({"wheel-requirement-form", Severity::kError, file,
+                    fmt::format("the requirement '{}' is folded, which pip cannot read", requirement->str()),
+                    "write it on one line"});
+      continue;
+    }
+    if (requirement && !requirement->url.empty() && requirement->url.find("://") == std::string::npos) {
+      findings.Add(
+          {"wheel-requirement-invalid", Severity::kError, file,
+           fmt::format("the requirement '{}' names '{}', which is no address", text, requirement->url),
+           "write an absolute URL"});
+      continue;
+    }
     if (!requirement) {
       const bool uv_reads = wheel::ParseRequirement(AsUvReads(text)).has_value();
       findings.Add({uv_reads ? "wheel-requirement-form" : "wheel-requirement-invalid", Severity::kError, file,
@@ -140,7 +153,8 @@ bool IsScriptName(std::string_view name) {
 }
 
 void CheckScriptName(const std::string& name, const std::string& file, LimitedFindings& findings) {
-  if (name.find_first_of("/\\") != std::string::npos) {
+  const bool only_dots = name.find_first_not_of('.') == std::string::npos;
+  if (only_dots || name.find_first_of("/\\") != std::string::npos) {
     findings.Add({"wheel-script-path", Severity::kError, file,
                   fmt::format("the script '{}' would lie outside the folder of scripts", name),
                   "use letters, digits, '_', '.' and '-'"});
@@ -152,6 +166,30 @@ void CheckScriptName(const std::string& name, const std::string& file, LimitedFi
     findings.Add({"wheel-script-name", Severity::kError, file,
                   fmt::format("'{}' cannot be the name of a script", name),
                   "use letters, digits, '_', '.' and '-'"});
+  }
+}
+
+/// A name that stands for itself in Python is none of a module or function.
+bool IsKeyword(std::string_view word) {
+  constexpr std::array<std::string_view, 35> kKeywords = {
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "for",      "finally",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+  return std::find(kKeywords.begin(), kKeywords.end(), word) != kKeywords.end();
+}
+
+/// The script imports the module and calls the object: both have to be Python.
+void CheckScriptReference(const wheel::EntryPoint& point, const std::string& file,
+                          LimitedFindings& findings) {
+  for (const std::string& part : {point.module, point.object}) {
+    const std::vector<std::string> words = Split(part, '.');
+    const auto keyword = std::find_if(words.begin(), words.end(), IsKeyword);
+    if (keyword == words.end()) continue;
+    findings.Add(
+        {"wheel-script-target", Severity::kError, file,
+         fmt::format("the script '{}' names '{}', which is a keyword of Python", point.name, *keyword),
+         "write module:function"});
   }
 }
 
@@ -173,11 +211,16 @@ void CheckPurity(const WheelView& view, bool marked_as_pure, const std::string& 
 
 bool IsInterpreterName(std::string_view name) {
   const std::string lower = ToLower(name);
+  constexpr std::array<std::string_view, 4> kInterpreters = {"pythonw", "python", "pypy", "graalpy"};
   std::string_view rest = lower;
-  if (!rest.starts_with("python")) return false;
-  rest.remove_prefix(std::string_view("python").size());
-  if (rest.starts_with("w")) rest.remove_prefix(1);
-  if (rest.ends_with(".exe")) rest.remove_suffix(4);
+  const auto* const interpreter = std::find_if(kInterpreters.begin(), kInterpreters.end(),
+                                               [&](std::string_view one) { return rest.starts_with(one); });
+  if (interpreter == kInterpreters.end()) return false;
+  rest.remove_prefix(interpreter->size());
+  for (const std::string_view end : {".exe", ".py"}) {
+    if (rest.ends_with(end)) rest.remove_suffix(end.size());
+  }
+  if (rest.size() > 1 && rest.ends_with("t")) rest.remove_suffix(1);  // free-threaded
   return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
 }
 
@@ -202,7 +245,7 @@ void CheckWheelFile(const WheelView& view, const std::string& text, Binaries bin
       "write Wheel-Version: 1.0, one Root-Is-Purelib and one Tag per expanded tag";
   if (const Result<void> version = wheel::CheckWheelVersion(text, file); !version) {
     findings.push_back(
-        {"wheel-wheel-invalid", Severity::kError, file, version.error().message(), std::string(kFix)});
+        {"wheel-wheel-invalid", Severity::kError, file, Where(version.error()), std::string(kFix)});
     return;
   }
   const Result<wheel::WheelFile> parsed = wheel::ParseWheelFile(text, file);
@@ -241,9 +284,16 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
     return;
   }
   LimitedFindings limited(findings);
+  std::set<std::string> scripts;
   for (const wheel::EntryPoint& point : *points) {
     if (!point.IsScript()) continue;
     CheckScriptName(point.name, file, limited);
+    CheckScriptReference(point, file, limited);
+    const std::string beside = view.file_name.Stem() + ".data/scripts/" + point.name;
+    if (!scripts.insert(point.name).second || view.member_names.contains(beside)) {
+      limited.Add({"wheel-install-collision", Severity::kError, file,
+                   fmt::format("the script '{}' is installed twice", point.name), "keep one of them"});
+    }
     if (point.object.empty()) {
       limited.Add({"wheel-script-target", Severity::kError, file,
                    fmt::format("the script '{}' names a module but no function", point.name),

@@ -10,8 +10,10 @@
 #include "support/text.h"
 #include "verify/deserved_platform.h"
 #include "verify/file_kind.h"
+#include "verify/stable_abi.h"
 #include "verify/tree_map.h"
 #include "wheel/core_metadata.h"
+#include "wheel/interpreter_tags.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
@@ -124,32 +126,33 @@ bool CanImport(const Claim& claim, const Module& module) {
   });
 }
 
-/// Whether Requires-Python has an end below Python 4: then "py3" does not mean all of them.
-Result<bool> EndsSomewhere(Env& env, const StagedTree& tree) {
+/// Requires-Python; none where METADATA cannot be read, which has a finding of its own.
+Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
     if (!path.ends_with(".dist-info/METADATA") || std::count(path.begin(), path.end(), '/') != 1) continue;
-    if (entry.kind != FileKind::kRegular || entry.size_bytes > wheel::DocumentLimit("METADATA")) return false;
+    if (entry.kind != FileKind::kRegular || entry.size_bytes > wheel::DocumentLimit("METADATA")) break;
     PTPKG_TRY(const std::string text, ReadFile(env.fs, tree.root / entry.path));
     const auto metadata = wheel::ParseCoreMetadata(text, path);
-    if (!metadata) return false;
+    if (!metadata) break;
     const auto pythons = wheel::ParseRequirement("python " + metadata->Get("Requires-Python"));
-    return pythons &&
-           std::any_of(pythons->specifiers.begin(), pythons->specifiers.end(), [](const auto& one) {
-             const auto& [op, version] = one;
-             return op == "~=" || op == "==" || op == "===" ||
-                    (op.starts_with("<") && version.starts_with("3"));
-           });
+    return pythons ? pythons->specifiers : wheel::Specifiers();
   }
-  return false;
+  return wheel::Specifiers();
 }
 
-Result<void> CheckExtensions(Env& env, const wheel::FileName& name, const StagedTree& tree,
-                             std::vector<Finding>& findings) {
-  const std::map<std::string, Module> modules = ModulesIn(tree);
-  if (std::all_of(modules.begin(), modules.end(), [](const auto& one) { return one.second.fits_any; }))
-    return Ok();
-  PTPKG_TRY(const bool ends, EndsSomewhere(env, tree));
+/// Whether Requires-Python has an end below Python 4: then "py3" does not mean all of them.
+bool EndsSomewhere(const wheel::Specifiers& pythons) {
+  return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
+    const auto& [op, version] = one;
+    return op == "~=" || op == "==" || op == "===" || (op.starts_with("<") && version.starts_with("3"));
+  });
+}
+
+using Modules = std::map<std::string, Module>;
+
+void CheckExtensions(const wheel::FileName& name, const Modules& modules, bool ends,
+                     std::vector<Finding>& findings) {
   std::vector<Claim> claims;
   for (const wheel::Tag& tag : wheel::ExpandTag({name.tag.python, name.tag.abi, "any"})) {
     const auto claim = ClaimOf(tag);
@@ -169,7 +172,141 @@ Result<void> CheckExtensions(Env& env, const wheel::FileName& name, const Staged
                      Join(built_for, ", "), against->only ? "the Python" : "other Pythons", against->words),
          "give the wheel the Python and ABI tags of its files, or build these for that Python"});
   }
-  return Ok();
+}
+
+/// The tags against those that interpreters take, and against Requires-Python.
+void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& required,
+                       std::vector<Finding>& findings) {
+  const wheel::TagVerdict verdict = wheel::JudgeTag(name.tag);
+  if (verdict.pythons.empty()) {
+    findings.push_back({"wheel-tag-nobody", Severity::kError, "",
+                        fmt::format("no Python takes the tag '{}'", name.tag.str()),
+                        "take one that an interpreter offers: 'pip debug --verbose' lists them"});
+    return;
+  }
+  if (!verdict.idle.empty()) {
+    findings.push_back({"wheel-tag-nobody", Severity::kWarning, "",
+                        fmt::format("no Python takes '{}' with the other parts of the tag '{}'",
+                                    Join(verdict.idle, "', '"), name.tag.str()),
+                        "leave it out of the tag"});
+  }
+  const bool some = std::any_of(verdict.pythons.begin(), verdict.pythons.end(),
+                                [&](const auto& pythons) { return wheel::HasRelease(pythons, required); });
+  if (some) return;
+  std::vector<std::string> words;
+  for (const auto& [op, version] : required) words.push_back(op + version);
+  findings.push_back({"wheel-python-nobody", Severity::kError, "",
+                      fmt::format("no Python has the tag '{}' and fulfils Requires-Python '{}'",
+                                  name.tag.str(), Join(words, ",")),
+                      "correct the tag or Requires-Python"});
+}
+
+/// "ext" of "pkg/ext.abi3.so" if the file defines PyInit_ext: libraries that hold an interpreter define
+/// others.
+bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
+  const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.')));
+}
+
+/// The key of `path` in Modules.
+std::string KeyOf(const std::string& path) {
+  const std::string place = InstalledPath(path).value_or(path);
+  const std::size_t name = place.rfind('/') == std::string::npos ? 0 : place.rfind('/') + 1;
+  return place.substr(0, place.find('.', name));
+}
+
+/// The first plain tag that lets a module of one ABI into an interpreter of another: "py3-none", and
+/// from 3.13 on "cp313-none", which free-threaded builds take too. "" for none.
+std::string TagWithoutAbi(const wheel::Tag& tag) {
+  constexpr int kFirstFreeThreaded = 13;
+  for (const wheel::Tag& plain : wheel::ExpandTag({tag.python, tag.abi, "linux"})) {
+    const auto pythons = wheel::PythonsOf(plain);
+    if (plain.abi != "none" || !pythons || pythons->major != 3) continue;
+    if (pythons->first == pythons->last &&
+        (pythons->first < kFirstFreeThreaded || !plain.python.starts_with("cp")))
+      continue;
+    return plain.python + "-" + plain.abi;
+  }
+  return {};
+}
+
+void CheckModulesWithoutAbi(const NamedTags& tags, const Modules& modules, std::vector<Finding>& findings) {
+  const std::string words = TagWithoutAbi(tags.name.tag);
+  if (words.empty()) return;
+  LimitedFindings limited(findings);
+  for (const auto& [path, symbols] : tags.symbols) {
+    const auto module = modules.find(KeyOf(path));
+    // One file for each Python that its maker knows.
+    const bool several = module != modules.end() && module->second.built_for.size() > 1;
+    if (several || !DefinesItsModule(path, symbols)) continue;
+    limited.Add(
+        {"wheel-none-abi", Severity::kError, path,
+         fmt::format("is an extension module, and the tag '{}' lets Pythons of any ABI import it", words),
+         "give the wheel the ABI tag of its modules: cp3XY, cp3XYt or abi3"});
+  }
+}
+
+/// The lowest Python 3 whose stable ABI the tag names.
+std::optional<int> StableAbiOf(const wheel::Tag& tag) {
+  std::optional<int> lowest;
+  for (const wheel::Tag& plain : wheel::ExpandTag({tag.python, tag.abi, "linux"})) {
+    if (!plain.abi.starts_with("abi3") || !wheel::PythonsOf(plain)) continue;
+    const int minor = std::stoi(plain.python.substr(3));
+    lowest = std::min(lowest.value_or(minor), minor);
+  }
+  return lowest;
+}
+
+/// Whether the end of the name says that one Python alone imports the file.
+bool IsNamedForOne(const std::string& path) {
+  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
+  const std::size_t dot = path.find('.', name);
+  if (dot == std::string::npos) return false;
+  return BuiltFor(std::string_view(path).substr(dot + 1), path.ends_with(".pyd")).has_value();
+}
+
+void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
+  const std::optional<int> lowest = StableAbiOf(tags.name.tag);
+  if (!lowest) return;
+  std::set<std::string_view> defined;
+  for (const auto& [path, symbols] : tags.symbols)
+    defined.insert(symbols.defined.begin(), symbols.defined.end());
+  LimitedFindings limited(findings);
+  for (const auto& [path, symbols] : tags.symbols) {
+    if (IsNamedForOne(path)) continue;
+    std::vector<std::string> outside;
+    for (const std::string& symbol : symbols.imported) {
+      const auto since = StableAbiSince(symbol);
+      if (defined.contains(symbol) || (since && *since <= *lowest)) continue;
+      outside.push_back(since ? fmt::format("{} (from 3.{} on)", symbol, *since) : symbol);
+    }
+    if (outside.empty()) continue;
+    constexpr std::size_t kShown = 5;
+    const std::size_t count = outside.size();
+    outside.resize(std::min(count, kShown));
+    limited.Add(
+        {"wheel-stable-abi", Severity::kError, path,
+         fmt::format("imports what the stable ABI of Python 3.{} does not have: {}{}", *lowest,
+                     Join(outside, ", "), count > kShown ? fmt::format(" and {} more", count - kShown) : ""),
+         "build it with Py_LIMITED_API, or tag the wheel for one Python"});
+  }
+}
+
+/// All modules are "x.abi3.so", and the tag is for one Python.
+void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
+  if (StableAbiOf(tags.name.tag) || !tags.name.tag.abi.starts_with("cp")) return;
+  bool any = false;
+  for (const auto& [path, symbols] : tags.symbols) {
+    if (!DefinesItsModule(path, symbols)) continue;
+    if (!path.ends_with(".abi3.so")) return;
+    any = true;
+  }
+  if (!any) return;
+  findings.push_back(
+      {"wheel-abi3-possible", Severity::kInfo, "",
+       fmt::format("all extension modules are for the stable ABI, and the tag '{}' is for one Python",
+                   tags.name.tag.str()),
+       "tag the wheel for the oldest Python that it supports: 'ptpkg retag --python cp3XY --abi abi3'"});
 }
 
 void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
@@ -188,7 +325,14 @@ void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
 Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
                             std::vector<Finding>& findings) {
   CheckSystems(tags, findings);
-  return CheckExtensions(env, tags.name, tree, findings);
+  PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
+  CheckInterpreters(tags.name, required, findings);
+  const Modules modules = ModulesIn(tree);
+  CheckExtensions(tags.name, modules, EndsSomewhere(required), findings);
+  CheckModulesWithoutAbi(tags, modules, findings);
+  CheckStableAbi(tags, findings);
+  CheckAbi3Possible(tags, findings);
+  return Ok();
 }
 
 }  // namespace ptpkg::verify

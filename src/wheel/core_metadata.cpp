@@ -68,7 +68,8 @@ Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string&
 }
 
 std::string FormatCoreMetadata(const CoreMetadata& metadata) {
-  return FormatHeaderBlock({metadata.fields, metadata.description, metadata.written});
+  return FormatHeaderBlock(
+      {.fields = metadata.fields, .body = metadata.description, .written = metadata.written});
 }
 
 std::vector<std::string> RequiredProjects(const CoreMetadata& metadata) {

@@ -1,12 +1,14 @@
 #include "wheel/entry_points.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <set>
 #include <tuple>
 
 #include "support/python_name.h"
 #include "support/text.h"
+#include "wheel/characters.h"
 
 namespace ptpkg::wheel {
 namespace {
@@ -25,6 +27,25 @@ struct Line {
     return Error(ErrorCode::kInvalidInput, std::move(message)).At(std::move(span));
   }
 };
+
+/// Readers of Python take other line breaks for ends of lines, too.
+bool HasOtherBreak(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kBreaks = {"\r",   "\v",       "\f",     "\x1c",  "\x1d",
+                                                       "\x1e", "\xc2\x85", "\u2028", "\u2029"};
+  return std::any_of(kBreaks.begin(), kBreaks.end(),
+                     [&](std::string_view one) { return text.find(one) != std::string_view::npos; });
+}
+
+/// pip's pattern: '-' in the first extra alone.
+bool AreExtras(const std::vector<std::string>& extras) {
+  for (std::size_t i = 0; i < extras.size(); ++i) {
+    const bool legal = std::all_of(extras[i].begin(), extras[i].end(), [&](char c) {
+      return IsAlphaNumeric(c) || c == '_' || (c == '-' && i == 0);
+    });
+    if (extras[i].empty() || !legal) return false;
+  }
+  return true;
+}
 
 /// "module[:object] [\[extra, …\]]"
 Result<EntryPoint> ParseReference(std::string_view value, const Line& line) {
@@ -46,6 +67,16 @@ Result<EntryPoint> ParseReference(std::string_view value, const Line& line) {
   return point;
 }
 
+/// "[group]". installer copies [DEFAULT] into every group; blanks make another name.
+Result<std::string> ParseGroup(std::string_view content, const Line& line) {
+  if (content.back() != ']') return line.Fail("a group's name is not closed by ']'");
+  const std::string_view group = content.substr(1, content.size() - 2);
+  if (Trim(group).empty()) return line.Fail("a group has no name");
+  if (group != Trim(group) || group.find_first_of("[]") != std::string_view::npos || group == "DEFAULT")
+    return line.Fail(fmt::format("readers do not agree on the group '{}'", group));
+  return std::string(group);
+}
+
 }  // namespace
 
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name) {
@@ -53,15 +84,23 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
   std::set<std::pair<std::string, std::string>> seen;  // group and name
   std::set<std::string> groups;
   std::string group;
+  std::size_t indentation = 0;
+  bool continues = false;  // whether a deeper line would belong to the one before
   int number = 0;
   for (const std::string& raw : SplitLines(text)) {
     const Line line{name, ++number, raw};
     const std::string_view content = Trim(raw);
-    if (content.empty() || content.front() == '#' || content.front() == ';') continue;
+    if (HasOtherBreak(raw)) return line.Fail("a line holds a break that only some readers see");
+    if (content.empty() || content.front() == '#') continue;
+    if (content.front() == ';') return line.Fail("pip does not take ';' for a comment");
+    const std::size_t indented = raw.find(content.front());
+    if (continues && indented > indentation)
+      return line.Fail(
+          "an indented line continues the one before for some readers, and is one of its own for others");
+    indentation = indented;
+    continues = content.front() != '[';
     if (content.front() == '[') {
-      if (content.back() != ']') return line.Fail("a group's name is not closed by ']'");
-      group = std::string(Trim(content.substr(1, content.size() - 2)));
-      if (group.empty()) return line.Fail("a group has no name");
+      PTPKG_TRY(group, ParseGroup(content, line));
       if (!groups.insert(group).second) return line.Fail(fmt::format("the group [{}] occurs twice", group));
       continue;
     }
@@ -72,6 +111,8 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
     point.group = group;
     point.name = std::string(Trim(content.substr(0, equals)));
     if (point.name.empty()) return line.Fail("an entry point has no name");
+    if (point.IsScript() && !AreExtras(point.extras))
+      return line.Fail("the extras of a script are not names joined by commas");
     if (!seen.emplace(point.group, point.name).second)
       return line.Fail(fmt::format("'{}' occurs twice in [{}]", point.name, group));
     points.push_back(std::move(point));

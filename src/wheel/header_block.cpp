@@ -41,6 +41,7 @@ struct WrittenField {
   std::string_view name;
   std::string value;
   std::string_view text;
+  int line = 1;
 };
 
 /// The next line of `rest` without its break (LF or CRLF); `rest` moves on.
@@ -87,7 +88,8 @@ Result<std::string_view> ReadFields(std::string_view text, const std::string& na
     finish(here.data());
     field = WrittenField{.name = line.substr(0, colon),
                          .value = std::string(TrimLeadingBlanks(line.substr(colon + 1))),
-                         .text = here};
+                         .text = here,
+                         .line = line_number};
   }
   finish(text.data() + text.size());
   return std::string_view();
@@ -129,6 +131,7 @@ Result<HeaderBlock> ParseHeaderBlock(std::string_view text, const std::string& n
   HeaderBlock block;
   PTPKG_TRY(const std::string_view tail, ReadFields(text, name, [&](WrittenField field) {
               block.fields.emplace_back(field.name, std::move(field.value));
+              block.lines.push_back(field.line);
             }));
   block.body = std::string(BodyOf(tail));
   block.written = std::string(text);

@@ -15,8 +15,9 @@ struct HeaderBlock {
   /// In written order. A value of several lines keeps its line breaks ("\n") and the indentation of its
   /// continuation lines.
   std::vector<std::pair<std::string, std::string>> fields;
-  std::string body;     ///< Everything after the first empty line, byte for byte.
-  std::string written;  ///< The text that it was read from, "" for a new one.
+  std::vector<int> lines = {};  ///< Line of each field, from 1; may be shorter for a block that was not read.
+  std::string body;             ///< Everything after the first empty line, byte for byte.
+  std::string written;          ///< The text that it was read from, "" for a new one.
 };
 
 /// Errors: kInvalidInput at `name`:line:1 for a line without a field name, a continuation without a field,

@@ -102,8 +102,9 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
     const bool needed = record == RecordUse::kRead || std::string_view(name) != "RECORD";
     if (needed && !texts.contains(name)) return Missing(wheel, info.dist_info_dir + "/" + name);
   }
-  PTPKG_TRY(WheelFile wheel_file, ParseWheelFile(texts["WHEEL"], info.dist_info_dir + "/WHEEL"), frame);
+  PTPKG_TRY(WheelFile wheel_file, ReadWheelFile(texts["WHEEL"], info.dist_info_dir + "/WHEEL"), frame);
   info.tags = std::move(wheel_file.tags);
+  info.tags_readable = wheel_file.tag_faults.empty();
   info.root_is_purelib = wheel_file.root_is_purelib;
   PTPKG_TRY(info.metadata, ParseCoreMetadata(texts["METADATA"], info.dist_info_dir + "/METADATA"), frame);
   if (record == RecordUse::kRead) {

@@ -35,6 +35,7 @@ struct RecordFault {
     kAlgorithm,  ///< A digest that is not sha256 or better.
     kPath,       ///< An absolute path, one that climbs, or a folder.
     kRepeated,
+    kLine,  ///< Not of a row: an empty line, or a line break that only some readers see.
   };
   Kind kind = Kind::kForm;
   std::string path;  ///< As written; "" for a row of other than three fields.

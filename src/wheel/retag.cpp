@@ -55,10 +55,10 @@ Result<FileName> NameAfter(const FileName& before, const RetagRequest& request) 
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not the file name of a wheel", after.str()));
 }
 
-/// Replaces the fields that change where they stand.
-std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const FileName& name) {
+/// Replaces the fields that change where they stand; `tags`: those of the name too.
+std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const FileName& name, bool tags) {
   std::map<std::string, std::vector<std::string>> values;
-  if (request.ChangesTags()) {
+  if (tags) {
     for (const Tag& tag : ExpandTag(name.tag)) values["Tag"].push_back(tag.str());
   }
   if (request.root_is_purelib) values["Root-Is-Purelib"] = {*request.root_is_purelib ? "true" : "false"};
@@ -316,11 +316,12 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
   PTPKG_TRY(const FileName name, NameAfter(info.file_name, request));
   // What does not change is not written anew: another form of the same fields would be a change too.
   std::map<std::string, std::string> texts;
-  if (request.ChangesTags() || request.build || request.root_is_purelib) {
+  const bool tags = request.ChangesTags() || !info.tags_readable;
+  if (tags || request.build || request.root_is_purelib) {
     const std::string path = info.dist_info_dir + "/WHEEL";
     PTPKG_TRY(const std::string text, zip.ReadText(path, DocumentLimit("WHEEL")), frame);
     PTPKG_TRY(HeaderBlock block, ParseHeaderBlock(text, path), frame);
-    texts[path] = WheelTextAfter(std::move(block), request, name);
+    texts[path] = WheelTextAfter(std::move(block), request, name, tags);
   }
   if (request.local || !request.requirements.empty()) {
     PTPKG_CHECK(CheckIsOf(info.metadata, info.file_name), frame);

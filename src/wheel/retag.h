@@ -71,12 +71,13 @@ std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip,
 
 /// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
 /// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
-/// in its place. The .dist-info and .data folders get the names that go with the new file name, which is in
-/// normal form: installers derive them from it. Signatures of RECORD are left out. New files get their rows
-/// of RECORD; with them .dist-info comes last. Errors: kInvalidInput (a tag, build, local version,
-/// requirement or extra that is none; METADATA of another name or version than the file name's, when it would
-/// be written anew); kCorrupt for a member that RECORD lacks, or has with another size, and for a row without
-/// a member; kUnsupported for a link or device; those of ReadWheelInfo.
+/// in its place; Tag lines of WHEEL that cannot be read become those of the file name. The .dist-info and
+/// .data folders get the names that go with the new file name, which is in normal form: installers derive
+/// them from it. Signatures of RECORD are left out. New files get their rows of RECORD; with them .dist-info
+/// comes last. Errors: kInvalidInput (a tag, build, local version, requirement or extra that is none;
+/// METADATA of another name or version than the file name's, when it would be written anew); kCorrupt for a
+/// member that RECORD lacks, or has with another size, and for a row without a member; kUnsupported for a
+/// link or device; those of ReadWheelInfo.
 Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
                             const NewContent& content = {});
 

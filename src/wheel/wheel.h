@@ -51,7 +51,8 @@ struct WheelInfo {
   FileName file_name;
   CoreMetadata metadata;
   std::string metadata_text;  ///< METADATA byte for byte, as an index serves it beside the wheel.
-  std::vector<Tag> tags;      ///< Of the WHEEL file.
+  std::vector<Tag> tags;      ///< Of the WHEEL file; those that can be read.
+  bool tags_readable = true;  ///< False: WHEEL has a broken Tag, or none.
   bool root_is_purelib = false;
   std::string entry_points;   ///< Text of entry_points.txt, "" if there is none.
   std::string variant_text;   ///< Of variant.json (wheel/variant.h), "" if there is none.

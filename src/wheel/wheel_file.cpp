@@ -1,5 +1,7 @@
 #include "wheel/wheel_file.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "support/limits.h"
@@ -9,65 +11,111 @@
 namespace ptpkg::wheel {
 namespace {
 
-Error Invalid(const std::string& name, std::string message) {
+/// uv compares names of fields byte by byte.
+constexpr std::array<std::string_view, 5> kFields = {"Wheel-Version", "Generator", "Root-Is-Purelib", "Tag",
+                                                     "Build"};
+
+Error InvalidAt(const std::string& name, int line, std::string message) {
   SourceSpan span;
   span.file = name;
+  span.line = line;
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(std::move(span));
 }
 
-/// The value of Wheel-Version, "" for none.
-Result<void> CheckVersion(std::string_view version, const std::string& name) {
-  if (version.empty()) return Invalid(name, "the field 'Wheel-Version' is missing");
-  if (version.starts_with("1.")) return Ok();
-  return Error(ErrorCode::kUnsupported, fmt::format("'{}': Wheel-Version '{}' is not 1.x", name, version));
+/// "1." and numbers joined by dots.
+bool IsVersionOne(std::string_view version) {
+  if (!version.starts_with("1.")) return false;
+  for (const std::string& number : Split(version, '.')) {
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return false;
+  }
+  return true;
+}
+
+/// The spelling of names of fields: as uv takes them, or any, for what mends a wheel.
+enum class Spelling : std::uint8_t { kExact, kAny };
+
+Result<void> CheckVersion(const HeaderBlock& block, const std::string& name, Spelling spelling) {
+  for (std::size_t i = 0; i < block.fields.size(); ++i) {
+    const auto& [field, value] = block.fields[i];
+    if (ToLower(field) != "wheel-version") continue;
+    // Readers of Python count the fold of a value in.
+    const std::string_view version =
+        value.find('\n') == std::string::npos ? Trim(value) : std::string_view(value);
+    const bool spelled = field == "Wheel-Version" || spelling == Spelling::kAny;
+    if (spelled && IsVersionOne(version)) return Ok();
+    if (version.empty()) break;
+    if (!spelled)
+      return InvalidAt(name, block.lines[i],
+                       fmt::format("uv takes the field '{}' in the spelling 'Wheel-Version' alone", field));
+    return Error(ErrorCode::kUnsupported, fmt::format("'{}': Wheel-Version '{}' is not 1.x", name, version));
+  }
+  return InvalidAt(name, 1, "the field 'Wheel-Version' is missing");
+}
+
+/// Reads one Tag; `plain_tags` counts what all of them stand for. Errors: kInvalidInput.
+Result<void> AddTag(std::string_view value, std::size_t& plain_tags, WheelFile& file) {
+  PTPKG_TRY(Tag tag, ParseTag(value));
+  plain_tags += CountTags(tag);
+  if (plain_tags > limits::kTags) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("its tags stand for more than {} plain ones", limits::kTags));
+  }
+  file.tags.push_back(std::move(tag));
+  return Ok();
+}
+
+Result<WheelFile> Read(std::string_view text, const std::string& name, Spelling spelling) {
+  PTPKG_TRY(const HeaderBlock block, ParseHeaderBlock(text, name));
+  PTPKG_CHECK(CheckVersion(block, name, spelling));
+  WheelFile file;
+  std::vector<std::string> purelib;
+  std::size_t plain_tags = 0;
+  for (std::size_t i = 0; i < block.fields.size(); ++i) {
+    const auto& [field, raw] = block.fields[i];
+    const std::string value(Trim(raw));
+    const auto* const known =
+        std::find_if(kFields.begin(), kFields.end(),
+                     [&, &field = field](std::string_view one) { return ToLower(one) == ToLower(field); });
+    if (known == kFields.end()) continue;
+    if (*known != field && spelling == Spelling::kExact)
+      return InvalidAt(name, block.lines[i],
+                       fmt::format("uv takes the field '{}' in the spelling '{}' alone", field, *known));
+    if (*known == "Generator") {
+      file.generator = value;
+    } else if (*known == "Build") {
+      file.build = value;
+    } else if (*known == "Root-Is-Purelib") {
+      purelib.push_back(value);
+    } else if (*known == "Tag") {
+      const Result<void> added = AddTag(value, plain_tags, file);
+      if (!added) file.tag_faults.push_back(InvalidAt(name, block.lines[i], added.error().message()));
+      if (plain_tags > limits::kTags) break;
+    }
+  }
+  if (purelib.size() != 1 || (ToLower(purelib[0]) != "true" && ToLower(purelib[0]) != "false")) {
+    return InvalidAt(name, 1, "the field 'Root-Is-Purelib' must occur once, as true or false");
+  }
+  file.root_is_purelib = ToLower(purelib[0]) == "true";
+  if (file.tags.empty() && file.tag_faults.empty())
+    file.tag_faults.push_back(InvalidAt(name, 1, "the field 'Tag' is missing"));
+  return file;
 }
 
 }  // namespace
 
+Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name) {
+  return Read(text, name, Spelling::kAny);
+}
+
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name) {
-  PTPKG_TRY(const HeaderBlock block, ParseHeaderBlock(text, name));
-  WheelFile file;
-  std::string version;
-  std::vector<std::string> purelib;
-  std::size_t plain_tags = 0;
-  for (const auto& [field, raw] : block.fields) {
-    const std::string key = ToLower(field);
-    const std::string value(Trim(raw));
-    if (key == "wheel-version") {
-      version = value;
-    } else if (key == "generator") {
-      file.generator = value;
-    } else if (key == "build") {
-      file.build = value;
-    } else if (key == "root-is-purelib") {
-      purelib.push_back(value);
-    } else if (key == "tag") {
-      Result<Tag> tag = ParseTag(value);
-      if (!tag) return Invalid(name, tag.error().message());
-      plain_tags += CountTags(*tag);
-      if (plain_tags > limits::kTags) {
-        return Invalid(name, fmt::format("its tags stand for more than {} plain ones", limits::kTags));
-      }
-      file.tags.push_back(*std::move(tag));
-    }
-  }
-  PTPKG_CHECK(CheckVersion(version, name));
-  if (purelib.size() != 1 || (ToLower(purelib[0]) != "true" && ToLower(purelib[0]) != "false")) {
-    return Invalid(name, "the field 'Root-Is-Purelib' must occur once, as true or false");
-  }
-  file.root_is_purelib = ToLower(purelib[0]) == "true";
-  if (file.tags.empty()) return Invalid(name, "the field 'Tag' is missing");
+  PTPKG_TRY(WheelFile file, Read(text, name, Spelling::kExact));
+  if (!file.tag_faults.empty()) return std::move(file.tag_faults.front());
   return file;
 }
 
 Result<void> CheckWheelVersion(std::string_view text, const std::string& name) {
-  constexpr std::string_view kField = "wheel-version:";
-  for (const std::string& line : Split(text, '\n')) {
-    if (Trim(line).empty()) break;  // the body follows
-    if (!ToLower(line).starts_with(kField)) continue;
-    return CheckVersion(Trim(std::string_view(line).substr(kField.size())), name);
-  }
-  return CheckVersion("", name);
+  PTPKG_TRY(const HeaderBlock block, ParseHeaderBlock(text, name));
+  return CheckVersion(block, name, Spelling::kExact);
 }
 
 std::string FormatWheelFile(const WheelFile& file) {

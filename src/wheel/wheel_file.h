@@ -15,13 +15,20 @@ struct WheelFile {
   std::string build;  ///< "" = none.
   bool root_is_purelib = false;
   std::vector<Tag> tags;  ///< As written.
+  /// Of ReadWheelFile: kInvalidInput at `name`:line for each Tag that cannot be read, and for their absence.
+  std::vector<Error> tag_faults = {};
 };
 
-/// Errors: kInvalidInput at `name`:line (malformed, Root-Is-Purelib missing, repeated or not true/false, no
-/// Tag, bad Tag), kUnsupported (Wheel-Version other than 1.x).
+/// Takes names of fields in any case and passes over Tag lines that it cannot read: installers read the file
+/// name, and what mends a wheel takes its tags. Errors: kInvalidInput at `name`:line (malformed,
+/// Root-Is-Purelib missing, repeated or not true/false), kUnsupported (Wheel-Version other than 1.x).
+Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name);
+/// ReadWheelFile; the first of its tag_faults is an error too, and so is the name of a field in a case that
+/// uv does not take.
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name);
-/// Whether installers install it at all: they look at Wheel-Version alone, at its first line, whatever the
-/// rest is. Errors: kInvalidInput (none), kUnsupported (other than 1.x).
+/// Whether installers install it at all. They read Wheel-Version alone: uv looks for that very spelling of
+/// the name, pip for numbers joined by dots, installer for "1." at the beginning. Errors: kInvalidInput (no
+/// header, no Wheel-Version or a wrong one), kUnsupported (other than 1.x).
 Result<void> CheckWheelVersion(std::string_view text, const std::string& name);
 /// Tags are written in the order given.
 std::string FormatWheelFile(const WheelFile& file);

@@ -5,6 +5,7 @@
 #include "support/limits.h"
 #include "support/matchers.h"
 #include "support/name_problem.h"
+#include "support/unprinted.h"
 
 namespace ptpkg::test {
 namespace {
@@ -52,6 +53,14 @@ TEST(NameProblem, NamesTheRule) {
 TEST(ShownName, IsShortAndPrintable) {
   EXPECT_EQ(ShownName("a\tb"), "a\\x09b");
   EXPECT_EQ(ShownName(std::string(1000, 'x')), std::string(100, 'x') + "…" + std::string(100, 'x'));
+}
+
+TEST(Unprinted, AreTheCharactersOfCategoryC) {
+  for (const char* const text : {"", "plain name.py", "ä", "\u00a0", "\u0300", "\u2028", "漢", "\U0001F308"})
+    EXPECT_FALSE(HasUnprintedCharacter(text)) << text;
+  for (const char* const text : {"\x01", "a\x7f", "\u0080", "\u00ad", "a\u200b", "\u202e", "\ue000", "\ufeff",
+                                 "\ufffe", "\u0378", "\U000E0041", "\U000F0000", "\U0010FFFF", "\xff"})
+    EXPECT_TRUE(HasUnprintedCharacter(text)) << text;
 }
 
 }  // namespace

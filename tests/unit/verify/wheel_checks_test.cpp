@@ -405,6 +405,10 @@ TEST_F(WheelChecksTest, EntryPoints) {
            {"python", "wheel-script-interpreter "},
            {"Python3.11", "wheel-script-interpreter "},
            {"pythonw.exe", "wheel-script-interpreter "},
+           {"python3.14t", "wheel-script-interpreter "},
+           {"PyPy3", "wheel-script-interpreter "},
+           {"graalpy.py", "wheel-script-interpreter "},
+           {"..", "wheel-script-path "},
            {"a/b", "wheel-script-path "},
            {"..\\b", "wheel-script-path "},
            {"a b", "wheel-script-name "}}) {
@@ -415,6 +419,9 @@ TEST_F(WheelChecksTest, EntryPoints) {
   EXPECT_THAT(with("[gui_scripts]\nrun = toy\n"), ElementsAre("wheel-script-target " + file));
   EXPECT_THAT(with("[console_scripts]\nrun = other.mod:main\n"), ElementsAre("wheel-script-target " + file));
   EXPECT_THAT(with("[plugins]\nrun = other\n"), IsEmpty());
+  EXPECT_THAT(with("[console_scripts]\nrun = toy:class\n"), ElementsAre("wheel-script-target " + file));
+  EXPECT_THAT(with("[console_scripts]\nrun = toy:main\n[gui_scripts]\nrun = toy:main\n"),
+              ElementsAre("wheel-install-collision " + file));
 }
 
 TEST_F(WheelChecksTest, DocumentsAreUtf8) {
@@ -428,6 +435,9 @@ TEST_F(WheelChecksTest, FilesOfDataThatUvRefuses) {
   for (const std::string path : {"toy-1.0.data/scripts/python3", "toy-1.0.data/data/bin/Python"})
     EXPECT_THAT(Ids(With({{path, "x"}})), ElementsAre("wheel-script-interpreter " + path));
   EXPECT_THAT(Ids(With({{"toy-1.0.data/data/share/python", "x"}})), IsEmpty());
+  EXPECT_THAT(Ids(With({{"toy-1.0.data/purelib/toy.py", "x"}})),
+              ElementsAre("wheel-install-collision toy.py"));
+  EXPECT_THAT(Ids(With({{"other.data", "x"}})), ElementsAre("wheel-data-layout other.data"));
 }
 
 TEST_F(WheelChecksTest, AScriptsModuleMayLieInSeveralPlaces) {
@@ -451,8 +461,10 @@ TEST_F(WheelChecksTest, Layout) {
               ElementsAre("wheel-byte-code __pycache__/toy.cpython-311.pyc"));
   EXPECT_THAT(Ids(With({{kInfo + "direct_url.json", "{}"}})),
               ElementsAre("wheel-install-leftover " + kInfo + "direct_url.json"));
+  // RECORD lists it here, which installer refuses.
   EXPECT_THAT(Ids(With({{kInfo + "RECORD.jws", "{}"}})),
-              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws"));
+              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws",
+                          "wheel-record-digest " + kInfo + "RECORD.jws"));
 }
 
 TEST_F(WheelChecksTest, ASymbolicLink) {

@@ -40,11 +40,25 @@ TEST(EntryPoints, SaysWhereItIsMalformed) {
            {"[g]\na = 1b:c\n", "not a reference"},
            {"[g]\na = b:c [x\n", "not closed by ']'"},
            {"[g]\na = b:c\na = b:d\n", "occurs twice in [g]"},
-           {"[g]\na = b:c\n[g]\nd = b:c\n", "the group [g] occurs twice"}}) {
+           {"[g]\na = b:c\n[g]\nd = b:c\n", "the group [g] occurs twice"},
+           {"[g]\n; a comment\n", "';' for a comment"},
+           {"[g]\na = b:c\n  d = e:f\n", "an indented line"},
+           {"[g]\na = b:c\n  [h]\n", "an indented line"},
+           {"[DEFAULT]\na = b:c\n", "do not agree on the group"},
+           {"[ g ]\na = b:c\n", "do not agree on the group"},
+           {"[[g]]\na = b:c\n", "do not agree on the group"},
+           {"[g]\na = b:c\fd = e:f\n", "a break that only some readers see"},
+           {"[g]\na = b:c\xc2\x85\n", "a break that only some readers see"},
+           {"[console_scripts]\na = b:c [x y]\n", "not names joined by commas"},
+           {"[console_scripts]\na = b:c []\n", "not names joined by commas"}}) {
     EXPECT_THAT(ParseEntryPoints(text, "entry_points.txt"),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr(why)))
         << text;
   }
+  // As old versions of setuptools wrote it.
+  EXPECT_THAT(ParseEntryPoints("\n      [g]\n      a = b:c\n      d = e:f\n      ", "entry_points.txt"),
+              IsOk());
+  EXPECT_THAT(ParseEntryPoints("[g]\n  a = b:c\n  d = e:f\n", "entry_points.txt"), IsOk());
   EXPECT_EQ(ParseEntryPoints("[g]\n\na\n", "entry_points.txt").error().span()->line, 3);
 }
 

@@ -7,6 +7,7 @@
 
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "wheel/record_lines.h"
 
 namespace ptpkg::wheel {
 namespace {
@@ -45,6 +46,14 @@ TEST(Record, AnyNameSurvivesTheRoundTrip) {
     EXPECT_THAT(ParseRecord(FormatRecord(rows), "RECORD"), IsOkAndHolds(rows))
         << "seed " << kSeed << ", round " << round;
   }
+}
+
+TEST(Record, LinesThatReadersCutDifferentlyAreFaults) {
+  for (const char* const text : {"", "a,,\n", "a,,\r\nb,,\r\n", "a,,", "\"a b\",,\n"})
+    EXPECT_TRUE(FindLineFaults(text, "RECORD").empty()) << text;
+  for (const char* const text :
+       {"\n", "a,,\n\n", "\na,,\n", "a,,\r\n\r\n", "a,,\rb,,\n", "a\f,,\n", "a\xc2\x85,,\n", "a\u2028,,\n"})
+    EXPECT_EQ(FindLineFaults(text, "RECORD").size(), 1U) << text;
 }
 
 TEST(Record, NamesTheRowThatIsWrong) {

@@ -58,18 +58,42 @@ TEST(WheelFile, SaysWhatIsWrong) {
 
 TEST(WheelFile, InstallersLookAtTheVersionAlone) {
   for (const char* const taken :
-       {"Wheel-Version: 1.0\n", "junk\nwheel-version:1.9\r\n", "Wheel-Version: 1.0\nTag: x\n",
-        "Wheel-Version: 1.0\nWheel-Version: 2.0\n"}) {
+       {"Wheel-Version: 1.0\n", "Wheel-Version:1.9\r\n", "Wheel-Version: 1.0.0 \n",
+        "Wheel-Version: 1.0\nTag: x\n", "Wheel-Version: 1.0\nWheel-Version: 2.0\n"}) {
     EXPECT_THAT(CheckWheelVersion(taken, "WHEEL"), IsOk()) << taken;
   }
   EXPECT_THAT(CheckWheelVersion("Wheel-Version: 2.1\n", "WHEEL"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("'2.1' is not 1.x")));
+  // pip wants numbers, installer "1." at the beginning, uv the very name of the field; Python stops at what
+  // is no field.
+  for (const char* const version : {"1", "1.", "1.0rc1", "1..0", "1.0 # c", "01.0", "+1.0", "0.1", "\n 1.0"})
+    EXPECT_FALSE(CheckWheelVersion(std::string("Wheel-Version: ") + version + "\n", "WHEEL")) << version;
+  for (const char* const text : {"wheel-version: 1.0\n", "junk\nWheel-Version: 1.0\n",
+                                 "Wheel-Version : 1.0\n", "é: x\nWheel-Version: 1.0\n"})
+    EXPECT_FALSE(CheckWheelVersion(text, "WHEEL")) << text;
   for (const char* const refused :
        {"", "Tag: py3-none-any\n", "Wheel-Version:\n", "\nWheel-Version: 1.0\n"}) {
     EXPECT_THAT(CheckWheelVersion(refused, "WHEEL"),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("'Wheel-Version' is missing")))
         << refused;
   }
+}
+
+TEST(WheelFile, NamesAreInTheCaseThatUvTakes) {
+  const std::string text = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
+  EXPECT_THAT(ParseWheelFile(text + "X-Any: y\n", "WHEEL"), IsOk());
+  EXPECT_THAT(ParseWheelFile(text + "build: 1\n", "WHEEL"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'build' in the spelling 'Build' alone")));
+}
+
+TEST(WheelFile, BrokenTagsAreFaultsAtTheirLines) {
+  const auto file = ReadWheelFile(
+      "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: \nTag: py3-none-any\nTag: -any\n", "WHEEL");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_THAT(file->tags, ElementsAre(Tag{"py3", "none", "any"}));
+  ASSERT_EQ(file->tag_faults.size(), 2U);
+  EXPECT_EQ(file->tag_faults[0].span()->line, 3);
+  EXPECT_EQ(file->tag_faults[1].span()->line, 5);
 }
 
 }  // namespace

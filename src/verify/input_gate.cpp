@@ -1,0 +1,55 @@
+#include "verify/input_gate.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "archive/extract.h"
+#include "verify/conda_checks.h"
+#include "verify/target.h"
+#include "verify/wheel_checks.h"
+#include "verify/wheel_layout_checks.h"
+#include "verify/wheel_tag_checks.h"
+#include "verify/zip_container.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// kCheckFailed if there is an error among `findings`. `what`: "a wheel that installers take".
+Result<void> RefuseErrors(const AbsPath& artifact, std::string_view what, std::vector<Finding> findings) {
+  std::erase_if(findings, [](const Finding& finding) { return finding.severity != Severity::kError; });
+  if (findings.empty()) return Ok();
+  constexpr std::size_t kShown = 10;
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(kShown, findings.size()); ++i)
+    lines += fmt::format("\n    {} [{}] {}", findings[i].file, findings[i].id, findings[i].message);
+  return Error(ErrorCode::kCheckFailed, fmt::format("'{}' is not {}:{}", artifact.str(), what, lines))
+      .WithHint("'ptpkg check' lists all that is wrong with it");
+}
+
+}  // namespace
+
+Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree& unpacked) {
+  constexpr std::array<Target, 1> kTargets = {Target::kChannel};
+  const ContainerRule container = {.id = "wheel-zip", .fix = "", .targets = ConsumersOf(kTargets)};
+  std::vector<Finding> findings;
+  PTPKG_CHECK(CheckZipContainer(env, wheel, container, findings));
+  PTPKG_CHECK(CheckWheelContent(env, wheel, unpacked, findings));
+  PTPKG_TRY(const archive::ZipReader reader, archive::ZipReader::Open(env.fs, wheel));
+  CheckWheelFolders(reader.members(), findings);
+  if (const auto name = wheel::FileName::Parse(wheel.Name())) {
+    const std::set<MachineCode> code;
+    const std::map<std::string, elf::PythonSymbols> symbols;
+    PTPKG_CHECK(CheckWheelTags(env, {*name, code, symbols}, unpacked, findings));
+  }
+  ApplyTargets(ConsumersOf(kTargets), findings);
+  return RefuseErrors(wheel, "a wheel that installers take", std::move(findings));
+}
+
+Result<void> RequireSoundPackage(Env& env, const AbsPath& package, const AbsPath& folder) {
+  std::vector<Finding> findings;
+  PTPKG_TRY([[maybe_unused]] const CondaContent content, CheckCondaContent(env, package, folder, findings));
+  return RefuseErrors(package, "a sound conda package", std::move(findings));
+}
+
+}  // namespace ptpkg::verify

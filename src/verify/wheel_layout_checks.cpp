@@ -1,0 +1,143 @@
+#include "verify/wheel_layout_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <map>
+#include <set>
+
+#include "support/text.h"
+#include "verify/tree_map.h"
+#include "verify/wheel_metadata_checks.h"
+#include "wheel/installer_files.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSchemes = {"purelib", "platlib", "headers", "scripts", "data"};
+
+bool IsScheme(std::string_view name) {
+  return std::find(kSchemes.begin(), kSchemes.end(), name) != kSchemes.end();
+}
+
+Finding UnknownPlace(const std::string& path, std::string message, std::string_view stem) {
+  return {"wheel-data-layout", Severity::kError, path, std::move(message),
+          fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", stem)};
+}
+
+Finding FolderOfScripts(const std::string& path) {
+  return {"wheel-data-scripts", Severity::kError, path, "uv takes no folders among scripts",
+          "put the script beside the others"};
+}
+
+/// Of a known part of .data: what uv refuses to install.
+void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, LimitedFindings& findings) {
+  const bool script = parts[1] == "scripts";
+  if (script && parts.size() > 3) findings.Add(FolderOfScripts(entry.path.str()));
+  const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
+  if (program && IsInterpreterName(parts.back())) {
+    findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
+                  "the file would replace the interpreter", "give it another name"});
+  }
+}
+
+/// pip takes every folder of such a name for one, uv that of .dist-info, installer that of the file name.
+bool AgreeOnData(const WheelPlaces& places, std::string_view top) {
+  const std::string expected = places.name.Stem() + ".data";
+  return top == expected && places.dist_info_dir == places.name.Stem() + ".dist-info" &&
+         places.file_name.starts_with(places.name.Stem() + "-");
+}
+
+void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedFindings& findings) {
+  const std::vector<std::string> parts = entry.path.Components();
+  if (!parts[0].ends_with(".data")) return;
+  const std::string stem = places.name.Stem();
+  if (parts.size() < 3 || !IsScheme(parts[1])) {
+    findings.Add(UnknownPlace(entry.path.str(),
+                              fmt::format("installers know no place for files of '{}{}'", parts[0],
+                                          parts.size() > 1 ? "/" + parts[1] : ""),
+                              stem));
+  } else if (!AgreeOnData(places, parts[0])) {
+    findings.Add(
+        UnknownPlace(entry.path.str(),
+                     fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]), stem));
+  } else {
+    CheckDataFile(entry, parts, findings);
+  }
+}
+
+/// Where the file lies below a prefix. Site-packages has no fixed place in it.
+std::string PlaceOf(const std::string& path) {
+  if (const auto installed = InstalledPath(path)) return "site-packages:" + *installed;
+  const std::string below = path.substr(path.find('/') + 1);
+  if (below.starts_with("scripts/")) return "bin/" + below.substr(8);
+  return below.starts_with("data/") ? below.substr(5) : below;
+}
+
+/// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own.
+void CheckCollisions(const StagedTree& tree, LimitedFindings findings) {
+  std::map<std::string, std::string> by_place;
+  for (const TreeEntry& entry : tree.entries) {
+    const auto [found, added] = by_place.emplace(PlaceOf(entry.path.str()), entry.path.str());
+    if (added) continue;
+    findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
+                  fmt::format("is installed at the same place as '{}'", found->second), "keep one of them"});
+  }
+}
+
+}  // namespace
+
+void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::vector<Finding>& findings) {
+  LimitedFindings limited(findings);
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    if (entry.kind != FileKind::kRegular) {
+      limited.Add({"wheel-symlink", Severity::kError, path,
+                   "the member is a symbolic link, which installers write as a text file",
+                   "pack a copy of its target"});
+    }
+    if (path.ends_with(".pyc") || path.ends_with(".pyo") || path.starts_with("__pycache__/") ||
+        path.find("/__pycache__/") != std::string::npos) {
+      limited.Add({"wheel-byte-code", Severity::kWarning, path,
+                   "compiled Python code depends on the interpreter and the build time",
+                   "leave __pycache__ out of the wheel"});
+    }
+    CheckDataFolder(places, entry, limited);
+  }
+  CheckCollisions(tree, LimitedFindings(findings));
+  for (const std::string_view leftover : wheel::kInstallerFiles) {
+    const std::string path = fmt::format("{}/{}", places.dist_info_dir, leftover);
+    if (tree.Find(path) == nullptr) continue;
+    limited.Add({"wheel-install-leftover", Severity::kWarning, path,
+                 "the file describes an installation or signs RECORD, and does not belong in a wheel",
+                 "leave it out of the wheel"});
+  }
+}
+
+void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
+                       std::vector<Finding>& findings) {
+  LimitedFindings limited(findings);
+  std::set<std::string> filled;  // .dist-info folders with files
+  for (const archive::ZipReader::Member& member : members) {
+    const std::string& name = member.name;
+    if (!name.ends_with('/')) filled.insert(name.substr(0, name.find('/')));
+  }
+  for (const archive::ZipReader::Member& member : members) {
+    const std::string& name = member.name;
+    if (!name.ends_with('/')) continue;
+    const std::vector<std::string> parts = Split(std::string_view(name).substr(0, name.size() - 1), '/');
+    if (parts[0].ends_with(".dist-info") && !filled.contains(parts[0])) {
+      limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is a .dist-info folder without files",
+                   "keep the folder of the wheel's own name only"});
+    }
+    if (!parts[0].ends_with(".data") || parts.size() < 2) continue;
+    const std::string_view stem = std::string_view(parts[0]).substr(0, parts[0].size() - 5);
+    if (!IsScheme(parts[1])) {
+      limited.Add(UnknownPlace(name, fmt::format("uv knows no place for the folder '{}'", parts[1]), stem));
+    } else if (parts[1] == "scripts" && parts.size() > 2) {
+      limited.Add(FolderOfScripts(name));
+    }
+  }
+}
+
+}  // namespace ptpkg::verify

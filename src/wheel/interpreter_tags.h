@@ -1,0 +1,36 @@
+#pragma once
+// Tags that interpreters take. Layer: wheel.
+// Source: PEP 425, PEP 384, PEP 703, PEP 803; packaging/tags.py, which pip and installers of its kind ask.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wheel/requirement.h"
+#include "wheel/tag.h"
+
+namespace ptpkg::wheel {
+
+/// Minor versions of Python, both ends included.
+struct PythonRange {
+  int major = 3;
+  int first = 0;
+  int last = 0;
+
+  bool operator==(const PythonRange&) const = default;
+};
+
+/// The Pythons that take a plain tag; nullopt: no interpreter does. An implementation other than CPython,
+/// PyPy and GraalPy may have any ABI. Only "any" counts of the platform: no interpreter takes it with an ABI.
+std::optional<PythonRange> PythonsOf(const Tag& plain);
+
+struct TagVerdict {
+  std::vector<PythonRange> pythons = {};  ///< Of the plain tags that some interpreter takes.
+  std::vector<std::string> idle = {};     ///< Python and ABI tags of the set that are in none of these.
+};
+TagVerdict JudgeTag(const Tag& tag);
+
+/// Whether some release of a Python in `range` fulfils `specifiers`, as Requires-Python has them.
+bool HasRelease(const PythonRange& range, const Specifiers& specifiers);
+
+}  // namespace ptpkg::wheel
