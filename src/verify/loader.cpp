@@ -67,7 +67,9 @@ Result<std::vector<Load>> Loader::Run(std::size_t entry, const LoaderMachine& ma
     PTPKG_CHECK(env_.cancel.Check());
     const std::optional<std::size_t> member = process.objects[at].member;
     if (!member) continue;
-    for (const std::string& name : tree_.members[*member].facts.needed) {
+    std::vector<std::string> asked = tree_.members[*member].facts.needed;
+    for (const ElfFilter& filter : tree_.members[*member].filters) asked.push_back(filter.name);
+    for (const std::string& name : asked) {
       if (++requests_ > max_requests_) {
         return Error(ErrorCode::kInvalidInput,
                      fmt::format("the files of '{}' need each other more than {} times", tree_.root.str(),

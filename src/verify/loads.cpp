@@ -68,11 +68,6 @@ std::string MachineInWords(const LoaderMachine& machine, const std::vector<Loade
   return "where " + Join(words, " and ");
 }
 
-bool IsProgram(const ElfMember& member) {
-  return !member.position_independent || member.facts.interpreter.has_value() ||
-         (member.facts.flags_1 & elf::kFlag1Pie) != 0;
-}
-
 /// What Python imports, and what programs open by path.
 bool IsModule(const ElfMember& member) {
   const std::string_view name = member.path.Name();
