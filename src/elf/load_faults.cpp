@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <fmt/core.h>
+#include <span>
 
 #include "elf/host_fit.h"
 
@@ -57,6 +58,7 @@ class Examiner {
     CheckTables();
     CheckEntrySizes();
     CheckStart();
+    CheckSections();
     PTPKG_CHECK(Soften(CheckVersions()));
     PTPKG_CHECK(Soften(CheckGnuHash()));
     return std::move(faults_).Take();
@@ -93,6 +95,7 @@ class Examiner {
                  (before->flags & ~segment.flags) != 0) {
         Segments(fmt::format("loadable segment {} takes rights from a page of the one ahead of it", i));
       }
+      if (segment.align > kMaxSpan) Segments(fmt::format("loadable segment {} has the alignment {:#x}", i, segment.align));
       if (segment.vaddr + segment.memory_size - first > kMaxSpan) {
         Segments(fmt::format("loadable segment {} ends {} bytes behind the first one", i,
                              segment.vaddr + segment.memory_size - first));
@@ -236,6 +239,52 @@ class Examiner {
     const std::uint64_t entry = (*kind == kDtRela ? 3 : 2) * word;
     if (*size % entry != 0) Dynamic(fmt::format("DT_PLTRELSZ is {}, which is no multiple of {}", *size, entry));
     if (!CanRead(*at, *size)) Dynamic("DT_JMPREL has bytes that the file does not map");
+    CheckPltGot();
+  }
+
+  /// A lazy loader writes its own addresses into the second and third word.
+  void CheckPltGot() {
+    const auto got = dynamic_.Find(kDtPltgot);
+    if (BindsNow() || (image_.header.machine != kMachineX8664 && image_.header.machine != kMachineAarch64)) return;
+    const Segment* const owner = got ? PageOwner(image_, *got) : nullptr;
+    if (owner == nullptr || (owner->flags & kFlagWrite) == 0)
+      Dynamic(got ? fmt::format("DT_PLTGOT is address {:#x}, where ld.so cannot write", *got) : "DT_PLTGOT is missing");
+  }
+
+  [[nodiscard]] bool BindsNow() const {
+    constexpr std::uint64_t kDtBindNow = 24;
+    return dynamic_.Find(kDtBindNow) || (dynamic_.Find(kDtFlags).value_or(0) & 8U) != 0 ||
+           (dynamic_.Find(kDtFlags1).value_or(0) & 1U) != 0;
+  }
+
+  /// ld.so does not look at sections; linkers and strip write what both must agree on.
+  void CheckSections() {
+    constexpr std::uint64_t kAllocated = 2;
+    constexpr std::uint64_t kInstructions = 4;
+    struct Pair {
+      std::uint32_t type;
+      std::uint64_t tag;
+      std::string_view name;
+    };
+    constexpr std::array<Pair, 4> kPairs = {{{kSectionDynsym, kDtSymtab, "DT_SYMTAB"},
+                                             {kSectionGnuVersym, kDtVersym, "DT_VERSYM"},
+                                             {kSectionGnuHash, kDtGnuHash, "DT_GNU_HASH"},
+                                             {kSectionHash, kDtHash, "DT_HASH"}}};
+    for (const Pair& pair : kPairs) {
+      const auto at = dynamic_.Find(pair.tag);
+      const bool has_section = std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+        return section.type == pair.type && section.addr != 0 && section.size != 0;
+      });
+      if (at && has_section && !image_.FindSection(pair.type, *at))
+        Dynamic(fmt::format("{} is address {:#x}, where the section of that kind is not", pair.name, *at));
+    }
+    for (const Section& section : image_.sections) {
+      const bool is_code = section.type == kSectionProgbits && section.size != 0 &&
+                           (section.flags & (kAllocated | kInstructions)) == (kAllocated | kInstructions);
+      if (!is_code || MapsTo(section.addr, section.size, section.offset)) continue;
+      Segments(fmt::format("the code at address {:#x} is not in the part of the file that is mapped there", section.addr));
+      return;
+    }
   }
 
   void CheckStart() {
@@ -319,6 +368,17 @@ class Examiner {
   FaultList faults_;
 };
 
+/// Numbers of machines that Linux or GPU compilers have, and whether files for them have 32 or 64 bits.
+bool FitsMachine(const Image& image) {
+  constexpr std::array<std::uint16_t, 12> kNarrow = {2, 3, 4, 15, 18, 20, 40, 42, 94, 113, 189, 252};
+  constexpr std::array<std::uint16_t, 7> kWide = {21, 43, 50, 191, 251, 0x9026, 224};
+  constexpr std::array<std::uint16_t, 11> kEither = {8, 10, 22, 62, 92, 183, 190, 195, 243, 247, 258};
+  const auto has = [&](const auto& list) {
+    return std::find(list.begin(), list.end(), image.header.machine) != list.end();
+  };
+  return has(kEither) || has(image.codec.Is64() ? std::span<const std::uint16_t>(kWide) : std::span<const std::uint16_t>(kNarrow));
+}
+
 }  // namespace
 
 Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image) {
@@ -329,6 +389,10 @@ Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image) 
                     .machine = image.header.machine};
   const HostFit fit = JudgeHeader(Bytes(head).first(got), own);
   std::vector<LoadFault> faults;
+  if (!FitsMachine(image)) {
+    faults.push_back({.part = LoadFault::Part::kHeader,
+                      .message = fmt::format("no Linux machine has the number {} and this class", image.header.machine)});
+  }
   if (fit.fit == Fit::kRefused)
     faults.push_back({.part = LoadFault::Part::kHeader, .message = std::string(fit.reason)});
   return faults;

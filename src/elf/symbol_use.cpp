@@ -33,6 +33,7 @@ constexpr unsigned kBindWeak = 2;
 
 // Of relocations.
 constexpr std::uint32_t kX86Relative = 8;
+constexpr std::uint32_t kX86Copy = 5;
 constexpr std::uint32_t kX86JumpSlot = 7;
 constexpr std::uint32_t kX86Tpoff = 18;
 constexpr std::uint32_t kX86Tlsdesc = 36;
@@ -178,6 +179,8 @@ class Walk {
       Fault(kPltType, fmt::format("a relocation of the PLT has the type {:#x}", record.type));
     if (record.type == kX86Irelative && !IsCode(record.addend))
       Fault(kTarget, fmt::format("an IRELATIVE relocation calls address {:#x}, where no code is", record.addend));
+    if (record.type == kX86Copy && image_.FindSegment(kSegmentInterp) == nullptr)
+      Fault(kTarget, "a library has a COPY relocation, which only programs can have");
     if (record.type == kX86Tpoff) NoteStaticTls(record.symbol);
   }
 
@@ -329,6 +332,7 @@ class OfferedNames {
     PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 16, size, "the hash table"));
     PTPKG_TRY(const auto bytes, ReadExact(file_, body, size, "the hash table"));
     first_ = first;
+    PTPKG_CHECK(CompareFirst(first, chain == 0 ? 0 : codec.U32(bytes, words * word + buckets * 4), symbols));
     const std::uint64_t bits = 8 * word;
     const auto passes = [&](std::uint32_t hash) {
       const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
@@ -346,10 +350,23 @@ class OfferedNames {
         const std::uint32_t even = hash & ~1U;
         const bool is_found = (passes(even) && even % buckets == bucket) ||
                               (passes(even | 1U) && (even | 1U) % buckets == bucket);
-        if (is_found) keys_.push_back(hash | 1U);
+        if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
+        keys_.push_back(hash | 1U);
       }
     }
     return Ok();
+  }
+
+  /// The first entry of the table is for the symbol that the head names.
+  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash, std::uint64_t symbols) {
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    const std::uint64_t record = image_.codec.SymbolSize();
+    if (!table || number >= symbols) return Ok();
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
+    PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
+    PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
+    if (SymbolKey(name) == (hash | 1U)) return Ok();
+    return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
   }
 
   Result<void> ReadSysv(std::uint64_t vaddr, std::uint64_t symbols) {
@@ -403,6 +420,7 @@ class AskedNames {
     if (const auto versym = image_.dynamic->Find(kDtVersym)) {
       PTPKG_TRY(versions_at, image_.OffsetOf(*versym, count * 2, "the table of symbol versions"));
     }
+    PTPKG_TRY(const std::vector<std::uint16_t> known, KnownVersions());
     for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
       const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
       const auto begin = walk_.uses().begin() + static_cast<std::ptrdiff_t>(first);
@@ -418,6 +436,8 @@ class AskedNames {
         const std::uint16_t version =
             versions.empty() ? std::uint16_t{0}
                              : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
+        if (version > 1 && std::find(known.begin(), known.end(), version) == known.end())
+          return Corrupt(fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
         PTPKG_CHECK(Take(first + i, Bytes(symbols).subspan(i * record, record), version, offered, use));
       }
     }
@@ -425,6 +445,30 @@ class AskedNames {
   }
 
  private:
+  /// Indexes that .gnu.version may hold.
+  Result<std::vector<std::uint16_t>> KnownVersions() {
+    std::vector<std::uint16_t> known;
+    PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file_, image_));
+    for (const VersionNeed& need : needs.records) {
+      for (const VersionNeed::Version& version : need.versions)
+        known.push_back(static_cast<std::uint16_t>(version.index & kVersionIndexMask));
+    }
+    const auto at = image_.dynamic->Find(kDtVerdef);
+    const auto count = image_.dynamic->Find(kDtVerdefnum);
+    if (!at || !count) return known;
+    constexpr std::uint64_t kRecord = 20;
+    std::uint64_t address = *at;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
+      PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(address, kRecord, "a version definition"));
+      PTPKG_TRY(const auto record, ReadExact(file_, offset, kRecord, "a version definition"));
+      known.push_back(static_cast<std::uint16_t>(image_.codec.U16(record, 4) & kVersionIndexMask));
+      const std::uint32_t step = image_.codec.U32(record, 16);
+      if (step == 0) break;
+      address += step;
+    }
+    return known;
+  }
+
   Result<void> Take(std::uint64_t number, Bytes symbol, std::uint16_t version, const OfferedNames& offered,
                     SymbolUse& use) {
     const Codec& codec = image_.codec;
@@ -491,7 +535,10 @@ bool SymbolUse::Offers(std::string_view name) const {
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over) {
   RelocationFacts facts;
-  if (image.header.machine == kMachineMips) return facts;
+  constexpr std::uint16_t kMachineS390 = 22;
+  constexpr std::uint16_t kMachineAlpha = 0x9026;  // both have hash tables of 8-byte words
+  const std::uint16_t machine = image.header.machine;
+  if (machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha) return facts;
   Walk walk(file, image);
   const Result<void> filled = Fill(file, image, walk, passed_over, facts.symbols);
   if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();

@@ -168,6 +168,31 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
   return member;
 }
 
+/// A debug companion of code or of data: it has headers, and no bytes for them.
+bool IsCompanion(const elf::Image& image) {
+  constexpr std::uint64_t kAllocated = 2;
+  return std::any_of(image.sections.begin(), image.sections.end(), [](const elf::Section& section) {
+           return (section.flags & kAllocated) != 0 && section.type == elf::kSectionNobits;
+         }) &&
+         std::none_of(image.sections.begin(), image.sections.end(), [](const elf::Section& section) {
+           return (section.flags & kAllocated) != 0 && section.type == elf::kSectionProgbits;
+         });
+}
+
+/// Of a file that is named like a library. GPU code and objects in archives have other names.
+Result<std::optional<Finding>> JudgeWithoutDynamic(File& file, const RelPath& path, const elf::Image& image) {
+  PTPKG_TRY(const auto faults, elf::FindHeaderFaults(file, image));
+  const auto finding = [&](std::string id, const std::string& why) {
+    return std::optional(Finding{std::move(id), Severity::kError, path.str(),
+                                 fmt::format("ld.so cannot load the file: {}", why),
+                                 "link the file again, or fetch an undamaged copy"});
+  };
+  if (!faults.empty()) return finding("elf-header", faults.front().message);
+  const bool has_loads = image.FindSegment(elf::kSegmentLoad) != nullptr;
+  return finding("elf-segments",
+                 has_loads ? "object file has no dynamic section" : "object file has no loadable segments");
+}
+
 /// The same as ReadElfFacts, but damage that hides how the file is loaded is an error.
 Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTable& opened) {
   ElfFacts facts;
@@ -179,6 +204,9 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
     return facts;
   }
   PTPKG_CHECK(elf::CheckFinished(file));
+  if (!image->dynamic && IsLibraryName(path.Name()) && !IsCompanion(*image)) {
+    PTPKG_TRY(facts.finding, JudgeWithoutDynamic(file, path, *image));
+  }
   PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
   if (image->dynamic) {
     PTPKG_TRY(facts.member, ReadMember(file, path, *image, opened, facts.finding));

@@ -7,6 +7,7 @@
 #include "verify/floor_checks.h"
 #include "verify/link_graph.h"
 #include "verify/load_checks.h"
+#include "verify/runtime_checks.h"
 #include "verify/symbol_checks.h"
 #include "wheel/core_metadata.h"
 
@@ -54,6 +55,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   CheckAgreement(tree, loads, findings);
   CheckFlags(tree, findings);
   CheckMapping(tree, loads, findings);
+  PTPKG_CHECK(CheckRuntimes(tree, promised, findings));
   CheckSymbols({.tree = tree, .loads = loads, .dependencies = dependencies}, findings);
   CheckOpened(tree, opened, allowing, dependencies, findings);
 
