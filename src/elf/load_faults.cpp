@@ -55,6 +55,7 @@ class Examiner {
   Result<std::vector<LoadFault>> Run() && {
     CheckLoads();
     CheckOtherSegments();
+    CheckRepeats();
     CheckTables();
     CheckEntrySizes();
     CheckStart();
@@ -160,6 +161,19 @@ class Examiner {
     const Segment* const load = PageOwner(image_, vaddr);
     return load != nullptr && (load->flags & (kFlagRead | kFlagWrite | kFlagExecute)) != 0 &&
            image_.OffsetOf(vaddr, size, "").has_value();
+  }
+
+  /// ld.so takes the last of entries that should be one, other readers the first.
+  void CheckRepeats() {
+    constexpr std::uint64_t kDtPosflag1 = 0x6ffffdfd;  // of Solaris: for the entry behind it
+    for (std::size_t i = 0; i < dynamic_.entries.size(); ++i) {
+      const DynamicEntry& entry = dynamic_.entries[i];
+      const bool may_repeat = entry.tag == kDtNeeded || entry.tag == kDtFilter || entry.tag == kDtAuxiliary ||
+                              entry.tag == kDtPosflag1 || entry.tag == kDtAudit || entry.tag == kDtDepaudit;
+      if (may_repeat || dynamic_.Find(entry.tag) == entry.value) continue;
+      Dynamic(fmt::format("the entry {:#x} occurs twice, with different values", entry.tag));
+      return;
+    }
   }
 
   void CheckTables() {

@@ -35,6 +35,7 @@ constexpr unsigned kBindWeak = 2;
 constexpr std::uint32_t kX86Relative = 8;
 constexpr std::uint32_t kX86Copy = 5;
 constexpr std::uint32_t kX86JumpSlot = 7;
+constexpr std::uint32_t kX86Dtpmod = 16;
 constexpr std::uint32_t kX86Tpoff = 18;
 constexpr std::uint32_t kX86Tlsdesc = 36;
 constexpr std::uint32_t kX86Irelative = 37;
@@ -100,6 +101,7 @@ class Walk {
 
   [[nodiscard]] bool binds_now() const { return binds_now_; }
   [[nodiscard]] bool has_static_tls() const { return has_static_tls_; }
+  [[nodiscard]] bool needs_own_tls() const { return needs_own_tls_ || has_static_tls_; }
   [[nodiscard]] const std::vector<std::uint32_t>& static_tls_symbols() const { return static_tls_symbols_; }
   [[nodiscard]] const std::vector<Use>& uses() const { return uses_; }
   std::vector<LoadFault>& faults() { return faults_; }
@@ -181,6 +183,7 @@ class Walk {
       Fault(kTarget, fmt::format("an IRELATIVE relocation calls address {:#x}, where no code is", record.addend));
     if (record.type == kX86Copy && image_.FindSegment(kSegmentInterp) == nullptr)
       Fault(kTarget, "a library has a COPY relocation, which only programs can have");
+    if (record.type == kX86Dtpmod && record.symbol == 0) needs_own_tls_ = true;
     if (record.type == kX86Tpoff) NoteStaticTls(record.symbol);
   }
 
@@ -287,6 +290,7 @@ class Walk {
   bool may_write_text_ = false;
   bool binds_now_ = false;
   bool has_static_tls_ = false;
+  bool needs_own_tls_ = false;
   std::vector<std::uint32_t> static_tls_symbols_;
   std::optional<std::uint64_t> count_;
   std::vector<Use> uses_;  // by symbol
@@ -516,6 +520,7 @@ Result<void> Fill(File& file, const Image& image, Walk& walk, std::span<const st
   use.offered = std::move(offered).Take();
   PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, walk.static_tls_symbols(), count.value_or(0)));
   const Segment* const tls = image.FindSegment(kSegmentTls);
+  if (tls == nullptr && (walk.needs_own_tls() || by_symbol)) return Corrupt("relocations of thread-local variables without PT_TLS");
   if (tls != nullptr && (walk.has_static_tls() || by_symbol)) use.static_tls_bytes = tls->memory_size;
   return Ok();
 }

@@ -76,6 +76,7 @@ Result<std::string> ExternalLibrary(const verify::Examination& examination) {
 
 /// The platform tag that a repair would not have to change.
 std::string FittingTag(const verify::Examination& examination, const verify::FileNeeds& file) {
+  const std::string tag = file.PolicyTag();
   if (tag.empty()) return {};
   const Result<std::string> external = ExternalLibrary(examination);
   if (!external || external->empty()) return fmt::format(", fits {}", tag);
@@ -90,7 +91,6 @@ std::string FloorLine(const verify::Examination& examination) {
     for (const elf::RequiredVersion& version : file.set_by) because.push_back(version.version);
   }
   because.insert(because.end(), file.set_by_names.begin(), file.set_by_names.end());
-  const std::string tag = file.PolicyTag();
   return fmt::format("needs {}{} ({}: {})",
                      file.glibc ? fmt::format("glibc {}", file.glibc->str()) : "any glibc",
                      FittingTag(examination, file), file.file, Join(because, ", "));
@@ -232,9 +232,10 @@ Result<CheckOutcome> CheckSubject(Env& env, const Subject& subject, const verify
     findings.insert(findings.begin(), wrong.begin(), wrong.end());
   }
   task.Done();
+  std::string floor = FloorLine(examination);  // looks at the findings
   return CheckOutcome{.report = std::move(examination.report),
                       .profile = std::string(verify::ProfileName(examination.profile)),
-                      .floor = FloorLine(examination),
+                      .floor = std::move(floor),
                       .device_code = DeviceCodeLine(examination),
                       .facts = Facts(examination)};
 }

@@ -25,7 +25,7 @@ REASONS = {
     "elf-header": "musl, other tools and later C libraries read the same header",
     "elf-segments": "ld.so maps it and does not use the part yet; the first use of that memory fails",
     "elf-dynamic": "ld.so does not read this entry, other loaders (musl) and tools do",
-    "elf-relocation": "the place is beyond the segment and by chance on a page that is mapped",
+    "elf-relocation": "a COPY relocation copies a symbol of the library onto itself, or the place is by chance on a page that is mapped",
     "elf-start": "the function is called at another time, or the address holds bytes that return",
     "elf-no-dlopen": "ld.so does not ask when the process itself begins with the library",
     "elf-shadowed-needed": "ld.so takes the empty name for the process itself",
