@@ -85,8 +85,9 @@ class Examiner {
       const Segment& segment = image_.segments[i];
       if (segment.type != kSegmentLoad) continue;
       if ((segment.vaddr - segment.offset) % kPage != 0) {
-        Segments(fmt::format("address {:#x} and file offset {:#x} of loadable segment {} differ within a page",
-                             segment.vaddr, segment.offset, i));
+        Segments(
+            fmt::format("address {:#x} and file offset {:#x} of loadable segment {} differ within a page",
+                        segment.vaddr, segment.offset, i));
       }
       if (before == nullptr) {
         first = PageDown(segment.vaddr);
@@ -96,7 +97,8 @@ class Examiner {
                  (before->flags & ~segment.flags) != 0) {
         Segments(fmt::format("loadable segment {} takes rights from a page of the one ahead of it", i));
       }
-      if (segment.align > kMaxSpan) Segments(fmt::format("loadable segment {} has the alignment {:#x}", i, segment.align));
+      if (segment.align > kMaxSpan)
+        Segments(fmt::format("loadable segment {} has the alignment {:#x}", i, segment.align));
       if (segment.vaddr + segment.memory_size - first > kMaxSpan) {
         Segments(fmt::format("loadable segment {} ends {} bytes behind the first one", i,
                              segment.vaddr + segment.memory_size - first));
@@ -112,7 +114,8 @@ class Examiner {
       if (segment.type == kSegmentPhdr &&
           !MapsTo(segment.vaddr, image_.codec.SegmentSize() * image_.segments.size(),
                   image_.header.program_headers_offset)) {
-        Segments(fmt::format("PT_PHDR is at address {:#x}, where the program headers are not", segment.vaddr));
+        Segments(
+            fmt::format("PT_PHDR is at address {:#x}, where the program headers are not", segment.vaddr));
       }
       if (segment.type == kSegmentRelro && segment.memory_size != 0 && !IsMapped(segment)) {
         Segments("PT_GNU_RELRO is outside of the loadable segments");
@@ -226,8 +229,9 @@ class Examiner {
     const auto entry = dynamic_.Find(table.entry_tag);
     if (!size) Dynamic(fmt::format("DT_{}SZ is missing", table.name));
     if (!entry || *entry != table.entry_size) {
-      Dynamic(entry ? fmt::format("DT_{}ENT is {}, and ld.so asserts {}", table.name, *entry, table.entry_size)
-                    : fmt::format("DT_{}ENT is missing", table.name));
+      Dynamic(entry
+                  ? fmt::format("DT_{}ENT is {}, and ld.so asserts {}", table.name, *entry, table.entry_size)
+                  : fmt::format("DT_{}ENT is missing", table.name));
     }
     if (size && *size % table.entry_size != 0)
       Dynamic(fmt::format("DT_{}SZ is {}, which is no multiple of {}", table.name, *size, table.entry_size));
@@ -241,7 +245,8 @@ class Examiner {
     const auto size = dynamic_.Find(kDtPltrelsz);
     if (!at && !kind) return;
     // Machines of 32 bits have either kind.
-    const bool is_known = kind && (*kind == kDtRela || (*kind == kDtRel && (!image_.codec.Is64() || IsMips(image_))));
+    const bool is_known =
+        kind && (*kind == kDtRela || (*kind == kDtRel && (!image_.codec.Is64() || IsMips(image_))));
     if (!is_known) {
       Dynamic(kind ? fmt::format("DT_PLTREL is {}, which is no kind of relocations of the machine", *kind)
                    : "DT_PLTREL is missing, so ld.so leaves DT_JMPREL out");
@@ -251,7 +256,8 @@ class Examiner {
     if (!size) Dynamic("DT_PLTRELSZ is missing");
     if (!at || !size || *size == 0) return;
     const std::uint64_t entry = (*kind == kDtRela ? 3 : 2) * word;
-    if (*size % entry != 0) Dynamic(fmt::format("DT_PLTRELSZ is {}, which is no multiple of {}", *size, entry));
+    if (*size % entry != 0)
+      Dynamic(fmt::format("DT_PLTRELSZ is {}, which is no multiple of {}", *size, entry));
     if (!CanRead(*at, *size)) Dynamic("DT_JMPREL has bytes that the file does not map");
     CheckPltGot();
   }
@@ -259,10 +265,12 @@ class Examiner {
   /// A lazy loader writes its own addresses into the second and third word.
   void CheckPltGot() {
     const auto got = dynamic_.Find(kDtPltgot);
-    if (BindsNow() || (image_.header.machine != kMachineX8664 && image_.header.machine != kMachineAarch64)) return;
+    if (BindsNow() || (image_.header.machine != kMachineX8664 && image_.header.machine != kMachineAarch64))
+      return;
     const Segment* const owner = got ? PageOwner(image_, *got) : nullptr;
     if (owner == nullptr || (owner->flags & kFlagWrite) == 0)
-      Dynamic(got ? fmt::format("DT_PLTGOT is address {:#x}, where ld.so cannot write", *got) : "DT_PLTGOT is missing");
+      Dynamic(got ? fmt::format("DT_PLTGOT is address {:#x}, where ld.so cannot write", *got)
+                  : "DT_PLTGOT is missing");
   }
 
   [[nodiscard]] bool BindsNow() const {
@@ -286,9 +294,10 @@ class Examiner {
                                              {kSectionHash, kDtHash, "DT_HASH"}}};
     for (const Pair& pair : kPairs) {
       const auto at = dynamic_.Find(pair.tag);
-      const bool has_section = std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-        return section.type == pair.type && section.addr != 0 && section.size != 0;
-      });
+      const bool has_section =
+          std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
+            return section.type == pair.type && section.addr != 0 && section.size != 0;
+          });
       if (at && has_section && !image_.FindSection(pair.type, *at))
         Dynamic(fmt::format("{} is address {:#x}, where the section of that kind is not", pair.name, *at));
     }
@@ -296,7 +305,8 @@ class Examiner {
       const bool is_code = section.type == kSectionProgbits && section.size != 0 &&
                            (section.flags & (kAllocated | kInstructions)) == (kAllocated | kInstructions);
       if (!is_code || MapsTo(section.addr, section.size, section.offset)) continue;
-      Segments(fmt::format("the code at address {:#x} is not in the part of the file that is mapped there", section.addr));
+      Segments(fmt::format("the code at address {:#x} is not in the part of the file that is mapped there",
+                           section.addr));
       return;
     }
   }
@@ -323,8 +333,8 @@ class Examiner {
     if (image_.header.machine == kMachinePpc64) return true;
     const Segment* const load = image_.LoadAt(vaddr);
     if (load == nullptr || (load->flags & kFlagExecute) == 0) return false;
-    const std::uint64_t headers = image_.header.program_headers_offset +
-                                  image_.codec.SegmentSize() * image_.segments.size();
+    const std::uint64_t headers =
+        image_.header.program_headers_offset + image_.codec.SegmentSize() * image_.segments.size();
     return load->offset + (vaddr - load->vaddr) >= std::min<std::uint64_t>(headers, kPage);
   }
 
@@ -339,18 +349,22 @@ class Examiner {
     bool asks_libc = false;
     bool asks_relr = false;
     for (const VersionNeed& need : needs.records) {
-      PTPKG_TRY(const std::string library, ReadDynamicString(file_, image_, need.name, "a version requirement"));
+      PTPKG_TRY(const std::string library,
+                ReadDynamicString(file_, image_, need.name, "a version requirement"));
       for (const VersionNeed::Version& version : need.versions) {
-        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, version.name, "a required version"));
-        if (version.hash != SysvHash(name)) Dynamic(fmt::format("the version '{}' has the hash of another name", name));
+        PTPKG_TRY(const std::string name,
+                  ReadDynamicString(file_, image_, version.name, "a required version"));
+        if (version.hash != SysvHash(name))
+          Dynamic(fmt::format("the version '{}' has the hash of another name", name));
         asks_libc = asks_libc || library.starts_with("libc.so.");
         asks_relr = asks_relr || name == kRelrVersion;
       }
     }
     if (dynamic_.Find(kDtRelr) && asks_libc && !asks_relr) {
-      Dynamic(fmt::format("DT_RELR is there without the version {} of libc: glibc refuses the file from 2.36 on, "
-                          "and older ones leave its relocations out",
-                          kRelrVersion));
+      Dynamic(
+          fmt::format("DT_RELR is there without the version {} of libc: glibc refuses the file from 2.36 on, "
+                      "and older ones leave its relocations out",
+                      kRelrVersion));
     }
     return Ok();
   }
@@ -372,7 +386,8 @@ class Examiner {
     PTPKG_TRY(const auto head, ReadExact(file_, offset, 16, "the hash table"));
     const std::uint32_t words = image_.codec.U32(head, 8);
     if (!std::has_single_bit(words))
-      Dynamic(fmt::format("the hash table has a filter of {} words, and ld.so asserts a power of two", words));
+      Dynamic(
+          fmt::format("the hash table has a filter of {} words, and ld.so asserts a power of two", words));
     return Ok();
   }
 
@@ -390,7 +405,8 @@ bool FitsMachine(const Image& image) {
   const auto has = [&](const auto& list) {
     return std::find(list.begin(), list.end(), image.header.machine) != list.end();
   };
-  return has(kEither) || has(image.codec.Is64() ? std::span<const std::uint16_t>(kWide) : std::span<const std::uint16_t>(kNarrow));
+  return has(kEither) || has(image.codec.Is64() ? std::span<const std::uint16_t>(kWide)
+                                                : std::span<const std::uint16_t>(kNarrow));
 }
 
 }  // namespace
@@ -398,14 +414,14 @@ bool FitsMachine(const Image& image) {
 Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image) {
   std::array<std::byte, kHostFitBytes> head{};
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
-  const Host own = {.elf_class = image.codec.elf_class(),
-                    .order = image.codec.order(),
-                    .machine = image.header.machine};
+  const Host own = {
+      .elf_class = image.codec.elf_class(), .order = image.codec.order(), .machine = image.header.machine};
   const HostFit fit = JudgeHeader(Bytes(head).first(got), own);
   std::vector<LoadFault> faults;
   if (!FitsMachine(image)) {
-    faults.push_back({.part = LoadFault::Part::kHeader,
-                      .message = fmt::format("no Linux machine has the number {} and this class", image.header.machine)});
+    faults.push_back(
+        {.part = LoadFault::Part::kHeader,
+         .message = fmt::format("no Linux machine has the number {} and this class", image.header.machine)});
   }
   if (fit.fit == Fit::kRefused)
     faults.push_back({.part = LoadFault::Part::kHeader, .message = std::string(fit.reason)});

@@ -1,7 +1,7 @@
 #pragma once
 // The reasons for which glibc's loader refuses one dynamic file, or dies of it. Layer: elf.
-// Source: glibc elf/dl-load.c, get-dynamic-info.h, dl-version.c, dl-init.c, dl-tls.c; the judge is ld.so itself,
-// tests/e2e/ld_so_files_test.py.
+// Source: glibc elf/dl-load.c, get-dynamic-info.h, dl-version.c, dl-init.c, dl-tls.c; the judge is ld.so
+// itself, tests/e2e/ld_so_files_test.py.
 
 #include <string>
 #include <vector>
@@ -28,8 +28,8 @@ Result<std::vector<LoadFault>> FindLoadFaults(File& file, const Image& image);
 
 /// A feature that the file asks of the loader and that no symbol version states.
 struct LoaderNeed {
-  unsigned minor = 0;    ///< Of the first glibc 2.x whose loader has it.
-  std::string_view what; ///< "DT_RELR"
+  unsigned minor = 0;     ///< Of the first glibc 2.x whose loader has it.
+  std::string_view what;  ///< "DT_RELR"
 
   bool operator==(const LoaderNeed&) const = default;
 };
@@ -37,7 +37,8 @@ struct LoaderNeed {
 /// REQUIRES: image.dynamic.
 std::vector<LoaderNeed> FindLoaderNeeds(const Image& image);
 
-/// The first PT_LOAD of which ld.so maps the page of `vaddr`, or null. Pages have 4 KiB here: no machine has smaller ones.
+/// The first PT_LOAD of which ld.so maps the page of `vaddr`, or null. Pages have 4 KiB here: no machine has
+/// smaller ones.
 const Segment* PageOwner(const Image& image, std::uint64_t vaddr);
 
 }  // namespace ptpkg::elf

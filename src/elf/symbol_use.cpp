@@ -41,8 +41,7 @@ constexpr std::uint32_t kX86Tlsdesc = 36;
 constexpr std::uint32_t kX86Irelative = 37;
 constexpr std::uint32_t kAarch64Relative = 1027;
 constexpr std::uint32_t kAarch64Tprel = 1030;
-constexpr std::array<std::uint32_t, 16> kX86Known = {0,  1,  2,  5,  6,  7,  8,  10,
-                                                     16, 17, 18, 32, 33, 36, 37, 38};
+constexpr std::array<std::uint32_t, 16> kX86Known = {0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38};
 
 enum class Use : std::uint8_t { kNone, kLazy, kImmediate };
 
@@ -90,7 +89,8 @@ class Walk {
     }
     const auto rel = dynamic_.Find(kDtRel);
     const auto rel_size = dynamic_.Find(kDtRelsz);
-    if (rel && rel_size && !image_.codec.Is64()) PTPKG_CHECK(ReadTable(*rel, *rel_size, false, Use::kImmediate));
+    if (rel && rel_size && !image_.codec.Is64())
+      PTPKG_CHECK(ReadTable(*rel, *rel_size, false, Use::kImmediate));
     const auto plt = dynamic_.Find(kDtJmprel);
     const auto plt_size = dynamic_.Find(kDtPltrelsz);
     const auto kind = dynamic_.Find(kDtPltrel);
@@ -171,7 +171,8 @@ class Walk {
     if (plain_left_ > 0) {
       --plain_left_;
       if (record.type != kX86Relative)
-        Fault(kPlain, fmt::format("DT_RELACOUNT counts a relocation of type {}, which is not relative", record.type));
+        Fault(kPlain,
+              fmt::format("DT_RELACOUNT counts a relocation of type {}, which is not relative", record.type));
     }
     if (std::find(kX86Known.begin(), kX86Known.end(), record.type) == kX86Known.end())
       Fault(kType, fmt::format("a relocation has the type {:#x}, which ld.so does not know", record.type));
@@ -180,7 +181,8 @@ class Walk {
     if (use == Use::kLazy && !is_of_plt && !binds_now_)
       Fault(kPltType, fmt::format("a relocation of the PLT has the type {:#x}", record.type));
     if (record.type == kX86Irelative && !IsCode(record.addend))
-      Fault(kTarget, fmt::format("an IRELATIVE relocation calls address {:#x}, where no code is", record.addend));
+      Fault(kTarget,
+            fmt::format("an IRELATIVE relocation calls address {:#x}, where no code is", record.addend));
     if (record.type == kX86Copy && image_.FindSegment(kSegmentInterp) == nullptr)
       Fault(kTarget, "a library has a COPY relocation, which only programs can have");
     if (record.type == kX86Dtpmod && record.symbol == 0) needs_own_tls_ = true;
@@ -201,7 +203,8 @@ class Walk {
     if (owner_ == nullptr) {
       Fault(kPlace, fmt::format("a relocation writes to address {:#x}, which the file does not map", place));
     } else if ((owner_->flags & kFlagWrite) == 0 && !may_write_text_) {
-      Fault(kText, fmt::format("a relocation writes to address {:#x}, which is read-only, without DT_TEXTREL", place));
+      Fault(kText, fmt::format("a relocation writes to address {:#x}, which is read-only, without DT_TEXTREL",
+                               place));
     }
   }
 
@@ -233,7 +236,8 @@ class Walk {
     const auto begin = image_.OffsetOf(*at, *size, "the table of packed relocations");
     if (!begin) return Ok();  // FindLoadFaults says so
     const std::uint64_t word = image_.codec.WordSize();
-    PTPKG_TRY(const auto bytes, ReadExact(file_, *begin, *size / word * word, "the table of packed relocations"));
+    PTPKG_TRY(const auto bytes,
+              ReadExact(file_, *begin, *size / word * word, "the table of packed relocations"));
     std::uint64_t next = 0;
     for (std::uint64_t i = 0; i < bytes.size(); i += word) {
       std::uint64_t bits = image_.codec.Word(bytes, i);
@@ -263,7 +267,8 @@ class Walk {
   }
 
   Result<std::uint64_t> WordAt(std::uint64_t vaddr) {
-    PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(vaddr, image_.codec.WordSize(), "a function's address"));
+    PTPKG_TRY(const std::uint64_t offset,
+              image_.OffsetOf(vaddr, image_.codec.WordSize(), "a function's address"));
     PTPKG_TRY(const auto bytes, ReadExact(file_, offset, image_.codec.WordSize(), "a function's address"));
     return image_.codec.Word(bytes, 0);
   }
@@ -368,7 +373,8 @@ class OfferedNames {
     if (!table || number >= symbols) return Ok();
     PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
     PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
-    PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
+    PTPKG_TRY(const std::string name,
+              ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
     if (SymbolKey(name) == (hash | 1U)) return Ok();
     return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
   }
@@ -428,12 +434,15 @@ class AskedNames {
     for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
       const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
       const auto begin = walk_.uses().begin() + static_cast<std::ptrdiff_t>(first);
-      if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(size), [](Use one) { return one == Use::kNone; }))
+      if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(size),
+                      [](Use one) { return one == Use::kNone; }))
         continue;
-      PTPKG_TRY(const auto symbols, ReadExact(file_, symbols_at + first * record, size * record, "the symbol table"));
+      PTPKG_TRY(const auto symbols,
+                ReadExact(file_, symbols_at + first * record, size * record, "the symbol table"));
       std::vector<std::byte> versions;
       if (versions_at) {
-        PTPKG_TRY(versions, ReadExact(file_, *versions_at + first * 2, size * 2, "the table of symbol versions"));
+        PTPKG_TRY(versions,
+                  ReadExact(file_, *versions_at + first * 2, size * 2, "the table of symbol versions"));
       }
       for (std::uint64_t i = 0; i < size; ++i) {
         if (walk_.uses()[first + i] == Use::kNone) continue;
@@ -441,7 +450,8 @@ class AskedNames {
             versions.empty() ? std::uint16_t{0}
                              : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
         if (version > 1 && std::find(known.begin(), known.end(), version) == known.end())
-          return Corrupt(fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
+          return Corrupt(
+              fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
         PTPKG_CHECK(Take(first + i, Bytes(symbols).subspan(i * record, record), version, offered, use));
       }
     }
@@ -482,8 +492,10 @@ class AskedNames {
     const unsigned binding = info >> 4U;
     if (binding == kBindLocal || binding == kBindWeak || other % 4 != 0) return Ok();
     if (is_defined && offered.HasNumber(number)) return Ok();
-    if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end()) return Ok();
-    PTPKG_TRY(std::string name, ReadDynamicString(file_, image_, codec.U32(symbol, 0), "the name of a symbol"));
+    if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
+      return Ok();
+    PTPKG_TRY(std::string name,
+              ReadDynamicString(file_, image_, codec.U32(symbol, 0), "the name of a symbol"));
     use.asked.push_back(
         {.name = std::move(name), .version = version, .lazy = walk_.uses()[number] == Use::kLazy});
     return Ok();
@@ -520,7 +532,8 @@ Result<void> Fill(File& file, const Image& image, Walk& walk, std::span<const st
   use.offered = std::move(offered).Take();
   PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, walk.static_tls_symbols(), count.value_or(0)));
   const Segment* const tls = image.FindSegment(kSegmentTls);
-  if (tls == nullptr && (walk.needs_own_tls() || by_symbol)) return Corrupt("relocations of thread-local variables without PT_TLS");
+  if (tls == nullptr && (walk.needs_own_tls() || by_symbol))
+    return Corrupt("relocations of thread-local variables without PT_TLS");
   if (tls != nullptr && (walk.has_static_tls() || by_symbol)) use.static_tls_bytes = tls->memory_size;
   return Ok();
 }
@@ -548,7 +561,8 @@ Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
   const Result<void> filled = Fill(file, image, walk, passed_over, facts.symbols);
   if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();
   facts.faults = std::move(walk.faults());
-  if (!filled) facts.faults.push_back({.part = LoadFault::Part::kDynamic, .message = filled.error().message()});
+  if (!filled)
+    facts.faults.push_back({.part = LoadFault::Part::kDynamic, .message = filled.error().message()});
   return facts;
 }
 

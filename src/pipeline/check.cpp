@@ -53,15 +53,17 @@ Json Facts(const verify::Examination& examination) {
   return {{"floor", floor}, {"files", files}, {"device_code", device_code}};
 }
 
-/// A library that a file needs of the system and that no policy lists; "" if there is none. Libraries of drivers and of
-/// dependencies count for nothing, as in a repair.
+/// A library that a file needs of the system and that no policy lists; "" if there is none. Libraries of
+/// drivers and of dependencies count for nothing, as in a repair.
 Result<std::string> ExternalLibrary(const verify::Examination& examination) {
   PTPKG_TRY(const verify::PolicyLibraries libraries, verify::PolicyLibraries::BuiltIn());
   const auto is_found_missing = [&](const verify::FileNeeds& file, const std::string& name) {
     const std::string quoted = fmt::format("needs '{}'", name);
-    return std::any_of(examination.report.findings.begin(), examination.report.findings.end(), [&](const Finding& finding) {
-      return finding.file == file.file && finding.id != "elf-allowed-needed" && finding.message.starts_with(quoted);
-    });
+    return std::any_of(examination.report.findings.begin(), examination.report.findings.end(),
+                       [&](const Finding& finding) {
+                         return finding.file == file.file && finding.id != "elf-allowed-needed" &&
+                                finding.message.starts_with(quoted);
+                       });
   };
   for (const verify::FileNeeds& file : examination.files) {
     for (const auto& [name, found] : file.needed) {

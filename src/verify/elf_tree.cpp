@@ -98,7 +98,8 @@ Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) 
   std::vector<ElfFilter> filters;
   for (const elf::DynamicEntry& entry : image.dynamic->entries) {
     if (entry.tag != elf::kDtFilter && entry.tag != elf::kDtAuxiliary) continue;
-    PTPKG_TRY(std::string name, elf::ReadDynamicString(file, image, entry.value, "the name of a filtered library"));
+    PTPKG_TRY(std::string name,
+              elf::ReadDynamicString(file, image, entry.value, "the name of a filtered library"));
     filters.push_back({.name = std::move(name), .is_auxiliary = entry.tag == elf::kDtAuxiliary});
   }
   return filters;
@@ -171,9 +172,10 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
 /// A debug companion of code or of data: it has headers, and no bytes for them.
 bool IsCompanion(const elf::Image& image) {
   constexpr std::uint64_t kAllocated = 2;
-  return std::any_of(image.sections.begin(), image.sections.end(), [](const elf::Section& section) {
-           return (section.flags & kAllocated) != 0 && section.type == elf::kSectionNobits;
-         }) &&
+  return std::any_of(image.sections.begin(), image.sections.end(),
+                     [](const elf::Section& section) {
+                       return (section.flags & kAllocated) != 0 && section.type == elf::kSectionNobits;
+                     }) &&
          std::none_of(image.sections.begin(), image.sections.end(), [](const elf::Section& section) {
            return (section.flags & kAllocated) != 0 && section.type == elf::kSectionProgbits;
          });

@@ -55,8 +55,8 @@ struct ElfMember {
   elf::SymbolUse symbols = {};
 };
 
-/// Whether processes begin with the file: linked to fixed addresses, with an interpreter, or a PIE that is not named
-/// like a shared library.
+/// Whether processes begin with the file: linked to fixed addresses, with an interpreter, or a PIE that is
+/// not named like a shared library.
 bool IsProgram(const ElfMember& member);
 
 inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.

@@ -178,7 +178,8 @@ void CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileN
   if (!needs.glibc || *needs.glibc <= granted) return;
   const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);
   needs.symbols = NameSymbols(member, versions);
-  const std::string because = versions.empty() ? BecauseOfLoader(member, *needs.glibc) : Because(needs.symbols, versions);
+  const std::string because =
+      versions.empty() ? BecauseOfLoader(member, *needs.glibc) : Because(needs.symbols, versions);
   const std::string fix =
       fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
   if (promised) {

@@ -24,8 +24,8 @@ void CheckFaults(const ElfMember& member, FileFindings findings) {
   std::map<std::string_view, std::vector<std::string>> by_id;
   for (const elf::LoadFault& fault : member.faults) by_id[IdOf(fault.part)].push_back(fault.message);
   for (const auto& [id, messages] : by_id) {
-    findings.Add(std::string(id), Severity::kError, fmt::format("ld.so cannot load the file: {}", Join(messages, "; ")),
-                 std::string(kRebuild));
+    findings.Add(std::string(id), Severity::kError,
+                 fmt::format("ld.so cannot load the file: {}", Join(messages, "; ")), std::string(kRebuild));
   }
 }
 
@@ -37,9 +37,10 @@ void CheckOpening(const ElfMember& member, FileFindings findings) {
                  "link without -z nodlopen");
   }
   if ((member.facts.flags_1 & elf::kFlag1Pie) != 0) {
-    findings.Add("elf-no-dlopen", Severity::kError,
-                 "has the flag DF_1_PIE: ld.so says \"cannot dynamically load position-independent executable\"",
-                 "link with -shared, without -pie");
+    findings.Add(
+        "elf-no-dlopen", Severity::kError,
+        "has the flag DF_1_PIE: ld.so says \"cannot dynamically load position-independent executable\"",
+        "link with -shared, without -pie");
   }
 }
 
@@ -59,20 +60,26 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const Loads& loads, st
 
 /// Where the kernel finds the loader of each C library, on every distribution.
 void CheckInterpreter(const ElfMember& member, FileFindings findings) {
-  constexpr std::array<std::string_view, 12> kLoaders = {
-      "/lib64/ld-linux-x86-64.so.2",       "/lib/ld-linux.so.2",
-      "/lib/ld-linux-aarch64.so.1",        "/lib/ld-linux-armhf.so.3",
-      "/lib64/ld64.so.2",                  "/lib/ld64.so.1",
-      "/lib/ld-linux-riscv64-lp64d.so.1",  "/lib64/ld-linux-loongarch-lp64d.so.1",
-      "/libx32/ld-linux-x32.so.2",         "/lib/ld-linux.so.3",
-      "/lib/ld.so.1",                      "/lib64/ld-linux-loongarch64.so.1"};
+  constexpr std::array<std::string_view, 12> kLoaders = {"/lib64/ld-linux-x86-64.so.2",
+                                                         "/lib/ld-linux.so.2",
+                                                         "/lib/ld-linux-aarch64.so.1",
+                                                         "/lib/ld-linux-armhf.so.3",
+                                                         "/lib64/ld64.so.2",
+                                                         "/lib/ld64.so.1",
+                                                         "/lib/ld-linux-riscv64-lp64d.so.1",
+                                                         "/lib64/ld-linux-loongarch-lp64d.so.1",
+                                                         "/libx32/ld-linux-x32.so.2",
+                                                         "/lib/ld-linux.so.3",
+                                                         "/lib/ld.so.1",
+                                                         "/lib64/ld-linux-loongarch64.so.1"};
   const std::string interpreter = member.facts.interpreter.value_or("");
   if (!member.facts.interpreter || !IsProgram(member)) return;
   if (std::find(kLoaders.begin(), kLoaders.end(), interpreter) != kLoaders.end()) return;
   if (GlobMatch("/lib/ld-musl-*.so.1", interpreter) || interpreter.starts_with("/system/bin/linker")) return;
-  findings.Add("elf-interpreter", Severity::kError,
-               fmt::format("asks for the program interpreter '{}', which other machines do not have", interpreter),
-               "link the program with the interpreter of its C library, or set it with patchelf --set-interpreter");
+  findings.Add(
+      "elf-interpreter", Severity::kError,
+      fmt::format("asks for the program interpreter '{}', which other machines do not have", interpreter),
+      "link the program with the interpreter of its C library, or set it with patchelf --set-interpreter");
 }
 
 }  // namespace

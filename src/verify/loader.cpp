@@ -29,8 +29,9 @@ struct Loader::Object {
   std::string origin;
   std::optional<std::size_t> loader;  ///< Object that asked for it; nullopt for the first.
   std::string path;
-  /// The nearest object, itself or one of its loaders, with a DT_RPATH that counts; of one that has it, `above` is the next
-  /// one that leads to other folders. Long chains mostly have one search path, which is then looked through once.
+  /// The nearest object, itself or one of its loaders, with a DT_RPATH that counts; of one that has it,
+  /// `above` is the next one that leads to other folders. Long chains mostly have one search path, which is
+  /// then looked through once.
   std::optional<std::size_t> nearest_rpath = {};
   std::optional<std::size_t> above = {};
   bool is_linked = false;  ///< Whether these two are filled in.
@@ -56,7 +57,8 @@ struct Loader::Process {
 
   /// Fills in nearest_rpath and above of `object` and of its loaders, and returns the first.
   template <class FoldersOf>
-  std::optional<std::size_t> NearestRpath(std::size_t object, const ElfTree& tree, const FoldersOf& folders_of) {
+  std::optional<std::size_t> NearestRpath(std::size_t object, const ElfTree& tree,
+                                          const FoldersOf& folders_of) {
     std::vector<std::size_t> open;
     for (std::optional<std::size_t> at = object; at && !objects[*at].is_linked; at = objects[*at].loader)
       open.push_back(*at);
@@ -167,7 +169,8 @@ Result<std::optional<Loader::Hit>> Loader::Search(Process& process, std::size_t 
     const auto folders_of = [&](std::size_t object) -> const std::vector<Folder>& {
       return FoldersOf(process, object, *tree_.members[*process.objects[object].member].facts.rpath);
     };
-    for (std::optional<std::size_t> at = process.NearestRpath(loader, tree_, folders_of); at; at = process.objects[*at].above) {
+    for (std::optional<std::size_t> at = process.NearestRpath(loader, tree_, folders_of); at;
+         at = process.objects[*at].above) {
       const std::optional<std::size_t> member = process.objects[*at].member;
       const elf::LinkFacts& facts = tree_.members[*member].facts;
       PTPKG_TRY(auto hit, SearchFolders(process, FoldersOf(process, *at, *facts.rpath), name, passed_over));

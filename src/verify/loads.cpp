@@ -74,8 +74,8 @@ bool IsModule(const ElfMember& member) {
   return name.ends_with(".so") && !name.starts_with("lib");
 }
 
-/// Which members get the same libraries in every process that loads them, whatever else it has loaded: every name that
-/// they and their libraries need leads all who ask for it to one file, or to none.
+/// Which members get the same libraries in every process that loads them, whatever else it has loaded: every
+/// name that they and their libraries need leads all who ask for it to one file, or to none.
 class SettledMembers {
  public:
   explicit SettledMembers(const ElfTree& tree) : tree_(tree), settled_(tree.members.size(), true) {}
@@ -126,7 +126,8 @@ class SettledMembers {
 
   /// False where what is found may depend on the process, or needs a closer look.
   bool Search(const ElfMember& member, const std::string& name, std::optional<std::size_t>& file) const {
-    if (name.empty() || name == "." || name == ".." || name.find_first_of("/$") != std::string::npos) return false;
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/$") != std::string::npos)
+      return false;
     if (!in_tree_.contains(name)) return true;
     const auto& path = member.facts.Effective();
     const std::string origin = OriginOf(member);

@@ -17,7 +17,7 @@ namespace {
 struct Runtime {
   std::string library;
   std::vector<std::string> packages;
-  std::vector<std::string> releases;             // oldest first; the baseline is the first
+  std::vector<std::string> releases;              // oldest first; the baseline is the first
   std::map<std::string, std::size_t> introduced;  // symbol version → index of its release
 };
 
@@ -45,7 +45,8 @@ Result<std::vector<Runtime>> ReadTable() {
   return table;
 }
 
-/// A release below `release` that every later patch of the one before it is below: "12.99" for "13", "13.1.99" for "13.2".
+/// A release below `release` that every later patch of the one before it is below: "12.99" for "13",
+/// "13.1.99" for "13.2".
 std::string JustBelow(const std::string& release) {
   const std::size_t dot = release.rfind('.');
   const int last = std::atoi(release.substr(dot == std::string::npos ? 0 : dot + 1).c_str());
@@ -74,7 +75,8 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
   std::string version;
   for (const elf::RequiredVersion& required : member.required_versions) {
     const auto known = runtime.introduced.find(required.version);
-    if (required.library != runtime.library || known == runtime.introduced.end() || known->second <= needed) continue;
+    if (required.library != runtime.library || known == runtime.introduced.end() || known->second <= needed)
+      continue;
     needed = known->second;
     version = required.version;
   }
@@ -92,27 +94,30 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
   const std::string fix =
       fmt::format("depend on '{} >={}', or build with an older compiler", runtime.packages.front(), release);
   if (is_declared) {
-    findings.Add("elf-runtime-floor", Severity::kError,
-                 fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' admits an older one",
-                             runtime.library, release, version, admitting),
-                 fix);
+    findings.Add(
+        "elf-runtime-floor", Severity::kError,
+        fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' admits an older one",
+                    runtime.library, release, version, admitting),
+        fix);
   } else {
     findings.Add("elf-runtime-undeclared", Severity::kWarning,
-                 fmt::format("needs {} of GCC {}, because of '{}', and no dependency brings it", runtime.library, release,
-                             version),
+                 fmt::format("needs {} of GCC {}, because of '{}', and no dependency brings it",
+                             runtime.library, release, version),
                  fix);
   }
 }
 
 }  // namespace
 
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, std::vector<Finding>& findings) {
+Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise,
+                           std::vector<Finding>& findings) {
   if (promise.kind != PromiseKind::kConda) return Ok();
   static const Result<std::vector<Runtime>> kTable = ReadTable();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {
     if (tree.by_name.contains(runtime.library)) continue;
-    for (const ElfMember& member : tree.members) CheckMember(runtime, promise, member, FileFindings(findings, member));
+    for (const ElfMember& member : tree.members)
+      CheckMember(runtime, promise, member, FileFindings(findings, member));
   }
   return Ok();
 }

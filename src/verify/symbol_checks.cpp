@@ -21,9 +21,10 @@ constexpr std::size_t kNamed = 3;
 
 /// Libraries that give every symbol a version: what a file asks of them, it asks with one.
 constexpr std::array<std::string_view, 17> kVersioned = {
-    "libc.so.6",       "libm.so.6",      "libdl.so.2",     "libpthread.so.0", "librt.so.1",   "libutil.so.1",
-    "libresolv.so.2",  "libmvec.so.1",   "libanl.so.1",    "libgcc_s.so.1",   "libstdc++.so.6", "libatomic.so.1",
-    "libgomp.so.1",    "libquadmath.so.0", "libgfortran.so.*", "ld-linux*.so.*", "libcrypt.so.1"};
+    "libc.so.6",      "libm.so.6",      "libdl.so.2",   "libpthread.so.0",  "librt.so.1",
+    "libutil.so.1",   "libresolv.so.2", "libmvec.so.1", "libanl.so.1",      "libgcc_s.so.1",
+    "libstdc++.so.6", "libatomic.so.1", "libgomp.so.1", "libquadmath.so.0", "libgfortran.so.*",
+    "ld-linux*.so.*", "libcrypt.so.1"};
 
 bool IsKnownElsewhere(const std::string& name) {
   static const std::set<std::string, std::less<>> kLibc = [] {
@@ -35,10 +36,11 @@ bool IsKnownElsewhere(const std::string& name) {
     return names;
   }();
   // Python's own, and what sanitizers bring into the process ahead of it.
-  constexpr std::array<std::string_view, 7> kPrefixes = {"Py",      "_Py",    "__asan_", "__tsan_",
+  constexpr std::array<std::string_view, 7> kPrefixes = {"Py",      "_Py",      "__asan_",     "__tsan_",
                                                          "__msan_", "__ubsan_", "__sanitizer_"};
-  return kLibc.contains(name) || std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return kLibc.contains(name) ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 bool IsIdentifier(std::string_view name) {
@@ -132,7 +134,8 @@ class SymbolChecks {
     FileFindings(findings_, member)
         .Add("elf-module-init", module.is_tagged ? Severity::kError : Severity::kWarning,
              fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
-             "export the function, give the file the name of its module, or take the Python suffix away if it is opened "
+             "export the function, give the file the name of its module, or take the Python suffix away if "
+             "it is opened "
              "by path");
   }
 
@@ -214,13 +217,15 @@ class SymbolChecks {
     const ElfMember& member = tree_.members[index];
     // Programs of dependencies may offer them to their plugins.
     if (!is_imported && FindProvider(context_.dependencies, "").possible) return;
-    const bool at_once = is_imported || member.symbols.binds_now ||
-                         std::any_of(left.begin(), left.end(), [](const auto* symbol) { return !symbol->lazy; });
+    const bool at_once =
+        is_imported || member.symbols.binds_now ||
+        std::any_of(left.begin(), left.end(), [](const auto* symbol) { return !symbol->lazy; });
     // What Python code loads first for all is not seen here.
-    const bool may_be_loaded = has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
-      return std::any_of(tree_.members.begin(), tree_.members.end(),
-                         [&](const ElfMember& other) { return other.symbols.Offers(symbol->name); });
-    });
+    const bool may_be_loaded =
+        has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
+          return std::any_of(tree_.members.begin(), tree_.members.end(),
+                             [&](const ElfMember& other) { return other.symbols.Offers(symbol->name); });
+        });
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) names.push_back(left[i]->name);
     const std::string more = left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
@@ -241,7 +246,8 @@ class SymbolChecks {
       if (sum <= kStaticTlsSurplus) continue;
       FileFindings(findings_, member)
           .Add("elf-static-tls", Severity::kError,
-               fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running process has "
+               fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running "
+                           "process has "
                            "{} for all that it opens",
                            sum, kStaticTlsSurplus),
                "compile without -ftls-model=initial-exec, or allocate large variables on the heap");
@@ -273,9 +279,11 @@ ModuleName ModuleNameOf(std::string_view file_name) {
                          suffix.starts_with("pypy3") || suffix.starts_with("graalpy");
   if (!IsIdentifier(name) || (!suffix.empty() && !is_tagged)) return {};
   if (!is_tagged && name.starts_with("lib")) return {};
-  const bool is_ascii = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  const bool is_ascii =
+      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (is_ascii) return {.function = fmt::format("PyInit_{}", name), .is_tagged = is_tagged};
-  return {.function = fmt::format("PyInitU_{}", ReplaceAll(Punycode(name), "-", "_")), .is_tagged = is_tagged};
+  return {.function = fmt::format("PyInitU_{}", ReplaceAll(Punycode(name), "-", "_")),
+          .is_tagged = is_tagged};
 }
 
 void CheckSymbols(const SymbolContext& context, std::vector<Finding>& findings) {
