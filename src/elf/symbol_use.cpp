@@ -72,8 +72,8 @@ class Walk {
     may_write_text_ = (flags & kFlagTextrel) != 0 || dynamic_.Find(kDtTextrel).has_value();
     binds_now_ = (flags & kFlagBindNow) != 0 || dynamic_.Find(kDtBindNow) ||
                  (dynamic_.Find(kDtFlags1).value_or(0) & kFlag1Now) != 0;
-    AddArray(kDtInitArray, kDtInitArraysz, "DT_INIT_ARRAY");
-    AddArray(kDtFiniArray, kDtFiniArraysz, "DT_FINI_ARRAY");
+    AddArray("DT_INIT_ARRAY", kDtInitArray, kDtInitArraysz);
+    AddArray("DT_FINI_ARRAY", kDtFiniArray, kDtFiniArraysz);
   }
 
   /// `symbols`: how many the table has; nullopt: not known.
@@ -119,7 +119,7 @@ class Walk {
     AddFault(LoadFault::Part::kRelocation, kind, std::move(message));
   }
 
-  void AddArray(std::uint64_t tag, std::uint64_t size_tag, std::string_view name) {
+  void AddArray(std::string_view name, std::uint64_t tag, std::uint64_t size_tag) {
     const auto at = dynamic_.Find(tag);
     const auto size = dynamic_.Find(size_tag);
     if (!at || !size || !image_.OffsetOf(*at, *size, "")) return;  // FindLoadFaults says so
