@@ -125,7 +125,7 @@ class ZipEditor {
 
   static std::uint32_t ModeOf(const CentralRecord& record) {
     const std::uint32_t mode = record.UnixMode();
-    return mode == 0 ? 0644U : mode;
+    return mode == 0 ? zip::kModeRegular | 0644U : mode;
   }
 
   /// A member with its edits, on its way into the archive.

@@ -77,7 +77,7 @@ std::string CentralHeader(const Record& record) {
       .U16(0)  // comment
       .U16(0)  // disk
       .U16(0)  // internal attributes
-      .U32(std::uint64_t{zip::kModeRegular | record.mode} << 16U)
+      .U32(std::uint64_t{record.mode} << 16U)
       .U32(std::min<std::uint64_t>(record.offset, kMax32))
       .Text(record.name);
   if (has_extra) fields.U16(zip::kZip64ExtraId).U16(large.str().size()).Text(large.str());
@@ -236,7 +236,7 @@ ZipWriter::~ZipWriter() = default;
 Result<ByteSink*> ZipWriter::Begin(const Member& member) {
   PTPKG_ASSERT(!state_->open);
   PTPKG_CHECK(state_->AddRecord({.name = member.name.str(),
-                                 .mode = member.mode & 0777U,
+                                 .mode = zip::kModeRegular | (member.mode & 0777U),
                                  .method = member.method,
                                  .time = state_->time,
                                  .zip64 = member.zip64,
@@ -266,7 +266,7 @@ Result<void> ZipWriter::End(std::uint32_t crc32, std::uint64_t size_bytes) {
 Result<void> ZipWriter::Copy(File& source, const Copied& member) {
   PTPKG_ASSERT(!state_->open);
   PTPKG_CHECK(state_->AddRecord({.name = member.name.str(),
-                                 .mode = member.mode & 0777U,
+                                 .mode = member.mode & (zip::kModeType | 0777U),
                                  .method = member.method,
                                  .time = member.time,
                                  .zip64 = member.header_bytes != 0 ? member.zip64 : NeedsZip64(member),

@@ -111,6 +111,7 @@ constexpr bool HoldsAddress(std::uint64_t tag) {
 }
 
 /// Bits of DT_FLAGS_1.
+inline constexpr std::uint64_t kFlag1NoOpen = 0x40;
 inline constexpr std::uint64_t kFlag1NoDefaultLibraries = 0x800;
 inline constexpr std::uint64_t kFlag1Pie = 0x08000000;
 

@@ -18,8 +18,10 @@
 #include "support/text.h"
 #include "verify/check.h"
 #include "verify/device_code_checks.h"
+#include "verify/elf_tables.h"
 #include "verify/examination_json.h"
 #include "verify/matrix_checks.h"
+#include "verify/policy_libraries.h"
 #include "verify/provenance_checks.h"
 
 namespace ptpkg::pipeline {
@@ -52,6 +54,38 @@ Json Facts(const verify::Examination& examination) {
   return {{"floor", floor}, {"files", files}, {"device_code", device_code}};
 }
 
+/// A library that a file needs of the system and that no policy lists; "" if there is none. Libraries of
+/// drivers and of dependencies count for nothing, as in a repair.
+Result<std::string> ExternalLibrary(const verify::Examination& examination) {
+  PTPKG_TRY(const verify::PolicyLibraries libraries, verify::PolicyLibraries::BuiltIn());
+  const auto is_found_missing = [&](const verify::FileNeeds& file, const std::string& name) {
+    const std::string quoted = fmt::format("needs '{}'", name);
+    return std::any_of(examination.report.findings.begin(), examination.report.findings.end(),
+                       [&](const Finding& finding) {
+                         return finding.file == file.file && finding.id != "elf-allowed-needed" &&
+                                finding.message.starts_with(quoted);
+                       });
+  };
+  for (const verify::FileNeeds& file : examination.files) {
+    for (const auto& [name, found] : file.needed) {
+      if (!found.empty() || libraries.IsOfManylinux(name, std::nullopt) ||
+          verify::MatchesAny(verify::DriverLibraries(), name))
+        continue;
+      if (verify::MatchesAny(verify::SystemLibraries(), name) || is_found_missing(file, name)) return name;
+    }
+  }
+  return std::string();
+}
+
+/// The platform tag that a repair would not have to change.
+std::string FittingTag(const verify::Examination& examination, const verify::FileNeeds& file) {
+  const std::string tag = file.PolicyTag();
+  if (tag.empty()) return {};
+  const Result<std::string> external = ExternalLibrary(examination);
+  if (!external || external->empty()) return fmt::format(", fits {}", tag);
+  return fmt::format(", fits linux_{}: no policy lists '{}'", file.machine, *external);
+}
+
 std::string FloorLine(const verify::Examination& examination) {
   if (!examination.highest) return {};
   const verify::FileNeeds& file = examination.files[*examination.highest];
@@ -60,10 +94,9 @@ std::string FloorLine(const verify::Examination& examination) {
     for (const elf::RequiredVersion& version : file.set_by) because.push_back(version.version);
   }
   because.insert(because.end(), file.set_by_names.begin(), file.set_by_names.end());
-  const std::string tag = file.PolicyTag();
   return fmt::format("needs {}{} ({}: {})",
                      file.glibc ? fmt::format("glibc {}", file.glibc->str()) : "any glibc",
-                     tag.empty() ? "" : fmt::format(", fits {}", tag), file.file, Join(because, ", "));
+                     FittingTag(examination, file), file.file, Join(because, ", "));
 }
 
 /// What lies in `folder`; nothing if it is none.
@@ -202,9 +235,10 @@ Result<CheckOutcome> CheckSubject(Env& env, const Subject& subject, const verify
     findings.insert(findings.begin(), wrong.begin(), wrong.end());
   }
   task.Done();
+  std::string floor = FloorLine(examination);  // looks at the findings
   return CheckOutcome{.report = std::move(examination.report),
                       .profile = std::string(verify::ProfileName(examination.profile)),
-                      .floor = FloorLine(examination),
+                      .floor = std::move(floor),
                       .device_code = DeviceCodeLine(examination),
                       .facts = Facts(examination)};
 }

@@ -105,9 +105,9 @@ class WheelRepairs {
   WheelRepairs(Env& env, const RepairRun& run) : env_(env), run_(run) {}
 
   Result<void> Read() {
-    PTPKG_TRY(const repair::GraftRules rules, repair::GraftRules::BuiltIn());
+    PTPKG_TRY(rules_, repair::GraftRules::BuiltIn());
     if (!run_.backend.empty()) {
-      PTPKG_TRY(options_.backend, rules.FindBackend(run_.backend));
+      PTPKG_TRY(options_.backend, rules_->FindBackend(run_.backend));
     }
     PTPKG_TRY(const std::string platform, ParsePlatform(run_.platform));
     if (!platform.empty() && platform != "auto") options_.platform = platform;
@@ -195,7 +195,8 @@ class WheelRepairs {
     allowed = run_.exclude;
     // What was left out by its path is needed by name.
     for (const repair::LeftOut& left : repair.left_out) {
-      if (left.why == repair::kExcluded) allowed.push_back(left.library);
+      const bool of_machine = rules_ && !rules_->WhyOfMachine(left.library).empty();
+      if (left.why == repair::kExcluded || of_machine) allowed.push_back(left.library);
     }
     if (options_.backend) {
       const std::vector<std::string>& left = options_.backend->never_graft;
@@ -207,6 +208,7 @@ class WheelRepairs {
   Env& env_;
   const RepairRun& run_;
   repair::RepairOptions options_;
+  std::optional<repair::GraftRules> rules_;
   NewNames names_;
   std::set<std::string> unused_excludes_;
 };

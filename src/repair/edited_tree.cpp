@@ -137,6 +137,12 @@ Result<verify::ElfTree> ReadSoundTree(Env& env, const AbsPath& folder) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}': {}", finding.file, finding.message))
         .WithHint(finding.fix);
   }
+  for (const verify::ElfMember& member : tree.members) {
+    if (member.faults.empty()) continue;
+    return Error(ErrorCode::kCheckFailed, fmt::format("'{}': ld.so cannot load the file: {}",
+                                                      member.path.str(), member.faults.front().message))
+        .WithHint("'ptpkg check' lists all that is wrong with the wheel; no repair mends such a file");
+  }
   return tree;
 }
 

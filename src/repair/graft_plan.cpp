@@ -250,6 +250,10 @@ class GraftPlanner {
       return leave("the wheel leaves it to the machine", needed);
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
       return leave("never copied", name);
+    const bool is_asked_for =
+        std::find(options_.opened.begin(), options_.opened.end(), name) != options_.opened.end();
+    if (const std::string why = rules.WhyOfMachine(name); !why.empty() && !is_asked_for)
+      return leave(why, name);
     if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it", name);
     return std::nullopt;
   }

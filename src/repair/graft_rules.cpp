@@ -67,6 +67,11 @@ Result<GraftRules> GraftRules::Parse(std::string_view text, const std::string& n
   if (backends == nullptr)
     return Error(ErrorCode::kInvalidInput, "a table of libraries has 'backends'").At(root.span);
   PTPKG_TRY(rules.never_graft_, GlobsOf(root, "never_graft"));
+  if (const YamlNode* machine = root.Find("of_machine"); machine != nullptr) {
+    for (const YamlEntry& entry : machine->entries) {
+      PTPKG_TRY(rules.of_machine_[entry.key], GlobsOf(*machine, entry.key));
+    }
+  }
   PTPKG_TRY(rules.dropped_, GlobsOf(root, "dropped"));
   PTPKG_TRY(rules.never_rename_, GlobsOf(root, "never_rename"));
   for (const YamlEntry& entry : backends->entries) {
@@ -80,6 +85,13 @@ Result<GraftRules> GraftRules::BuiltIn() { return Parse(kGraftRulesYaml, "graft_
 
 bool GraftRules::IsNeverGrafted(std::string_view library) const {
   return verify::MatchesAny(never_graft_, library) || verify::MatchesAny(verify::DriverLibraries(), library);
+}
+
+std::string GraftRules::WhyOfMachine(std::string_view library) const {
+  for (const auto& [why, globs] : of_machine_) {
+    if (verify::MatchesAny(globs, library)) return why;
+  }
+  return {};
 }
 
 bool GraftRules::IsDropped(std::string_view library) const { return verify::MatchesAny(dropped_, library); }

@@ -45,6 +45,8 @@ class GraftRules {
 
   /// Whether it is never copied: those of graphics drivers too.
   [[nodiscard]] bool IsNeverGrafted(std::string_view library) const;
+  /// Why it is left to the machine; "": it is not.
+  [[nodiscard]] std::string WhyOfMachine(std::string_view library) const;
   /// Whether the interpreter brings it, so that files are to need it no more.
   [[nodiscard]] bool IsDropped(std::string_view library) const;
   [[nodiscard]] bool IsNeverRenamed(std::string_view library) const;
@@ -55,6 +57,7 @@ class GraftRules {
 
  private:
   std::vector<std::string> never_graft_;
+  std::map<std::string, std::vector<std::string>> of_machine_;  ///< By reason.
   std::vector<std::string> dropped_;
   std::vector<std::string> never_rename_;
   std::vector<Backend> backends_;

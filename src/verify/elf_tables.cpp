@@ -20,7 +20,8 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-constexpr std::array<std::string_view, 8> kDriver = {"libcuda.so.1",
+constexpr std::array<std::string_view, 9> kDriver = {"libcuda.so.1",
+                                                     "libnvoptix.so.1",
                                                      "libnvidia-ml.so.1",
                                                      "libnvcuvid.so.1",
                                                      "libnvidia-encode.so.1",

@@ -7,6 +7,7 @@
 #include "elf/edit.h"
 #include "elf/string_scan.h"
 #include "support/parallel.h"
+#include "verify/elf_tables.h"
 #include "verify/policy_libraries.h"
 
 namespace ptpkg::verify {
@@ -93,6 +94,35 @@ Result<std::map<std::string, std::vector<std::string>>> ReadInternalSymbols(
   return used;
 }
 
+Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) {
+  std::vector<ElfFilter> filters;
+  for (const elf::DynamicEntry& entry : image.dynamic->entries) {
+    if (entry.tag != elf::kDtFilter && entry.tag != elf::kDtAuxiliary) continue;
+    PTPKG_TRY(std::string name,
+              elf::ReadDynamicString(file, image, entry.value, "the name of a filtered library"));
+    filters.push_back({.name = std::move(name), .is_auxiliary = entry.tag == elf::kDtAuxiliary});
+  }
+  return filters;
+}
+
+/// What glibc's loader makes of the file.
+Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
+  if (IsLibraryName(member.path.Name())) {
+    PTPKG_TRY(member.faults, elf::FindHeaderFaults(file, image));
+  }
+  PTPKG_TRY(auto faults, elf::FindLoadFaults(file, image));
+  std::vector<std::uint16_t> of_system;
+  for (const elf::RequiredVersion& version : member.required_versions) {
+    if (MatchesAny(SystemLibraries(), version.library)) of_system.push_back(version.index);
+  }
+  PTPKG_TRY(auto relocations, elf::ReadRelocationFacts(file, image, of_system));
+  member.symbols = std::move(relocations.symbols);
+  member.faults.insert(member.faults.end(), faults.begin(), faults.end());
+  member.faults.insert(member.faults.end(), relocations.faults.begin(), relocations.faults.end());
+  member.loader_needs = elf::FindLoaderNeeds(image);
+  return Ok();
+}
+
 Finding Misnamed(const RelPath& path) {
   return {"elf-not-elf", Severity::kWarning, path.str(),
           "is named like a shared library but is not an ELF file",
@@ -132,12 +162,40 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
   PTPKG_TRY(member.defined_versions, OrFinding(elf::ReadDefinedVersions(file, image), path, finding));
   PTPKG_TRY(member.isa, OrFinding(elf::ReadNeededIsaLevel(file, image), path, finding));
   PTPKG_TRY(member.mentions, OrFinding(ReadMentions(file, image, opened), path, finding));
+  PTPKG_TRY(member.filters, ReadFilters(file, image));
+  PTPKG_CHECK(ReadLoading(file, image, member));
   PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
   PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
   auto python = elf::FindPythonSymbols(file, image);
   if (!python && !IsDamage(python.error())) return std::move(python).error();
   if (python) member.python = *std::move(python);
   return member;
+}
+
+/// A debug companion of code or of data: it has headers, and no bytes for them.
+bool IsCompanion(const elf::Image& image) {
+  constexpr std::uint64_t kAllocated = 2;
+  return std::any_of(image.sections.begin(), image.sections.end(),
+                     [](const elf::Section& section) {
+                       return (section.flags & kAllocated) != 0 && section.type == elf::kSectionNobits;
+                     }) &&
+         std::none_of(image.sections.begin(), image.sections.end(), [](const elf::Section& section) {
+           return (section.flags & kAllocated) != 0 && section.type == elf::kSectionProgbits;
+         });
+}
+
+/// Of a file that is named like a library. GPU code and objects in archives have other names.
+Result<std::optional<Finding>> JudgeWithoutDynamic(File& file, const RelPath& path, const elf::Image& image) {
+  PTPKG_TRY(const auto faults, elf::FindHeaderFaults(file, image));
+  const auto finding = [&](std::string id, const std::string& why) {
+    return std::optional(Finding{std::move(id), Severity::kError, path.str(),
+                                 fmt::format("ld.so cannot load the file: {}", why),
+                                 "link the file again, or fetch an undamaged copy"});
+  };
+  if (!faults.empty()) return finding("elf-header", faults.front().message);
+  const bool has_loads = image.FindSegment(elf::kSegmentLoad) != nullptr;
+  return finding("elf-segments",
+                 has_loads ? "object file has no dynamic section" : "object file has no loadable segments");
 }
 
 /// The same as ReadElfFacts, but damage that hides how the file is loaded is an error.
@@ -151,6 +209,9 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
     return facts;
   }
   PTPKG_CHECK(elf::CheckFinished(file));
+  if (!image->dynamic && IsLibraryName(path.Name()) && !IsCompanion(*image)) {
+    PTPKG_TRY(facts.finding, JudgeWithoutDynamic(file, path, *image));
+  }
   PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
   if (image->dynamic) {
     PTPKG_TRY(facts.member, ReadMember(file, path, *image, opened, facts.finding));
@@ -165,6 +226,12 @@ EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::stri
 }
 
 }  // namespace
+
+bool IsProgram(const ElfMember& member) {
+  const bool is_pie = (member.facts.flags_1 & elf::kFlag1Pie) != 0;
+  return !member.position_independent || member.facts.interpreter.has_value() ||
+         (is_pie && !IsLibraryName(member.path.Name()));
+}
 
 std::string OriginOf(const ElfMember& member) {
   const auto installed = InstalledPath(member.path.str());

@@ -13,7 +13,9 @@
 #include "elf/image.h"
 #include "elf/isa_level.h"
 #include "elf/python_symbols.h"
+#include "elf/load_faults.h"
 #include "elf/search_path.h"
+#include "elf/symbol_use.h"
 #include "elf/symbol_versions.h"
 #include "model/finding.h"
 #include "support/env.h"
@@ -22,6 +24,12 @@
 #include "verify/tree_map.h"
 
 namespace ptpkg::verify {
+
+/// A library that stands in for the file's own symbols.
+struct ElfFilter {
+  std::string name;
+  bool is_auxiliary = false;  ///< DT_AUXILIARY: ld.so goes on without it.
+};
 
 struct ElfMember {
   RelPath path;
@@ -42,7 +50,16 @@ struct ElfMember {
   /// (PolicyLibraries::InternalSymbols), sorted; none where the symbol table is damaged.
   std::map<std::string, std::vector<std::string>> internal_symbols = {};
   elf::PythonSymbols python = {};  ///< None where the symbol table is damaged.
+  std::vector<ElfFilter> filters = {};
+  std::vector<elf::LoadFault> faults = {};
+  std::vector<elf::LoaderNeed> loader_needs = {};
+  /// Without symbols that SystemLibraries give a version to.
+  elf::SymbolUse symbols = {};
 };
+
+/// Whether processes begin with the file: linked to fixed addresses, with an interpreter, or a PIE that is
+/// not named like a shared library.
+bool IsProgram(const ElfMember& member);
 
 inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.
 

@@ -26,6 +26,15 @@ class Floor {
     if (verdict.judged && Sets(verdict.policy)) needs_.set_by.push_back(required);
   }
 
+  /// No symbol version states these.
+  void AddLoader(const elf::LoaderNeed& need) {
+    const GlibcVersion version{2, need.minor};
+    const auto lowest = policies_.Lowest(needs_.machine);
+    if (lowest && version <= *lowest) return;
+    if (!needs_.glibc || *needs_.glibc < version) needs_.glibc = version;
+    AddNamed(version, std::string(need.what));
+  }
+
   /// `policy`: the lowest that admits `what`; nullopt: none does.
   void AddNamed(const std::optional<GlibcVersion>& policy, const std::string& what) {
     const auto lowest = policies_.Lowest(needs_.machine);
@@ -96,6 +105,9 @@ FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPo
     needs.uses_glibc = needs.uses_glibc || required.version.starts_with("GLIBC_");
   }
   AddLibraries(tree, member, libraries, needs, floor);
+  if (!needs.uses_musl) {
+    for (const elf::LoaderNeed& need : member.loader_needs) floor.AddLoader(need);
+  }
   return needs;
 }
 
@@ -131,6 +143,14 @@ std::string Because(const std::vector<std::string>& symbols,
   return fmt::format("'{}'", Join(names, "', '"));
 }
 
+std::string BecauseOfLoader(const ElfMember& member, const GlibcVersion& glibc) {
+  std::vector<std::string> names;
+  for (const elf::LoaderNeed& need : member.loader_needs) {
+    if (need.minor == glibc.minor) names.emplace_back(need.what);
+  }
+  return fmt::format("'{}'", Join(names, "', '"));
+}
+
 void CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
@@ -158,7 +178,8 @@ void CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileN
   if (!needs.glibc || *needs.glibc <= granted) return;
   const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);
   needs.symbols = NameSymbols(member, versions);
-  const std::string because = Because(needs.symbols, versions);
+  const std::string because =
+      versions.empty() ? BecauseOfLoader(member, *needs.glibc) : Because(needs.symbols, versions);
   const std::string fix =
       fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
   if (promised) {

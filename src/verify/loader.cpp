@@ -1,5 +1,6 @@
 #include "verify/loader.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <unordered_map>
 
@@ -28,6 +29,12 @@ struct Loader::Object {
   std::string origin;
   std::optional<std::size_t> loader;  ///< Object that asked for it; nullopt for the first.
   std::string path;
+  /// The nearest object, itself or one of its loaders, with a DT_RPATH that counts; of one that has it,
+  /// `above` is the next one that leads to other folders. Long chains mostly have one search path, which is
+  /// then looked through once.
+  std::optional<std::size_t> nearest_rpath = {};
+  std::optional<std::size_t> above = {};
+  bool is_linked = false;  ///< Whether these two are filled in.
 };
 
 struct Loader::Process {
@@ -46,6 +53,35 @@ struct Loader::Process {
     }
     objects.push_back(std::move(object));
     return index;
+  }
+
+  /// Fills in nearest_rpath and above of `object` and of its loaders, and returns the first.
+  template <class FoldersOf>
+  std::optional<std::size_t> NearestRpath(std::size_t object, const ElfTree& tree,
+                                          const FoldersOf& folders_of) {
+    std::vector<std::size_t> open;
+    for (std::optional<std::size_t> at = object; at && !objects[*at].is_linked; at = objects[*at].loader)
+      open.push_back(*at);
+    for (; !open.empty(); open.pop_back()) {
+      Object& one = objects[open.back()];
+      one.is_linked = true;
+      const std::optional<std::size_t> outer = one.loader ? objects[*one.loader].nearest_rpath : std::nullopt;
+      const elf::LinkFacts* const facts = one.member ? &tree.members[*one.member].facts : nullptr;
+      if (facts == nullptr || !facts->rpath || facts->runpath) {
+        one.nearest_rpath = outer;
+        continue;
+      }
+      one.nearest_rpath = open.back();
+      one.above = outer;
+      while (one.above && HaveSamePaths(folders_of(open.back()), folders_of(*one.above)))
+        one.above = objects[*one.above].above;
+    }
+    return objects[object].nearest_rpath;
+  }
+
+  static bool HaveSamePaths(const std::vector<Folder>& left, const std::vector<Folder>& right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](const Folder& a, const Folder& b) { return a.path == b.path; });
   }
 };
 
@@ -67,7 +103,9 @@ Result<std::vector<Load>> Loader::Run(std::size_t entry, const LoaderMachine& ma
     PTPKG_CHECK(env_.cancel.Check());
     const std::optional<std::size_t> member = process.objects[at].member;
     if (!member) continue;
-    for (const std::string& name : tree_.members[*member].facts.needed) {
+    std::vector<std::string> asked = tree_.members[*member].facts.needed;
+    for (const ElfFilter& filter : tree_.members[*member].filters) asked.push_back(filter.name);
+    for (const std::string& name : asked) {
       if (++requests_ > max_requests_) {
         return Error(ErrorCode::kInvalidInput,
                      fmt::format("the files of '{}' need each other more than {} times", tree_.root.str(),
@@ -128,11 +166,13 @@ Result<std::optional<Loader::Hit>> Loader::Search(Process& process, std::size_t 
   if (name.find('/') != std::string::npos) return OpenPath(process, name, passed_over);
   const elf::LinkFacts& own = tree_.members[*process.objects[loader].member].facts;
   if (!own.runpath) {
-    for (std::optional<std::size_t> at = loader; at; at = process.objects[*at].loader) {
+    const auto folders_of = [&](std::size_t object) -> const std::vector<Folder>& {
+      return FoldersOf(process, object, *tree_.members[*process.objects[object].member].facts.rpath);
+    };
+    for (std::optional<std::size_t> at = process.NearestRpath(loader, tree_, folders_of); at;
+         at = process.objects[*at].above) {
       const std::optional<std::size_t> member = process.objects[*at].member;
-      if (!member) continue;
       const elf::LinkFacts& facts = tree_.members[*member].facts;
-      if (!facts.rpath || facts.runpath) continue;
       PTPKG_TRY(auto hit, SearchFolders(process, FoldersOf(process, *at, *facts.rpath), name, passed_over));
       if (!hit) continue;
       hit->rule.kind = LoadRule::Kind::kRpath;

@@ -68,16 +68,116 @@ std::string MachineInWords(const LoaderMachine& machine, const std::vector<Loade
   return "where " + Join(words, " and ");
 }
 
-bool IsProgram(const ElfMember& member) {
-  return !member.position_independent || member.facts.interpreter.has_value() ||
-         (member.facts.flags_1 & elf::kFlag1Pie) != 0;
-}
-
 /// What Python imports, and what programs open by path.
 bool IsModule(const ElfMember& member) {
   const std::string_view name = member.path.Name();
   return name.ends_with(".so") && !name.starts_with("lib");
 }
+
+/// Which members get the same libraries in every process that loads them, whatever else it has loaded: every
+/// name that they and their libraries need leads all who ask for it to one file, or to none.
+class SettledMembers {
+ public:
+  explicit SettledMembers(const ElfTree& tree) : tree_(tree), settled_(tree.members.size(), true) {}
+
+  std::vector<bool> Find() && {
+    has_rpath_ = std::any_of(tree_.members.begin(), tree_.members.end(), [](const ElfMember& member) {
+      return member.facts.rpath && !member.facts.runpath;
+    });
+    for (const auto& node : tree_.map.nodes()) in_tree_.emplace(LastComponent(node.first));
+    for (const ElfMember& member : tree_.members) {
+      if (member.facts.soname) in_tree_.emplace(*member.facts.soname);
+    }
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      for (const std::string& name : tree_.members[i].facts.needed) Ask(i, name);
+      for (const ElfFilter& filter : tree_.members[i].filters) Ask(i, filter.name);
+    }
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      const auto& soname = tree_.members[i].facts.soname;
+      const auto name = soname ? names_.find(*soname) : names_.end();
+      if (name == names_.end() || (name->second.agreed && name->second.file == i)) continue;
+      name->second.agreed = false;
+      settled_[i] = false;
+    }
+    Spread();
+    return std::move(settled_);
+  }
+
+ private:
+  struct Name {
+    bool agreed = true;
+    std::optional<std::size_t> file;  // nullopt: none in the tree
+    std::vector<std::size_t> askers;
+  };
+
+  void Ask(std::size_t member, const std::string& name) {
+    const auto [place, fresh] = names_.try_emplace(name);
+    place->second.askers.push_back(member);
+    std::optional<std::size_t> file;
+    if (!Search(tree_.members[member], name, file)) {
+      settled_[member] = false;
+      place->second.agreed = false;
+    } else if (fresh) {
+      place->second.file = file;
+    } else if (place->second.file != file) {
+      place->second.agreed = false;
+    }
+  }
+
+  /// False where what is found may depend on the process, or needs a closer look.
+  bool Search(const ElfMember& member, const std::string& name, std::optional<std::size_t>& file) const {
+    if (name.empty() || name == "." || name == ".." || name.find_first_of("/$") != std::string::npos)
+      return false;
+    if (!in_tree_.contains(name)) return true;
+    const auto& path = member.facts.Effective();
+    const std::string origin = OriginOf(member);
+    for (const std::string& entry : path ? elf::SplitSearchPath(path->text) : std::vector<std::string>()) {
+      const auto below = elf::AfterOrigin(entry);
+      if (!below || below->find('$') != std::string::npos) return false;
+      const std::optional<std::string> folder = tree_.map.FollowToFolder(origin, *below);
+      if (!folder) continue;
+      const Walk walk = tree_.map.Follow(*folder, name);
+      if (walk.end == WalkEnd::kMissing) continue;
+      file = walk.end == WalkEnd::kFound ? tree_.FindMember(walk.path) : std::nullopt;
+      return file && walk.path == Child(*folder, name) && IsPlainLibrary(tree_.members[*file], member);
+    }
+    return (path && member.facts.runpath) || !has_rpath_;
+  }
+
+  static bool IsPlainLibrary(const ElfMember& library, const ElfMember& asker) {
+    return HostOf(library) == HostOf(asker) && library.position_independent && library.faults.empty() &&
+           (library.facts.flags_1 & elf::kFlag1Pie) == 0 && OriginOf(library) == library.path.ParentText();
+  }
+
+  /// What loads an unsettled member is unsettled too.
+  void Spread() {
+    std::vector<std::vector<std::size_t>> loaders(tree_.members.size());
+    std::vector<std::size_t> open;
+    for (const auto& [text, name] : names_) {
+      for (const std::size_t asker : name.askers) {
+        if (name.file) loaders[*name.file].push_back(asker);
+        if (!name.agreed) settled_[asker] = false;
+      }
+    }
+    for (std::size_t i = 0; i < settled_.size(); ++i) {
+      if (!settled_[i]) open.push_back(i);
+    }
+    while (!open.empty()) {
+      const std::size_t member = open.back();
+      open.pop_back();
+      for (const std::size_t loader : loaders[member]) {
+        if (settled_[loader]) open.push_back(loader);
+        settled_[loader] = false;
+      }
+    }
+  }
+
+  const ElfTree& tree_;
+  bool has_rpath_ = false;
+  std::set<std::string, std::less<>> in_tree_;  // all that a name could lead to
+  std::vector<bool> settled_;
+  std::map<std::string, Name> names_;
+};
 
 class Player {
  public:
@@ -91,10 +191,16 @@ class Player {
   }
 
   Result<void> PlayAll() {
+    const std::set<std::size_t> wanted = Wanted();
+    const std::vector<bool> settled = FindSettled();
+    // A process that loads a settled file shows all of it. Those that nobody needs show most.
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (settled[i] && !wanted.contains(i)) PTPKG_CHECK(Begin(i));
+    }
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (settled[i] && IsLoaded(i)) continue;
       if (IsProgram(tree_.members[i]) || IsModule(tree_.members[i])) PTPKG_CHECK(Begin(i));
     }
-    const std::set<std::size_t> wanted = Wanted();
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
       if (!IsLoaded(i) && !wanted.contains(i)) PTPKG_CHECK(Begin(i));
     }
@@ -129,6 +235,15 @@ class Player {
     const auto [place, fresh] = machines_.try_emplace(host);
     if (fresh) place->second = MachinesFor(tree_, host, least_);
     return place->second;
+  }
+
+  /// None in a tree of hard links or for several kinds of machines.
+  std::vector<bool> FindSettled() {
+    std::vector<bool> none(tree_.members.size(), false);
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (first_twin_[i] != i || Machines(tree_.members[i]).size() != 1) return none;
+    }
+    return SettledMembers(tree_).Find();
   }
 
   Result<void> Begin(std::size_t entry) {

@@ -127,6 +127,7 @@ PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std:
     const std::string name(spec::MatchSpecName(*spec));
     const std::vector<std::string> fields = Split(*spec, ' ');
     const std::string version = fields.size() > 1 ? fields[1] : "";
+    promise.specs[name].push_back(version);
     if (name == "__glibc") {
       const auto oldest = OldestAdmitted(version);
       if (!oldest || (promise.glibc && *oldest <= *promise.glibc)) continue;

@@ -1,6 +1,7 @@
 #pragma once
 // On which machines an artifact says that it works. Layer: verify.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,8 @@ struct PlatformPromise {
   bool musl = false;  ///< A wheel for musl systems only.
   std::set<std::string, std::less<>> machines;  ///< "x86_64"; empty: not said.
   elf::IsaLevel isa = elf::IsaLevel::kBaseline;
+  /// kConda: name of a dependency → its version specs, "" for any.
+  std::map<std::string, std::vector<std::string>, std::less<>> specs = {};
 };
 
 /// Of the platform tags of a wheel: it is installed where any of them fits, so the lowest counts.

@@ -6,6 +6,9 @@
 #include "verify/elf_checks.h"
 #include "verify/floor_checks.h"
 #include "verify/link_graph.h"
+#include "verify/load_checks.h"
+#include "verify/runtime_checks.h"
+#include "verify/symbol_checks.h"
 #include "wheel/core_metadata.h"
 
 namespace ptpkg::verify {
@@ -51,6 +54,9 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   CheckSearchPaths(tree, options, findings);
   CheckAgreement(tree, loads, findings);
   CheckFlags(tree, findings);
+  CheckMapping(tree, loads, findings);
+  PTPKG_CHECK(CheckRuntimes(tree, promised, findings));
+  CheckSymbols({.tree = tree, .loads = loads, .dependencies = dependencies}, findings);
   CheckOpened(tree, opened, allowing, dependencies, findings);
 
   if (options.links) examination.links = ExplainLinks(tree, allowing, dependencies, loads);

@@ -38,7 +38,9 @@ std::string With(std::size_t at, char value) {
 TEST(HostFit, TakesItsOwnKind) {
   EXPECT_EQ(Judge(SyntheticElf().Build()).fit, Fit::kLoads);
   EXPECT_EQ(Judge(With(7, 3)).fit, Fit::kLoads);  // GNU
-  EXPECT_EQ(Judge(With(8, 2)).fit, Fit::kLoads);
+  std::string gnu = With(7, 3);
+  gnu[8] = 3;  // as absolute symbols ask
+  EXPECT_EQ(Judge(gnu).fit, Fit::kLoads);
   EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kLittle, 3),
                   {.elf_class = ElfClass::k32, .order = ByteOrder::kLittle, .machine = 3})
                 .fit,
@@ -64,6 +66,11 @@ TEST(HostFit, RefusesTheRest) {
   EXPECT_EQ(refused(Elf(ElfClass::k64, ByteOrder::kBig, 62)), "ELF file data encoding not little-endian");
   EXPECT_EQ(refused(With(6, 2)), "ELF file version ident does not match current one");
   EXPECT_EQ(refused(With(7, 9)), "ELF file OS ABI invalid");
+  EXPECT_EQ(refused(With(8, 1)), "ELF file ABI version invalid");
+  std::string gnu = With(7, 3);
+  gnu[8] = 99;
+  EXPECT_EQ(refused(gnu), "ELF file ABI version invalid");
+  EXPECT_EQ(refused(With(20, 2)), "ELF file version does not match current one");
   EXPECT_EQ(refused(With(15, 1)), "nonzero padding in e_ident");
   EXPECT_EQ(refused(Elf(ElfClass::k64, ByteOrder::kLittle, 62, 1)), "only ET_DYN and ET_EXEC can be loaded");
   EXPECT_EQ(refused(With(54, 55)), "ELF file's phentsize not the expected size");

@@ -28,6 +28,20 @@ TEST(GraftRules, SomeLibrariesStayWhateverTheTag) {
   EXPECT_FALSE(rules.IsNeverRenamed("libgomp.so.1"));
 }
 
+TEST(GraftRules, LibrariesOfTheMachineStayWithAReason) {
+  const GraftRules rules = Must(GraftRules::BuiltIn());
+  for (const char* const name :
+       {"libibverbs.so.1", "libmlx5.so.1", "librdmacm.so.1", "libefa.so.1", "libfabric.so.1", "libEGL.so.1",
+        "libGLX.so.0", "libGLdispatch.so.0", "libOpenGL.so.0", "libvulkan.so.1", "libOpenCL.so.1",
+        "libva.so.2", "libva-drm.so.2", "libnvoptix.so.1", "libudev.so.1", "libdrm.so.2",
+        "libdrm_amdgpu.so.1", "libmpi.so.40", "libmpi_cxx.so.40"}) {
+    EXPECT_NE(rules.WhyOfMachine(name), "") << name;
+  }
+  for (const char* const name : {"libgomp.so.1", "libvalue.so.1", "libGLU.so.1", "libmpio.so.1"}) {
+    EXPECT_EQ(rules.WhyOfMachine(name), "") << name;
+  }
+}
+
 TEST(GraftRules, EveryBackendOfPyTorchIsThere) {
   const GraftRules rules = Must(GraftRules::BuiltIn());
   EXPECT_THAT(rules.BackendNames(), ElementsAre("pytorch-cpu", "pytorch-cuda12", "pytorch-cuda13",

@@ -1,0 +1,569 @@
+#include "elf/symbol_use.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <functional>
+
+#include "elf/corrupt.h"
+#include "elf/string_slots.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kDtPltrelsz = 2;
+constexpr std::uint64_t kDtRelasz = 8;
+constexpr std::uint64_t kDtRelsz = 18;
+constexpr std::uint64_t kDtPltrel = 20;
+constexpr std::uint64_t kDtBindNow = 24;
+constexpr std::uint64_t kDtInitArraysz = 27;
+constexpr std::uint64_t kDtFiniArraysz = 28;
+constexpr std::uint64_t kDtRelrsz = 35;
+constexpr std::uint64_t kDtRelacount = 0x6ffffff9;
+constexpr std::uint64_t kFlagTextrel = 4;  // of DT_FLAGS
+constexpr std::uint64_t kFlagBindNow = 8;
+constexpr std::uint64_t kFlag1Now = 1;
+constexpr std::uint32_t kSegmentTls = 7;
+
+constexpr std::uint64_t kTableStep = 1U << 20U;
+constexpr std::uint64_t kSymbolsPerPiece = 2048;
+constexpr std::uint16_t kVersionIndexMask = 0x7fff;
+constexpr unsigned kBindLocal = 0;
+constexpr unsigned kBindWeak = 2;
+
+// Of relocations.
+constexpr std::uint32_t kX86Relative = 8;
+constexpr std::uint32_t kX86Copy = 5;
+constexpr std::uint32_t kX86JumpSlot = 7;
+constexpr std::uint32_t kX86Dtpmod = 16;
+constexpr std::uint32_t kX86Tpoff = 18;
+constexpr std::uint32_t kX86Tlsdesc = 36;
+constexpr std::uint32_t kX86Irelative = 37;
+constexpr std::uint32_t kAarch64Relative = 1027;
+constexpr std::uint32_t kAarch64Tprel = 1030;
+constexpr std::array<std::uint32_t, 16> kX86Known = {0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38};
+
+enum class Use : std::uint8_t { kNone, kLazy, kImmediate };
+
+/// Memory that holds addresses of functions, which start-up code calls one after the other.
+struct FunctionArray {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string_view name;
+  std::vector<bool> relocated;
+};
+
+struct Record {
+  std::uint64_t place = 0;
+  std::uint32_t type = 0;
+  std::uint32_t symbol = 0;
+  std::uint64_t addend = 0;  // 0 in tables without addends
+};
+
+/// One pass over all relocations.
+class Walk {
+ public:
+  Walk(File& file, const Image& image)
+      : file_(file),
+        image_(image),
+        dynamic_(*image.dynamic),
+        is_x86_64_(image.header.machine == kMachineX8664 && image.codec.Is64()) {
+    const std::uint64_t flags = dynamic_.Find(kDtFlags).value_or(0);
+    may_write_text_ = (flags & kFlagTextrel) != 0 || dynamic_.Find(kDtTextrel).has_value();
+    binds_now_ = (flags & kFlagBindNow) != 0 || dynamic_.Find(kDtBindNow) ||
+                 (dynamic_.Find(kDtFlags1).value_or(0) & kFlag1Now) != 0;
+    AddArray("DT_INIT_ARRAY", kDtInitArray, kDtInitArraysz);
+    AddArray("DT_FINI_ARRAY", kDtFiniArray, kDtFiniArraysz);
+  }
+
+  /// `symbols`: how many the table has; nullopt: not known.
+  Result<void> Run(std::optional<std::uint64_t> symbols) {
+    if (symbols) uses_.resize(*symbols, Use::kNone);
+    count_ = symbols;
+    const auto rela = dynamic_.Find(kDtRela);
+    const auto rela_size = dynamic_.Find(kDtRelasz);
+    if (rela && rela_size) {
+      plain_left_ = dynamic_.Find(kDtRelacount).value_or(0);
+      PTPKG_CHECK(ReadTable(*rela, *rela_size, true, Use::kImmediate));
+      plain_left_ = 0;
+    }
+    const auto rel = dynamic_.Find(kDtRel);
+    const auto rel_size = dynamic_.Find(kDtRelsz);
+    if (rel && rel_size && !image_.codec.Is64())
+      PTPKG_CHECK(ReadTable(*rel, *rel_size, false, Use::kImmediate));
+    const auto plt = dynamic_.Find(kDtJmprel);
+    const auto plt_size = dynamic_.Find(kDtPltrelsz);
+    const auto kind = dynamic_.Find(kDtPltrel);
+    if (plt && plt_size && kind) PTPKG_CHECK(ReadTable(*plt, *plt_size, *kind == kDtRela, Use::kLazy));
+    PTPKG_CHECK(ReadPacked());
+    return CheckArrays();
+  }
+
+  [[nodiscard]] bool binds_now() const { return binds_now_; }
+  [[nodiscard]] bool has_static_tls() const { return has_static_tls_; }
+  [[nodiscard]] bool needs_own_tls() const { return needs_own_tls_ || has_static_tls_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& static_tls_symbols() const { return static_tls_symbols_; }
+  [[nodiscard]] const std::vector<Use>& uses() const { return uses_; }
+  std::vector<LoadFault>& faults() { return faults_; }
+
+  void AddFault(LoadFault::Part part, std::size_t kind, std::string message) {
+    if (seen_.at(kind)) return;
+    seen_.at(kind) = true;
+    faults_.push_back({.part = part, .message = std::move(message)});
+  }
+
+ private:
+  enum Kind : std::size_t { kType, kPlace, kText, kSymbol, kTarget, kPlain, kSlot, kPltType, kKinds };
+
+  void Fault(Kind kind, std::string message) {
+    AddFault(LoadFault::Part::kRelocation, kind, std::move(message));
+  }
+
+  void AddArray(std::string_view name, std::uint64_t tag, std::uint64_t size_tag) {
+    const auto at = dynamic_.Find(tag);
+    const auto size = dynamic_.Find(size_tag);
+    if (!at || !size || !image_.OffsetOf(*at, *size, "")) return;  // FindLoadFaults says so
+    const std::uint64_t slots = *size / image_.codec.WordSize();
+    arrays_.push_back({.begin = *at,
+                       .end = *at + slots * image_.codec.WordSize(),
+                       .name = name,
+                       .relocated = std::vector<bool>(slots)});
+  }
+
+  Result<void> ReadTable(std::uint64_t vaddr, std::uint64_t size, bool with_addends, Use use) {
+    const auto begin = image_.OffsetOf(vaddr, size, "the relocation table");
+    if (!begin) return Ok();  // FindLoadFaults says so
+    const Codec& codec = image_.codec;
+    const std::uint64_t word = codec.WordSize();
+    const std::uint64_t entry = (with_addends ? 3 : 2) * word;
+    const std::uint64_t whole = size / entry * entry;
+    const std::uint64_t step_size = kTableStep / entry * entry;
+    for (std::uint64_t at = 0; at < whole; at += step_size) {
+      const std::uint64_t step = std::min(step_size, whole - at);
+      PTPKG_TRY(const auto bytes, ReadExact(file_, *begin + at, step, "the relocation table"));
+      for (std::uint64_t i = 0; i < step; i += entry) {
+        const std::uint64_t info = codec.Word(bytes, i + word);
+        Take({.place = codec.Word(bytes, i),
+              .type = static_cast<std::uint32_t>(codec.Is64() ? info : info & 0xffU),
+              .symbol = static_cast<std::uint32_t>(codec.Is64() ? info >> 32U : info >> 8U),
+              .addend = with_addends ? codec.Word(bytes, i + 2 * word) : 0},
+             use);
+      }
+    }
+    return Ok();
+  }
+
+  void Take(const Record& record, Use use) {
+    if (is_x86_64_) TakeX86(record, use);
+    if (record.type == 0) return;
+    CheckPlace(record.place);
+    NoteSlot(record);
+    if (record.symbol == 0) return;
+    if (count_ && record.symbol >= *count_) {
+      Fault(kSymbol, fmt::format("a relocation refers to symbol {} of {}", record.symbol, *count_));
+    } else if (count_) {
+      Use& now = uses_[record.symbol];
+      now = std::max(now, use == Use::kLazy && binds_now_ ? Use::kImmediate : use);
+    }
+  }
+
+  void TakeX86(const Record& record, Use use) {
+    if (plain_left_ > 0) {
+      --plain_left_;
+      if (record.type != kX86Relative)
+        Fault(kPlain,
+              fmt::format("DT_RELACOUNT counts a relocation of type {}, which is not relative", record.type));
+    }
+    if (std::find(kX86Known.begin(), kX86Known.end(), record.type) == kX86Known.end())
+      Fault(kType, fmt::format("a relocation has the type {:#x}, which ld.so does not know", record.type));
+    const bool is_of_plt =
+        record.type == kX86JumpSlot || record.type == kX86Tlsdesc || record.type == kX86Irelative;
+    if (use == Use::kLazy && !is_of_plt && !binds_now_)
+      Fault(kPltType, fmt::format("a relocation of the PLT has the type {:#x}", record.type));
+    if (record.type == kX86Irelative && !IsCode(record.addend))
+      Fault(kTarget,
+            fmt::format("an IRELATIVE relocation calls address {:#x}, where no code is", record.addend));
+    if (record.type == kX86Copy && image_.FindSegment(kSegmentInterp) == nullptr)
+      Fault(kTarget, "a library has a COPY relocation, which only programs can have");
+    if (record.type == kX86Dtpmod && record.symbol == 0) needs_own_tls_ = true;
+    if (record.type == kX86Tpoff) NoteStaticTls(record.symbol);
+  }
+
+  void NoteStaticTls(std::uint32_t symbol) {
+    if (symbol == 0) {
+      has_static_tls_ = true;
+    } else if (static_tls_symbols_.size() < kMostTlsSymbols) {
+      static_tls_symbols_.push_back(symbol);
+    }
+  }
+
+  void CheckPlace(std::uint64_t place) {
+    if (owner_ == nullptr || place < owner_->vaddr || place - owner_->vaddr >= owner_->memory_size)
+      owner_ = PageOwner(image_, place);
+    if (owner_ == nullptr) {
+      Fault(kPlace, fmt::format("a relocation writes to address {:#x}, which the file does not map", place));
+    } else if ((owner_->flags & kFlagWrite) == 0 && !may_write_text_) {
+      Fault(kText, fmt::format("a relocation writes to address {:#x}, which is read-only, without DT_TEXTREL",
+                               place));
+    }
+  }
+
+  [[nodiscard]] bool IsCode(std::uint64_t vaddr) const {
+    const Segment* const load = image_.LoadAt(vaddr);
+    return load != nullptr && (load->flags & kFlagExecute) != 0;
+  }
+
+  void NoteSlot(const Record& record) {
+    for (FunctionArray& array : arrays_) {
+      if (record.place < array.begin || record.place >= array.end) continue;
+      array.relocated[(record.place - array.begin) / image_.codec.WordSize()] = true;
+      const bool is_relative = (is_x86_64_ && record.type == kX86Relative) ||
+                               (image_.header.machine == kMachineAarch64 && record.type == kAarch64Relative);
+      if (is_relative) CheckTarget(array, record.addend);
+    }
+  }
+
+  void CheckTarget(const FunctionArray& array, std::uint64_t target) {
+    if (IsCode(target)) return;
+    AddFault(LoadFault::Part::kStart, kSlot,
+             fmt::format("{} holds address {:#x}, where no code is", array.name, target));
+  }
+
+  Result<void> ReadPacked() {
+    const auto at = dynamic_.Find(kDtRelr);
+    const auto size = dynamic_.Find(kDtRelrsz);
+    if (!at || !size) return Ok();
+    const auto begin = image_.OffsetOf(*at, *size, "the table of packed relocations");
+    if (!begin) return Ok();  // FindLoadFaults says so
+    const std::uint64_t word = image_.codec.WordSize();
+    PTPKG_TRY(const auto bytes,
+              ReadExact(file_, *begin, *size / word * word, "the table of packed relocations"));
+    std::uint64_t next = 0;
+    for (std::uint64_t i = 0; i < bytes.size(); i += word) {
+      std::uint64_t bits = image_.codec.Word(bytes, i);
+      if (bits % 2 == 0) {
+        PTPKG_CHECK(TakePacked(bits));
+        next = bits + word;
+        continue;
+      }
+      std::uint64_t place = next;
+      for (bits >>= 1U; bits != 0; bits >>= 1U, place += word) {
+        if (bits % 2 == 1) PTPKG_CHECK(TakePacked(place));
+      }
+      next += (8 * word - 1) * word;
+    }
+    return Ok();
+  }
+
+  Result<void> TakePacked(std::uint64_t place) {
+    CheckPlace(place);
+    for (FunctionArray& array : arrays_) {
+      if (place < array.begin || place >= array.end) continue;
+      array.relocated[(place - array.begin) / image_.codec.WordSize()] = true;
+      PTPKG_TRY(const std::uint64_t target, WordAt(place));
+      CheckTarget(array, target);
+    }
+    return Ok();
+  }
+
+  Result<std::uint64_t> WordAt(std::uint64_t vaddr) {
+    PTPKG_TRY(const std::uint64_t offset,
+              image_.OffsetOf(vaddr, image_.codec.WordSize(), "a function's address"));
+    PTPKG_TRY(const auto bytes, ReadExact(file_, offset, image_.codec.WordSize(), "a function's address"));
+    return image_.codec.Word(bytes, 0);
+  }
+
+  /// A slot without a relocation is the distance from the load address, or nothing at all.
+  Result<void> CheckArrays() {
+    if (!is_x86_64_ && image_.header.machine != kMachineAarch64) return Ok();
+    for (const FunctionArray& array : arrays_) {
+      const auto left = std::find(array.relocated.begin(), array.relocated.end(), false);
+      if (left == array.relocated.end()) continue;
+      AddFault(LoadFault::Part::kStart, kSlot,
+               fmt::format("entry {} of {} has no relocation, so ld.so calls what is not an address",
+                           left - array.relocated.begin(), array.name));
+    }
+    return Ok();
+  }
+
+  static constexpr std::size_t kMostTlsSymbols = 1000;
+
+  File& file_;
+  const Image& image_;
+  const DynamicTable& dynamic_;
+  const bool is_x86_64_;
+  bool may_write_text_ = false;
+  bool binds_now_ = false;
+  bool has_static_tls_ = false;
+  bool needs_own_tls_ = false;
+  std::vector<std::uint32_t> static_tls_symbols_;
+  std::optional<std::uint64_t> count_;
+  std::vector<Use> uses_;  // by symbol
+  std::uint64_t plain_left_ = 0;
+  const Segment* owner_ = nullptr;  // of the last place
+  std::vector<FunctionArray> arrays_;
+  std::array<bool, kKinds> seen_ = {};
+  std::vector<LoadFault> faults_;
+};
+
+/// The names that ld.so finds through the hash table of a file.
+class OfferedNames {
+ public:
+  OfferedNames(File& file, const Image& image) : file_(file), image_(image) {}
+
+  /// `symbols`: how many the table has.
+  Result<void> Read(std::uint64_t symbols) {
+    if (const auto gnu = image_.dynamic->Find(kDtGnuHash)) return ReadGnu(*gnu, symbols);
+    if (const auto hash = image_.dynamic->Find(kDtHash)) return ReadSysv(*hash, symbols);
+    return Ok();
+  }
+
+  /// Whether a symbol with a section is one of them. A GNU table has those from `first_` on.
+  [[nodiscard]] bool HasNumber(std::uint64_t number) const { return number >= first_; }
+  std::vector<std::uint32_t> Take() && {
+    std::sort(keys_.begin(), keys_.end());
+    return std::move(keys_);
+  }
+
+ private:
+  Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
+    const Codec& codec = image_.codec;
+    const std::uint64_t word = codec.WordSize();
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 16, "the hash table"));
+    PTPKG_TRY(const auto head, ReadExact(file_, at, 16, "the hash table"));
+    const std::uint64_t buckets = codec.U32(head, 0);
+    const std::uint64_t first = codec.U32(head, 4);
+    const std::uint64_t words = codec.U32(head, 8);
+    const unsigned shift = codec.U32(head, 12) % 32;
+    if (buckets == 0 || words == 0) return Ok();
+    const std::uint64_t chain = symbols > first ? symbols - first : 0;
+    const std::uint64_t size = words * word + buckets * 4 + chain * 4;
+    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 16, size, "the hash table"));
+    PTPKG_TRY(const auto bytes, ReadExact(file_, body, size, "the hash table"));
+    first_ = first;
+    PTPKG_CHECK(CompareFirst(first, chain == 0 ? 0 : codec.U32(bytes, words * word + buckets * 4), symbols));
+    const std::uint64_t bits = 8 * word;
+    const auto passes = [&](std::uint32_t hash) {
+      const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
+      return ((filter >> (hash % bits)) & (filter >> ((hash >> shift) % bits)) & 1U) != 0;
+    };
+    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
+      std::uint64_t number = codec.U32(bytes, words * word + bucket * 4);
+      if (number == 0) continue;
+      for (bool last = false; !last; ++number) {
+        if (number < first || number >= symbols || keys_.size() > symbols)
+          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
+        const std::uint32_t hash = codec.U32(bytes, words * word + buckets * 4 + (number - first) * 4);
+        last = (hash & 1U) != 0;
+        // The lowest bit of the name's hash is not kept.
+        const std::uint32_t even = hash & ~1U;
+        const bool is_found = (passes(even) && even % buckets == bucket) ||
+                              (passes(even | 1U) && (even | 1U) % buckets == bucket);
+        if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
+        keys_.push_back(hash | 1U);
+      }
+    }
+    return Ok();
+  }
+
+  /// The first entry of the table is for the symbol that the head names.
+  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash, std::uint64_t symbols) {
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    const std::uint64_t record = image_.codec.SymbolSize();
+    if (!table || number >= symbols) return Ok();
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
+    PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
+    PTPKG_TRY(const std::string name,
+              ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
+    if (SymbolKey(name) == (hash | 1U)) return Ok();
+    return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
+  }
+
+  Result<void> ReadSysv(std::uint64_t vaddr, std::uint64_t symbols) {
+    const Codec& codec = image_.codec;
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 8, "the hash table"));
+    PTPKG_TRY(const auto head, ReadExact(file_, at, 8, "the hash table"));
+    const std::uint64_t buckets = codec.U32(head, 0);
+    const std::uint64_t chain = codec.U32(head, 4);
+    if (buckets == 0) return Ok();
+    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 8, (buckets + chain) * 4, "the hash table"));
+    PTPKG_TRY(const auto bytes, ReadExact(file_, body, (buckets + chain) * 4, "the hash table"));
+    first_ = 0;
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    std::uint64_t followed = 0;
+    for (std::uint64_t bucket = 0; table && bucket < buckets; ++bucket) {
+      for (std::uint64_t number = codec.U32(bytes, bucket * 4); number != 0;
+           number = codec.U32(bytes, (buckets + number) * 4)) {
+        if (number >= chain || number >= symbols || ++followed > chain)
+          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
+        PTPKG_TRY(const std::uint64_t record,
+                  image_.OffsetOf(*table + number * codec.SymbolSize(), codec.SymbolSize(), "a symbol"));
+        PTPKG_TRY(const auto symbol, ReadExact(file_, record, codec.SymbolSize(), "a symbol"));
+        if (codec.U16(symbol, codec.Is64() ? 6 : 14) == 0) continue;
+        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, codec.U32(symbol, 0), "a symbol"));
+        keys_.push_back(SymbolKey(name));
+      }
+    }
+    return Ok();
+  }
+
+  File& file_;
+  const Image& image_;
+  std::uint64_t first_ = ~0ULL;
+  std::vector<std::uint32_t> keys_;
+};
+
+/// The names of the symbols that the walk has seen.
+class AskedNames {
+ public:
+  AskedNames(File& file, const Image& image, Walk& walk, std::span<const std::uint16_t> passed_over)
+      : file_(file), image_(image), walk_(walk), passed_over_(passed_over) {}
+
+  Result<void> Read(const OfferedNames& offered, SymbolUse& use) {
+    const Codec& codec = image_.codec;
+    const std::uint64_t record = codec.SymbolSize();
+    const std::uint64_t count = walk_.uses().size();
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    if (!table || count == 0) return Ok();
+    PTPKG_TRY(const std::uint64_t symbols_at, image_.OffsetOf(*table, count * record, "the symbol table"));
+    std::optional<std::uint64_t> versions_at;
+    if (const auto versym = image_.dynamic->Find(kDtVersym)) {
+      PTPKG_TRY(versions_at, image_.OffsetOf(*versym, count * 2, "the table of symbol versions"));
+    }
+    PTPKG_TRY(const std::vector<std::uint16_t> known, KnownVersions());
+    for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
+      const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
+      const auto begin = walk_.uses().begin() + static_cast<std::ptrdiff_t>(first);
+      if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(size),
+                      [](Use one) { return one == Use::kNone; }))
+        continue;
+      PTPKG_TRY(const auto symbols,
+                ReadExact(file_, symbols_at + first * record, size * record, "the symbol table"));
+      std::vector<std::byte> versions;
+      if (versions_at) {
+        PTPKG_TRY(versions,
+                  ReadExact(file_, *versions_at + first * 2, size * 2, "the table of symbol versions"));
+      }
+      for (std::uint64_t i = 0; i < size; ++i) {
+        if (walk_.uses()[first + i] == Use::kNone) continue;
+        const std::uint16_t version =
+            versions.empty() ? std::uint16_t{0}
+                             : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
+        if (version > 1 && std::find(known.begin(), known.end(), version) == known.end())
+          return Corrupt(
+              fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
+        PTPKG_CHECK(Take(first + i, Bytes(symbols).subspan(i * record, record), version, offered, use));
+      }
+    }
+    return Ok();
+  }
+
+ private:
+  /// Indexes that .gnu.version may hold.
+  Result<std::vector<std::uint16_t>> KnownVersions() {
+    std::vector<std::uint16_t> known;
+    PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file_, image_));
+    for (const VersionNeed& need : needs.records) {
+      for (const VersionNeed::Version& version : need.versions)
+        known.push_back(static_cast<std::uint16_t>(version.index & kVersionIndexMask));
+    }
+    const auto at = image_.dynamic->Find(kDtVerdef);
+    const auto count = image_.dynamic->Find(kDtVerdefnum);
+    if (!at || !count) return known;
+    constexpr std::uint64_t kRecord = 20;
+    std::uint64_t address = *at;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
+      PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(address, kRecord, "a version definition"));
+      PTPKG_TRY(const auto record, ReadExact(file_, offset, kRecord, "a version definition"));
+      known.push_back(static_cast<std::uint16_t>(image_.codec.U16(record, 4) & kVersionIndexMask));
+      const std::uint32_t step = image_.codec.U32(record, 16);
+      if (step == 0) break;
+      address += step;
+    }
+    return known;
+  }
+
+  Result<void> Take(std::uint64_t number, Bytes symbol, std::uint16_t version, const OfferedNames& offered,
+                    SymbolUse& use) {
+    const Codec& codec = image_.codec;
+    const auto info = std::to_integer<unsigned>(symbol[codec.Is64() ? 4 : 12]);
+    const auto other = std::to_integer<unsigned>(symbol[codec.Is64() ? 5 : 13]);
+    const bool is_defined = codec.U16(symbol, codec.Is64() ? 6 : 14) != 0;
+    const unsigned binding = info >> 4U;
+    if (binding == kBindLocal || binding == kBindWeak || other % 4 != 0) return Ok();
+    if (is_defined && offered.HasNumber(number)) return Ok();
+    if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
+      return Ok();
+    PTPKG_TRY(std::string name,
+              ReadDynamicString(file_, image_, codec.U32(symbol, 0), "the name of a symbol"));
+    use.asked.push_back(
+        {.name = std::move(name), .version = version, .lazy = walk_.uses()[number] == Use::kLazy});
+    return Ok();
+  }
+
+  File& file_;
+  const Image& image_;
+  Walk& walk_;
+  std::span<const std::uint16_t> passed_over_;
+};
+
+/// Whether one of `numbers` is defined by the file.
+Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::uint32_t>& numbers,
+                        std::uint64_t count) {
+  const auto table = image.dynamic->Find(kDtSymtab);
+  const std::uint64_t record = image.codec.SymbolSize();
+  for (const std::uint32_t number : numbers) {
+    if (!table || number >= count) continue;
+    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(*table + number * record, record, "a symbol"));
+    PTPKG_TRY(const auto symbol, ReadExact(file, at, record, "a symbol"));
+    if (image.codec.U16(symbol, image.codec.Is64() ? 6 : 14) != 0) return true;
+  }
+  return false;
+}
+
+Result<void> Fill(File& file, const Image& image, Walk& walk, std::span<const std::uint16_t> passed_over,
+                  SymbolUse& use) {
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  PTPKG_CHECK(walk.Run(count));
+  use.binds_now = walk.binds_now();
+  OfferedNames offered(file, image);
+  PTPKG_CHECK(offered.Read(count.value_or(0)));
+  PTPKG_CHECK(AskedNames(file, image, walk, passed_over).Read(offered, use));
+  use.offered = std::move(offered).Take();
+  PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, walk.static_tls_symbols(), count.value_or(0)));
+  const Segment* const tls = image.FindSegment(kSegmentTls);
+  if (tls == nullptr && (walk.needs_own_tls() || by_symbol))
+    return Corrupt("relocations of thread-local variables without PT_TLS");
+  if (tls != nullptr && (walk.has_static_tls() || by_symbol)) use.static_tls_bytes = tls->memory_size;
+  return Ok();
+}
+
+}  // namespace
+
+std::uint32_t SymbolKey(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash | 1U;
+}
+
+bool SymbolUse::Offers(std::string_view name) const {
+  return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));
+}
+
+Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
+                                            std::span<const std::uint16_t> passed_over) {
+  RelocationFacts facts;
+  constexpr std::uint16_t kMachineS390 = 22;
+  constexpr std::uint16_t kMachineAlpha = 0x9026;  // both have hash tables of 8-byte words
+  const std::uint16_t machine = image.header.machine;
+  if (machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha) return facts;
+  Walk walk(file, image);
+  const Result<void> filled = Fill(file, image, walk, passed_over, facts.symbols);
+  if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();
+  facts.faults = std::move(walk.faults());
+  if (!filled)
+    facts.faults.push_back({.part = LoadFault::Part::kDynamic, .message = filled.error().message()});
+  return facts;
+}
+
+}  // namespace ptpkg::elf

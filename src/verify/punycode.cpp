@@ -1,0 +1,85 @@
+#include "verify/punycode.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace ptpkg::verify {
+namespace {
+
+// The parameters of RFC 3492, section 5.
+constexpr std::uint64_t kBase = 36;
+constexpr std::uint64_t kLeast = 1;
+constexpr std::uint64_t kMost = 26;
+constexpr std::uint64_t kSkew = 38;
+constexpr std::uint64_t kDamp = 700;
+constexpr std::uint64_t kFirstBias = 72;
+constexpr std::uint32_t kFirstCode = 128;
+
+std::vector<std::uint32_t> CodePoints(std::string_view text) {
+  std::vector<std::uint32_t> points;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    std::uint32_t point = size == 1 ? lead : lead & (0x7fU >> size);
+    for (std::size_t k = 1; k < size && i + k < text.size(); ++k)
+      point = point << 6U | (static_cast<unsigned char>(text[i + k]) & 0x3fU);
+    points.push_back(point);
+    i += size;
+  }
+  return points;
+}
+
+std::uint64_t Adapt(std::uint64_t delta, std::uint64_t count, bool first) {
+  delta = first ? delta / kDamp : delta / 2;
+  delta += delta / count;
+  std::uint64_t bias = 0;
+  for (; delta > (kBase - kLeast) * kMost / 2; bias += kBase) delta /= kBase - kLeast;
+  return bias + (kBase - kLeast + 1) * delta / (delta + kSkew);
+}
+
+char Digit(std::uint64_t value) { return static_cast<char>(value < 26 ? 'a' + value : '0' + (value - 26)); }
+
+}  // namespace
+
+std::string Punycode(std::string_view text) {
+  const std::vector<std::uint32_t> points = CodePoints(text);
+  std::string out;
+  for (const std::uint32_t point : points) {
+    if (point < kFirstCode) out += static_cast<char>(point);
+  }
+  const std::uint64_t basic = out.size();
+  std::uint64_t done = basic;
+  if (basic > 0) out += '-';
+  std::uint64_t code = kFirstCode;
+  std::uint64_t delta = 0;
+  std::uint64_t bias = kFirstBias;
+  while (done < points.size()) {
+    std::uint64_t next = UINT32_MAX;
+    for (const std::uint32_t point : points) {
+      if (point >= code) next = std::min<std::uint64_t>(next, point);
+    }
+    delta += (next - code) * (done + 1);
+    code = next;
+    for (const std::uint32_t point : points) {
+      if (point < code) ++delta;
+      if (point != code) continue;
+      std::uint64_t rest = delta;
+      for (std::uint64_t k = kBase;; k += kBase) {
+        const std::uint64_t least = k <= bias ? kLeast : std::min(k - bias, kMost);
+        if (rest < least) break;
+        out += Digit(least + (rest - least) % (kBase - least));
+        rest = (rest - least) / (kBase - least);
+      }
+      out += Digit(rest);
+      bias = Adapt(delta, done + 1, done == basic);
+      delta = 0;
+      ++done;
+    }
+    ++delta;
+    ++code;
+  }
+  return out;
+}
+
+}  // namespace ptpkg::verify

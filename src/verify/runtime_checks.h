@@ -1,0 +1,19 @@
+#pragma once
+// Checks of the compiler's run-time libraries that a conda package needs against its dependencies. Layer:
+// verify. Source: data/runtime_versions.yaml.
+
+#include <vector>
+
+#include "model/finding.h"
+#include "verify/elf_tree.h"
+#include "verify/platform_promise.h"
+
+namespace ptpkg::verify {
+
+/// Findings: elf-runtime-floor where a dependency admits an older library than the files need,
+/// elf-runtime-undeclared where there is none. Of anything but a conda package, and of a tree that has the
+/// library itself: none.
+Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise,
+                           std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify
