@@ -218,7 +218,8 @@ TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
   const auto parse = [](const Json& item) {
     return ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({item})}}, "x");
   };
-  const Json good = {{"_path", "a"}, {"sha256", HashText("").Hex()}, {"size_in_bytes", 0}};
+  const Json good = {
+      {"_path", "a"}, {"path_type", "hardlink"}, {"sha256", HashText("").Hex()}, {"size_in_bytes", 0}};
   EXPECT_THAT(parse(good), IsOk());
   for (const auto& [key, value, message] :
        {std::tuple<std::string, Json, std::string>{"_path", "../a", "'../a'"},
@@ -246,7 +247,9 @@ TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
 TEST(ParsePathsJson, TakesEntriesWithoutDigest) {
   ASSERT_OK_AND_ASSIGN(
       const auto read,
-      ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({Json{{"_path", "a"}}})}}, "x"));
+      ParsePathsJson(Json{{"paths_version", 1},
+                          {"paths", Json::array({Json{{"_path", "a"}, {"path_type", "hardlink"}}})}},
+                     "x"));
   EXPECT_FALSE(read.at(0).has_digest);
 }
 
