@@ -14,7 +14,7 @@ namespace ptpkg::channel {
 namespace {
 
 // Raised whenever the meaning of a stored field changes; older caches are then read anew.
-constexpr int kCacheVersion = 2;
+constexpr int kCacheVersion = 3;
 
 // What conda-index leaves out of a row (index/cache.py, filter_fields).
 constexpr std::array<const char*, 10> kNotInRepodata{
@@ -127,8 +127,6 @@ Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std:
   record.repodata["md5"] = known.md5.Hex();
   record.repodata["sha256"] = known.sha256.Hex();
   record.repodata["size"] = known.size_bytes;
-  // CEP 34 also allows a plain list, which means "weak".
-  if (info.run_exports.is_array()) record.run_exports = Json{{"weak", info.run_exports}};
   if (info.run_exports.is_object()) record.run_exports = info.run_exports;
   record.about = AboutOf(info);
   return record;

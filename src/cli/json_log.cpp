@@ -1,16 +1,17 @@
 #include "cli/json_log.h"
 
+#include "support/display_json.h"
 #include "support/display_text.h"
 #include "support/json.h"
 
 namespace ptpkg::cli {
 
 std::string JsonLine(const Json& event) {
-  return event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DisplayJson(event.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string JsonDocument(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DisplayJson(document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 Json ErrorToJson(const Error& error) {

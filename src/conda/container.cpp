@@ -5,6 +5,8 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "archive/member_names.h"
+#include "archive/strict_tar.h"
 #include "support/telling_source.h"
 
 namespace ptpkg::conda {
@@ -49,8 +51,13 @@ class GuardedSource final : public ByteSource {
 
 class ContainerReader {
  public:
-  ContainerReader(Env& env, const OnMember& on_member, const ContainerOptions& options)
-      : env_(env), on_member_(on_member), info_only_(options.info_only), budget_{.limits = options.limits} {}
+  ContainerReader(Env& env, std::string_view package, const OnMember& on_member,
+                  const ContainerOptions& options)
+      : env_(env),
+        on_member_(on_member),
+        info_only_(options.info_only),
+        budget_{.limits = options.limits},
+        names_(env.cancel, {.limits = options.limits}, package, 0) {}
 
   Result<ContainerFacts> Run(const AbsPath& package) {
     PTPKG_TRY(const std::unique_ptr<File> file, env_.fs.Open(package, OpenMode::kRead));
@@ -60,6 +67,7 @@ class ContainerReader {
     Task task(info_only_ ? silent_ : env_.reporter,
               {.stage = "unpack", .subject = std::string(package.Name()), .total_bytes = stat.size_bytes});
     PTPKG_CHECK(Read(package, *file, task));
+    PTPKG_CHECK(names_.CheckLinks());
     task.Done();
     return std::move(facts_);
   }
@@ -116,7 +124,8 @@ class ContainerReader {
   }
 
   Result<void> ReadTar(Part part, const std::string& name, archive::DecodingSource& decoder) {
-    GuardedSource source(decoder, budget_, env_.cancel);
+    GuardedSource guarded(decoder, budget_, env_.cancel);
+    archive::StrictTar source(guarded);
     PTPKG_TRY(const bool complete, WalkMembers(part, source));
     // The checksum at the end of the stream, and whatever follows it, is seen only by reading on.
     if (complete) PTPKG_CHECK(Drain(source));
@@ -130,9 +139,33 @@ class ContainerReader {
       PTPKG_TRY(const std::optional<archive::TarMember> member, tar.Next());
       if (!member) return true;
       PTPKG_CHECK(budget_.AddMember());
+      PTPKG_CHECK(Admit(*member));
       PTPKG_TRY(const bool go_on, on_member_(part, *member, tar.content()));
       if (!go_on) return false;
     }
+  }
+
+  /// One rule for the members of all parts, whoever reads them.
+  Result<void> Admit(const archive::TarMember& member) {
+    switch (member.kind) {
+      case archive::TarKind::kRegular:
+        return WithoutValue(names_.AddFile(member.name));
+      case archive::TarKind::kDirectory:
+        return WithoutValue(names_.AddFolder(member.name));
+      case archive::TarKind::kSymlink:
+        return WithoutValue(names_.AddSymlink(member.name, member.link_target));
+      case archive::TarKind::kHardLink:
+        return WithoutValue(names_.AddHardLink(member.name, member.link_target));
+      case archive::TarKind::kOther:
+        break;
+    }
+    return names_.Refuse(member.name, "is a device, a pipe or a socket");
+  }
+
+  template <class T>
+  static Result<void> WithoutValue(const Result<T>& result) {
+    if (!result) return result.error();
+    return Ok();
   }
 
   static Result<void> Drain(ByteSource& source) {
@@ -148,6 +181,7 @@ class ContainerReader {
   bool info_only_;
   Budget budget_;
   NullReporter silent_;
+  archive::MemberNames names_;
   ContainerFacts facts_;
 };
 
@@ -155,7 +189,7 @@ class ContainerReader {
 
 Result<ContainerFacts> ReadContainer(Env& env, const AbsPath& package, const OnMember& on_member,
                                      const ContainerOptions& options) {
-  PTPKG_TRY(auto facts, ContainerReader(env, on_member, options).Run(package),
+  PTPKG_TRY(auto facts, ContainerReader(env, package.Name(), on_member, options).Run(package),
             fmt::format("while reading '{}'", package.str()));
   return facts;
 }

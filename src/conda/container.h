@@ -43,8 +43,9 @@ using OnMember =
     std::function<Result<bool>(Part part, const archive::TarMember& member, ByteSource& content)>;
 
 /// Reads `package`, the format taken from its first bytes. Both parts of a .conda must be there once and
-/// stored. Errors: kCorrupt for a file that is neither, a damaged archive, a missing part, and for content
-/// beyond the limits (a decompression bomb); kNotFound; those of `on_member`. Memory: bounded by the codecs'
+/// stored. Errors: kCorrupt for a file that is neither, a damaged archive, a missing part, members that
+/// StrictTar or MemberNames refuses, those below info/ included, and for content beyond the limits (a
+/// decompression bomb); kNotFound; those of `on_member`. Memory: bounded by the codecs'
 /// windows.
 Result<ContainerFacts> ReadContainer(Env& env, const AbsPath& package, const OnMember& on_member,
                                      const ContainerOptions& options = {});

@@ -52,12 +52,6 @@ Result<void> CheckRunExports(const PackageMetadata& metadata) {
   return Ok();
 }
 
-Result<void> RequireTexts(const Json& index, const std::string& key, std::string_view where) {
-  PTPKG_TRY(auto texts, JsonStringsOr(index, key, {}, where));
-  static_cast<void>(texts);
-  return Ok();
-}
-
 }  // namespace
 
 std::string PackageMetadata::FileStem() const { return name + "-" + version + "-" + build_string; }
@@ -103,23 +97,6 @@ Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timesta
   if (!metadata.track_features.empty()) index["track_features"] = Join(metadata.track_features, " ");
   index["timestamp"] = timestamp_ms;
   return index;
-}
-
-Result<void> CheckIndexSchema(const Json& index, std::string_view where) {
-  if (!index.is_object()) return Invalid(fmt::format("{}: is not a JSON object", where));
-  for (const char* key : {"name", "version", "build"}) {
-    PTPKG_TRY(const std::string text, JsonString(index, key, where));
-    if (text.empty() || text.find('/') != std::string::npos) {
-      return Invalid(fmt::format("{}: '{}' is empty or holds a '/'", where, key));
-    }
-  }
-  PTPKG_TRY(const std::int64_t number, JsonInteger(index, "build_number", where));
-  if (number < 0) return Invalid(fmt::format("{}: 'build_number' is negative", where));
-  PTPKG_CHECK(RequireTexts(index, "depends", where));
-  PTPKG_CHECK(RequireTexts(index, "constrains", where));
-  PTPKG_TRY(const std::string subdir, JsonStringOr(index, "subdir", "", where));
-  static_cast<void>(subdir);
-  return Ok();
 }
 
 }  // namespace ptpkg::conda

@@ -13,9 +13,4 @@ Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timesta
 /// Names, versions, subdir, dependencies, noarch rules. Errors: kInvalidInput.
 Result<void> CheckMetadata(const PackageMetadata& metadata);
 
-/// The types that every reader relies on: name, version, build text; build_number a non-negative integer;
-/// depends and constrains lists of text; subdir text. Names are not judged (packages of others break
-/// CEP 26). Errors: kInvalidInput beginning with `where`.
-Result<void> CheckIndexSchema(const Json& index, std::string_view where);
-
 }  // namespace ptpkg::conda

@@ -37,20 +37,29 @@ std::string_view PathTypeName(PathType type) {
 }
 
 Result<void> ParseDigest(const Json& item, PathsEntry& entry, std::string_view where) {
-  PTPKG_TRY(const std::string digest, JsonStringOr(item, "sha256", "", where));
-  entry.has_digest = !digest.empty() && item.contains("size_in_bytes");
-  if (!entry.has_digest) return Ok();
-  PTPKG_TRY(entry.sha256, Sha256::FromHex(digest),
-            fmt::format("while reading '{}' in {}", entry.path, where));
-  PTPKG_TRY(const std::int64_t size, JsonInteger(item, "size_in_bytes", where));
-  if (size < 0) return InvalidAt(where, fmt::format("size of '{}' is negative", entry.path));
-  entry.size_bytes = static_cast<std::uint64_t>(size);
+  const auto given = [&](const char* key) {
+    const auto found = item.find(key);
+    return found != item.end() && !found->is_null();
+  };
+  if (given("sha256")) {
+    PTPKG_TRY(const std::string digest, JsonString(item, "sha256", where));
+    PTPKG_TRY(entry.sha256, Sha256::FromHex(digest),
+              fmt::format("while reading '{}' in {}", entry.path, where));
+  }
+  if (given("size_in_bytes")) {
+    PTPKG_TRY(const std::int64_t size, JsonInteger(item, "size_in_bytes", where));
+    if (size < 0) return InvalidAt(where, fmt::format("size of '{}' is negative", entry.path));
+    entry.size_bytes = static_cast<std::uint64_t>(size);
+  }
+  entry.has_digest = given("sha256") && given("size_in_bytes");
   return Ok();
 }
 
 Result<void> ParsePlaceholder(const Json& item, PathsEntry& entry, std::string_view where) {
   PTPKG_TRY(entry.placeholder, JsonStringOr(item, "prefix_placeholder", "", where));
-  PTPKG_TRY(const std::string mode, JsonStringOr(item, "file_mode", "text", where));
+  // rattler leaves the placeholder in the file where the mode is missing.
+  PTPKG_TRY(const std::string mode,
+            JsonStringOr(item, "file_mode", entry.placeholder.empty() ? "text" : "", where));
   if (mode != "text" && mode != "binary") {
     return InvalidAt(where, fmt::format("file_mode '{}' of '{}' is unknown", mode, entry.path));
   }
@@ -66,12 +75,15 @@ Result<PathsEntry> ParseEntry(const Json& item, std::string_view where) {
   if (path.IsWithin(RelPath::Literal("info"))) {
     return InvalidAt(where, fmt::format("lists '{}', which lies below info/", entry.path));
   }
-  PTPKG_TRY(const std::string type, JsonStringOr(item, "path_type", "hardlink", where));
+  PTPKG_TRY(const std::string type, JsonString(item, "path_type", where));
   PTPKG_TRY(entry.type, ParsePathType(type, where));
   PTPKG_CHECK(ParseDigest(item, entry, where));
   PTPKG_CHECK(ParsePlaceholder(item, entry, where));
   const auto no_link = item.find("no_link");
-  entry.no_link = no_link != item.end() && no_link->is_boolean() && no_link->get<bool>();
+  if (no_link != item.end() && !no_link->is_boolean()) {
+    return InvalidAt(where, fmt::format("no_link of '{}' is not true or false", entry.path));
+  }
+  entry.no_link = no_link != item.end() && no_link->get<bool>();
   return entry;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "conda/index_json.h"
+#include "conda/info_schema.h"
 #include "conda/package_info.h"
 #include "support/json.h"
 #include "support/limits.h"
@@ -22,6 +22,16 @@ std::uint64_t TextLimit(std::string_view name) {
   return limits::kCondaInfo;
 }
 
+/// What conda and rattler open by name.
+bool IsDocument(std::string_view name) {
+  for (const std::string_view document :
+       {"index.json", "about.json", "paths.json", "link.json", "run_exports.json", "package_metadata.json",
+        "files", "has_prefix", "no_link", "no_softlink"}) {
+    if (name == document) return true;
+  }
+  return false;
+}
+
 Result<Json> ParseOr(const std::map<std::string, std::string>& files, const std::string& name, Json fallback,
                      const std::string& where) {
   const auto found = files.find(name);
@@ -34,12 +44,29 @@ Result<Json> ParseOr(const std::map<std::string, std::string>& files, const std:
 bool InfoCollector::IsInfo(const archive::TarMember& member) { return member.name.starts_with(kInfo); }
 
 Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& content) {
-  if (member.kind != archive::TarKind::kRegular) return Ok();
-  const std::uint64_t limit = TextLimit(std::string_view(member.name).substr(kInfo.size()));
-  PTPKG_TRY(std::string text, ReadText(content, std::min(limit, limits::kCondaInfo - bytes_)),
-            fmt::format("while reading '{}'", member.name));
+  const std::string_view name = std::string_view(member.name).substr(kInfo.size());
+  if (member.kind == archive::TarKind::kSymlink && IsDocument(name)) {
+    return Error(ErrorCode::kCorrupt, fmt::format("member '{}' is a symlink, not a file", member.name));
+  }
+  std::string text;
+  if (member.kind == archive::TarKind::kRegular) {
+    PTPKG_TRY(text, ReadText(content, std::min(TextLimit(name), limits::kCondaInfo - bytes_)),
+              fmt::format("while reading '{}'", member.name));
+  } else if (member.kind == archive::TarKind::kHardLink) {
+    const std::string_view target = member.link_target;
+    const auto found =
+        target.starts_with(kInfo) ? files_.find(std::string(target.substr(kInfo.size()))) : files_.end();
+    if (found == files_.end() || found->second.size() > limits::kCondaInfo - bytes_) {
+      return Error(
+          ErrorCode::kCorrupt,
+          fmt::format("member '{}' is a hard link to something outside info/, or too large", member.name));
+    }
+    text = found->second;
+  } else {
+    return Ok();
+  }
   bytes_ += text.size();
-  auto path = RelPath::Parse(std::string_view(member.name).substr(kInfo.size()));
+  auto path = RelPath::Parse(name);
   if (!path)
     return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
   if (!files_.emplace(path->str(), std::move(text)).second) {
@@ -60,6 +87,11 @@ Result<PackageInfo> InfoCollector::Finish(ArtifactFormat format, const std::stri
   PTPKG_TRY(info.about, ParseOr(files_, "about.json", Json::object(), where));
   PTPKG_TRY(info.paths, ParseOr(files_, "paths.json", Json::object(), where));
   PTPKG_TRY(info.run_exports, ParseOr(files_, "run_exports.json", nullptr, where));
+  // CEP 34 also allows a plain list, which means "weak".
+  if (info.run_exports.is_array()) info.run_exports = Json{{"weak", std::move(info.run_exports)}};
+  if (files_.contains("run_exports.json")) {
+    PTPKG_CHECK(CheckRunExportsSchema(info.run_exports, where + ": info/run_exports.json"));
+  }
   info.info_files = std::move(files_);
   return info;
 }

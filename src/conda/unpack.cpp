@@ -1,6 +1,7 @@
 // Installs the payload of a package into a prefix. Layer: conda.
 #include <fmt/core.h>
 
+#include "conda/info_schema.h"
 #include "conda/noarch.h"
 #include "conda/package.h"
 #include "conda/package_info.h"
@@ -136,11 +137,10 @@ class Unpacker {
   Result<void> WriteEntryPoints(const PackageInfo& info) {
     const auto text = info.info_files.find("link.json");
     if (python_version_.empty() || text == info.info_files.end()) return Ok();
-    PTPKG_TRY(const Json link, ParseJson(text->second, "info/link.json"));
-    const Json noarch = link.is_object() && link.contains("noarch") ? link["noarch"] : Json::object();
-    PTPKG_TRY(const auto entry_points, JsonStringsOr(noarch, "entry_points", {}, "info/link.json"));
+    PTPKG_TRY(const Json json, ParseJson(text->second, "info/link.json"));
+    PTPKG_TRY(const LinkDocument link, ParseLinkJson(json, "info/link.json"));
     const std::string prefix = options_.prefix.empty() ? prefix_dir_.str() : options_.prefix;
-    for (const std::string& entry_point : entry_points) {
+    for (const std::string& entry_point : link.entry_points) {
       PTPKG_TRY(const EntryPointScript script, MakeEntryPoint(entry_point, prefix));
       PTPKG_CHECK(tree_.WriteText(RelPath::Literal("bin") / script.name, script.text, true));
     }

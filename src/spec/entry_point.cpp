@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/name_problem.h"
 #include "support/path.h"
 #include "support/python_name.h"
 #include "support/text.h"
@@ -10,11 +11,18 @@
 namespace ptpkg::spec {
 namespace {
 
-/// A file name that a line of entry_points.txt can begin with: '#' and ';' begin comments there, '[' a group.
+/// A file name that installers take, and a line of entry_points.txt can begin with: '#' and ';' begin
+/// comments there, '[' a group. rattler refuses names that begin with a dot and backslashes.
 bool IsProgramName(std::string_view name) {
-  const bool file_name = name.find('/') == std::string_view::npos && RelPath::Parse(name).has_value();
-  const bool control = std::any_of(name.begin(), name.end(), [](char c) { return c >= 0 && c < ' '; });
-  return file_name && !control && std::string_view("#;[").find(name.front()) == std::string_view::npos;
+  const bool file_name =
+      name.find_first_of("/\\") == std::string_view::npos && RelPath::Parse(name).has_value();
+  return file_name && !NameProblem(name) &&
+         std::string_view(".#;[").find(name.front()) == std::string_view::npos;
+}
+
+/// As rattler reads it: Python takes letters of all alphabets.
+bool IsAsciiDottedName(std::string_view name) {
+  return IsDottedName(name) && std::all_of(name.begin(), name.end(), [](char c) { return c > 0; });
 }
 
 }  // namespace
@@ -34,8 +42,8 @@ Result<EntryPoint> ParseEntryPoint(std::string_view text) {
                    .object = std::string(Trim(text.substr(colon + 1)))};
   if (!IsProgramName(point.name))
     return broken(fmt::format("'{}' cannot be the name of a program", point.name));
-  if (!IsDottedName(point.module)) return broken(fmt::format("'{}' cannot be a module", point.module));
-  if (!IsDottedName(point.object)) return broken(fmt::format("'{}' cannot be a function", point.object));
+  if (!IsAsciiDottedName(point.module)) return broken(fmt::format("'{}' cannot be a module", point.module));
+  if (!IsAsciiDottedName(point.object)) return broken(fmt::format("'{}' cannot be a function", point.object));
   return point;
 }
 

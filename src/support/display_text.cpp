@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/display_json.h"
 #include "support/utf8.h"
 
 namespace ptpkg {
@@ -35,11 +36,11 @@ std::size_t EscapeLength(std::string_view text) {
   return std::min(skip(1, ' ', '/') + 1, text.size());
 }
 
-/// C1 controls, marks that turn or isolate the direction of writing, line and paragraph separators.
+/// DEL, C1 controls, marks that turn or isolate the direction of writing, line and paragraph separators.
 bool IsActedOn(std::string_view character) {
-  constexpr std::array<std::string_view, 13> kMarks = {"\u200e", "\u200f", "\u2028", "\u2029", "\u202a",
-                                                       "\u202b", "\u202c", "\u202d", "\u202e", "\u2066",
-                                                       "\u2067", "\u2068", "\u2069"};
+  constexpr std::array<std::string_view, 15> kMarks = {"\x7f",   "\u061c", "\u200e", "\u200f", "\u2028",
+                                                       "\u2029", "\u202a", "\u202b", "\u202c", "\u202d",
+                                                       "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
   if (character.size() == 2 && character[0] == '\xc2') return static_cast<unsigned char>(character[1]) < 0xA0;
   return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
 }
@@ -84,6 +85,28 @@ std::string DisplayLine(std::string_view line, std::size_t max_bytes) {
   const std::size_t head = CharacterBegin(shown, max_bytes / 2);
   const std::size_t tail = CharacterBegin(shown, shown.size() - max_bytes / 2);
   return fmt::format("{}… ({} bytes) …{}", shown.substr(0, head), tail - head, shown.substr(tail));
+}
+
+std::string DisplayJson(std::string_view json) {
+  std::string shown;
+  while (!json.empty()) {
+    const std::string_view character = json.substr(0, std::max<std::size_t>(Utf8Length(json), 1));
+    if (IsActedOn(character)) {
+      // All of them lie below U+10000 and have one to three bytes.
+      const auto byte = [&](std::size_t i) {
+        return static_cast<unsigned>(static_cast<unsigned char>(character[i]));
+      };
+      unsigned point = byte(0);
+      if (character.size() == 2) point = ((byte(0) & 0x1FU) << 6U) | (byte(1) & 0x3FU);
+      if (character.size() == 3)
+        point = ((byte(0) & 0x0FU) << 12U) | ((byte(1) & 0x3FU) << 6U) | (byte(2) & 0x3FU);
+      shown += fmt::format("\\u{:04x}", point);
+    } else {
+      shown += character;
+    }
+    json.remove_prefix(character.size());
+  }
+  return shown;
 }
 
 std::string DisplayText(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -28,7 +29,8 @@ class Builder {
   // The interface that nlohmann's SAX parser calls; false ends the parsing.
   bool null() { return Put(nullptr); }
   bool boolean(bool value) { return Put(value); }
-  bool number_integer(std::int64_t value) { return Put(value); }
+  /// Only numbers with a sign come here. "-0" is no integer: Rust's readers see a float, Python's a zero.
+  bool number_integer(std::int64_t value) { return value == 0 ? Put(-0.0) : Put(value); }
   bool number_unsigned(std::uint64_t value) { return Put(value); }
   bool number_float(double value, const std::string& /*text*/) { return Put(value); }
   bool string(std::string& value) { return Put(std::move(value)); }
@@ -124,6 +126,15 @@ Error WrongType(const std::string& key, std::string_view expected, std::string_v
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text, std::string_view name, const JsonLimits& limits) {
+  // nlohmann skips a byte order mark, and takes a NUL byte for the end of the text.
+  const std::size_t foreign = text.starts_with("\xEF\xBB\xBF") ? 0 : text.find('\0');
+  if (foreign != std::string_view::npos) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("{} is not valid JSON: it {}", name,
+                             foreign == 0 && text.front() != '\0' ? "begins with a byte order mark"
+                                                                  : "holds a NUL byte"))
+        .At(SpanAt(text, name, foreign));
+  }
   Builder builder(name, limits);
   if (Json::sax_parse(text, &builder)) return builder.TakeRoot();
   if (std::optional<Error> error = builder.TakeError()) return *std::move(error);
@@ -163,7 +174,9 @@ Result<std::int64_t> JsonInteger(const Json& object, const std::string& key, std
   if (!object.is_object() || !object.contains(key)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing in {}", key, where));
   }
-  if (!object[key].is_number_integer()) return WrongType(key, "an integer", where);
+  const bool fits = !object[key].is_number_unsigned() ||
+                    object[key].get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+  if (!object[key].is_number_integer() || !fits) return WrongType(key, "an integer", where);
   return object[key].get<std::int64_t>();
 }
 

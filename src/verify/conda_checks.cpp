@@ -14,9 +14,10 @@
 #include "conda/tree_writer.h"
 #include "spec/match_spec.h"
 #include "support/json.h"
-#include "support/text.h"
 #include "verify/conda_container_checks.h"
+#include "verify/conda_info_checks.h"
 #include "verify/conda_metadata_checks.h"
+#include "verify/conda_place_checks.h"
 #include "verify/note_checks.h"
 #include "verify/unreadable.h"
 
@@ -51,14 +52,17 @@ class CondaChecks {
     CheckCondaContainer(facts, StemOf(file_name), findings_);
     CheckCondaMembers(members_, findings_);
     if (facts.format == ArtifactFormat::kConda) PTPKG_CHECK(CheckCondaZip(env_, package_, findings_));
+    const std::size_t before = findings_.size();
+    CheckCondaDocuments(collector_.files(), findings_);
     auto info = std::move(collector_).Finish(facts.format, file_name);
     if (!info) {
+      if (findings_.size() > before) return CondaContent{.tree = Tree(), .dependencies = {}};
       Add("conda-index-invalid", Severity::kError, "info/index.json", info.error().message(), kWriteAgain);
       return CondaContent{.tree = Tree(), .dependencies = {}};
     }
     CheckCondaMetadata(*info, file_name, findings_);
     PTPKG_CHECK(CheckPaths(*info));
-    CheckFilesList(*info);
+    CheckInstalled(*info);
     PTPKG_CHECK(CheckScripts());
     const auto note = info->info_files.find(std::string(kPackageNoteName));
     return CondaContent{.tree = Tree(),
@@ -82,7 +86,7 @@ class CondaChecks {
   }
 
   Result<bool> OnMember(conda::Part part, const archive::TarMember& member, ByteSource& content) {
-    members_.push_back({.part = part, .name = member.name, .kind = member.kind});
+    members_.push_back({.part = part, .name = member.name, .kind = member.kind, .mode = member.mode});
     if (conda::InfoCollector::IsInfo(member)) {
       if (part == conda::Part::kPayload) {
         Add("conda-info-in-payload", Severity::kError, member.name,
@@ -203,19 +207,15 @@ class CondaChecks {
     return Ok();
   }
 
-  /// info/files is deprecated, but where it is, conda-build's own check and old clients believe it.
-  void CheckFilesList(const conda::PackageInfo& info) {
-    const auto text = info.info_files.find("files");
-    if (text == info.info_files.end()) return;
-    std::set<std::string> listed;
-    for (const std::string& line : SplitLines(text->second)) {
-      if (!line.empty()) listed.insert(line);
-    }
+  void CheckInstalled(const conda::PackageInfo& info) {
     std::set<std::string> held;
     for (const auto& [path, file] : tree_.files()) held.insert(path);
-    if (listed == held) return;
-    Add("conda-files-list", Severity::kError, "info/files",
-        "the list is not that of the files in the package", kWriteAgain);
+    CheckCondaLists(info.info_files, held, findings_);
+    CheckCondaPlaces({.files = held,
+                      .noarch = Text(info.index, "subdir") == "noarch",
+                      .noarch_python = info.index.contains("noarch") && info.index["noarch"] == "python",
+                      .programs = CheckCondaLink(info.info_files, info.index, findings_)},
+                     findings_);
   }
 
   /// "#!python" is a wheel's way to leave the interpreter to the installer. conda's replace prefixes only.

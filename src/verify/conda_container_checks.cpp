@@ -92,9 +92,12 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
   bool late_info = false;
   std::size_t folders = 0;
   std::size_t dotted = 0;
+  std::size_t special = 0;
   for (const CondaMember& member : members) {
     if (member.name.starts_with("./")) ++dotted;
-    if (member.kind == archive::TarKind::kDirectory) ++folders;
+    const bool folder = member.kind == archive::TarKind::kDirectory;
+    if (folder) ++folders;
+    if (!folder && member.kind != archive::TarKind::kSymlink && (member.mode & 07000U) != 0) ++special;
     const bool info = member.name.starts_with("info/");
     late_info = late_info || (info && payload_seen && member.part == conda::Part::kWhole);
     payload_seen = payload_seen || !info;
@@ -106,6 +109,11 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
   if (folders > 0) {
     Add(findings, "conda-member-folder", Severity::kWarning,
         fmt::format("the archive lists {} folders; installers make them from the files", folders));
+  }
+  if (special > 0) {
+    Add(findings, "conda-special-mode", Severity::kError,
+        fmt::format("{} members have the setuid, setgid or sticky bit: conda keeps it, rattler drops it",
+                    special));
   }
   if (late_info) {
     Add(findings, "conda-info-first", Severity::kWarning,

@@ -15,6 +15,7 @@ struct CondaMember {
   conda::Part part = conda::Part::kWhole;
   std::string name;
   archive::TarKind kind = archive::TarKind::kRegular;
+  std::uint32_t mode = 0644;
 };
 
 /// `stem`: the file name without its extension.

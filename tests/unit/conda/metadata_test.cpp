@@ -1,6 +1,7 @@
 // info/index.json, about.json and paths.json.
 #include "conda/about_json.h"
 #include "conda/index_json.h"
+#include "conda/info_schema.h"
 #include "conda/paths_json.h"
 #include "support/json.h"
 #include "support/matchers.h"
@@ -116,6 +117,82 @@ TEST(CheckIndexSchema, RefusesWrongTypes) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a JSON object")));
 }
 
+TEST(CheckIndexSchema, TakesAndRefusesWhatRattlerDoes) {
+  const Json good = {{"name", "a"}, {"version", "1"}, {"build", "0"}, {"build_number", 0}};
+  const Json list = Json::array({"x"});
+  const std::vector<std::pair<std::string, std::vector<Json>>> right = {
+      {"timestamp", {nullptr, 0, -1, 1'600'000'000'000}},
+      {"noarch", {nullptr, true, false, "", "python", "generic"}},
+      {"track_features", {"a b", list}},
+      {"purls", {nullptr, Json::array({"pkg:pypi/a@1"})}},
+      {"legacy_bz2_md5", {nullptr, std::string(32, 'A')}},
+      {"extra_depends", {Json::object(), Json{{"x", list}}}},
+      {"run_exports", {nullptr, Json{{"weak", list}}}}};
+  const std::vector<std::pair<std::string, std::vector<Json>>> wrong = {
+      {"timestamp", {"1", 1.5, -0.0, true, 253'402'300'800'000, -377'705'116'800}},
+      {"noarch", {"Python", 1, list}},
+      {"track_features", {nullptr, 1, Json::array({1})}},
+      {"purls", {"pkg:pypi/a", list, Json::array({"pkg:/a"})}},
+      {"legacy_bz2_md5", {"", std::string(32, 'x'), 1}},
+      {"extra_depends", {nullptr, list, Json{{"x", "y"}}}},
+      {"run_exports", {"x", list, Json{{"weak", nullptr}}}},
+      {"depends", {nullptr}},
+      {"license", {list}},
+      {"license_family", {1}},
+      {"features", {list}},
+      {"flags", {nullptr, "x"}},
+      {"python_site_packages_path", {1}},
+      {"arch", {false}},
+      {"build_number", {-0.0, 1e2, true, nullptr}}};
+  const auto check = [&](const std::string& key, const Json& value) {
+    Json index = good;
+    index[key] = value;
+    return CheckIndexSchema(index, "x");
+  };
+  for (const auto& [key, values] : right) {
+    for (const Json& value : values) EXPECT_THAT(check(key, value), IsOk()) << key << value;
+  }
+  for (const auto& [key, values] : wrong) {
+    for (const Json& value : values)
+      EXPECT_THAT(check(key, value), FailsWith(ErrorCode::kInvalidInput, HasSubstr(key))) << key << value;
+  }
+}
+
+TEST(ParseLinkJson, TakesVersionOneWithProgramsInTheirForm) {
+  const auto parse = [](const std::string& text) { return ParseLinkJson(*ParseJson(text, "x"), "x"); };
+  ASSERT_OK_AND_ASSIGN(const LinkDocument link, parse(R"({"package_metadata_version": 1,
+      "noarch": {"type": "python", "entry_points": ["run = a.b:c"]}})"));
+  EXPECT_EQ(link.type, "python");
+  EXPECT_EQ(link.entry_points, std::vector<std::string>{"run = a.b:c"});
+  for (const std::string& noarch :
+       {R"({"type": "other"})", R"({})", R"([])", R"({"type": "python", "entry_points": "run = a:b"})",
+        R"({"type": "python", "entry_points": ["../../evil = a:b"]})",
+        R"({"type": "python", "entry_points": [".evil = a:b"]})",
+        R"({"type": "python", "entry_points": ["a\\b = a:b"]})",
+        R"({"type": "python", "entry_points": ["run = a:b;import os"]})",
+        R"({"type": "python", "entry_points": ["run = a:b\nc"]})",
+        R"({"type": "python", "entry_points": ["run"]})"}) {
+    EXPECT_THAT(parse(R"({"package_metadata_version": 1, "noarch": )" + noarch + "}"),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("x: ")))
+        << noarch;
+  }
+  EXPECT_THAT(parse(R"({"package_metadata_version": 2, "noarch": {"type": "python"}})"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not 1")));
+}
+
+TEST(ParseJson, EndsWhereItsValueEnds) {
+  for (const std::string& text :
+       {std::string("{}\0", 3), std::string("{}\0{}", 5), std::string("\0{}", 3),
+        std::string("\xEF\xBB\xBF{}"), std::string("{} x"), std::string("{\"a\": NaN}"),
+        std::string("{\"a\": 1, \"a\": 1}"), std::string("{\"a\": \"\\ud800\"}"),
+        std::string("{\"a\": \"\xff\"}"), std::string("{}\f")}) {
+    EXPECT_THAT(ParseJson(text, "x"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x"))) << text;
+  }
+  EXPECT_FALSE(ParseJson("-0", "x")->is_number_integer());
+  EXPECT_THAT(JsonInteger(*ParseJson(R"({"a": 18446744073709551615})", "x"), "a", "x"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("an integer")));
+}
+
 TEST(MakeAboutJson, DropsEmptyTextsAndSecrets) {
   PackageMetadata metadata = Torch();
   metadata.about = {{"home", "https://user:word@example.org/x"},
@@ -218,7 +295,8 @@ TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
   const auto parse = [](const Json& item) {
     return ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({item})}}, "x");
   };
-  const Json good = {{"_path", "a"}, {"sha256", HashText("").Hex()}, {"size_in_bytes", 0}};
+  const Json good = {
+      {"_path", "a"}, {"path_type", "hardlink"}, {"sha256", HashText("").Hex()}, {"size_in_bytes", 0}};
   EXPECT_THAT(parse(good), IsOk());
   for (const auto& [key, value, message] :
        {std::tuple<std::string, Json, std::string>{"_path", "../a", "'../a'"},
@@ -246,7 +324,9 @@ TEST(ParsePathsJson, RefusesHostileAndUnknownEntries) {
 TEST(ParsePathsJson, TakesEntriesWithoutDigest) {
   ASSERT_OK_AND_ASSIGN(
       const auto read,
-      ParsePathsJson(Json{{"paths_version", 1}, {"paths", Json::array({Json{{"_path", "a"}}})}}, "x"));
+      ParsePathsJson(Json{{"paths_version", 1},
+                          {"paths", Json::array({Json{{"_path", "a"}, {"path_type", "hardlink"}}})}},
+                     "x"));
   EXPECT_FALSE(read.at(0).has_digest);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/display_json.h"
 #include "support/error.h"
 #include "support/utf8.h"
 
@@ -76,6 +77,11 @@ TEST(DisplayText, DiagnosticsGoThroughIt) {
                           .WithHint("do\x1b]0;x\x07 not");
   EXPECT_EQ(FormatError(error),
             "f:1:1: error: cannot read 'ab'\n    1 | x: \n      | ^\n  note: while beeping\n  hint: do not");
+}
+
+TEST(DisplayJson, EscapesWhatATerminalActsOn) {
+  EXPECT_EQ(DisplayJson("[\"a\x7f\xc2\x9b\u202e\u2066\u200f\u2028\u061c\u00e9\U0001F600\"]"),
+            "[\"a\\u007f\\u009b\\u202e\\u2066\\u200f\\u2028\\u061c\u00e9\U0001F600\"]");
 }
 
 }  // namespace

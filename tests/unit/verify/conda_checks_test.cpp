@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 const std::string kPlaceholder = "/build/" + std::string(248, 'p');
@@ -369,6 +370,51 @@ TEST_F(CondaChecksTest, HostilePackagesAreUnreadableAndLeaveNothing) {
   EXPECT_THAT(CheckMembers({{.name = "a", .type = '2', .link_target = "/etc"}}),
               ElementsAre(HasId("artifact-unreadable")));
   EXPECT_THAT(test::ListTree(env_->fs, env_->cache_dir), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, MembersOfInfoHaveTheRulesOfThePayload) {
+  for (const std::string folder : {"", "info/"}) {
+    for (const std::vector<RawMember>& members :
+         {std::vector<RawMember>{{.name = folder + "r", .type = '2', .link_target = "/abs"}},
+          {{.name = folder + "r", .type = '2', .link_target = "../../out"}},
+          {{.name = folder + "r", .type = '2', .link_target = "d"},
+           {.name = folder + "r/evil", .content = "x"}},
+          {{.name = folder + "t", .content = "1"}, {.name = folder + "t", .content = "1"}},
+          {{.name = folder + "a/../b", .content = "1"}},
+          {{.name = folder + "s", .content = "1", .type = 'S'}},
+          {{.name = folder + "v", .type = 'V'}},
+          {{.name = folder + "p", .type = '6'}},
+          {{.name = folder + "h", .type = '1', .link_target = "/etc/hostname"}}}) {
+      EXPECT_THAT(CheckPayload({}, members), ElementsAre(HasId("artifact-unreadable"))) << members[0].name;
+    }
+    EXPECT_THAT(CheckPayload({}, {{.name = folder + "f", .content = "1", .mode = 04755}}),
+                Contains(HasId("conda-special-mode")));
+  }
+}
+
+TEST_F(CondaChecksTest, FilesThatMeetInAnEnvironment) {
+  const RawMember meta{.name = "conda-meta/x.json", .content = "{}"};
+  EXPECT_THAT(CheckPayload({meta}, {meta}), Contains(HasId("conda-meta-member")));
+  Json index = DemoIndex();
+  index["noarch"] = "python";
+  const auto check = [&](const std::vector<RawMember>& payload) {
+    std::vector<RawMember> members = DemoInfo(payload);
+    members[0].content = DumpJson(index);
+    members.push_back({.name = "info/link.json", .content = R"({"package_metadata_version": 1,
+        "noarch": {"type": "python", "entry_points": ["run = a:b"]}})"});
+    members.insert(members.end(), payload.begin(), payload.end());
+    return CheckMembers(members);
+  };
+  const RawMember script{.name = "python-scripts/tool", .content = "x"};
+  const RawMember module{.name = "site-packages/a.py", .content = "x"};
+  EXPECT_THAT(check({script, module}), Not(Contains(HasId("conda-place-conflict"))));
+  for (const std::string other :
+       {"bin/tool", "bin/run", "python-scripts/run", "lib/python3.11/site-packages/a.py", "bin",
+        "Scripts/tool", "Scripts/run.exe", "Lib/site-packages/a.py", "lib/python3.11/site-packages"}) {
+    EXPECT_THAT(check({script, module, {.name = other, .content = "y"}}),
+                Contains(HasId("conda-place-conflict")))
+        << other;
+  }
 }
 
 TEST(CheckCondaContainer, JudgesStreamsAndStorage) {

@@ -1,0 +1,23 @@
+#pragma once
+// Where an installer puts the files of a conda package. Layer: verify.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+
+namespace ptpkg::verify {
+
+struct CondaPlaces {
+  const std::set<std::string>& files;  ///< Of the payload, as packed.
+  bool noarch = false;                 ///< For systems that ignore the case of names, too.
+  bool noarch_python = false;          ///< site-packages/ and python-scripts/ move.
+  std::vector<std::string> programs;   ///< That the installer makes, in bin/ or Scripts/.
+};
+
+/// Two files with one place, a file in the place of a folder, and files below conda-meta/, where the
+/// environment keeps its records.
+void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify
