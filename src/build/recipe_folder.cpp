@@ -8,6 +8,7 @@
 #include "build/script.h"
 #include "source/patch_list.h"
 #include "source/walk.h"
+#include "support/display_text.h"
 #include "support/parallel.h"
 #include "support/text.h"
 
@@ -292,9 +293,9 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::C
   std::map<std::string, std::string> files;
   PTPKG_TRY(auto small, SmallFiles(env, folder));
   for (auto& [name, text] : small) files.emplace("recipe/" + name, std::move(text));
-  files["recipe/recipe.yaml"] = written;
-  files["recipe/rendered_recipe.yaml"] = output.rendered_recipe_yaml;
-  files["recipe/variant_config.yaml"] = output.variant_config_yaml;
+  files["recipe/recipe.yaml"] = DropCredentials(written);
+  files["recipe/rendered_recipe.yaml"] = DropCredentials(output.rendered_recipe_yaml);
+  files["recipe/variant_config.yaml"] = DropCredentials(output.variant_config_yaml);
   return files;
 }
 

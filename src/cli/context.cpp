@@ -13,6 +13,7 @@
 #include "cli/text_layout.h"
 #include "support/json.h"
 #include "support/machine.h"
+#include "support/secret.h"
 #include "support/text.h"
 
 namespace ptpkg::cli {
@@ -41,6 +42,8 @@ bool IsOneOf(const std::array<std::string_view, kCount>& words, const std::strin
 }
 
 constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
+constexpr std::array<std::string_view, 9> kSecretNames = {
+    "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL"};
 constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
 
 /// CI systems set CI to words of their own.
@@ -133,11 +136,27 @@ LogFormat ParseLogFormat(const std::string& name) {
   return LogFormat::kAuto;
 }
 
+/// Values of the variables that hold a secret by their name, whoever reads them later, also a build script
+/// that prints them.
+void RememberSecretVariables(const std::map<std::string, std::string>& variables) {
+  constexpr std::size_t kShortest = 8;  // of a variable that nobody here reads, shorter ones are words
+  for (const auto& [name, value] : variables) {
+    const bool named = std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view part) {
+      return name.find(part) != std::string::npos;
+    });
+    const bool is_place = name.ends_with("_URL") || name.ends_with("_FILE") || name.ends_with("_PATH") ||
+                          name.ends_with("_DIR") || value.starts_with('/');
+    if (named && !is_place && value.size() >= kShortest) RememberSecret(Trim(value));
+    if (value.find("://") != std::string::npos) RememberSecretsOf(value);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const CancelToken& cancel,
                                                  const char* const* environment) {
   auto variables = ReadEnvironment(environment);
+  RememberSecretVariables(variables);
   PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
   PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
   PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));

@@ -3,8 +3,13 @@
 #include "support/display_json.h"
 #include "support/display_text.h"
 #include "support/json.h"
+#include "support/secret.h"
 
 namespace ptpkg::cli {
+
+namespace {
+std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
+}  // namespace
 
 std::string JsonLine(const Json& event) {
   return DisplayJson(event.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
@@ -16,11 +21,11 @@ std::string JsonDocument(const Json& document) {
 
 Json ErrorToJson(const Error& error) {
   std::vector<std::string> context;
-  for (const std::string& frame : error.context()) context.push_back(MaskCredentials(frame));
+  for (const std::string& frame : error.context()) context.push_back(Masked(frame));
   Json object = {{"code", ErrorCodeName(error.code())},
-                 {"message", MaskCredentials(error.message())},
+                 {"message", Masked(error.message())},
                  {"context", context},
-                 {"hint", MaskCredentials(error.hint())}};
+                 {"hint", Masked(error.hint())}};
   if (error.span()) {
     object["file"] = error.span()->file.str();
     object["line"] = error.span()->line;

@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "support/secret.h"
+
 namespace ptpkg::cli {
 
 namespace {
@@ -31,7 +33,7 @@ int ColumnsOf(int descriptor) {
 
 class Stderr final : public LogSink {
  public:
-  void Write(std::string_view text) override { WriteAll(stderr, text); }
+  void Write(std::string_view text) override { WriteAll(stderr, MaskSecrets(text)); }
   // Asked anew each time: the window may have another size by now.
   std::optional<std::size_t> Width() override {
     if (::isatty(STDERR_FILENO) != 1) return std::nullopt;
@@ -41,9 +43,9 @@ class Stderr final : public LogSink {
 
 }  // namespace
 
-void PrintResult(std::string_view text) { WriteAll(stdout, fmt::format("{}\n", text)); }
+void PrintResult(std::string_view text) { WriteAll(stdout, MaskSecrets(text) + "\n"); }
 
-void PrintLog(std::string_view line) { WriteAll(stderr, fmt::format("{}\n", line)); }
+void PrintLog(std::string_view line) { WriteAll(stderr, MaskSecrets(line) + "\n"); }
 
 LogSink& StderrSink() {
   static Stderr sink;

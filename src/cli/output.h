@@ -1,6 +1,6 @@
 #pragma once
 // What reaches the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of
-// the program writes to either.
+// the program writes to either. Remembered secrets (support/secret.h) are masked in both.
 
 #include <cstddef>
 #include <string_view>

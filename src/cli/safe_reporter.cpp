@@ -1,10 +1,15 @@
 #include "cli/safe_reporter.h"
 
 #include "support/display_text.h"
+#include "support/secret.h"
 
 namespace ptpkg::cli {
 
 namespace {
+
+// Masked before they are shortened: a part of a token would be recognised no more.
+std::string Line(std::string_view line) { return DisplayLine(MaskSecrets(line)); }
+std::string Text(std::string_view text) { return DisplayText(MaskSecrets(MaskCredentials(text))); }
 
 class SafeReporter final : public Reporter {
  public:
@@ -12,19 +17,19 @@ class SafeReporter final : public Reporter {
 
   TaskId TaskStarted(const TaskInfo& info) override {
     TaskInfo shown = info;
-    shown.subject = DisplayLine(info.subject);
-    shown.how = DisplayLine(info.how);
-    shown.log_file = DisplayLine(info.log_file);
+    shown.subject = Line(info.subject);
+    shown.how = Line(info.how);
+    shown.log_file = Line(info.log_file);
     return inner_.TaskStarted(shown);
   }
   void TaskAdvanced(TaskId id, std::uint64_t bytes) override { inner_.TaskAdvanced(id, bytes); }
   void TaskSteps(TaskId id, const StepProgress& steps) override { inner_.TaskSteps(id, steps); }
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) override {
-    inner_.TaskFinished(id, outcome, DisplayLine(detail));
+    inner_.TaskFinished(id, outcome, Line(detail));
   }
-  void ChildOutput(TaskId id, std::string_view line) override { inner_.ChildOutput(id, DisplayLine(line)); }
-  void Note(std::string_view message) override { inner_.Note(DisplayText(MaskCredentials(message))); }
-  void Warn(std::string_view message) override { inner_.Warn(DisplayText(MaskCredentials(message))); }
+  void ChildOutput(TaskId id, std::string_view line) override { inner_.ChildOutput(id, Line(line)); }
+  void Note(std::string_view message) override { inner_.Note(Text(message)); }
+  void Warn(std::string_view message) override { inner_.Warn(Text(message)); }
 
  private:
   Reporter& inner_;

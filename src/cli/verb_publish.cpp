@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/exit_code.h"
+#include "cli/findings.h"
 #include "cli/verbs.h"
 #include "pipeline/publish.h"
 #include "support/core_dumps.h"
@@ -53,6 +54,7 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  request.on_checked = [&](const std::vector<Report>& reports) { PrintFindings(context, reports); };
   PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));
   if (context.json()) {
     context.PrintJson(OutcomeToJson(outcome));
@@ -61,10 +63,12 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   }
   const Error* first = nullptr;
   std::size_t failed = 0;
+  bool passes_by_itself = false;
   for (const pipeline::PublishedItem& item : outcome.items) {
     if (!item.error) continue;
     ++failed;
     if (first == nullptr) first = &*item.error;
+    passes_by_itself = passes_by_itself || item.error->code() == ErrorCode::kNetwork;
   }
   if (first == nullptr) {
     if (context.env().cancel.cancelled()) return kInterrupted;
@@ -74,8 +78,9 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
     }
     return kDone;
   }
-  context.LogAlways(fmt::format("{} of {} failed; publish again: what is there is not sent again", failed,
-                                Plural(outcome.items.size(), "artifact")));
+  // What the server refuses it refuses again: each error has its own hint.
+  context.LogAlways(fmt::format("{} of {} failed{}", failed, Plural(outcome.items.size(), "artifact"),
+                                passes_by_itself ? "; publish again: what is there is not sent again" : ""));
   return ExitCodeOf(first->code());
 }
 

@@ -1,24 +1,29 @@
 // info/about.json. Layer: conda.
 #include "conda/about_json.h"
 
+#include <algorithm>
+
+#include "support/display_text.h"
 #include "support/json.h"
 
 namespace ptpkg::conda {
 
-std::string WithoutCredentials(std::string_view url) {
+std::string WithoutCredentials(std::string_view written) {
+  const std::string url = DropCredentials(written);
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return std::string(url);
+  if (scheme == std::string::npos) return url;
   const std::size_t begin = scheme + 3;
-  const std::size_t slash = url.find('/', begin);
-  std::string_view authority = url.substr(begin, slash == std::string_view::npos ? slash : slash - begin);
-  std::string_view path = slash == std::string_view::npos ? std::string_view() : url.substr(slash);
+  const std::string_view rest = std::string_view(url).substr(begin);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view authority = rest.substr(0, slash);
+  std::string_view path = rest.substr(slash);
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
     authority.remove_prefix(at + 1);
   if (path.starts_with("/t/")) {
     const std::size_t end = path.find('/', 3);
     path = end == std::string_view::npos ? std::string_view() : path.substr(end);
   }
-  return std::string(url.substr(0, begin)) + std::string(authority) + std::string(path);
+  return url.substr(0, begin) + std::string(authority) + std::string(path);
 }
 
 Json MakeAboutJson(const PackageMetadata& metadata) {

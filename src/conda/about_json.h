@@ -10,7 +10,7 @@ namespace ptpkg::conda {
 /// channel tokens in URLs are removed.
 Json MakeAboutJson(const PackageMetadata& metadata);
 
-/// `url` without "user:password@" and without the "/t/<token>" of a private channel.
+/// `url` without "user:password@", secret parameters and the "/t/<token>" of a private channel.
 std::string WithoutCredentials(std::string_view url);
 
 }  // namespace ptpkg::conda

@@ -146,7 +146,7 @@ Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) 
 
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
 Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
-                                             const Destination& destination) {
+                                             const Destination& destination, const PublishRequest& request) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
   PTPKG_TRY(std::vector<Found> found, FindAll(env, files));
   std::vector<publish::Upload> artifacts;
@@ -155,12 +155,14 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath
     artifacts.push_back(one.artifact);
   }
   PTPKG_CHECK(destination.CheckRules(artifacts));
+  std::vector<Report> reports(artifacts.size());
   const auto pass = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY([[maybe_unused]] const Report report, publish::PassGate(env, artifacts[i].file, options));
+    PTPKG_TRY(reports[i], publish::PassGate(env, artifacts[i].file, options));
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), artifacts.size(), pass));
+  if (request.on_checked) request.on_checked(reports);
   std::vector<publish::Upload> all;
   for (Found& one : found) {
     all.push_back(std::move(one.artifact));
@@ -181,7 +183,7 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
       ArtifactsAt(env, request.paths, {.title = destination.Title(), .takes = [&](ArtifactFormat format) {
                                          return destination.Takes(format);
                                        }}));
-  PTPKG_TRY(const std::vector<publish::Upload> uploads, ReadAll(env, files, destination));
+  PTPKG_TRY(const std::vector<publish::Upload> uploads, ReadAll(env, files, destination, request));
   PublishOutcome outcome{.target = destination.Title(), .items = {}};
   if (request.dry_run) {
     for (const publish::Upload& upload : uploads) {

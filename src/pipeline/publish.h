@@ -1,10 +1,12 @@
 #pragma once
 // `ptpkg publish`: artifacts to a channel, an index or a folder. Layer: pipeline.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/finding.h"
 #include "support/env.h"
 
 namespace ptpkg::pipeline {
@@ -16,6 +18,8 @@ struct PublishRequest {
   std::string check_url = {};
   bool force = false;    ///< Replace other files under the same names.
   bool dry_run = false;  ///< Read and check everything, send nothing.
+  /// Gets the findings of all artifacts, none of which is an error, before anything is sent.
+  std::function<void(const std::vector<Report>&)> on_checked = {};
 };
 
 struct PublishedItem {

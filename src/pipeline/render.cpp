@@ -7,6 +7,7 @@
 
 #include "support/display_text.h"
 #include "support/json.h"
+#include "support/secret.h"
 #include "support/shared_variables.h"
 #include "support/text.h"
 #include "variant/render.h"
@@ -43,9 +44,10 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   urls.push_back(source.git.url);
   for (const std::string& url : urls) {
     if (CredentialsIn(url).empty() || !told.insert(url).second) continue;
+    RememberSecretsOf(url);
     env.reporter.Warn(
-        fmt::format("the source '{}' has a user or a password, and packages hold their recipe as it is "
-                    "written: leave it out{}",
+        fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
+                    "loses: leave it out{}",
                     MaskCredentials(url), url == source.git.url ? ", git asks the credential helper" : ""));
   }
 }

@@ -42,6 +42,11 @@ Result<std::optional<AnacondaFile>> AnacondaApi::Find(const std::string& owner, 
                                             fmt::format("asked for '{}'", artifact.ChannelPath())));
   if (answer.status == 404) return std::optional<AnacondaFile>();
   PTPKG_TRY(const Json json, ParseJson(answer.body, "answer of the server"));
+  // A server that falls back to another file of the release, or ignores the name, has said nothing of this
+  // one.
+  const auto basename = JsonString(json, "basename", "answer of the server");
+  if (basename && *basename != artifact.ChannelPath() && *basename != artifact.file_name)
+    return std::optional<AnacondaFile>();
   AnacondaFile file;
   if (const auto sha256 = JsonString(json, "sha256", "answer of the server")) file.sha256 = ToLower(*sha256);
   if (json.is_object() && json.contains("labels") && json["labels"].is_array()) {

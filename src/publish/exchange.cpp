@@ -1,12 +1,13 @@
 #include "publish/exchange.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/core.h>
 
 #include "support/hash.h"
 #include "support/json.h"
 #include "support/resolve_url.h"
+#include "support/retry_after.h"
+#include "support/secret.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -87,9 +88,46 @@ std::string WordsOf(const HttpAnswer& answer) {
   }
   // A page for browsers says nothing here.
   if (words.find('<') != std::string::npos) words.clear();
-  words = std::string(Trim(words));
+  // Before it is shortened: a part of a token would be recognised no more.
+  words = MaskSecrets(Trim(words));
   if (words.size() > kShownBytes) words = words.substr(0, kShownBytes) + "…";
   return words;
+}
+
+ErrorCode CodeOf(long status) {
+  if (status == 404 || status == 410) return ErrorCode::kNotFound;
+  if (status == 409) return ErrorCode::kAlreadyExists;
+  if (status == 507) return ErrorCode::kRefused;
+  const bool passes = status == 408 || status == 425 || status == 429 || status / 100 == 5;
+  return passes ? ErrorCode::kNetwork : ErrorCode::kRefused;
+}
+
+std::string_view HintOf(long status) {
+  switch (status) {
+    case 401:
+      return "the server does not accept the token: check it; docs/publishing.md says where it is looked for";
+    case 403:
+      return "check the token, and that it may write there; docs/publishing.md says where it is looked for";
+    case 407:
+      return "the proxy wants a user and a password: check the proxy variables";
+    case 402:
+    case 507:
+      return "the storage of that account is full: make room first";
+    case 404:
+    case 410:
+      return "check the names in --to, and the URL in --server or --check-url";
+    case 405:
+      return "the URL takes no uploads: check --server";
+    case 409:
+      return "the server has a file of this name: raise the build number, or look whether another run sends "
+             "it";
+    case 413:
+      return "the file is larger than this server takes";
+    default:
+      break;
+  }
+  const bool passes = CodeOf(status) == ErrorCode::kNetwork;
+  return passes ? "publish again later: what is there is not sent again" : "";
 }
 
 /// "host:port" of an origin.
@@ -134,31 +172,7 @@ Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
   const std::string words = WordsOf(answer);
   const std::string message = fmt::format("the server answered {} when {}{}{}", answer.status, doing,
                                           words.empty() ? "" : ": ", words);
-  switch (answer.status) {
-    case 401:
-    case 403:
-    case 407:
-      return Error(ErrorCode::kRefused, message)
-          .WithHint(
-              "check the token, and that it may write there; docs/publishing.md says where it is looked for");
-    case 402:
-    case 507:
-      return Error(ErrorCode::kRefused, message)
-          .WithHint("the storage of that account is full: make room first");
-    case 413:
-      return Error(ErrorCode::kRefused, message).WithHint("the file is larger than this server takes");
-    case 404:
-    case 410:
-      return {ErrorCode::kNotFound, message};
-    case 409:
-      return {ErrorCode::kAlreadyExists, message};
-    case 408:
-    case 425:
-    case 429:
-      return {ErrorCode::kNetwork, message};
-    default:
-      return {answer.status / 100 == 5 ? ErrorCode::kNetwork : ErrorCode::kRefused, message};
-  }
+  return Error(CodeOf(answer.status), message).WithHint(std::string(HintOf(answer.status)));
 }
 
 Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
@@ -185,15 +199,10 @@ Exchange::Exchange(Env& env, std::string origin, std::map<std::string, std::stri
     : env_(&env), origin_(std::move(origin)), headers_(std::move(headers)) {}
 
 void Exchange::NoteRetryAfter(const HttpAnswer& answer) {
-  const auto header = answer.headers.find("retry-after");
-  if (header == answer.headers.end()) return;
-  const std::string& text = header->second;
-  std::uint32_t seconds = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // Its other form, a date, is rare, and says as much as our own pauses (RFC 9110, 10.2.3).
-  if (status != std::errc() || end != text.data() + text.size()) return;
+  const auto wait = RetryAfter(answer.headers, env_->clock.WallNow());
+  if (!wait) return;
   const std::lock_guard lock(mutex_);
-  const auto until = env_->clock.Now() + std::chrono::seconds(seconds);
+  const auto until = env_->clock.Now() + *wait;
   if (!not_before_ || until > *not_before_) not_before_ = until;
 }
 
@@ -205,7 +214,7 @@ Result<void> Exchange::WaitUntilAllowed() {
     wait = std::chrono::ceil<std::chrono::milliseconds>(*not_before_ - env_->clock.Now());
   }
   if (wait.count() <= 0) return Ok();
-  if (wait > kLongestWait) {
+  if (wait > kLongestRetryAfter) {
     return Error(ErrorCode::kNetwork,
                  fmt::format("'{}' asks to be left alone for {} minutes", origin_, wait.count() / 60'000))
         .WithHint("publish again later: what was sent is not sent again");

@@ -79,7 +79,7 @@ class Exchange {
   void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
 
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
-  /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestWait, more is
+  /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
   /// kNetwork. A redirect is followed for GET and HEAD alone, within http or https at most 5 times, and
   /// without the headers of this exchange where it leads to another server. Errors: as Http::Call; kRefused
   /// for another redirect.
@@ -104,8 +104,6 @@ class Exchange {
   std::mutex mutex_;
   std::optional<std::chrono::steady_clock::time_point> not_before_;  // under mutex_
 };
-
-inline constexpr std::chrono::seconds kLongestWait{600};
 
 /// An answer, and the digest of its body where its status is 200.
 struct HashedAnswer {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <fmt/core.h>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "publish/trusted.h"
 #include "support/base64.h"
 #include "support/json.h"
+#include "support/reporter.h"
 #include "support/resolve_url.h"
 #include "support/text.h"
 
@@ -142,19 +144,17 @@ class PackageIndex final : public Remote {
                             .stays_at_server = true}));
     // pypiserver and GitLab send readers on to a public index when they have nothing of a project: what that
     // one has is not theirs.
-    if (answer.status == 404 || answer.status / 100 == 3) return std::optional<RemoteFile>();
+    if (answer.status == 404 || answer.status / 100 == 3) {
+      lacks_page_ = true;
+      return std::optional<RemoteFile>();
+    }
     if (answer.status != 200) {
       return AnswerError(answer,
                          fmt::format("asked for the files of '{}'", upload.wheel->metadata.Get("Name")));
     }
-    PTPKG_TRY(const std::optional<SimpleFile> file, FindInSimplePage(answer, upload.Name()));
-    if (!file) return std::optional<RemoteFile>();
-    if (!file->sha256.empty()) return std::optional(RemoteFile{.sha256 = file->sha256});
-    if (file->link.empty()) return std::optional(RemoteFile{.sha256 = "", .words = "no sha256 told"});
-    // Of pypiserver --hash-algo md5 and of plain folders.
-    PTPKG_TRY(const std::string url, ResolveUrl(page, file->link));
-    PTPKG_TRY(const HttpAnswer head, simple_.Send({.method = "HEAD", .url = url}));
-    return ReadBack(simple_, url, head, upload);
+    PTPKG_TRY(const FoundFiles found, FindInSimplePage(answer, upload.Name()));
+    Tell(found, upload);
+    return OneOf(found, page, upload);
   }
 
   Result<void> Send(const Upload& upload, bool /*replace*/,
@@ -169,12 +169,56 @@ class PackageIndex final : public Remote {
     if (answer.status / 100 == 2) return Ok();
     const std::string doing = fmt::format("given '{}'", upload.Name());
     // PyPI says 400, others 409. Perhaps it was a try of ours: the caller looks.
-    if (answer.status == 400 && ToLower(answer.body).find("already exist") != std::string::npos)
-      return Error(ErrorCode::kAlreadyExists, AnswerError(answer, doing).message());
-    return AnswerError(answer, doing);
+    Error error = AnswerError(answer, doing);
+    const bool exists =
+        answer.status == 400 && ToLower(answer.body).find("already exist") != std::string::npos;
+    if (exists) error = Error(ErrorCode::kAlreadyExists, error.message());
+    if (error.code() != ErrorCode::kAlreadyExists || !lacks_page_) return error;
+    return std::move(error).WithHint(fmt::format(
+        "'{}' has no page of the project: check --check-url, or raise the build number", PageUrl(upload)));
   }
 
  private:
+  /// Once for all artifacts of the run.
+  void Tell(const FoundFiles& found, const Upload& upload) {
+    if (!found.newer_version.empty() && !told_version_.exchange(true)) {
+      upload_.env().reporter.Warn(fmt::format(
+          "the index speaks version {} of its interface, which ptpkg does not know", found.newer_version));
+    }
+    const bool yanked = std::any_of(found.files.begin(), found.files.end(),
+                                    [](const SimpleFile& file) { return file.is_yanked; });
+    if (yanked)
+      upload_.env().reporter.Note(fmt::format("'{}' is yanked: installers pass over it", upload.Name()));
+  }
+
+  /// What the entries of one name say together: entries that disagree are another file.
+  Result<std::optional<RemoteFile>> OneOf(const FoundFiles& found, const std::string& page,
+                                          const Upload& upload) {
+    std::set<std::string> contents;
+    for (const SimpleFile& file : found.files) {
+      if (!file.sha256.empty()) {
+        contents.insert("sha256 " + file.sha256);
+        continue;
+      }
+      // Of pypiserver --hash-algo md5 and of plain folders.
+      std::string base = page;
+      if (!found.base.empty()) {
+        PTPKG_TRY(base, ResolveUrl(page, found.base));
+      }
+      PTPKG_TRY(const std::string url, ResolveUrl(base, file.link));
+      PTPKG_TRY(const HttpAnswer head, simple_.Send({.method = "HEAD", .url = url}));
+      PTPKG_TRY(const std::optional<RemoteFile> there, ReadBack(simple_, url, head, upload));
+      if (there) contents.insert(there->sha256.empty() ? there->words : "sha256 " + there->sha256);
+    }
+    if (contents.empty()) return std::optional<RemoteFile>();
+    constexpr std::string_view kDigest = "sha256 ";
+    const std::string& only = *contents.begin();
+    if (contents.size() == 1 && only.starts_with(kDigest))
+      return std::optional(RemoteFile{.sha256 = only.substr(kDigest.size())});
+    const std::vector<std::string> all(contents.begin(), contents.end());
+    return std::optional(RemoteFile{.sha256 = "", .words = Join(all, " and ")});
+  }
+
   [[nodiscard]] bool IsPublic() const {
     return std::find(kPublicHosts.begin(), kPublicHosts.end(), upload_.origin()) != kPublicHosts.end();
   }
@@ -186,6 +230,8 @@ class PackageIndex final : public Remote {
   Secret minted_;  // of trusted publishing; "": the credentials are somebody's
   Exchange upload_;
   Exchange simple_;
+  std::atomic<bool> lacks_page_{false};  // of a project, when it was asked for
+  std::atomic<bool> told_version_{false};
 };
 
 }  // namespace

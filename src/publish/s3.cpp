@@ -1,6 +1,7 @@
 #include "publish/s3.h"
 
 #include <fmt/core.h>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "publish/beside.h"
 #include "publish/s3_index.h"
 #include "publish/s3_multipart.h"
+#include "publish/s3_object.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -41,6 +43,7 @@ class S3Remote final : public Remote {
     }
     lines.push_back("HEAD " + url);
     if (!upload.beside.empty()) return lines;
+    lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (which is to be refused)");
     for (const std::string& file : IndexFilesOf(upload.Id()))
       lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
     return lines;
@@ -56,13 +59,19 @@ class S3Remote final : public Remote {
     if (answer.status == 404) return std::optional<RemoteFile>();
     if (answer.status != 200)
       return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", S3PathOf(upload)));
-    const std::string size = HeaderOfAnswer(answer, "content-length");
-    const bool other_size = !size.empty() && size != std::to_string(upload.digests.size_bytes);
+    PTPKG_TRY(const std::string parts_etag, PartsEtagFor(upload, answer));
+    const ObjectContent content = JudgeObject(
+        answer,
+        {.file = upload.digests, .parts_etag = parts_etag, .written_etag = WrittenEtag(S3PathOf(upload))});
+    if (content == ObjectContent::kSame)
+      return std::optional(RemoteFile{.sha256 = upload.digests.sha256.Hex()});
+    if (content == ObjectContent::kUnknown) return ReadBack(upload);
+    // What a client said of another file is told, unless it is a lie.
     const std::string told = ToLower(HeaderOfAnswer(answer, "x-amz-meta-sha256"));
-    const bool lies = other_size && told == upload.digests.sha256.Hex();
-    if (!told.empty() && !lies) return std::optional(RemoteFile{.sha256 = told});
-    if (other_size) return std::optional(RemoteFile{.sha256 = "", .words = size + " bytes"});
-    return ReadBack(upload);
+    if (!told.empty() && told != upload.digests.sha256.Hex())
+      return std::optional(RemoteFile{.sha256 = told});
+    return std::optional(
+        RemoteFile{.sha256 = "", .words = HeaderOfAnswer(answer, "content-length") + " bytes"});
   }
 
   Result<void> Send(const Upload& upload, bool replace,
@@ -85,8 +94,10 @@ class S3Remote final : public Remote {
                                .repeat = Repeat::kOnce,
                                .on_sent = on_sent},
                               condition));
-    if (answer.status == 200) return Ok();
-    return bucket_->ErrorOf(answer, fmt::format("given '{}'", path));
+    if (answer.status != 200) return bucket_->ErrorOf(answer, fmt::format("given '{}'", path));
+    const std::lock_guard lock(mutex_);
+    written_etags_[path] = HeaderOfAnswer(answer, "etag");
+    return Ok();
   }
 
   Result<void> Finish(const std::vector<const Upload*>& there) override {
@@ -123,6 +134,26 @@ class S3Remote final : public Remote {
   }
   [[nodiscard]] std::string Url(const Upload& upload) const { return bucket_->FileUrl(S3PathOf(upload)); }
 
+  /// The ETag that a file in parts has, where the server's is one of so many parts; "" for others.
+  Result<std::string> PartsEtagFor(const Upload& upload, const HttpAnswer& head) {
+    const std::string ending = fmt::format("-{}", LayoutOf(upload.digests).parts);
+    if (!BareEtag(HeaderOfAnswer(head, "etag")).ends_with(ending)) return std::string();
+    const std::string path = S3PathOf(upload);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = parts_etags_.find(path); known != parts_etags_.end()) return known->second;
+    }
+    PTPKG_TRY(std::string etag, PartsEtag(bucket_->env(), upload));
+    const std::lock_guard lock(mutex_);
+    return parts_etags_[path] = std::move(etag);
+  }
+
+  std::string WrittenEtag(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto found = written_etags_.find(path);
+    return found == written_etags_.end() ? multipart_.EtagOf(path) : found->second;
+  }
+
   /// The digest of a file of the same size that another client has put there.
   Result<std::optional<RemoteFile>> ReadBack(const Upload& upload) {
     PTPKG_TRY(const HashedAnswer there, bucket_->Hash(S3PathOf(upload), upload.digests.size_bytes));
@@ -134,7 +165,9 @@ class S3Remote final : public Remote {
   std::unique_ptr<S3Bucket> bucket_;
   S3Multipart multipart_;
   std::mutex mutex_;
-  std::vector<ArtifactId> replaced_;  // under mutex_ while files are sent
+  std::vector<ArtifactId> replaced_;                  // under mutex_ while files are sent
+  std::map<std::string, std::string> written_etags_;  // by path, and so the next
+  std::map<std::string, std::string> parts_etags_;
 };
 
 }  // namespace

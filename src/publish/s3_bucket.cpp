@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "publish/s3_object.h"
 #include "publish/xml.h"
 #include "support/base64.h"
 #include "support/hash.h"
@@ -174,15 +175,90 @@ Result<HttpAnswer> S3Bucket::SendIf(Request request, const S3Condition& conditio
     }
     PTPKG_TRY(HttpAnswer answer, Send(std::move(conditional)));
     if (answer.status != 501) return answer;
-    if (knows_conditions_.exchange(false)) {
-      env().reporter.Warn(fmt::format(
-          "{} has no conditional writes: what two runs write at the same time is read back after two seconds "
-          "and "
-          "mended, which helps only if neither is slower than that; so publish from one place at a time",
-          Title()));
-    }
+    GiveUpConditions();
   }
   return Send(std::move(request));
+}
+
+void S3Bucket::GiveUpConditions() {
+  knows_conditions_ = false;
+  honours_conditions_ = false;
+  WarnOfConditions();
+}
+
+void S3Bucket::WarnOfConditions() {
+  if (has_warned_.exchange(true)) return;
+  env().reporter.Warn(fmt::format(
+      "{} has no conditional writes: what two runs write at the same time is read back after two seconds and "
+      "mended, which helps only if neither is slower than that; so publish from one place at a time",
+      Title()));
+}
+
+Result<long> S3Bucket::TryCondition(const S3Condition& condition) {
+  const std::string text = "Written by ptpkg to find out whether this store honours conditional writes.\n";
+  std::map<std::string, std::string> headers = {{"Content-Type", "text/plain; charset=utf-8"},
+                                                {"x-amz-meta-sha256", HashText(text).Hex()}};
+  headers[condition.nothing ? "If-None-Match" : "If-Match"] = condition.nothing ? "*" : condition.etag;
+  PTPKG_TRY(const HttpAnswer answer, Send({.method = "PUT",
+                                           .url = FileUrl(kConditionsFile),
+                                           .headers = std::move(headers),
+                                           .body = {.before = text}}));
+  return answer.status;
+}
+
+Result<void> S3Bucket::ProbeConditions() {
+  if (has_probed_) return Ok();
+  // 409: somebody else writes it at this moment.
+  const auto refused = [](long status) { return status == 412 || status == 409 || status == 404; };
+  PTPKG_TRY(long anew, TryCondition({.nothing = true}));
+  if (anew == 200) {
+    PTPKG_TRY(anew, TryCondition({.nothing = true}));
+  }
+  PTPKG_TRY(const long other, TryCondition({.etag = "\"00000000000000000000000000000000\""}));
+  has_probed_ = true;
+  honours_conditions_ = refused(anew) && refused(other) && knows_conditions_;
+  if (honours_conditions_) return Ok();
+  if (anew == 501 || other == 501) knows_conditions_ = false;
+  WarnOfConditions();
+  return Ok();
+}
+
+Result<std::optional<std::string>> S3Bucket::ListedEtag(const std::string& path) {
+  // Of all keys that begin so the file's own comes first.
+  const std::string key = KeyOf(path);
+  PTPKG_TRY(const HttpAnswer answer,
+            Send({.url = BucketUrl("list-type=2&max-keys=1&prefix=" + PercentEncode(key))}));
+  if (answer.status != 200) return ErrorOf(answer, fmt::format("asked whether '{}' is there", path));
+  const auto list = ParseXml(answer.body);
+  if (!list) return std::optional<std::string>();
+  for (const XmlElement& item : list->children) {
+    if (item.name == "Contents" && item.TextOf("Key") == key)
+      return std::optional(BareEtag(item.TextOf("ETag")));
+  }
+  return std::optional<std::string>();
+}
+
+Result<std::optional<S3Object>> S3Bucket::ReadListed(const std::string& path) {
+  std::string before;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    PTPKG_TRY(std::optional<S3Object> object, Read(path));
+    if (object && honours_conditions_) return object;
+    PTPKG_TRY(const std::optional<std::string> listed, ListedEtag(path));
+    if (object.has_value() == listed.has_value()) {
+      const std::string etag = object ? BareEtag(object->etag) : "";
+      if (!object || listed->empty() || etag.empty() || etag == *listed) return object;
+      // Some lists have ETags of their own: two that stay as they are differ for good.
+      const std::string both = etag + " " + *listed;
+      if (both == before) return object;
+      before = both;
+    } else if (object) {
+      return object;  // a list that is behind
+    }
+    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+  }
+  return Error(ErrorCode::kNetwork,
+               fmt::format("{} lists '{}', and answers 404 when asked for it", Title(), path))
+      .WithHint("publish again in some minutes: nothing was overwritten");
 }
 
 Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) const {
@@ -216,9 +292,13 @@ Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) cons
 }
 
 Result<std::optional<S3Object>> S3Bucket::Read(const std::string& path) {
-  PTPKG_TRY(HttpAnswer answer, Send({.url = FileUrl(path), .answer_limit_bytes = kMostIndexBytes}));
+  // A proxy that compresses makes weak ETags, which fulfil no condition.
+  PTPKG_TRY(HttpAnswer answer, Send({.url = FileUrl(path),
+                                     .headers = {{"Accept-Encoding", "identity"}},
+                                     .answer_limit_bytes = kMostIndexBytes}));
   if (answer.status == 200) {
     std::string etag = HeaderOfAnswer(answer, "etag");
+    if (etag.starts_with("W/")) etag.erase(0, 2);
     return std::optional(S3Object{.text = std::move(answer.body), .etag = std::move(etag)});
   }
   Error error = ErrorOf(answer, fmt::format("asked for '{}'", path));
@@ -246,10 +326,17 @@ Result<bool> S3Bucket::WriteIfOther(const std::string& path, const std::string& 
   PTPKG_TRY(const HttpAnswer answer, Send({.method = "HEAD", .url = FileUrl(path)}));
   if (answer.status != 200 && answer.status != 404)
     return ErrorOf(answer, fmt::format("asked for '{}'", path));
-  const bool same = answer.status == 200 &&
-                    HeaderOfAnswer(answer, "x-amz-meta-sha256") == HashText(text).Hex() &&
-                    HeaderOfAnswer(answer, "content-length") == std::to_string(text.size());
-  if (same) return false;
+  if (answer.status == 200) {
+    HashingSink hash(nullptr, {.md5 = true});
+    PTPKG_CHECK(hash.Write(AsBytes(text)));
+    const Digests digests = hash.Finish();
+    ObjectContent content = JudgeObject(answer, {.file = digests});
+    if (content == ObjectContent::kUnknown) {
+      PTPKG_TRY(const std::optional<S3Object> there, Read(path));
+      content = there && there->text == text ? ObjectContent::kSame : ObjectContent::kOther;
+    }
+    if (content == ObjectContent::kSame) return false;
+  }
   PTPKG_CHECK(Write(path, type, text, {}));
   return true;
 }

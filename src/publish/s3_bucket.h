@@ -32,6 +32,9 @@ struct S3Condition {
   std::string etag = {};  ///< This; "" = whatever is there.
 };
 
+/// Written to find out whether a store honours conditions. It stays, so that finding out takes two requests.
+inline constexpr const char* kConditionsFile = ".ptpkg-conditions";
+
 /// Calls may come from several threads, after SetKeys().
 class S3Bucket {
  public:
@@ -60,8 +63,13 @@ class S3Bucket {
   /// Send under a condition. A store that knows none (501) gets this and all further requests without, and
   /// the user a warning.
   Result<HttpAnswer> SendIf(Request request, const S3Condition& condition);
-  /// False once SendIf has met a store that knows none.
-  [[nodiscard]] bool KnowsConditions() const { return knows_conditions_; }
+  /// Finds out once whether the store honours conditions: it must refuse to write kConditionsFile anew, and
+  /// to replace it where it is another one. One that carries out such a write is warned of.
+  Result<void> ProbeConditions();
+  /// Whether a conditional write protects what others have written: false before ProbeConditions().
+  [[nodiscard]] bool HonoursConditions() const { return honours_conditions_; }
+  /// The store has refused a write though its condition held: from now on writes are without.
+  void GiveUpConditions();
 
   /// What a status that is not the wanted one means, as AnswerError; a condition that did not hold, and an
   /// object that somebody else is changing: kAlreadyExists.
@@ -69,8 +77,11 @@ class S3Bucket {
 
   /// HashAnswer of a file.
   Result<HashedAnswer> Hash(const std::string& path, std::uint64_t limit_bytes);
-  /// nullopt: nothing is there. Errors: those of Send and ErrorOf.
+  /// nullopt: nothing is there, as far as one answer tells. Errors: those of Send and ErrorOf.
   Result<std::optional<S3Object>> Read(const std::string& path);
+  /// The same, compared with the bucket's list where nothing is there, or where no condition protects what is
+  /// written next: a cache or a replica may be behind. Errors: kNetwork, where the two do not come to agree.
+  Result<std::optional<S3Object>> ReadListed(const std::string& path);
   /// Writes a small file, with its digest in x-amz-meta-sha256. Errors: kAlreadyExists: the condition did not
   /// hold.
   Result<void> Write(const std::string& path, const std::string& type, const std::string& text,
@@ -83,11 +94,19 @@ class S3Bucket {
 
  private:
   S3Bucket(Env& env, S3Place place, std::string base, std::string origin);
+  /// The ETag by which the bucket's list has a file; nullopt: it is not listed.
+  Result<std::optional<std::string>> ListedEtag(const std::string& path);
+  /// The status of a write of kConditionsFile under a condition.
+  Result<long> TryCondition(const S3Condition& condition);
+  void WarnOfConditions();
 
   S3Place place_;
   std::string base_;  // URL of the bucket
   Exchange exchange_;
-  std::atomic<bool> knows_conditions_{true};
+  std::atomic<bool> knows_conditions_{true};  // of requests with one
+  std::atomic<bool> honours_conditions_{false};
+  std::atomic<bool> has_warned_{false};
+  bool has_probed_ = false;
 };
 
 /// The header of an answer, named in lower case; "" when there is none.

@@ -56,7 +56,9 @@ class IndexWriter {
     for (int round = 1; round <= kRounds; ++round) {
       wrote_ = false;
       PTPKG_CHECK(pass());
-      if (!wrote_ || bucket_.KnowsConditions()) return Ok();
+      if (!wrote_) return Ok();
+      PTPKG_CHECK(bucket_.ProbeConditions());
+      if (bucket_.HonoursConditions()) return Ok();
       PTPKG_CHECK(SleepUnlessCancelled(bucket_.env().clock, kSettlingTime, bucket_.env().cancel));
     }
     return OthersKeepChanging("the indexes");
@@ -64,6 +66,8 @@ class IndexWriter {
 
   Result<void> Complete(const SharedIndex& index) {
     int outrun = 0;
+    refused_.reset();
+    refusals_ = 0;
     for (int round = 1; round <= kRounds; ++round) {
       PTPKG_TRY(const Outcome outcome, Round(index), fmt::format("while completing '{}'", index.path));
       if (outcome == Outcome::kNothingToWrite) return Ok();
@@ -83,7 +87,7 @@ class IndexWriter {
   };
 
   Result<Outcome> Round(const SharedIndex& index) {
-    PTPKG_TRY(std::optional<S3Object> there, bucket_.Read(index.path));
+    PTPKG_TRY(std::optional<S3Object> there, bucket_.ReadListed(index.path));
     if (!there && index.only_if_there) return Outcome::kNothingToWrite;
     Json document = index.empty;
     if (there) {
@@ -95,12 +99,16 @@ class IndexWriter {
     // What is not changed keeps its bytes, whoever wrote it.
     const std::string text = changes ? index.text_of(document) : std::move(there->text);
     if (changes) {
+      PTPKG_CHECK(bucket_.ProbeConditions());
       const S3Condition condition{.nothing = !there, .etag = there ? there->etag : ""};
       const Result<void> written = bucket_.Write(index.path, index.type, text, condition);
       // 404: somebody has removed it since.
       const bool outrun = !written && (written.error().code() == ErrorCode::kAlreadyExists ||
                                        (there && written.error().code() == ErrorCode::kNotFound));
-      if (outrun) return Outcome::kOutrun;
+      if (outrun) {
+        NoteRefusal(there ? there->etag : "");
+        return Outcome::kOutrun;
+      }
       PTPKG_CHECK(written);
     }
     bool wrote = changes;
@@ -110,6 +118,14 @@ class IndexWriter {
       wrote = wrote || other;
     }
     return wrote ? Outcome::kWritten : Outcome::kNothingToWrite;
+  }
+
+  /// A store whose ETags fulfil no condition, as weak ones do, refuses what nobody else has changed.
+  void NoteRefusal(const std::string& etag) {
+    constexpr int kEnough = 3;
+    refusals_ = refused_ == etag ? refusals_ + 1 : 1;
+    refused_ = etag;
+    if (refusals_ >= kEnough) bucket_.GiveUpConditions();
   }
 
   [[nodiscard]] Error OthersKeepChanging(const std::string& what) const {
@@ -136,7 +152,9 @@ class IndexWriter {
   }
 
   S3Bucket& bucket_;
-  bool wrote_ = false;  // in this pass
+  bool wrote_ = false;                  // in this pass
+  std::optional<std::string> refused_;  // ETag of what a write was refused for; "": nothing was there
+  int refusals_ = 0;                    // in a row, for that one
 };
 
 Result<std::vector<DerivedFile>> Nothing(const Json& /*index*/, const std::string& /*text*/) {
@@ -321,7 +339,7 @@ Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
 
 Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& wheel) {
   const std::string path = fmt::format("wheels/simple/{}/index.json", wheel.package);
-  PTPKG_TRY(const std::optional<S3Object> there, bucket.Read(path));
+  PTPKG_TRY(const std::optional<S3Object> there, bucket.ReadListed(path));
   if (!there) return std::optional<Json>();
   auto page = ParseJson(there->text, path);
   if (page && page->is_object()) return std::optional(*std::move(page));

@@ -123,6 +123,26 @@ PartLayout LayoutOf(const Digests& file) {
   return {.part_bytes = part, .parts = static_cast<int>(ceil_of(file.size_bytes, part))};
 }
 
+Result<std::string> PartsEtag(Env& env, const Upload& upload) {
+  const PartLayout layout = LayoutOf(upload.digests);
+  PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(upload.file, OpenMode::kRead));
+  HashingSink whole(nullptr);
+  HashingSink of_parts(nullptr, {.md5 = true});
+  for (int number = 1; number <= layout.parts; ++number) {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(const Digests part, HashRange(*file, layout.OffsetOf(number),
+                                            layout.SizeOf(number, upload.digests.size_bytes), whole));
+    PTPKG_CHECK(of_parts.Write(std::as_bytes(std::span(part.md5.bytes))));
+  }
+  return fmt::format("{}-{}", of_parts.Finish().md5.Hex(), layout.parts);
+}
+
+std::string S3Multipart::EtagOf(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = etags_.find(path);
+  return found == etags_.end() ? "" : found->second;
+}
+
 Result<void> S3Multipart::Send(const Upload& upload, const std::string& path, const S3Condition& condition,
                                const std::function<void(std::uint64_t)>& on_sent) {
   Job job{.upload = upload,
@@ -268,7 +288,11 @@ Result<void> S3Multipart::Complete(const Job& job) {
   const std::string doing = fmt::format("told that '{}' is complete", job.path);
   if (answer.status != 200) return bucket_.ErrorOf(answer, doing);
   // The status is sent while the server still works, so that nobody hangs up; what came of it is in the body.
-  if (const auto completed = AnswerOf(answer, "CompleteMultipartUploadResult")) return Ok();
+  if (const auto completed = AnswerOf(answer, "CompleteMultipartUploadResult")) {
+    const std::lock_guard lock(mutex_);
+    etags_[job.path] = completed->TextOf("ETag");
+    return Ok();
+  }
   // An error that is named, or nothing that can be read: then what is there decides.
   answer.status = 500;
   return bucket_.ErrorOf(answer, doing);

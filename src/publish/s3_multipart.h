@@ -4,6 +4,7 @@
 // upload limits".
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -31,6 +32,10 @@ struct PartLayout {
 /// and nothing else of its file. REQUIRES: size_bytes > 0.
 PartLayout LayoutOf(const Digests& file);
 
+/// The ETag that S3 gives a file in the parts of LayoutOf(): the MD5 of their MD5s. Errors: kIo, kRefused
+/// (the file became shorter).
+Result<std::string> PartsEtag(Env& env, const Upload& upload);
+
 /// Sends files to one bucket. Calls may come from several threads, for different files.
 class S3Multipart {
  public:
@@ -43,6 +48,9 @@ class S3Multipart {
   /// kAlreadyExists: the condition did not hold; kRefused: the file changed meanwhile.
   Result<void> Send(const Upload& upload, const std::string& path, const S3Condition& condition,
                     const std::function<void(std::uint64_t)>& on_sent);
+
+  /// What the server called the object when this run completed it; "": it has not.
+  [[nodiscard]] std::string EtagOf(const std::string& path);
 
  private:
   struct Job;
@@ -59,7 +67,8 @@ class S3Multipart {
 
   S3Bucket& bucket_;
   std::mutex mutex_;
-  std::set<std::string> begun_;  // ids of uploads that this run has begun; under mutex_
+  std::set<std::string> begun_;               // ids of uploads that this run has begun; under mutex_
+  std::map<std::string, std::string> etags_;  // by path; under mutex_
 };
 
 }  // namespace ptpkg::publish

@@ -1,9 +1,10 @@
 #pragma once
-// One project's page of a simple index, as JSON or HTML. Layer: publish. Sources: PEP 691, PEP 503.
+// One project's page of a simple index, as JSON or HTML. Layer: publish. Sources: PEP 691, PEP 629, PEP 503,
+// pip 26.3.
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/http.h"
 
@@ -15,10 +16,18 @@ inline constexpr const char* kSimplePageAccept =
 
 struct SimpleFile {
   std::string sha256 = {};  ///< Lower case; "": the page does not tell.
-  std::string link = {};  ///< Where the file is, as the page has it: perhaps relative to the page. May be "".
+  std::string link = {};    ///< URL of the file on FoundFiles::base; "": the base itself.
+  bool is_yanked = false;
 };
 
-/// nullopt when the page does not list a file of that name. Errors: kInvalidInput for JSON that is no page.
-Result<std::optional<SimpleFile>> FindInSimplePage(const HttpAnswer& page, std::string_view file_name);
+struct FoundFiles {
+  std::vector<SimpleFile> files = {};  ///< All entries of the name, in the order of the page.
+  std::string base = {};               ///< What links are relative to, on the page's URL; "": that.
+  std::string newer_version = {};      ///< The page's version of the interface where its minor is newer.
+};
+
+/// The entries of a name that pip would see. Errors: kInvalidInput for what is no page of an index,
+/// kUnsupported for another major version of the interface.
+Result<FoundFiles> FindInSimplePage(const HttpAnswer& page, std::string_view file_name);
 
 }  // namespace ptpkg::publish

@@ -14,6 +14,7 @@
 #include "publish/s3.h"
 #include "publish/s3_store.h"
 #include "publish/server_store.h"
+#include "support/secret.h"
 #include "support/text.h"
 
 namespace ptpkg::publish {
@@ -220,6 +221,7 @@ Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, cons
 }  // namespace
 
 Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
+  for (const std::string& url : {options.server, options.check_url}) RememberSecretsOf(url);
   PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
   const auto& [kind, rest] = text;
   if (!options.check_url.empty() && kind != "pypi")
@@ -233,6 +235,7 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
 }
 
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
+  RememberSecretsOf(options.server);
   PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
   std::optional<TargetText> to;
   if (!options.to.empty()) {

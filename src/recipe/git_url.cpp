@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/display_text.h"
 #include "support/text.h"
 
 namespace ptpkg::recipe {
@@ -114,7 +115,7 @@ std::string ShownUrl(std::string_view text) {
   const std::size_t authority_end = std::min(shown.find_first_of("/?#", authority), shown.size());
   const std::size_t at = shown.rfind('@', authority_end);
   if (at != std::string::npos && at >= authority) shown.erase(authority, at + 1 - authority);
-  return shown;
+  return DropCredentials(shown);
 }
 
 Result<void> CheckRefName(std::string_view name) {

@@ -28,7 +28,7 @@ Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text);
 
 /// The URL as it may stand in a message: user names, passwords and queries left out.
 std::string ShownGitUrl(std::string_view text);
-/// Any URL without user and password, for people and packages.
+/// Any URL without user, password and secret parameters, for people and packages.
 std::string ShownUrl(std::string_view text);
 
 /// Errors: kInvalidInput unless `name` may name a tag or a branch.

@@ -17,6 +17,7 @@ Result<CurlLibrary> LoadCurl() {
   PTPKG_CHECK(library.Find("curl_easy_perform", curl.easy_perform));
   PTPKG_CHECK(library.Find("curl_easy_strerror", curl.easy_strerror));
   PTPKG_CHECK(library.Find("curl_free", curl.free));
+  PTPKG_CHECK(library.Find("curl_getdate", curl.getdate));
   PTPKG_CHECK(library.Find("curl_slist_append", curl.slist_append));
   PTPKG_CHECK(library.Find("curl_slist_free_all", curl.slist_free_all));
   PTPKG_CHECK(library.Find("curl_url", curl.url));

@@ -16,6 +16,7 @@ struct CurlLibrary {
   decltype(&curl_easy_perform) easy_perform = nullptr;
   decltype(&curl_easy_strerror) easy_strerror = nullptr;
   decltype(&curl_free) free = nullptr;
+  decltype(&curl_getdate) getdate = nullptr;
   decltype(&curl_slist_append) slist_append = nullptr;
   decltype(&curl_slist_free_all) slist_free_all = nullptr;
   decltype(&curl_url) url = nullptr;

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <utility>
 
+#include "support/secret.h"
+
 namespace ptpkg {
 namespace {
 
@@ -96,6 +98,7 @@ void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& h
 }
 
 void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits) {
+  RememberSecretsOf(url);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
   Curl().easy_setopt(easy, CURLOPT_URL, url.c_str());
   Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups

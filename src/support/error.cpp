@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "support/display_text.h"
+#include "support/secret.h"
 
 namespace ptpkg {
 
@@ -161,7 +162,7 @@ std::string FormatError(const Error& error) {
   }
   for (const std::string& frame : error.context()) text += fmt::format("\n  note: {}", frame);
   if (!error.hint().empty()) text += fmt::format("\n  hint: {}", error.hint());
-  return DisplayText(MaskCredentials(text));
+  return DisplayText(MaskSecrets(MaskCredentials(text)));
 }
 
 }  // namespace ptpkg

@@ -13,6 +13,7 @@
 
 #include "support/curl_request.h"
 #include "support/http_call.h"
+#include "support/retry_after.h"
 
 namespace ptpkg {
 namespace {
@@ -20,9 +21,9 @@ namespace {
 constexpr int kAttempts = 3;       // that bring nothing new
 constexpr int kMostAttempts = 20;  // a server that gives a byte each time ends somewhere
 constexpr long kMaxRedirects = 10;
-constexpr long kFileStatus = 200;  // file: has no status of its own
+constexpr long kWholeStatus = 200;  // of file: too, which has no status of its own
+constexpr int kMostRestarts = 2;    // of a body that changes while it is fetched
 constexpr long kPartialStatus = 206;
-constexpr long kNoSuchRangeStatus = 416;
 
 /// FNV-1a, 64 bits: against a file that changes between two attempts. Who wants to deceive is met by the
 /// digest that a recipe declares.
@@ -108,20 +109,38 @@ class Delivery {
   std::size_t part_ = 0;
 };
 
+/// What is known of the server's file when its rest is asked for.
+struct Resumption {
+  std::string version = {};                  ///< As If-Range takes it; "": none.
+  std::uint64_t total = 0;                   ///< 0: not known.
+  std::optional<std::string> encoding = {};  ///< Content-Encoding of the first answer of this request.
+  bool is_useful = true;                     ///< False once the server has failed at a range.
+
+  /// An ETag is no time: servers leave either out of a 206.
+  [[nodiscard]] bool is_same_kind(const std::string& other) const {
+    return !other.empty() && !version.empty() && other.starts_with('"') == version.starts_with('"');
+  }
+};
+
 /// What the callbacks of one attempt share.
 struct Transfer {
   CURL* easy = nullptr;
   const HttpRequest* request = nullptr;
   Delivery* delivery = nullptr;
+  Resumption* resumption = nullptr;
   bool is_file = false;
+  bool asks_for_rest = false;
+  bool is_useless = false;     // an answer to a range of which the sink can take nothing
+  bool is_changed = false;     // the body is another one than that of an earlier attempt
   bool has_begun = false;      // a body that is wanted
   std::uint64_t position = 0;  // of the next byte in the server's file
+  std::uint64_t total = 0;     // by Content-Range; 0 = not known
   std::uint64_t last_progress = UINT64_MAX;
   std::optional<Error> sink_error;
   HttpResponse response;
 
   [[nodiscard]] long Status() const {
-    if (is_file) return kFileStatus;
+    if (is_file) return kWholeStatus;
     long status = 0;
     Curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
@@ -140,23 +159,53 @@ Error Changed(const std::string& url) {
   return {ErrorCode::kNetwork, fmt::format("'{}' changed on the server while it was fetched", Redacted(url))};
 }
 
-/// Where the body of a 206 begins: "bytes 100-199/200". nullopt for anything else.
-std::optional<std::uint64_t> RangeBegin(const HttpResponse& response) {
-  const auto range = response.headers.find("content-range");
-  if (range == response.headers.end() || !range->second.starts_with("bytes ")) return std::nullopt;
-  const std::string_view text = std::string_view(range->second).substr(6);
+/// Of a 206, "bytes 100-199/200".
+struct PartRange {
   std::uint64_t begin = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), begin);
-  if (status != std::errc() || end == text.data() + text.size() || *end != '-') return std::nullopt;
-  return begin;
+  std::optional<std::uint64_t> total = {};  ///< nullopt: "*", the server does not tell.
+};
+
+/// nullopt for anything else.
+std::optional<PartRange> RangeOf(const HttpResponse& response) {
+  const auto header = response.headers.find("content-range");
+  if (header == response.headers.end() || !header->second.starts_with("bytes ")) return std::nullopt;
+  const std::string_view text = std::string_view(header->second).substr(6);
+  const auto number = [](std::string_view digits) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = status == std::errc() && end == digits.data() + digits.size();
+    return whole ? std::optional(value) : std::nullopt;
+  };
+  const std::size_t dash = text.find('-');
+  const std::size_t slash = text.find('/');
+  const auto begin = number(text.substr(0, dash));
+  if (!begin || dash == std::string_view::npos || slash == std::string_view::npos) return std::nullopt;
+  return PartRange{.begin = *begin, .total = number(text.substr(slash + 1))};
+}
+
+std::string HeaderOf(const HttpResponse& response, const std::string& name) {
+  const auto found = response.headers.find(name);
+  return found == response.headers.end() ? "" : found->second;
 }
 
 /// An ETag that promises equal bytes, else the time of the last change; "" if the server names neither.
 std::string VersionOf(const HttpResponse& response) {
-  const auto tag = response.headers.find("etag");
-  if (tag != response.headers.end() && !tag->second.starts_with("W/")) return tag->second;
-  const auto time = response.headers.find("last-modified");
-  return time == response.headers.end() ? "" : time->second;
+  const std::string tag = HeaderOf(response, "etag");
+  return tag.empty() || tag.starts_with("W/") ? HeaderOf(response, "last-modified") : tag;
+}
+
+/// Whether a 206 goes on with the file that the sink has the begin of. Servers exist that answer with another
+/// part, with a part of another file, or with one that is encoded otherwise.
+bool GoesOn(const Transfer& transfer) {
+  const auto range = RangeOf(transfer.response);
+  const Resumption& asked = *transfer.resumption;
+  if (!range || range->begin != transfer.delivery->bytes()) return false;
+  const bool other_total = range->total && asked.total > 0 && *range->total != asked.total;
+  const std::string version = VersionOf(transfer.response);
+  const bool other_version = asked.is_same_kind(version) && version != asked.version;
+  const bool other_encoding =
+      asked.encoding && HeaderOf(transfer.response, "content-encoding") != *asked.encoding;
+  return !other_total && !other_version && !other_encoding;
 }
 
 /// The body goes on where the sink is, or begins at 0: then it repeats what the sink has of this request, or
@@ -165,9 +214,14 @@ Result<void> BeginBody(Transfer& transfer) {
   transfer.has_begun = true;
   Delivery& delivery = *transfer.delivery;
   if (transfer.Status() == kPartialStatus) {
-    const auto begin = RangeBegin(transfer.response);
-    if (begin != delivery.bytes()) return Changed(transfer.request->url);
-    transfer.position = *begin;
+    const auto range = RangeOf(transfer.response);
+    transfer.position = range ? range->begin : 0;
+    if (range && range->total) transfer.total = *range->total;
+    if (!transfer.asks_for_rest && transfer.position > 0) {
+      return Error(ErrorCode::kNetwork,
+                   fmt::format("the server sent only a part of '{}', for which it was not asked",
+                               Redacted(transfer.request->url)));
+    }
   } else if (delivery.resumed()) {
     delivery.Restart();
   }
@@ -183,7 +237,10 @@ Result<void> TakeBody(Transfer& transfer, std::string_view bytes) {
   if (transfer.position < delivery.bytes()) {
     const auto known =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), delivery.bytes() - transfer.position));
-    if (!delivery.IsSame(transfer.position, bytes.substr(0, known))) return Changed(transfer.request->url);
+    if (!delivery.IsSame(transfer.position, bytes.substr(0, known))) {
+      transfer.is_changed = true;
+      return Changed(transfer.request->url);
+    }
     transfer.position += known;
     bytes.remove_prefix(known);
   }
@@ -195,6 +252,11 @@ std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* user) 
   auto& transfer = *static_cast<Transfer*>(user);
   const std::size_t bytes = size * count;
   if (!transfer.IsSuccess()) return bytes;  // an error page is nobody's download
+  if (transfer.asks_for_rest && !transfer.has_begun && transfer.Status() != kWholeStatus &&
+      !GoesOn(transfer)) {
+    transfer.is_useless = true;
+    return bytes == 0 ? 1 : 0;
+  }
   Result<void> taken = TakeBody(transfer, {data, bytes});
   if (taken) return bytes;
   transfer.sink_error = std::move(taken).error();
@@ -270,7 +332,9 @@ struct Attempt {
   Result<HttpResponse> result;
   bool retry = false;
   std::string version = {};  ///< Of the file whose body was cut.
-  long status = 0;           ///< Of an answer that is an error.
+  bool is_useless = false;   ///< As of Transfer, and the next one.
+  bool is_changed = false;
+  std::optional<std::chrono::seconds> wait = {};  ///< Retry-After.
 };
 
 class CurlHttp final : public Http {
@@ -281,33 +345,39 @@ class CurlHttp final : public Http {
     PTPKG_CHECK(LoadCurl());
     const SigpipeGuard guard;
     Delivery delivery(sink, request.resume_at);
-    std::string version = request.resume_version;  // of the server's file, as If-Range takes it
+    Resumption resumption{.version = request.resume_version};
     auto pause = limits_.retry_pause;
     const std::unique_ptr<Clock> clock = MakeOsClock();
     const CancelToken never;
     int fruitless = 0;
+    int restarts = 0;
     for (int number = 1;; ++number) {
       if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
-      std::map<std::string, std::string> all = request.headers;
-      if (delivery.bytes() > 0 && !version.empty()) {
-        all["Range"] = fmt::format("bytes={}-", delivery.bytes());
-        all["If-Range"] = version;
-      }
-      PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
+      // The last attempt asks for the whole: perhaps it is ranges that the server cannot do.
+      const bool asks_for_rest = delivery.bytes() > 0 && !resumption.version.empty() &&
+                                 resumption.is_useful && fruitless + 1 < kAttempts;
       const std::uint64_t before = delivery.bytes();
-      Attempt attempt = TryOnce(request, delivery, headers.get());
-      if (attempt.status == kNoSuchRangeStatus && delivery.resumed()) {
+      PTPKG_TRY(Attempt attempt, TryOnce(request, delivery, resumption, asks_for_rest));
+      if (attempt.is_useless) {
+        resumption.is_useful = false;
+        continue;
+      }
+      if (attempt.is_changed && request.on_begin && restarts++ < kMostRestarts) {
         delivery.Restart();
+        resumption = {};
         continue;
       }
       if (delivery.bytes() > before) {
         fruitless = 0;
         pause = limits_.retry_pause;
       }
-      if (!attempt.retry || ++fruitless == kAttempts || number == kMostAttempts)
+      if (!attempt.retry || ++fruitless == kAttempts || number >= kMostAttempts)
         return std::move(attempt.result);
-      if (!attempt.version.empty()) version = attempt.version;
-      PTPKG_CHECK(SleepUnlessCancelled(*clock, pause, request.cancel == nullptr ? never : *request.cancel));
+      if (attempt.wait && *attempt.wait > kLongestRetryAfter) return std::move(attempt.result);
+      if (!attempt.version.empty()) resumption.version = attempt.version;
+      const auto wait =
+          std::max<std::chrono::milliseconds>(pause, attempt.wait.value_or(std::chrono::seconds(0)));
+      PTPKG_CHECK(SleepUnlessCancelled(*clock, wait, request.cancel == nullptr ? never : *request.cancel));
       pause *= 2;
     }
   }
@@ -315,43 +385,86 @@ class CurlHttp final : public Http {
   Result<HttpAnswer> Call(const HttpCall& call) override { return CallByCurl(call, limits_); }
 
  private:
-  Attempt TryOnce(const HttpRequest& request, Delivery& delivery, curl_slist* headers) const {
+  /// Errors: a header that is none.
+  Result<Attempt> TryOnce(const HttpRequest& request, Delivery& delivery, Resumption& resumption,
+                          bool asks_for_rest) const {
+    std::map<std::string, std::string> all = request.headers;
+    all.emplace("Accept-Encoding", "identity");  // whoever compares digests wants the file's own bytes
+    if (asks_for_rest) {
+      all["Range"] = fmt::format("bytes={}-", delivery.bytes());
+      all["If-Range"] = resumption.version;
+    }
+    PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
     const CurlHandle easy(Curl().easy_init());
-    if (easy == nullptr) return {Error(ErrorCode::kIo, "cannot set up libcurl")};
+    if (easy == nullptr) return Error(ErrorCode::kIo, "cannot set up libcurl");
     Transfer transfer;
     transfer.easy = easy.get();
     transfer.request = &request;
     transfer.delivery = &delivery;
+    transfer.resumption = &resumption;
+    transfer.asks_for_rest = asks_for_rest;
     delivery.BeginPart();
     transfer.is_file = StartsWithNoCase(request.url, "file:");
-    SetOptions(transfer, limits_, headers);
+    SetOptions(transfer, limits_, headers.get());
     std::array<char, CURL_ERROR_SIZE> detail{};
     Curl().easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
-
     const CURLcode code = Curl().easy_perform(easy.get());
-    if (transfer.sink_error) return {*std::move(transfer.sink_error)};
-    if (code == CURLE_ABORTED_BY_CALLBACK) return {Error(ErrorCode::kCancelled, "interrupted")};
+    return Judge(transfer, code, detail.data());
+  }
+
+  /// What came of an attempt.
+  [[nodiscard]] Attempt Judge(Transfer& transfer, CURLcode code, const char* detail) const {
+    const std::string& url = transfer.request->url;
+    if (transfer.is_useless) return {.result = Changed(url), .is_useless = true};
+    if (transfer.sink_error)
+      return {.result = *std::move(transfer.sink_error), .is_changed = transfer.is_changed};
+    if (code == CURLE_ABORTED_BY_CALLBACK) return {.result = Error(ErrorCode::kCancelled, "interrupted")};
     const long status = transfer.Status();
     const bool retry = IsWorthRetrying(code, status);
     const std::string version = transfer.has_begun ? VersionOf(transfer.response) : "";
+    if (transfer.has_begun && status == kWholeStatus) NoteFirst(transfer);
     if (code != CURLE_OK) {
-      return {RequestError(request.url, limits_,
-                           {.code = code,
-                            .detail = detail.data(),
-                            .lead = fmt::format("cannot fetch '{}'", Redacted(request.url)),
-                            .wanted = "fetched",
-                            .schemes = "https://, http:// or file://"}),
-              retry, version};
+      return {.result = RequestError(url, limits_,
+                                     {.code = code,
+                                      .detail = detail,
+                                      .lead = fmt::format("cannot fetch '{}'", Redacted(url)),
+                                      .wanted = "fetched",
+                                      .schemes = "https://, http:// or file://"}),
+              .retry = retry,
+              .version = version};
     }
-    if (!transfer.IsSuccess()) return {StatusError(request.url, status), retry, "", status};
+    if (!transfer.IsSuccess()) {
+      return {.result = StatusError(url, status),
+              .retry = retry,
+              .is_useless = transfer.asks_for_rest && (!retry || status == 501 || status == 505),
+              .wait = RetryAfter(transfer.response.headers, MakeOsClock()->WallNow())};
+    }
     if (!transfer.has_begun) {  // an empty body
+      if (transfer.asks_for_rest && status != kWholeStatus && !GoesOn(transfer))
+        return {.result = Changed(url), .is_useless = true};
       Result<void> begun = BeginBody(transfer);
-      if (!begun) return {std::move(begun).error()};
+      if (!begun) return {.result = std::move(begun).error()};
     }
-    if (transfer.position < delivery.bytes()) return {Changed(request.url)};
+    if (transfer.position < transfer.delivery->bytes()) return {.result = Changed(url), .is_changed = true};
+    const std::uint64_t total =
+        std::max(transfer.total, transfer.asks_for_rest ? transfer.resumption->total : 0);
+    if (status == kPartialStatus && transfer.position < total) {
+      return {.result = Error(ErrorCode::kNetwork, fmt::format("the server sent {} of {} bytes of '{}'",
+                                                               transfer.position, total, Redacted(url))),
+              .retry = true,
+              .version = version};
+    }
     transfer.response.status = status;
-    return {std::move(transfer.response)};
+    return {.result = std::move(transfer.response)};
+  }
+
+  /// Size and encoding of the whole, with which answers to ranges are compared.
+  static void NoteFirst(const Transfer& transfer) {
+    Resumption& resumption = *transfer.resumption;
+    resumption.encoding = HeaderOf(transfer.response, "content-encoding");
+    const std::string length = HeaderOf(transfer.response, "content-length");
+    static_cast<void>(std::from_chars(length.data(), length.data() + length.size(), resumption.total));
   }
 
   HttpLimits limits_;

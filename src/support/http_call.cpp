@@ -230,6 +230,8 @@ Result<void> CheckCall(const HttpCall& call) {
   return Ok();
 }
 
+bool WantsPlainBytes(const HttpCall& call) { return call.answer_sink != nullptr || call.method == "HEAD"; }
+
 void SetCallOptions(Exchange& exchange, curl_slist* headers) {
   CURL* easy = exchange.easy;
   const HttpCall& call = exchange.call;
@@ -244,6 +246,8 @@ void SetCallOptions(Exchange& exchange, curl_slist* headers) {
   Curl().easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   Curl().easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
   Curl().easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
+  // A document is decoded; bytes for a sink are those of the file, whatever it holds.
+  if (!WantsPlainBytes(call)) Curl().easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
   if (call.method == "HEAD") {
     Curl().easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else {
@@ -279,6 +283,7 @@ bool IsRefusalOfBody(const Exchange& exchange, CURLcode code) {
 Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool asks) {
   std::map<std::string, std::string> all = call.headers;
   all["Expect"] = asks ? "100-continue" : "";  // libcurl asks before every PUT
+  if (WantsPlainBytes(call)) all.emplace("Accept-Encoding", "identity");
   PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
   CurlFailure failure{.lead = Named(call) + " failed", .wanted = "called", .schemes = "https:// or http://"};
   if (!StartsWithNoCase(call.url, "http://") && !StartsWithNoCase(call.url, "https://")) {

@@ -16,6 +16,7 @@
 #include "support/descendants.h"
 #include "support/left_processes.h"
 #include "support/reporter.h"
+#include "support/secret.h"
 #include "support/supervisor.h"
 
 namespace ptpkg {
@@ -73,6 +74,7 @@ class LogFile {
   LogFile(LogFile&&) = delete;
   LogFile& operator=(LogFile&&) = delete;
   ~LogFile() {
+    static_cast<void>(Write(MaskSecrets(begun_)));
     if (fd_ >= 0) ::close(fd_);
   }
 
@@ -83,6 +85,19 @@ class LogFile {
     return Ok();
   }
 
+  /// Writes whole lines, in which no secret is cut in two: they are masked.
+  Result<void> Add(std::string_view text) {
+    constexpr std::size_t kLongestLine = 64U << 10U;
+    if (fd_ < 0) return Ok();
+    begun_ += text;
+    const std::size_t lines = begun_.find_last_of("\r\n") + 1;  // npos + 1 is 0
+    const std::size_t ready = begun_.size() - lines > kLongestLine ? begun_.size() : lines;
+    const Result<void> written = Write(MaskSecrets(std::string_view(begun_).substr(0, ready)));
+    begun_.erase(0, ready);
+    return written;
+  }
+
+ private:
   Result<void> Write(std::string_view text) const {
     while (fd_ >= 0 && !text.empty()) {
       const ssize_t put = ::write(fd_, text.data(), text.size());
@@ -93,7 +108,6 @@ class LogFile {
     return Ok();
   }
 
- private:
   [[nodiscard]] Error Failure(int sys_errno, std::string_view what) const {
     // Never kNotFound, which Run's callers read as "no such program".
     Error error = ErrnoError(sys_errno, fmt::format("cannot {} log file '{}'", what, path_.str()));
@@ -101,6 +115,7 @@ class LogFile {
   }
 
   int fd_ = -1;
+  std::string begun_;  // the last line so far
   AbsPath path_ = AbsPath::Literal("/");
 };
 
@@ -173,7 +188,7 @@ PointerArray EnvironmentOf(const Command& command) {
 /// One running command, from start to the end of its group.
 class Running {
  public:
-  Running(const Command& command, detail::Supervisor supervisor, const LogFile& log, Reporter* reporter)
+  Running(const Command& command, detail::Supervisor supervisor, LogFile& log, Reporter* reporter)
       : command_(command),
         supervisor_(std::move(supervisor)),
         log_(log),
@@ -266,7 +281,7 @@ class Running {
       if (got < 0) return ErrnoError(errno, "cannot read the output of a process");
       output_ended_ = got == 0;
       const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
-      PTPKG_CHECK(log_.Write(text));
+      PTPKG_CHECK(log_.Add(text));
       lines_.Add(text);
       status_.output += text;
       // Cut rarely: each cut moves 64 KiB.
@@ -334,7 +349,7 @@ class Running {
 
   const Command& command_;
   detail::Supervisor supervisor_;
-  const LogFile& log_;
+  LogFile& log_;
   Reporter* reporter_;
   LineSplitter lines_;
   const SteadyClock::time_point started_ = SteadyClock::now();

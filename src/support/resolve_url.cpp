@@ -1,5 +1,6 @@
 #include "support/resolve_url.h"
 
+#include <charconv>
 #include <fmt/core.h>
 #include <memory>
 
@@ -21,6 +22,19 @@ Result<std::string> ResolveUrl(const std::string& base, const std::string& link)
   std::string resolved = text;
   curl.free(text);
   return resolved;
+}
+
+std::string PercentDecoded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned value = 0;
+    const char* const digits = text.data() + at + 1;
+    const bool code = text[at] == '%' && at + 2 < text.size() &&
+                      std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
+    out += code ? static_cast<char>(value) : text[at];
+    if (code) at += 2;
+  }
+  return out;
 }
 
 }  // namespace ptpkg

@@ -1,17 +1,31 @@
 #pragma once
-// A token or password. Layer: support.
+// A token or password, and its masking in text. Layer: support.
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ptpkg {
 
+/// From now on MaskSecrets() hides `value`, for the life of the process. Any thread may call it.
+/// Values of fewer than 4 bytes are ignored: masking them would garble every message.
+void RememberSecret(std::string_view value);
+
+/// Remembers the password, or the token in its place, and the secret query values of a URL.
+void RememberSecretsOf(std::string_view url);
+
+/// `text` with "****" in place of each remembered secret, also where it is percent-encoded, escaped for JSON
+/// or HTML, or part of a base64 text. A secret of fewer than 8 bytes is masked only where no letter, digit or
+/// '_' touches it.
+std::string MaskSecrets(std::string_view text);
+
 /// Text that no message, log or recording may show: it cannot be formatted or compared, and whoever needs it
-/// says Reveal(). Wiped when it goes; copies that libcurl and messages
-/// to a server make of it are not.
+/// says Reveal(). It is remembered (RememberSecret), so that what a server or child process repeats of it is
+/// masked. Wiped when it goes; the remembered copy, and those that libcurl and messages to a server make of
+/// it, are not.
 class Secret {
  public:
-  explicit Secret(std::string text = "") : text_(std::move(text)) {}
+  explicit Secret(std::string text = "") : text_(std::move(text)) { RememberSecret(text_); }
   Secret(const Secret&) = default;
   Secret(Secret&&) = default;
   Secret& operator=(const Secret&) = default;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fmt/core.h>
 #include <set>
 
 #include "support/json.h"
 #include "support/json_utf8.h"
+#include "support/resolve_url.h"
 
 namespace ptpkg::wheel {
 namespace {
@@ -33,20 +33,6 @@ std::string PercentEncoded(std::string_view text, std::string_view kept) {
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
-  }
-  return out;
-}
-
-/// The inverse of PercentEncoded.
-std::string PercentDecoded(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned value = 0;
-    const char* const digits = text.data() + at + 1;
-    const bool code = text[at] == '%' && at + 2 < text.size() &&
-                      std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
-    out += code ? static_cast<char>(value) : text[at];
-    if (code) at += 2;
   }
   return out;
 }

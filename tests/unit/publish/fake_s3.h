@@ -13,6 +13,7 @@
 #include "publish/s3_bucket.h"
 #include "support/hash.h"
 #include "support/matchers.h"
+#include "support/resolve_url.h"
 #include "support/test_env.h"
 
 namespace ptpkg::publish {
@@ -58,6 +59,14 @@ class FakeS3 final : public Http {
             .body = "<Error><Code>" + code + "</Code><Message>words</Message>" + more + "</Error>"};
   }
 
+  static std::string Md5Of(const std::string& text) {
+    HashingSink sink(nullptr, {.md5 = true});
+    EXPECT_THAT(sink.Write(AsBytes(text)), test::IsOk());
+    return sink.Finish().md5.Hex();
+  }
+
+  static std::string Etag(const std::string& text) { return "\"" + Md5Of(text) + "\""; }
+
   /// What is asked, without the queries of signatures.
   std::vector<std::string> log;
   std::map<std::string, Object> objects;
@@ -65,30 +74,24 @@ class FakeS3 final : public Http {
   std::map<std::string, std::vector<Result<HttpAnswer>>> instead;
   std::function<void(const std::string&)> on_call;
   bool knows_conditions = true;
+  bool ignores_conditions = false;  ///< Writes whatever the condition, with status 200.
+  bool keeps_metadata = true;
+  std::string etag_prefix;  ///< "W/": weak ones, which fulfil no condition.
 
  private:
-  static std::string Etag(const std::string& text) {
-    return "\"" + HashText(text).Hex().substr(0, 32) + "\"";
-  }
-
-  static std::string Md5Of(const std::string& text) {
-    HashingSink sink(nullptr, {.md5 = true});
-    EXPECT_THAT(sink.Write(AsBytes(text)), test::IsOk());
-    return sink.Finish().md5.Hex();
-  }
-
   HttpAnswer Answer(const HttpCall& call, const std::string& key, const std::string& query,
                     const std::string& body) {
     EXPECT_TRUE(call.headers.contains("Authorization")) << call.url;
     EXPECT_TRUE(call.body_bytes == 0 || call.headers.at("x-amz-content-sha256") == HashText(body).Hex());
-    if (query.starts_with("list-type")) return {.status = 200, .headers = {}, .body = ""};
+    if (query.starts_with("list-type")) return List(query);
     if (query.starts_with("uploads")) return call.method == "POST" ? Begin() : ListUploads();
     if (query.find("uploadId=") != std::string::npos) return OfUpload(call, key, query, body);
     if (call.method == "PUT") return Put(call, key, body);
     const auto found = objects.find(key);
     if (found == objects.end()) return ErrorAnswer(404, "NoSuchKey");
     HttpAnswer answer{.status = 200, .headers = found->second.headers, .body = ""};
-    answer.headers["etag"] = Etag(found->second.text);
+    answer.headers["etag"] = etag_prefix + Etag(found->second.text);
+    if (!keeps_metadata) answer.headers.erase("x-amz-meta-sha256");
     answer.headers["content-length"] = std::to_string(found->second.text.size());
     if (call.method == "HEAD") return answer;
     if (call.answer_sink != nullptr) {
@@ -107,10 +110,24 @@ class FakeS3 final : public Http {
     const bool there = objects.contains(key);
     if (!knows_conditions && !(wants("If-None-Match") + wants("If-Match")).empty())
       return ErrorAnswer(501, "NotImplemented");
+    if (ignores_conditions) return std::nullopt;
+    if (etag_prefix == "W/" && !wants("If-Match").empty()) return ErrorAnswer(412, "PreconditionFailed");
     if (wants("If-None-Match") == "*" && there) return ErrorAnswer(412, "PreconditionFailed");
     if (!wants("If-Match").empty() && (!there || Etag(objects[key].text) != wants("If-Match")))
       return ErrorAnswer(412, "PreconditionFailed");
     return std::nullopt;
+  }
+
+  /// The first key of the prefix.
+  HttpAnswer List(const std::string& query) {
+    const std::string mark = "prefix=";
+    std::string prefix = PercentDecoded(query.substr(query.find(mark) + mark.size()));
+    const auto found = objects.lower_bound(prefix);
+    std::string text;
+    if (found != objects.end() && found->first.starts_with(prefix))
+      text =
+          "<Contents><Key>" + found->first + "</Key><ETag>" + Etag(found->second.text) + "</ETag></Contents>";
+    return {.status = 200, .headers = {}, .body = "<ListBucketResult>" + text + "</ListBucketResult>"};
   }
 
   HttpAnswer Put(const HttpCall& call, const std::string& key, const std::string& body) {

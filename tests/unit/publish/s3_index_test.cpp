@@ -155,6 +155,78 @@ TEST_F(S3IndexTest, WithoutConditionsWhatWasLostIsWrittenAgain) {
   ExpectComplete({&first});
 }
 
+TEST_F(S3IndexTest, AStoreThatIgnoresConditionsIsFoundOut) {
+  s3_.ignores_conditions = true;
+  const Upload first = PackageUpload("one");
+  const Upload second = PackageUpload("two");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+  const auto with_second = s3_.objects;
+  s3_.objects.clear();
+  bool overwritten = false;
+  s3_.on_call = [&](const std::string& line) {
+    if (overwritten || line != "HEAD " + Repodata() + ".zst") return;
+    overwritten = true;  // the other run had read before we wrote, and writes after us
+    s3_.objects[Repodata()] = with_second.at(Repodata());
+  };
+  auto again = S3Bucket::Make(with_s3_, {.bucket = "bucket", .endpoint = "http://h"});
+  ASSERT_THAT(again, IsOk());
+  (*again)->SetKeys({.id = Secret("I"), .key = Secret("K")});
+  ASSERT_THAT(CompleteIndexes(**again, {&first}), IsOk());
+  ASSERT_TRUE(overwritten);
+  const Json rows = Json::parse(There(Repodata())).at("packages.conda");
+  EXPECT_TRUE(rows.contains(first.Name()));
+  EXPECT_TRUE(rows.contains(second.Name()));
+  EXPECT_THAT(env_.reporter.warnings(), Each(HasSubstr("has no conditional writes")));
+  EXPECT_EQ(env_.reporter.warnings().size(), 2U);  // of each bucket one
+}
+
+TEST_F(S3IndexTest, OneAnswerThatIsBehindDropsNoRows) {
+  for (const bool ignores : {false, true}) {
+    for (const char* kind : {"404", "stale"}) {
+      s3_.ignores_conditions = ignores;
+      s3_.objects.clear();
+      const Upload first = PackageUpload("one");
+      ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+      const std::string old = There(Repodata());
+      const Upload second = PackageUpload("two");
+      ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+      const Upload third = PackageUpload("three");
+      s3_.instead["GET " + Repodata()].push_back(
+          std::string(kind) == "404"
+              ? FakeS3::ErrorAnswer(404, "NoSuchKey")
+              : HttpAnswer{.status = 200, .headers = {{"etag", FakeS3::Etag(old)}}, .body = old});
+      ASSERT_THAT(CompleteIndexes(*bucket_, {&third}), IsOk()) << kind << ignores;
+      const Json rows = Json::parse(There(Repodata())).at("packages.conda");
+      EXPECT_EQ(rows.size(), 3U) << kind << ignores;
+    }
+  }
+}
+
+TEST_F(S3IndexTest, AnIndexThatIsListedAndNeverFoundIsNotOverwritten) {
+  const Upload first = PackageUpload("one");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+  const std::string before = There(Repodata());
+  const Upload second = PackageUpload("two");
+  s3_.instead["GET " + Repodata()] = {8, FakeS3::ErrorAnswer(404, "NoSuchKey")};
+  EXPECT_THAT(CompleteIndexes(*bucket_, {&second}), FailsWith(ErrorCode::kNetwork, HasSubstr("answers 404")));
+  EXPECT_EQ(There(Repodata()), before);
+}
+
+TEST_F(S3IndexTest, StoresWithoutMetadataOrWithWeakEtagsComeToAnEnd) {
+  const Upload package = PackageUpload("one");
+  const Upload wheel = WheelUpload("foo", "1.0");
+  for (const char* prefix : {"", "W/"}) {
+    s3_.objects.clear();
+    s3_.keeps_metadata = false;
+    s3_.etag_prefix = prefix;
+    ASSERT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}), IsOk());
+    const Upload other = PackageUpload("two");
+    ASSERT_THAT(CompleteIndexes(*bucket_, {&other}), IsOk()) << prefix;
+    EXPECT_EQ(Json::parse(There(Repodata())).at("packages.conda").size(), 2U);
+    ExpectComplete({&package, &wheel, &other});
+  }
+}
+
 TEST_F(S3IndexTest, AnIndexThatIsNoneIsLeftAlone) {
   const Upload package = PackageUpload("one");
   for (const char* text : {"no JSON", "[]", R"({"packages.conda": []})"}) {
@@ -183,7 +255,9 @@ TEST_F(S3IndexTest, ADryRunNamesTheFilesThatAreWritten) {
     s3_.objects.clear();
     ASSERT_THAT(CompleteIndexes(*bucket_, {upload}), IsOk());
     std::vector<std::string> written;
-    for (const auto& [key, object] : s3_.objects) written.push_back(key);
+    for (const auto& [key, object] : s3_.objects) {
+      if (key != kConditionsFile) written.push_back(key);
+    }
     EXPECT_THAT(IndexFilesOf(upload->Id()), ::testing::UnorderedElementsAreArray(written));
   }
 }

@@ -70,6 +70,62 @@ TEST(MaskCredentials, OfUrlsOnly) {
   EXPECT_EQ(MaskCredentials("https://****@h"), "https://****@h");
 }
 
+TEST(MaskCredentials, HidesSecretParametersOfQueries) {
+  const auto masked = [](const std::string& query) {
+    return MaskCredentials("https://h/x" + query).substr(11);
+  };
+  EXPECT_EQ(masked("?token=abc"), "?token=****");
+  EXPECT_EQ(masked("?a=1&X-Amz-Signature=f00&b=2"), "?a=1&X-Amz-Signature=****&b=2");
+  for (const char* name : {"token",
+                           "access_token",
+                           "private_token",
+                           "api_key",
+                           "apikey",
+                           "key",
+                           "sig",
+                           "Signature",
+                           "auth",
+                           "password",
+                           "passwd",
+                           "secret",
+                           "client_secret",
+                           "X-Amz-Credential",
+                           "X-Amz-Security-Token",
+                           "X-Goog-Signature",
+                           "x-oss-signature",
+                           "AWSAccessKeyId",
+                           "job-token",
+                           "jwt",
+                           "sessionid"})
+    EXPECT_EQ(masked(std::string("?") + name + "=v"), std::string("?") + name + "=****");
+  EXPECT_EQ(masked("?sv=2022&sp=r&se=2030&sig=a%2Bb"), "?sv=****&sp=****&se=****&sig=****");
+  EXPECT_EQ(masked("?t=ghp_16C7e42F292c6912E7"), "?t=****");
+  EXPECT_EQ(masked("?0123456789abcdef0123456789"), "?****");
+  EXPECT_EQ(masked("#access_token=abc"), "#access_token=****");
+  EXPECT_EQ(masked("?token=${{ env.get('A') }}&b"), "?token=****&b");
+  for (const char* harmless : {"?archive=x.tar.gz", "?sv=1&se=2", "?raw=true&use_mirror=a", "#sha256=00ff",
+                               "?", "?a&b", "?monkey=1", "/t/thread-of-a-forum/12"})
+    EXPECT_EQ(masked(harmless), harmless);
+  EXPECT_EQ(MaskCredentials("[https://h/x?token=a, https://h/y?key=b]"),
+            "[https://h/x?token=****, https://h/y?key=****]");
+  EXPECT_EQ(MaskCredentials("https://conda.anaconda.org/t/tk-1/me"), "https://conda.anaconda.org/t/****/me");
+}
+
+TEST(DropCredentials, LeavesAUrlThatIsOne) {
+  const auto dropped = [](const std::string& query) {
+    return DropCredentials("https://h/x" + query).substr(11);
+  };
+  EXPECT_EQ(dropped("?token=abc"), "");
+  EXPECT_EQ(dropped("?token=abc#sha256=0"), "#sha256=0");
+  EXPECT_EQ(dropped("?token=abc&a=1"), "?a=1");
+  EXPECT_EQ(dropped("?token=abc&key=d&a=1&sig=x"), "?a=1");
+  EXPECT_EQ(dropped("?a=1&token=abc&b=2"), "?a=1&b=2");
+  EXPECT_EQ(dropped("?token=a&key=b"), "");
+  EXPECT_EQ(DropCredentials("- https://u:p@h/x?token=a\n- 'https://h/y?b=1&sig=c'\n"),
+            "- https://h/x\n- 'https://h/y?b=1'\n");
+  EXPECT_EQ(DropCredentials("https://conda.anaconda.org/t/tk-1/me"), "https://conda.anaconda.org/me");
+}
+
 TEST(DisplayText, DiagnosticsGoThroughIt) {
   const Error error = Error(ErrorCode::kIo, "cannot read 'a\x1b[2Jb'")
                           .At({.file = "f\x1b[1m", .line = 1, .excerpt = "x: \x1b[31m"})

@@ -1,0 +1,139 @@
+#include "support/secret.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "support/base64.h"
+#include "support/display_text.h"
+#include "support/resolve_url.h"
+#include "support/stream.h"
+
+namespace ptpkg {
+namespace {
+
+constexpr std::size_t kShortest = 4;
+constexpr std::size_t kLongEnough = 8;  // to be no part of a word by chance
+
+bool IsWordByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string Percented(std::string_view value, bool upper) {
+  std::string text;
+  for (const char c : value) {
+    const bool plain = IsWordByte(c) || c == '-' || c == '.' || c == '~';
+    const auto byte = static_cast<unsigned char>(c);
+    text += plain ? std::string(1, c) : upper ? fmt::format("%{:02X}", byte) : fmt::format("%{:02x}", byte);
+  }
+  return text;
+}
+
+std::string Replaced(std::string_view value, std::span<const std::pair<char, std::string_view>> by) {
+  std::string text;
+  for (const char c : value) {
+    const auto found = std::find_if(by.begin(), by.end(), [&](const auto& one) { return one.first == c; });
+    found == by.end() ? text.push_back(c) : static_cast<void>(text.append(found->second));
+  }
+  return text;
+}
+
+/// The digits of base64 that `value` alone decides, where `before` bytes stand before it.
+std::string Base64Core(std::string_view value, std::size_t before) {
+  constexpr std::size_t kGroup = 3;
+  constexpr std::size_t kDigits = 4;
+  const std::string padded = std::string(before, '\0') + std::string(value);
+  const std::string digits = Base64(AsBytes(padded));
+  const std::size_t first = before == 0 ? 0 : before + 1;  // a byte reaches into the next digit
+  const std::size_t whole = padded.size() / kGroup * kDigits;
+  const std::size_t rest = padded.size() % kGroup;  // of these bytes the last digit depends on what follows
+  return digits.substr(first, whole + rest - first);
+}
+
+class Remembered {
+ public:
+  void Add(std::string_view value) {
+    constexpr std::array<std::pair<char, std::string_view>, 4> kJson = {
+        {{'"', "\\\""}, {'\\', "\\\\"}, {'\t', "\\t"}, {'/', "\\/"}}};
+    constexpr std::array<std::pair<char, std::string_view>, 5> kHtml = {
+        {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#x27;"}}};
+    constexpr std::array<std::pair<char, std::string_view>, 2> kUrlSafe = {{{'+', "-"}, {'/', "_"}}};
+    constexpr std::array<std::pair<char, std::string_view>, 1> kBlank = {{{' ', "+"}}};
+    if (value.size() < kShortest) return;
+    const std::unique_lock lock(mutex_);
+    if (!forms_.emplace(value).second) return;
+    for (std::string form :
+         {Percented(value, true), Percented(value, false), Replaced(value, std::span(kJson).first(3)),
+          Replaced(value, kJson), Replaced(value, kHtml), Replaced(value, kBlank)})
+      forms_.insert(std::move(form));
+    for (const std::size_t before : {0U, 1U, 2U}) {
+      std::string core = Base64Core(value, before);
+      if (core.size() < kLongEnough) continue;
+      forms_.insert(Replaced(core, kUrlSafe));
+      forms_.insert(std::move(core));
+    }
+  }
+
+  [[nodiscard]] std::string Mask(std::string_view text) const {
+    const std::shared_lock lock(mutex_);
+    std::vector<TextRange> found;
+    for (const std::string& form : forms_) {
+      for (std::size_t at = text.find(form); at != std::string_view::npos; at = text.find(form, at + 1)) {
+        if (IsWhole(text, at, form.size())) found.push_back({.begin = at, .end = at + form.size()});
+      }
+    }
+    if (found.empty()) return std::string(text);
+    std::sort(found.begin(), found.end(),
+              [](const TextRange& a, const TextRange& b) { return a.begin < b.begin; });
+    std::string masked;
+    std::size_t done = 0;
+    for (const TextRange& range : found) {
+      // Of those that overlap, or touch, one mask is left.
+      if (range.begin > done || masked.empty()) {
+        masked.append(text.substr(done, range.begin - done)).append(kCredentialMask);
+      }
+      done = std::max(done, range.end);
+    }
+    return masked.append(text.substr(done));
+  }
+
+ private:
+  static bool IsWhole(std::string_view text, std::size_t at, std::size_t size) {
+    if (size >= kLongEnough) return true;
+    const bool touched_before = at > 0 && IsWordByte(text[at - 1]);
+    const bool touched_behind = at + size < text.size() && IsWordByte(text[at + size]);
+    return !touched_before && !touched_behind;
+  }
+
+  mutable std::shared_mutex mutex_;
+  std::set<std::string> forms_;
+};
+
+Remembered& TheRemembered() {
+  static Remembered remembered;
+  return remembered;
+}
+
+}  // namespace
+
+void RememberSecret(std::string_view value) { TheRemembered().Add(value); }
+
+void RememberSecretsOf(std::string_view url) {
+  for (const TextRange& range : CredentialsIn(url)) {
+    std::string_view value = url.substr(range.begin, range.end - range.begin);
+    const bool is_user_info = range.end < url.size() && url[range.end] == '@';
+    const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
+    if (colon != std::string_view::npos) value.remove_prefix(colon + 1);
+    RememberSecret(value);
+    RememberSecret(PercentDecoded(value));
+  }
+}
+
+std::string MaskSecrets(std::string_view text) { return TheRemembered().Mask(text); }
+
+}  // namespace ptpkg

@@ -1,0 +1,50 @@
+#include "support/secret.h"
+
+#include <gtest/gtest.h>
+
+#include "support/base64.h"
+#include "support/display_text.h"
+#include "support/stream.h"
+
+namespace ptpkg::test {
+namespace {
+
+TEST(MaskSecrets, HidesASecretInEachForm) {
+  const std::string value = "p&ss/wörd+\"42";
+  const Secret secret(value);
+  EXPECT_EQ(MaskSecrets("a " + value + " b"), "a **** b");
+  EXPECT_EQ(MaskSecrets("p%26ss%2Fw%C3%B6rd%2B%2242"), "****");
+  EXPECT_EQ(MaskSecrets("p%26ss%2fw%c3%b6rd%2b%2242"), "****");
+  EXPECT_EQ(MaskSecrets("p&ss/wörd+\\\"42"), "****");
+  EXPECT_EQ(MaskSecrets("p&ss\\/wörd+\\\"42"), "****");
+  EXPECT_EQ(MaskSecrets("p&amp;ss/wörd+&quot;42"), "****");
+  // Wherever it begins in the text that was encoded.
+  for (const std::string before : {"", "u:", "__token__:", "xyz"}) {
+    const std::string shown = MaskSecrets(Base64(AsBytes(before + value + "z")));
+    EXPECT_NE(shown.find("****"), std::string::npos) << before;
+    EXPECT_LE(shown.size(), 4 * ((before.size() + 2) / 3) + 4 + 4) << shown;
+  }
+}
+
+TEST(MaskSecrets, OneMaskForSecretsThatOverlap) {
+  RememberSecret("overlapping-1234");
+  RememberSecret("1234-behind-it");
+  EXPECT_EQ(MaskSecrets("overlapping-1234-behind-it"), "****");
+  EXPECT_EQ(MaskSecrets("overlapping-1234overlapping-1234"), "****");
+}
+
+TEST(MaskSecrets, ShortOnesOnlyAsWords) {
+  RememberSecret("qzx9");
+  RememberSecret("qz");
+  RememberSecret("");
+  EXPECT_EQ(MaskSecrets("qzx9, (qzx9) aqzx9 qzx99 qz"), "****, (****) aqzx9 qzx99 qz");
+}
+
+TEST(MaskSecrets, KnowsThoseOfUrls) {
+  RememberSecretsOf("https://user:wordOfTheUser%2B1@h/x?a=harmless-value&token=tokenOfTheQuery");
+  EXPECT_EQ(MaskSecrets("user wordOfTheUser%2B1 wordOfTheUser+1 harmless-value tokenOfTheQuery"),
+            "user **** **** harmless-value ****");
+}
+
+}  // namespace
+}  // namespace ptpkg::test
