@@ -44,6 +44,7 @@ REASONS = {
     "wheel-entry-points-invalid": "entry points of other groups that importlib.metadata cannot load",
     "wheel-file-name-form": "tags that uv does not know",
     "wheel-file-name-spelling": "the index refuses it",
+    "wheel-install-collision": "consumers keep different files of the two, or put one of them elsewhere",
     "wheel-metadata-field": "the index refuses it",
     "wheel-metadata-invalid": "readers lose the fields behind the line, or take one of two",
     "wheel-metadata-version": "the index refuses it",
