@@ -21,6 +21,7 @@ import json
 import multiprocessing
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from wheel_mutations import KINDS
 from wheel_targets import SKIPPED, served
 
 PEERS = ("uv", "pip", "installer")
+LONGEST_SECONDS = 3
 REASONS = {
     "artifact-unreadable": "a reader that ptpkg shares with conda packages and zips refuses it: modes that are no file's, a stale Unicode path",
     "wheel-build-mismatch": "uv compares WHEEL with the file name when it looks at what is installed",
@@ -42,6 +44,7 @@ REASONS = {
     "wheel-entry-points-invalid": "entry points of other groups that importlib.metadata cannot load",
     "wheel-file-name-form": "tags that uv does not know",
     "wheel-file-name-spelling": "the index refuses it",
+    "wheel-install-collision": "consumers keep different files of the two, or put one of them elsewhere",
     "wheel-metadata-field": "the index refuses it",
     "wheel-metadata-invalid": "readers lose the fields behind the line, or take one of two",
     "wheel-metadata-version": "the index refuses it",
@@ -98,12 +101,17 @@ def installer_takes(folder, wheel):
     root = folder / "installer"
     places = {"purelib": root, "platlib": root, "headers": root / "include", "scripts": root / "bin", "data": root}
     destination = SchemeDictionaryDestination({key: str(place) for key, place in places.items()}, interpreter=sys.executable, script_kind="posix")
+    # A file that is called like the .data folder keeps installer 1.1.0 in a loop.
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(LONGEST_SECONDS)
     try:
         with WheelFile.open(wheel) as source:
             source.validate_record(validate_contents=True)
             installer.install(source, destination, {"INSTALLER": b"x"})
-    except Exception:  # pylint: disable=broad-exception-caught; whatever stops it is a refusal
+    except (Exception, KeyboardInterrupt):  # pylint: disable=broad-exception-caught; whatever stops it is a refusal
         return None
+    finally:
+        signal.alarm(0)
     return installed(root)
 
 
