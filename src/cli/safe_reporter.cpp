@@ -8,8 +8,8 @@ namespace ptpkg::cli {
 namespace {
 
 // Masked before they are shortened: a part of a token would be recognised no more.
-std::string Line(std::string_view line) { return DisplayLine(MaskSecrets(line)); }
-std::string Text(std::string_view text) { return DisplayText(MaskSecrets(MaskCredentials(text))); }
+std::string SafeLine(std::string_view line) { return DisplayLine(MaskSecrets(line)); }
+std::string SafeText(std::string_view text) { return DisplayText(MaskSecrets(MaskCredentials(text))); }
 
 class SafeReporter final : public Reporter {
  public:
@@ -17,19 +17,19 @@ class SafeReporter final : public Reporter {
 
   TaskId TaskStarted(const TaskInfo& info) override {
     TaskInfo shown = info;
-    shown.subject = Line(info.subject);
-    shown.how = Line(info.how);
-    shown.log_file = Line(info.log_file);
+    shown.subject = SafeLine(info.subject);
+    shown.how = SafeLine(info.how);
+    shown.log_file = SafeLine(info.log_file);
     return inner_.TaskStarted(shown);
   }
   void TaskAdvanced(TaskId id, std::uint64_t bytes) override { inner_.TaskAdvanced(id, bytes); }
   void TaskSteps(TaskId id, const StepProgress& steps) override { inner_.TaskSteps(id, steps); }
   void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) override {
-    inner_.TaskFinished(id, outcome, Line(detail));
+    inner_.TaskFinished(id, outcome, SafeLine(detail));
   }
-  void ChildOutput(TaskId id, std::string_view line) override { inner_.ChildOutput(id, Line(line)); }
-  void Note(std::string_view message) override { inner_.Note(Text(message)); }
-  void Warn(std::string_view message) override { inner_.Warn(Text(message)); }
+  void ChildOutput(TaskId id, std::string_view line) override { inner_.ChildOutput(id, SafeLine(line)); }
+  void Note(std::string_view message) override { inner_.Note(SafeText(message)); }
+  void Warn(std::string_view message) override { inner_.Warn(SafeText(message)); }
 
  private:
   Reporter& inner_;

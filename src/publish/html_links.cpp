@@ -94,9 +94,9 @@ struct StartTag {
 };
 
 /// Reads as html.parser does, "old" before the security releases of 2025 and "new" since.
-class Reader {
+class LinkReader {
  public:
-  explicit Reader(std::string_view page) : page_(page) {}
+  explicit LinkReader(std::string_view page) : page_(page) {}
 
   Result<HtmlLinks> Run() {
     HtmlLinks links;
@@ -277,6 +277,6 @@ class Reader {
 
 }  // namespace
 
-Result<HtmlLinks> ReadHtmlLinks(std::string_view page) { return Reader(page).Run(); }
+Result<HtmlLinks> ReadHtmlLinks(std::string_view page) { return LinkReader(page).Run(); }
 
 }  // namespace ptpkg::publish

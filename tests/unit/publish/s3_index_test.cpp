@@ -181,16 +181,16 @@ TEST_F(S3IndexTest, AStoreThatIgnoresConditionsIsFoundOut) {
 }
 
 TEST_F(S3IndexTest, OneAnswerThatIsBehindDropsNoRows) {
+  const Upload first = PackageUpload("one");
+  const Upload second = PackageUpload("two");
+  const Upload third = PackageUpload("three");
   for (const bool ignores : {false, true}) {
     for (const char* kind : {"404", "stale"}) {
       s3_.ignores_conditions = ignores;
       s3_.objects.clear();
-      const Upload first = PackageUpload("one");
       ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
       const std::string old = There(Repodata());
-      const Upload second = PackageUpload("two");
       ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
-      const Upload third = PackageUpload("three");
       s3_.instead["GET " + Repodata()].push_back(
           std::string(kind) == "404"
               ? FakeS3::ErrorAnswer(404, "NoSuchKey")
@@ -215,12 +215,12 @@ TEST_F(S3IndexTest, AnIndexThatIsListedAndNeverFoundIsNotOverwritten) {
 TEST_F(S3IndexTest, StoresWithoutMetadataOrWithWeakEtagsComeToAnEnd) {
   const Upload package = PackageUpload("one");
   const Upload wheel = WheelUpload("foo", "1.0");
+  const Upload other = PackageUpload("two");
   for (const char* prefix : {"", "W/"}) {
     s3_.objects.clear();
     s3_.keeps_metadata = false;
     s3_.etag_prefix = prefix;
     ASSERT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}), IsOk());
-    const Upload other = PackageUpload("two");
     ASSERT_THAT(CompleteIndexes(*bucket_, {&other}), IsOk()) << prefix;
     EXPECT_EQ(Json::parse(There(Repodata())).at("packages.conda").size(), 2U);
     ExpectComplete({&package, &wheel, &other});
