@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "elf/byte_diff.h"
+#include "elf/corrupt.h"
 #include "elf/finalize.h"
 #include "elf/section_table.h"
 #include "elf/tail.h"
@@ -123,6 +124,15 @@ Error StripHazard() {
           "for the path");
 }
 
+/// A name inside the program headers would change with them.
+Result<void> CheckInterpreter(const Image& image) {
+  const Segment* name = image.FindSegment(kSegmentInterp);
+  const std::uint64_t table = image.header.program_headers_offset;
+  const std::uint64_t table_end = table + image.segments.size() * image.codec.SegmentSize();
+  if (name == nullptr || name->offset >= table_end || table >= name->offset + name->file_size) return Ok();
+  return Corrupt("the interpreter's name lies in the program headers");
+}
+
 /// Behind what headers name, padding may stand, and nothing else.
 Result<void> CheckPayload(File& file, const Image& image) {
   const std::uint64_t end = EndOfNamedBytes(image);
@@ -176,6 +186,7 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
   const bool fewer = image.dynamic && state.entries.size() != image.dynamic->entries.size();
   if (state.after != state.before || fewer) {
     PTPKG_CHECK(CheckSegments(image));
+    PTPKG_CHECK(CheckInterpreter(image));
     PTPKG_TRY(const Placement placement, image.dynamic ? PlaceStrings(file, image, state, SlotReuse::kAllowed)
                                                        : Result<Placement>(Placement()));
     if (FitsInPlace(image, state, placement)) {

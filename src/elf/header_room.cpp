@@ -54,10 +54,6 @@ class RoomFinder {
     if (Touches(image_.header.section_headers_offset, section_headers)) return std::nullopt;
     if (!FindAddress()) return std::nullopt;
     if (image_.dynamic && !AllPointersFollow()) return std::nullopt;
-    room_.has_tables =
-        std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
-          return IsLookupTable(image_, section) && room_.Holds(image_, section);
-        });
     return room_;
   }
 

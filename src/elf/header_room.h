@@ -13,8 +13,6 @@ struct HeaderRoom {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t vaddr = 0;  ///< Of `begin`.
-  /// A hash table or .dynsym moves too: .dynamic points to it, and has to switch in the same write.
-  bool has_tables = false;
 
   /// Whether a section or segment moves with the block: notes, the interpreter's name, hash tables and
   /// .dynsym.

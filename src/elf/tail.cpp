@@ -117,10 +117,13 @@ class TailPlanner {
 
   /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker
   /// wrote.
-  Result<void> CheckDynamicUsers() {
+  Result<std::string> FindDynamicUser() {
     const MappedRange& table = image_.dynamic->range;
-    PTPKG_TRY(const std::string user,
-              FindUser(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}}));
+    return FindUser(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}});
+  }
+
+  Result<void> CheckDynamicUsers() {
+    PTPKG_TRY(const std::string user, FindDynamicUser());
     if (user.empty()) return Ok();
     return Error(ErrorCode::kUnsupported,
                  fmt::format("the dynamic section has no free entry and cannot move: {} refers to it", user))
@@ -156,7 +159,9 @@ class TailPlanner {
     PTPKG_TRY(const bool by_strings, frees(image_.FindSection(kSectionStrtab, image_.strings.vaddr)));
     if (!by_strings) {
       PTPKG_TRY(const bool by_dynamic, frees(dynamic));
-      if (!by_dynamic || !CheckDynamicUsers()) return false;
+      if (!by_dynamic) return false;
+      PTPKG_TRY(const std::string user, FindDynamicUser());
+      if (!user.empty()) return false;
       layout_.moves_dynamic = true;
     }
     if (layout_.strings_mode == StringsMode::kCopy) return true;

@@ -187,12 +187,13 @@ TEST(StripHazard, IsRefusedUnlessAllowed) {
   ASSERT_OK(WriteFile(toys.fs(), toys.Path("data.c"),
                       "__attribute__((section(\".first\"))) const int first[100] = {1};\n"
                       "int answer(void) { return 42; }\n"));
-  // Data directly behind the headers, and no note or PT_PHDR that could give way.
+  // Data directly behind the headers, no note or PT_PHDR that could give way, and no neighbours that one
+  // PT_LOAD can map.
   toys.Output({"sh", "-c",
                "ld -shared --verbose | sed -n '/^=====/,/^=====/p' | grep -v ^===== | "
                "sed 's/^  \\.note.gnu.build-id.*/  .first : { *(.first) }/' > script; "
                "gcc -shared -fPIC data.c -o data.so -fuse-ld=bfd -Wl,--build-id=none -Wl,-T,script "
-               "-Wa,-mx86-used-note=no -fcf-protection=none"});
+               "-Wl,-z,noseparate-code -Wa,-mx86-used-note=no -fcf-protection=none"});
   const std::string before = toys.Bytes("data.so");
   EXPECT_THAT(
       EditFile(toys.fs(), toys.Path("data.so"), LongPath()),
