@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <set>
 
 #include "archive/member_names.h"
 #include "archive/strict_tar.h"
@@ -147,15 +148,26 @@ class ContainerReader {
 
   /// One rule for the members of all parts, whoever reads them.
   Result<void> Admit(const archive::TarMember& member) {
+    const bool executable = (member.mode & 0100U) != 0;
     switch (member.kind) {
-      case archive::TarKind::kRegular:
-        return WithoutValue(names_.AddFile(member.name));
+      case archive::TarKind::kRegular: {
+        PTPKG_TRY(const auto path, names_.AddFile(member.name));
+        if (executable && path) executables_.insert(path->str());
+        return Ok();
+      }
       case archive::TarKind::kDirectory:
         return WithoutValue(names_.AddFolder(member.name));
       case archive::TarKind::kSymlink:
         return WithoutValue(names_.AddSymlink(member.name, member.link_target));
-      case archive::TarKind::kHardLink:
-        return WithoutValue(names_.AddHardLink(member.name, member.link_target));
+      case archive::TarKind::kHardLink: {
+        PTPKG_TRY(const auto link, names_.AddHardLink(member.name, member.link_target));
+        // Readers that link give both names the permissions of the last one.
+        if (!link || executables_.contains(link->target.str()) == executable) {
+          if (link && executable) executables_.insert(link->name.str());
+          return Ok();
+        }
+        return names_.Refuse(member.name, "is a hard link with other permissions than its target");
+      }
       case archive::TarKind::kOther:
         break;
     }
@@ -182,6 +194,7 @@ class ContainerReader {
   Budget budget_;
   NullReporter silent_;
   archive::MemberNames names_;
+  std::set<std::string> executables_;  // files that were admitted
   ContainerFacts facts_;
 };
 

@@ -79,15 +79,10 @@ Result<WrittenFile> TreeWriter::WriteSymlink(const RelPath& path, const std::str
       .symlink = true, .executable = false, .sha256 = {}, .size_bytes = 0, .link_target = link_target};
 }
 
-Result<WrittenFile> TreeWriter::WriteHardLink(const RelPath& path, const std::string& link_target,
-                                              bool executable) {
+Result<WrittenFile> TreeWriter::WriteHardLink(const RelPath& path, const std::string& link_target) {
   const auto original = files_.find(link_target);
   if (original == files_.end() || original->second.symlink) {
     return Hostile(path, fmt::format("is a hard link to '{}', which no earlier member is", link_target));
-  }
-  // Readers that link give both names the permissions of the last one.
-  if (original->second.executable != executable) {
-    return Hostile(path, fmt::format("is a hard link to '{}' with other permissions", link_target));
   }
   PTPKG_CHECK(env_.fs.CopyFile(root_ / link_target, root_ / path));
   created_.push_back(root_ / path);
@@ -108,7 +103,7 @@ Result<void> TreeWriter::Write(const RelPath& path, const archive::TarMember& me
   } else if (member.kind == archive::TarKind::kSymlink) {
     PTPKG_TRY(written, WriteSymlink(path, member.link_target));
   } else {
-    PTPKG_TRY(written, WriteHardLink(path, member.link_target, (member.mode & 0100U) != 0));
+    PTPKG_TRY(written, WriteHardLink(path, member.link_target));
   }
   files_.emplace(path.str(), std::move(written));
   return Ok();

@@ -32,8 +32,8 @@ class TreeWriter {
   /// Writes a regular file, symlink or hard link (as a copy of its target, which came before) at `path`.
   /// Folders come into being with their first member; those that the archive lists are skipped.
   /// Errors: kCorrupt (a symlink that is absolute or leaves the tree, a path through a symlink, a hard link
-  /// to nothing or with other permissions than its target, a device, a name twice, as file and folder, or
-  /// that NameProblem refuses), kAlreadyExists (anything of that name lay there before), kIo.
+  /// to nothing, a device, a name twice, as file and folder, or that NameProblem refuses), kAlreadyExists
+  /// (anything of that name lay there before), kIo.
   Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
   /// A generated file. Errors as Write.
   Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);
@@ -47,7 +47,7 @@ class TreeWriter {
   Result<void> MakeParents(const RelPath& path);
   Result<WrittenFile> WriteRegular(const AbsPath& target, ByteSource& content, bool executable);
   Result<WrittenFile> WriteSymlink(const RelPath& path, const std::string& link_target);
-  Result<WrittenFile> WriteHardLink(const RelPath& path, const std::string& link_target, bool executable);
+  Result<WrittenFile> WriteHardLink(const RelPath& path, const std::string& link_target);
 
   Env& env_;
   AbsPath root_;

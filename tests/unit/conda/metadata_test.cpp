@@ -164,14 +164,14 @@ TEST(ParseLinkJson, TakesVersionOneWithProgramsInTheirForm) {
       "noarch": {"type": "python", "entry_points": ["run = a.b:c"]}})"));
   EXPECT_EQ(link.type, "python");
   EXPECT_EQ(link.entry_points, std::vector<std::string>{"run = a.b:c"});
-  for (const std::string& noarch :
-       {R"({"type": "other"})", R"({})", R"([])", R"({"type": "python", "entry_points": "run = a:b"})",
-        R"({"type": "python", "entry_points": ["../../evil = a:b"]})",
-        R"({"type": "python", "entry_points": [".evil = a:b"]})",
-        R"({"type": "python", "entry_points": ["a\\b = a:b"]})",
-        R"({"type": "python", "entry_points": ["run = a:b;import os"]})",
-        R"({"type": "python", "entry_points": ["run = a:b\nc"]})",
-        R"({"type": "python", "entry_points": ["run"]})"}) {
+  for (const std::string& noarch : std::vector<std::string>{
+           R"({"type": "other"})", R"({})", R"([])", R"({"type": "python", "entry_points": "run = a:b"})",
+           R"({"type": "python", "entry_points": ["../../evil = a:b"]})",
+           R"({"type": "python", "entry_points": [".evil = a:b"]})",
+           R"({"type": "python", "entry_points": ["a\\b = a:b"]})",
+           R"({"type": "python", "entry_points": ["run = a:b;import os"]})",
+           R"({"type": "python", "entry_points": ["run = a:b\nc"]})",
+           R"({"type": "python", "entry_points": ["run"]})"}) {
     EXPECT_THAT(parse(R"({"package_metadata_version": 1, "noarch": )" + noarch + "}"),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("x: ")))
         << noarch;
