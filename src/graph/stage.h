@@ -84,7 +84,7 @@ class NodeRun {
 enum class Keep : std::uint8_t {
   kNothing,  ///< The node runs each time; its result is its value.
   kStore,    ///< In the cache's store, for later runs.
-  kStaging,  ///< In a store beside the final place of its files, until a later node moves them there.
+  kStaging,  ///< In a store for one output folder, until a later node brings the files there.
 };
 
 struct Stage {

@@ -128,7 +128,7 @@ std::unique_ptr<Fs> MakeOsFs();
 Result<bool> Exists(Fs& fs, const AbsPath& path);
 /// Whole file as text. Errors: kInvalidInput when larger than `limit_bytes`.
 Result<std::string> ReadFile(Fs& fs, const AbsPath& path, std::uint64_t limit_bytes = 256U << 20U);
-/// Creates or replaces `path` by temp file and rename (atomic_file.h). `mode` 0644.
+/// Creates or replaces `path` by temp file and rename (atomic_file.h).
 Result<void> WriteFile(Fs& fs, const AbsPath& path, std::string_view text);
 /// Removes `path` and all below it, never following a symlink; missing is no error. Folders without
 /// write permission are made writable first.

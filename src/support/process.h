@@ -21,7 +21,7 @@ struct Command {
   std::vector<std::string> argv = {};
   std::map<std::string, std::string> env = {};  ///< The whole environment; nothing is inherited.
   AbsPath cwd = AbsPath::Literal("/");
-  /// stdout and stderr, appended as they come; created (0644) if missing, its folder must exist; a
+  /// stdout and stderr, appended as they come; created if missing, its folder must exist; a
   /// symlink is refused.
   std::optional<AbsPath> log_file = {};
   /// Each output line without its break, on the calling thread; may be empty. A line above 64 KiB
