@@ -11,28 +11,15 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSmallestPage = 4096;
 constexpr std::uint64_t kMaxSpan = 1ULL << 40U;      // 1 TiB: more than a process gets at once
 constexpr std::uint64_t kMaxTlsAlign = 1ULL << 30U;  // beyond it the allocation fails
 
-constexpr std::uint32_t kSegmentTls = 7;
-constexpr std::uint32_t kSegmentRelro = 0x6474e552;
 constexpr std::uint16_t kMachineRiscv = 243;
-
-constexpr std::uint64_t kDtPltrelsz = 2;
-constexpr std::uint64_t kDtRelasz = 8;
-constexpr std::uint64_t kDtRelaent = 9;
-constexpr std::uint64_t kDtRelsz = 18;
-constexpr std::uint64_t kDtRelent = 19;
-constexpr std::uint64_t kDtPltrel = 20;
-constexpr std::uint64_t kDtInitArraysz = 27;
-constexpr std::uint64_t kDtFiniArraysz = 28;
-constexpr std::uint64_t kDtRelrsz = 35;
-constexpr std::uint64_t kDtRelrent = 37;
 
 constexpr std::string_view kRelrVersion = "GLIBC_ABI_DT_RELR";
 
-std::uint64_t PageDown(std::uint64_t value) { return value / kPage * kPage; }
+std::uint64_t PageDown(std::uint64_t value) { return value / kSmallestPage * kSmallestPage; }
 
 /// Machines whose loader takes tables of both kinds, or lacks the rule.
 bool IsMips(const Image& image) { return image.header.machine == kMachineMips; }
@@ -84,7 +71,7 @@ class Examiner {
     for (std::size_t i = 0; i < image_.segments.size(); ++i) {
       const Segment& segment = image_.segments[i];
       if (segment.type != kSegmentLoad) continue;
-      if ((segment.vaddr - segment.offset) % kPage != 0) {
+      if ((segment.vaddr - segment.offset) % kSmallestPage != 0) {
         Segments(
             fmt::format("address {:#x} and file offset {:#x} of loadable segment {} differ within a page",
                         segment.vaddr, segment.offset, i));
@@ -117,7 +104,7 @@ class Examiner {
         Segments(
             fmt::format("PT_PHDR is at address {:#x}, where the program headers are not", segment.vaddr));
       }
-      if (segment.type == kSegmentRelro && segment.memory_size != 0 && !IsMapped(segment)) {
+      if (segment.type == kSegmentGnuRelro && segment.memory_size != 0 && !IsMapped(segment)) {
         Segments("PT_GNU_RELRO is outside of the loadable segments");
       }
       if (segment.type == kSegmentDynamic) CheckDynamicSegment(segment);
@@ -154,7 +141,7 @@ class Examiner {
     while (at < end) {
       const Segment* const load = PageOwner(image_, at);
       if (load == nullptr) return false;
-      at = PageDown(load->vaddr + load->memory_size + kPage - 1);
+      at = PageDown(load->vaddr + load->memory_size + kSmallestPage - 1);
     }
     return true;
   }
@@ -335,7 +322,7 @@ class Examiner {
     if (load == nullptr || (load->flags & kFlagExecute) == 0) return false;
     const std::uint64_t headers =
         image_.header.program_headers_offset + image_.codec.SegmentSize() * image_.segments.size();
-    return load->offset + (vaddr - load->vaddr) >= std::min<std::uint64_t>(headers, kPage);
+    return load->offset + (vaddr - load->vaddr) >= std::min<std::uint64_t>(headers, kSmallestPage);
   }
 
   Result<void> CheckVersions() {
@@ -443,7 +430,7 @@ std::vector<LoaderNeed> FindLoaderNeeds(const Image& image) {
   // elf/dl-load.c asked both of p_align until 2.35, which looks at pages alone.
   const auto is_uneven = [](const Segment& segment) {
     if (segment.type != kSegmentLoad) return false;
-    if (segment.align % kPage != 0) return true;
+    if (segment.align % kSmallestPage != 0) return true;
     return segment.align > 1 && ((segment.vaddr - segment.offset) & (segment.align - 1)) != 0;
   };
   if (std::any_of(image.segments.begin(), image.segments.end(), is_uneven))
@@ -455,7 +442,8 @@ const Segment* PageOwner(const Image& image, std::uint64_t vaddr) {
   const auto owns = [&](const Segment& segment) {
     if (segment.type != kSegmentLoad) return false;
     const std::uint64_t begin = PageDown(segment.vaddr);
-    return vaddr >= begin && vaddr - begin < segment.vaddr - begin + segment.memory_size + (kPage - 1) &&
+    return vaddr >= begin &&
+           vaddr - begin < segment.vaddr - begin + segment.memory_size + (kSmallestPage - 1) &&
            PageDown(vaddr) < segment.vaddr + segment.memory_size;
   };
   // Of two that share a page the later one is mapped over the other.

@@ -12,13 +12,6 @@ namespace {
 constexpr std::uint32_t kRelativeX8664 = 8;
 constexpr std::uint32_t kRelativeAarch64 = 1027;
 
-constexpr std::uint64_t kDtPltrelsz = 2;
-constexpr std::uint64_t kDtRelasz = 8;
-constexpr std::uint64_t kDtRelaent = 9;
-constexpr std::uint64_t kDtPltrel = 20;
-constexpr std::uint64_t kDtRelrsz = 35;
-constexpr std::uint64_t kDtRelrent = 37;
-
 constexpr std::uint64_t kTableStep = 40'000 * kRelaSize;  // under 1 MiB; a multiple of 8 too
 constexpr std::uint64_t kWindowBytes = 64U << 10U;
 constexpr std::uint64_t kWord = 8;

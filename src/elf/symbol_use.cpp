@@ -7,27 +7,16 @@
 
 #include "elf/corrupt.h"
 #include "elf/string_slots.h"
+#include "elf/symbol_versions.h"
 
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kDtPltrelsz = 2;
-constexpr std::uint64_t kDtRelasz = 8;
-constexpr std::uint64_t kDtRelsz = 18;
-constexpr std::uint64_t kDtPltrel = 20;
-constexpr std::uint64_t kDtBindNow = 24;
-constexpr std::uint64_t kDtInitArraysz = 27;
-constexpr std::uint64_t kDtFiniArraysz = 28;
-constexpr std::uint64_t kDtRelrsz = 35;
-constexpr std::uint64_t kDtRelacount = 0x6ffffff9;
 constexpr std::uint64_t kFlagTextrel = 4;  // of DT_FLAGS
 constexpr std::uint64_t kFlagBindNow = 8;
 constexpr std::uint64_t kFlag1Now = 1;
-constexpr std::uint32_t kSegmentTls = 7;
 
-constexpr std::uint64_t kTableStep = 1U << 20U;
-constexpr std::uint64_t kSymbolsPerPiece = 2048;
-constexpr std::uint16_t kVersionIndexMask = 0x7fff;
+constexpr std::uint64_t kRelocationStep = 1U << 20U;
 constexpr unsigned kBindLocal = 0;
 constexpr unsigned kBindWeak = 2;
 
@@ -61,9 +50,9 @@ struct Record {
 };
 
 /// One pass over all relocations.
-class Walk {
+class SymbolWalk {
  public:
-  Walk(File& file, const Image& image)
+  SymbolWalk(File& file, const Image& image)
       : file_(file),
         image_(image),
         dynamic_(*image.dynamic),
@@ -137,7 +126,7 @@ class Walk {
     const std::uint64_t word = codec.WordSize();
     const std::uint64_t entry = (with_addends ? 3 : 2) * word;
     const std::uint64_t whole = size / entry * entry;
-    const std::uint64_t step_size = kTableStep / entry * entry;
+    const std::uint64_t step_size = kRelocationStep / entry * entry;
     for (std::uint64_t at = 0; at < whole; at += step_size) {
       const std::uint64_t step = std::min(step_size, whole - at);
       PTPKG_TRY(const auto bytes, ReadExact(file_, *begin + at, step, "the relocation table"));
@@ -416,7 +405,7 @@ class OfferedNames {
 /// The names of the symbols that the walk has seen.
 class AskedNames {
  public:
-  AskedNames(File& file, const Image& image, Walk& walk, std::span<const std::uint16_t> passed_over)
+  AskedNames(File& file, const Image& image, SymbolWalk& walk, std::span<const std::uint16_t> passed_over)
       : file_(file), image_(image), walk_(walk), passed_over_(passed_over) {}
 
   Result<void> Read(const OfferedNames& offered, SymbolUse& use) {
@@ -503,7 +492,7 @@ class AskedNames {
 
   File& file_;
   const Image& image_;
-  Walk& walk_;
+  SymbolWalk& walk_;
   std::span<const std::uint16_t> passed_over_;
 };
 
@@ -521,8 +510,8 @@ Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::u
   return false;
 }
 
-Result<void> Fill(File& file, const Image& image, Walk& walk, std::span<const std::uint16_t> passed_over,
-                  SymbolUse& use) {
+Result<void> FillSymbols(File& file, const Image& image, SymbolWalk& walk,
+                         std::span<const std::uint16_t> passed_over, SymbolUse& use) {
   PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
   PTPKG_CHECK(walk.Run(count));
   use.binds_now = walk.binds_now();
@@ -557,8 +546,8 @@ Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
   constexpr std::uint16_t kMachineAlpha = 0x9026;  // both have hash tables of 8-byte words
   const std::uint16_t machine = image.header.machine;
   if (machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha) return facts;
-  Walk walk(file, image);
-  const Result<void> filled = Fill(file, image, walk, passed_over, facts.symbols);
+  SymbolWalk walk(file, image);
+  const Result<void> filled = FillSymbols(file, image, walk, passed_over, facts.symbols);
   if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();
   facts.faults = std::move(walk.faults());
   if (!filled)

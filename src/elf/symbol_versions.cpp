@@ -8,9 +8,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kSymbolsPerPiece = 2048;     // 48 KiB of 64-bit symbols
-constexpr std::uint16_t kVersionIndexMask = 0x7fff;  // bit 15: hidden
-constexpr std::uint16_t kUndefinedSection = 0;       // SHN_UNDEF
+constexpr std::uint16_t kUndefinedSection = 0;  // SHN_UNDEF
 constexpr std::uint64_t kVersionBytes = 2;
 
 std::uint16_t SectionOfSymbol(const Codec& codec, Bytes symbol) {

@@ -21,7 +21,7 @@ struct Runtime {
   std::map<std::string, std::size_t> introduced;  // symbol version → index of its release
 };
 
-Result<std::vector<Runtime>> ReadTable() {
+Result<std::vector<Runtime>> ReadRuntimes() {
   PTPKG_TRY(const YamlNode root, ParseYaml(kRuntimeVersionsYaml, "runtime_versions.yaml"));
   const YamlNode* const baseline = root.Find("baseline");
   const YamlNode* const libraries = root.Find("libraries");
@@ -112,7 +112,7 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
 Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise,
                            std::vector<Finding>& findings) {
   if (promise.kind != PromiseKind::kConda) return Ok();
-  static const Result<std::vector<Runtime>> kTable = ReadTable();
+  static const Result<std::vector<Runtime>> kTable = ReadRuntimes();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {
     if (tree.by_name.contains(runtime.library)) continue;

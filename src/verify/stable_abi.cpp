@@ -10,7 +10,7 @@ namespace ptpkg::verify {
 namespace {
 
 /// Lines "3.7", then names behind a space.
-std::map<std::string, int, std::less<>> ReadTable() {
+std::map<std::string, int, std::less<>> ReadStableAbi() {
   std::map<std::string, int, std::less<>> table;
   int minor = 0;
   for (const std::string& line : Split(kStableAbiText, '\n')) {
@@ -23,7 +23,7 @@ std::map<std::string, int, std::less<>> ReadTable() {
 }  // namespace
 
 std::optional<int> StableAbiSince(std::string_view symbol) {
-  static const std::map<std::string, int, std::less<>> kTable = ReadTable();
+  static const std::map<std::string, int, std::less<>> kTable = ReadStableAbi();
   const auto found = kTable.find(symbol);
   return found == kTable.end() ? std::nullopt : std::optional(found->second);
 }
