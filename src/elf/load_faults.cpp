@@ -11,7 +11,7 @@
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kSmallestPage = 4096;
+constexpr std::uint64_t kLoaderPage = 4096;
 constexpr std::uint64_t kMaxSpan = 1ULL << 40U;      // 1 TiB: more than a process gets at once
 constexpr std::uint64_t kMaxTlsAlign = 1ULL << 30U;  // beyond it the allocation fails
 
@@ -19,7 +19,7 @@ constexpr std::uint16_t kMachineRiscv = 243;
 
 constexpr std::string_view kRelrVersion = "GLIBC_ABI_DT_RELR";
 
-std::uint64_t PageDown(std::uint64_t value) { return value / kSmallestPage * kSmallestPage; }
+std::uint64_t PageDown(std::uint64_t value) { return value / kLoaderPage * kLoaderPage; }
 
 /// Machines whose loader takes tables of both kinds, or lacks the rule.
 bool IsMips(const Image& image) { return image.header.machine == kMachineMips; }
@@ -71,7 +71,7 @@ class Examiner {
     for (std::size_t i = 0; i < image_.segments.size(); ++i) {
       const Segment& segment = image_.segments[i];
       if (segment.type != kSegmentLoad) continue;
-      if ((segment.vaddr - segment.offset) % kSmallestPage != 0) {
+      if ((segment.vaddr - segment.offset) % kLoaderPage != 0) {
         Segments(
             fmt::format("address {:#x} and file offset {:#x} of loadable segment {} differ within a page",
                         segment.vaddr, segment.offset, i));
@@ -141,7 +141,7 @@ class Examiner {
     while (at < end) {
       const Segment* const load = PageOwner(image_, at);
       if (load == nullptr) return false;
-      at = PageDown(load->vaddr + load->memory_size + kSmallestPage - 1);
+      at = PageDown(load->vaddr + load->memory_size + kLoaderPage - 1);
     }
     return true;
   }
@@ -322,7 +322,7 @@ class Examiner {
     if (load == nullptr || (load->flags & kFlagExecute) == 0) return false;
     const std::uint64_t headers =
         image_.header.program_headers_offset + image_.codec.SegmentSize() * image_.segments.size();
-    return load->offset + (vaddr - load->vaddr) >= std::min<std::uint64_t>(headers, kSmallestPage);
+    return load->offset + (vaddr - load->vaddr) >= std::min<std::uint64_t>(headers, kLoaderPage);
   }
 
   Result<void> CheckVersions() {
@@ -430,7 +430,7 @@ std::vector<LoaderNeed> FindLoaderNeeds(const Image& image) {
   // elf/dl-load.c asked both of p_align until 2.35, which looks at pages alone.
   const auto is_uneven = [](const Segment& segment) {
     if (segment.type != kSegmentLoad) return false;
-    if (segment.align % kSmallestPage != 0) return true;
+    if (segment.align % kLoaderPage != 0) return true;
     return segment.align > 1 && ((segment.vaddr - segment.offset) & (segment.align - 1)) != 0;
   };
   if (std::any_of(image.segments.begin(), image.segments.end(), is_uneven))
@@ -443,7 +443,7 @@ const Segment* PageOwner(const Image& image, std::uint64_t vaddr) {
     if (segment.type != kSegmentLoad) return false;
     const std::uint64_t begin = PageDown(segment.vaddr);
     return vaddr >= begin &&
-           vaddr - begin < segment.vaddr - begin + segment.memory_size + (kSmallestPage - 1) &&
+           vaddr - begin < segment.vaddr - begin + segment.memory_size + (kLoaderPage - 1) &&
            PageDown(vaddr) < segment.vaddr + segment.memory_size;
   };
   // Of two that share a page the later one is mapped over the other.
