@@ -83,6 +83,8 @@ class UserSearch {
         const std::size_t width = is_code ? 4 : 8;
         for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
           const std::uint64_t value = is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
+          // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
+          if (section.addr + at + i == image_.dynamic->Find(kDtPltgot)) continue;
           if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
         }
       }

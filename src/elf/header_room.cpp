@@ -159,11 +159,7 @@ Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image,
     PTPKG_TRY(const bool is_known, check(section.offset, section.size, section.align));
     if (!is_known) return std::optional<HeaderRoom>();
   }
-  for (const Segment& segment : image.segments) {
-    if (segment.type != kSegmentNote || !room->Holds(segment)) continue;
-    PTPKG_TRY(const bool is_known, check(segment.offset, segment.file_size, segment.align));
-    if (!is_known) return std::optional<HeaderRoom>();
-  }
+  // Not by segment: mold puts notes of both alignments into one.
   return room;
 }
 
