@@ -153,16 +153,17 @@ TEST_F(UnpackTest, RefusesAFileInTheWayOfAFolder) {
 TEST_F(UnpackTest, RefusesHostileMembers) {
   ExpectRefused(Package({{.name = "../evil", .content = "x"}}), "../evil");
   ExpectRefused(Package({{.name = "/evil", .content = "x"}}), "/evil");
-  ExpectRefused(Package({{.name = "a/../../evil", .content = "x"}}), "member name is refused");
-  ExpectRefused(PackageOf({{.name = "a", .type = '2', .link_target = "/etc/passwd"}}), "leaves the package");
+  ExpectRefused(Package({{.name = "a/../../evil", .content = "x"}}), "has '..' in its name");
+  ExpectRefused(PackageOf({{.name = "a", .type = '2', .link_target = "/etc/passwd"}}),
+                "links to the absolute path");
   ExpectRefused(PackageOf({{.name = "b/a", .type = '2', .link_target = "../../x"}}), "leaves the package");
   ExpectRefused(PackageOf({{.name = "d", .type = '2', .link_target = "e"}, {.name = "d/x", .content = "1"}}),
                 "lies below the symlink 'd'");
   ExpectRefused(PackageOf({{.name = "a", .content = "1"}, {.name = "fifo", .type = '6'}}), "is a device");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "occurs twice");
-  ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "no earlier member");
+  ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "has an absolute name");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a/b", .content = "2"}}),
-                "is a file of the package");
+                "lies below 'a', which is a file");
   ExpectRefused(Package({{.name = "a/b", .content = "1"}, {.name = "a", .content = "2"}}),
                 "is also the folder of other");
   ExpectRefused(Package({{.name = "a\tb", .content = "1"}}), "has a control character in its name");
@@ -190,7 +191,7 @@ TEST_F(UnpackTest, RefusesPartsThatHoldEachOthersFiles) {
   test::WriteRawConda(env_, raw, env_.dir() / "demo-1.0-0.conda");
   ExpectRefused(env_.dir() / "demo-1.0-0.conda", "outside info/ in the info part");
   raw.info.pop_back();
-  raw.payload.push_back({.name = "info/index.json", .content = "{}"});
+  raw.payload.push_back({.name = "info/extra", .content = "{}"});
   test::WriteRawConda(env_, raw, env_.dir() / "demo-1.0-0.conda");
   ExpectRefused(env_.dir() / "demo-1.0-0.conda", "below info/ in the payload part");
 }
@@ -281,7 +282,7 @@ TEST_F(ReadTest, SaysWhatIsMissingOrWrong) {
       read({{.name = "info/index.json", .content = "{}"}, {.name = "info/index.json", .content = "{}"}}),
       FailsWith(ErrorCode::kCorrupt, HasSubstr("occurs twice")));
   EXPECT_THAT(read({{.name = "info/../x", .content = "{}"}}),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("refused")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("has '..' in its name")));
 }
 
 TEST_F(ReadTest, RefusesFilesThatAreNoPackages) {
