@@ -102,7 +102,7 @@ void CheckCase(const std::set<std::string>& files, std::vector<Finding>& finding
 void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   for (const std::string& path : places.files) {
-    if (ToLower(path.substr(0, path.find('/'))) != "conda-meta") continue;
+    if (!ToLower(path + "/").starts_with("conda-meta/")) continue;
     limited.Add({"conda-meta-member", Severity::kError, path,
                  "the package installs a file at conda-meta/, where the environment keeps its records",
                  "pack the files that the build script installs, and no environment"});

@@ -195,7 +195,8 @@ TEST_F(CondaChecksTest, PayloadAgainstPathsJson) {
 
 TEST_F(CondaChecksTest, EntriesWithoutDigestAreAWarning) {
   std::vector<RawMember> members = DemoInfo({{.name = "a", .content = "1"}});
-  members[1].content = DumpJson({{"paths_version", 1}, {"paths", {{{"_path", "a"}}}}});
+  members[1].content =
+      DumpJson({{"paths_version", 1}, {"paths", {{{"_path", "a"}, {"path_type", "hardlink"}}}}});
   members.push_back({.name = "a", .content = "1"});
   EXPECT_THAT(CheckMembers(members),
               ElementsAre(AllOf(HasId("conda-paths-digest"), Field(&Finding::severity, Severity::kWarning))));
@@ -252,7 +253,7 @@ TEST_F(CondaChecksTest, NamesThatCannotBeUnpackedAreFindings) {
       {{{.name = "a\x1b[31m", .content = "1"}}, "'a\\x1b[31m' has a control character in its name"},
       {{{.name = std::string(90, 'x'), .content = "1"},
         {.name = std::string(90, 'x') + "/y", .content = "1"}},
-       "which is a file of the package"},
+       "which is a file"},
       {{{.name = "a/b", .content = "1"}, {.name = "a", .content = "1"}},
        "'a' is also the folder of other members"},
       {{{.name = "a\xff", .content = "1"}}, "has a name that is not UTF-8"}};
@@ -287,7 +288,7 @@ TEST_F(CondaChecksTest, NamesAndMetadata) {
               UnorderedElementsAre(HasId("conda-file-name"), HasId("conda-name-rule")));
   EXPECT_THAT(CheckIndex("subdir", "linux"), ElementsAre(HasId("conda-name-rule")));
   EXPECT_THAT(CheckIndex("noarch", "generic"), ElementsAre(HasId("conda-noarch")));
-  EXPECT_THAT(CheckIndex("noarch", "other"), ElementsAre(HasId("conda-noarch")));
+  EXPECT_THAT(CheckIndex("noarch", "other"), ElementsAre(HasId("conda-index-invalid")));
   EXPECT_THAT(CheckIndex("depends", {"Numpy"}), ElementsAre(HasId("conda-dependency")));
   EXPECT_THAT(CheckIndex("constrains", {"a 1 2 3"}), ElementsAre(HasId("conda-dependency")));
   EXPECT_THAT(CheckIndex("license", nullptr), ElementsAre(HasId("conda-license-missing")));
