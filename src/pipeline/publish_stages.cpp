@@ -26,7 +26,7 @@ using graph::NodeRun;
 
 // Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked
 // again.
-constexpr int kCheckVersion = 4;
+constexpr int kCheckVersion = 5;
 
 /// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
 /// that are in the output folder already say nothing; of a repacked package, what its packing says.
