@@ -22,8 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto ours = ParseJson(text, "x.json", {.depth = 20, .values = 1000});
   if (!ours) {
     fuzz::RequireFair(ours.error());
+    // nlohmann's own skips a byte order mark, and ends at a NUL byte.
+    const bool is_lenient = text.starts_with("\xEF\xBB\xBF") || text.find('\0') != std::string_view::npos;
     // A place says that it is the syntax; without one, it is a repeated key or a limit.
-    if (ours.error().span()) fuzz::Require(!Json::accept(text), "sound JSON is refused");
+    if (ours.error().span()) fuzz::Require(is_lenient || !Json::accept(text), "sound JSON is refused");
     return 0;
   }
   fuzz::Require(*ours == Json::parse(text), "another value than nlohmann's");

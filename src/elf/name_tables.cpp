@@ -80,7 +80,8 @@ class Extractor {
       const std::uint64_t first = codec_.U32(head, 4);
       const std::uint64_t filter = std::uint64_t{codec_.U32(head, 8)} * codec_.WordSize();
       const std::uint64_t bucket_bytes = std::uint64_t{codec_.U32(head, 0)} * 4;
-      PTPKG_TRY(const auto buckets, ReadExact(file_, offset + 16 + filter, bucket_bytes, "the GNU hash table"));
+      PTPKG_TRY(const auto buckets,
+                ReadExact(file_, offset + 16 + filter, bucket_bytes, "the GNU hash table"));
       // A library that exports nothing has no chains, whatever `first` says.
       const bool is_empty =
           std::all_of(buckets.begin(), buckets.end(), [](std::byte byte) { return byte == std::byte{0}; });

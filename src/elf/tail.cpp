@@ -144,8 +144,8 @@ class TailPlanner {
     return Ok();
   }
 
-  /// Where a PT_LOAD holds nothing but what moves and tables that can move too (the tail of an edit before a strip),
-  /// they come along, and its slot is free. Returns whether one is.
+  /// Where a PT_LOAD holds nothing but what moves and tables that can move too (the tail of an edit before a
+  /// strip), they come along, and its slot is free. Returns whether one is.
   Result<bool> FreeOldTail() {
     if (!image_.dynamic || layout_.extends || !layout_.has_tail) return false;
     MovedSections moving = Moving();

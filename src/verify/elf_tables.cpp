@@ -166,6 +166,15 @@ bool IsListed(std::string_view package) {
 
 }  // namespace
 
+std::span<const std::string_view> VersionedLibraries() {
+  static constexpr std::array<std::string_view, 17> kVersioned = {
+      "libc.so.6",      "libm.so.6",      "libdl.so.2",   "libpthread.so.0",  "librt.so.1",
+      "libutil.so.1",   "libresolv.so.2", "libmvec.so.1", "libanl.so.1",      "libgcc_s.so.1",
+      "libstdc++.so.6", "libatomic.so.1", "libgomp.so.1", "libquadmath.so.0", "libgfortran.so.*",
+      "ld-linux*.so.*", "libcrypt.so.1"};
+  return kVersioned;
+}
+
 std::span<const std::string_view> SystemLibraries() {
   static const std::vector<std::string_view> kSystem = Lines(kSystemLibrariesText);
   return kSystem;

@@ -12,6 +12,10 @@ namespace ptpkg::verify {
 /// those that the manylinux policies let wheels take from the system (PEP 600, auditwheel's policy file).
 std::span<const std::string_view> SystemLibraries();
 
+/// Globs of the libraries of glibc and GCC that give a version to every symbol: a file binds what it uses of
+/// them to one.
+std::span<const std::string_view> VersionedLibraries();
+
 /// Globs of names that a graphics driver installs: present on a machine with that hardware, never in a
 /// package.
 std::span<const std::string_view> DriverLibraries();

@@ -113,7 +113,8 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
   PTPKG_TRY(auto faults, elf::FindLoadFaults(file, image));
   std::vector<std::uint16_t> of_system;
   for (const elf::RequiredVersion& version : member.required_versions) {
-    if (MatchesAny(SystemLibraries(), version.library)) of_system.push_back(version.index);
+    if (MatchesAny(SystemLibraries(), version.library) || MatchesAny(VersionedLibraries(), version.library))
+      of_system.push_back(version.index);
   }
   PTPKG_TRY(auto relocations, elf::ReadRelocationFacts(file, image, of_system));
   member.symbols = std::move(relocations.symbols);
@@ -201,7 +202,13 @@ Result<std::optional<Finding>> JudgeWithoutDynamic(File& file, const RelPath& pa
 /// The same as ReadElfFacts, but damage that hides how the file is loaded is an error.
 Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTable& opened) {
   ElfFacts facts;
-  PTPKG_TRY(const auto image, elf::ReadImage(file));
+  const auto read = elf::ReadImage(file);
+  if (!read) {
+    // An interrupted edit explains the damage better than what it left.
+    if (read.error().code() == ErrorCode::kCorrupt) PTPKG_CHECK(elf::CheckFinished(file));
+    return read.error();
+  }
+  const std::optional<elf::Image>& image = *read;
   if (!image) {
     PTPKG_TRY(const bool misnamed, IsMisnamed(file, path));
     if (misnamed) facts.finding = Misnamed(path);

@@ -19,13 +19,6 @@ namespace {
 constexpr std::uint64_t kStaticTlsSurplus = 1664;
 constexpr std::size_t kNamed = 3;
 
-/// Libraries that give every symbol a version: what a file asks of them, it asks with one.
-constexpr std::array<std::string_view, 17> kVersioned = {
-    "libc.so.6",      "libm.so.6",      "libdl.so.2",   "libpthread.so.0",  "librt.so.1",
-    "libutil.so.1",   "libresolv.so.2", "libmvec.so.1", "libanl.so.1",      "libgcc_s.so.1",
-    "libstdc++.so.6", "libatomic.so.1", "libgomp.so.1", "libquadmath.so.0", "libgfortran.so.*",
-    "ld-linux*.so.*", "libcrypt.so.1"};
-
 bool IsKnownElsewhere(const std::string& name) {
   static const std::set<std::string, std::less<>> kLibc = [] {
     std::set<std::string, std::less<>> names;
@@ -90,7 +83,7 @@ class Graph {
         opaque_[from] = true;
       }
     }
-    const bool is_versioned = MatchesAny(kVersioned, name);
+    const bool is_versioned = MatchesAny(VersionedLibraries(), name);
     if (outcome.found.empty() && !is_versioned) opaque_[from] = true;
     if (outcome.missing && !outcome.found.empty()) opaque_[from] = true;
   }

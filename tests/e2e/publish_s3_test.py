@@ -138,7 +138,8 @@ class Publishing(Case, servers_test.Clients):
                      and not any(part.startswith(".") for part in path.relative_to(folder).parts)}
             # Made for people who look at a channel; the pages that pip asks for are files of their own.
             only_folder = {"manifest.json", "conda/channeldata.json"}
-            only_bucket = {"wheels/simple/", "wheels/simple/toy-pure/"}
+            # The first is asked whether the store honours conditions.
+            only_bucket = {".ptpkg-conditions", "wheels/simple/", "wheels/simple/toy-pure/"}
             there = {key.removeprefix("team/") for key in bucket.server.keys()}
             self.assertEqual(there - only_bucket, names - only_folder)
             for name in names - only_folder:

@@ -188,14 +188,18 @@ TEST_F(S3IndexTest, OneAnswerThatIsBehindDropsNoRows) {
     for (const char* kind : {"404", "stale"}) {
       s3_.ignores_conditions = ignores;
       s3_.objects.clear();
-      ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+      // A run asks once whether the store honours conditions.
+      auto bucket = S3Bucket::Make(with_s3_, {.bucket = "bucket", .endpoint = "http://h"});
+      ASSERT_THAT(bucket, IsOk());
+      (*bucket)->SetKeys({.id = Secret("I"), .key = Secret("K")});
+      ASSERT_THAT(CompleteIndexes(**bucket, {&first}), IsOk());
       const std::string old = There(Repodata());
-      ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+      ASSERT_THAT(CompleteIndexes(**bucket, {&second}), IsOk());
       s3_.instead["GET " + Repodata()].push_back(
           std::string(kind) == "404"
               ? FakeS3::ErrorAnswer(404, "NoSuchKey")
               : HttpAnswer{.status = 200, .headers = {{"etag", FakeS3::Etag(old)}}, .body = old});
-      ASSERT_THAT(CompleteIndexes(*bucket_, {&third}), IsOk()) << kind << ignores;
+      ASSERT_THAT(CompleteIndexes(**bucket, {&third}), IsOk()) << kind << ignores;
       const Json rows = Json::parse(There(Repodata())).at("packages.conda");
       EXPECT_EQ(rows.size(), 3U) << kind << ignores;
     }

@@ -121,7 +121,8 @@ TEST(DropCredentials, LeavesAUrlThatIsOne) {
   EXPECT_EQ(dropped("?token=abc&key=d&a=1&sig=x"), "?a=1");
   EXPECT_EQ(dropped("?a=1&token=abc&b=2"), "?a=1&b=2");
   EXPECT_EQ(dropped("?token=a&key=b"), "");
-  EXPECT_EQ(DropCredentials("- https://u:p" "@h/x?token=a\n- 'https://h/y?b=1&sig=c'\n"),
+  EXPECT_EQ(DropCredentials("- https://u:p"
+                            "@h/x?token=a\n- 'https://h/y?b=1&sig=c'\n"),
             "- https://h/x\n- 'https://h/y?b=1'\n");
   EXPECT_EQ(DropCredentials("https://conda.anaconda.org/t/tk-1/me"), "https://conda.anaconda.org/me");
 }

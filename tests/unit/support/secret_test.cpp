@@ -41,7 +41,9 @@ TEST(MaskSecrets, ShortOnesOnlyAsWords) {
 }
 
 TEST(MaskSecrets, KnowsThoseOfUrls) {
-  RememberSecretsOf("https://user:wordOfTheUser%2B1" "@h/x?a=harmless-value&token=tokenOfTheQuery");
+  RememberSecretsOf(
+      "https://user:wordOfTheUser%2B1"
+      "@h/x?a=harmless-value&token=tokenOfTheQuery");
   EXPECT_EQ(MaskSecrets("user wordOfTheUser%2B1 wordOfTheUser+1 harmless-value tokenOfTheQuery"),
             "user **** **** harmless-value ****");
 }

@@ -129,8 +129,11 @@ TEST(Floors, CondaPackages) {
               ElementsAre(Is("elf-glibc-undeclared", Severity::kWarning, "lib/a.so",
                              "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', and no '__glibc'")));
   EXPECT_THAT(InConda("", Requiring("libc.so.6", "GLIBC_2.17")), IsEmpty());
-  // libstdc++ comes from a package of its own there.
-  EXPECT_THAT(InConda("", Requiring("libstdc++.so.6", "GLIBCXX_3.4.33")), IsEmpty());
+  // libstdc++ comes from a package of its own, which has to be required.
+  const SyntheticElf cxx = Requiring("libstdc++.so.6", "GLIBCXX_3.4.33");
+  EXPECT_THAT(InConda(R"("libstdcxx >=14")", cxx), IsEmpty());
+  EXPECT_THAT(InConda("", cxx),
+              ElementsAre(Is("elf-runtime-undeclared", Severity::kWarning, "lib/a.so", "GLIBCXX_3.4.33")));
 }
 
 TEST(Floors, TreesPromiseNothing) {

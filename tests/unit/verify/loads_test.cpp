@@ -348,7 +348,7 @@ TEST(Loads, FailsWithTheFileSystem) {
        .run = [](Fs& fs) -> Result<void> {
          ptpkg::test::TestEnv env({.fs = &fs});
          PTPKG_TRY(const Examination examination, ExamineTree(env, AbsPath::Literal(kRoot), {}));
-         EXPECT_EQ(examination.report.findings.size(), 3U);
+         EXPECT_EQ(examination.report.findings.size(), 4U);
          return Ok();
        }});
   EXPECT_GE(faults, 20);

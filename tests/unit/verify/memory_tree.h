@@ -13,6 +13,16 @@
 #include "unit/elf/synthetic_elf.h"
 #include "verify/check.h"
 
+namespace ptpkg {
+
+/// Failed expectations show findings as text, not as bytes.
+inline void PrintTo(const Finding& finding, std::ostream* out) {
+  *out << fmt::format("{} {} '{}': {}", SeverityName(finding.severity), finding.id, finding.file,
+                      finding.message);
+}
+
+}  // namespace ptpkg
+
 namespace ptpkg::test {
 
 inline constexpr std::string_view kRoot = "/tree";
