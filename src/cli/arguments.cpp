@@ -58,6 +58,10 @@ Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::
   return paths;
 }
 
+Result<std::vector<AbsPath>> ResolveEach(const Context& context, const std::vector<std::string>& texts) {
+  return texts.size() == 1 ? ResolveExisting(context, texts) : ResolvePaths(context, texts);
+}
+
 Result<std::optional<AbsPath>> ResolveFile(const Context& context, const std::optional<std::string>& text) {
   if (!text) return std::optional<AbsPath>();
   PTPKG_TRY(AbsPath path, context.Path(*text));

@@ -273,28 +273,12 @@ class LineParser {
   [[nodiscard]] Error UnknownWord(const std::string& text, const Verb* verb) const {
     const std::string word = text.substr(0, text.find('='));
     const bool is_flag = word.starts_with('-');
-    std::vector<std::string> known;
-    const auto add_names = [&known](const std::vector<Option>& options) {
-      for (const Option& option : options) {
-        if (option.IsPositional()) continue;
-        for (std::string& name : option.Names()) known.push_back(std::move(name));
-      }
-    };
-    if (is_flag) {
-      add_names(program_.common);
-      if (verb != nullptr) add_names(verb->options);
-    } else {
-      for (const Verb& candidate : program_.verbs) known.push_back(candidate.name);
-    }
+    const std::vector<std::string> known = KnownWords(is_flag, verb);
     Error error(ErrorCode::kUsage, fmt::format("'{}' is not a {} of '{}'", word, is_flag ? "flag" : "verb",
                                                Called(program_, verb)));
-    for (const Verb& candidate : program_.verbs) {
-      if (is_flag ||
-          std::find(candidate.known_as.begin(), candidate.known_as.end(), word) == candidate.known_as.end()) {
-        continue;
-      }
+    if (const Verb* const ours = is_flag ? nullptr : VerbKnownAs(word)) {
       return std::move(error).WithHint(
-          fmt::format("'{0} {1}' does that; see '{0} {1} --help'", program_.name, candidate.name));
+          fmt::format("'{0} {1}' does that; see '{0} {1} --help'", program_.name, ours->name));
     }
     const auto nearest = word.starts_with("-") && !word.starts_with("--") ? std::optional<std::string>()
                                                                           : NearestMatch(word, known);
@@ -306,6 +290,32 @@ class LineParser {
       return std::move(error).WithHint(fmt::format("name a verb first: '{} build {}'", program_.name, word));
     }
     return std::move(error).WithHint(fmt::format("see '{} --help'", Called(program_, verb)));
+  }
+
+  /// Flags of `verb` and those of all verbs, or the verbs' names.
+  [[nodiscard]] std::vector<std::string> KnownWords(bool flags, const Verb* verb) const {
+    std::vector<std::string> known;
+    const auto add_names = [&known](const std::vector<Option>& options) {
+      for (const Option& option : options) {
+        if (option.IsPositional()) continue;
+        for (std::string& name : option.Names()) known.push_back(std::move(name));
+      }
+    };
+    if (!flags) {
+      for (const Verb& candidate : program_.verbs) known.push_back(candidate.name);
+      return known;
+    }
+    add_names(program_.common);
+    if (verb != nullptr) add_names(verb->options);
+    return known;
+  }
+
+  /// The verb that other programs call `word`; null if there is none.
+  [[nodiscard]] const Verb* VerbKnownAs(const std::string& word) const {
+    const auto found = std::find_if(program_.verbs.begin(), program_.verbs.end(), [&](const Verb& verb) {
+      return std::find(verb.known_as.begin(), verb.known_as.end(), word) != verb.known_as.end();
+    });
+    return found == program_.verbs.end() ? nullptr : &*found;
   }
 
   [[nodiscard]] std::vector<std::string> VerbsWith(const std::string& flag) const {

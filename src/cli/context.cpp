@@ -140,7 +140,9 @@ LogFormat ParseLogFormat(const std::string& name) {
 /// that prints them.
 void RememberSecretVariables(const std::map<std::string, std::string>& variables) {
   constexpr std::size_t kShortest = 8;  // of a variable that nobody here reads, shorter ones are words
-  for (const auto& [name, value] : variables) {
+  for (const auto& variable : variables) {
+    const std::string& name = variable.first;
+    const std::string& value = variable.second;
     const bool named = std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view part) {
       return name.find(part) != std::string::npos;
     });

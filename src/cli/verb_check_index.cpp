@@ -90,7 +90,7 @@ Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipelin
 
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
-  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  PTPKG_TRY(request.paths, ResolveEach(context, flags.paths));
   PTPKG_TRY(request.verify_key, ResolveFile(context, flags.verify_key));
   if (flags.fix) return RunFix(context, flags, request);
   PTPKG_TRY(const pipeline::CheckSummary summary, pipeline::Check(context.env(), request));

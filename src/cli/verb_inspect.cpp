@@ -55,7 +55,7 @@ Result<void> CheckQuick(const InspectFlags& flags) {
 Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
   PTPKG_CHECK(CheckQuick(flags));
   pipeline::InspectRequest request = flags.request;
-  PTPKG_TRY(request.artifacts, ResolveExisting(context, flags.artifacts));
+  PTPKG_TRY(request.artifacts, ResolveEach(context, flags.artifacts));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(pipeline::InspectSummary summary, pipeline::Inspect(context.env(), request));
   Json list = Json::array();

@@ -48,6 +48,10 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
 /// The same of what has to be there. Errors: kNotFound, saying what makes an output directory.
 Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts);
 
+/// For verbs that report on each path by itself, a missing one included. Errors: as ResolveExisting, for a
+/// single path.
+Result<std::vector<AbsPath>> ResolveEach(const Context& context, const std::vector<std::string>& texts);
+
 /// The file that `text` names; nullopt where there is none. Errors: kUsage.
 Result<std::optional<AbsPath>> ResolveFile(const Context& context, const std::optional<std::string>& text);
 

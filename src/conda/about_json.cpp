@@ -9,7 +9,7 @@
 namespace ptpkg::conda {
 
 std::string WithoutCredentials(std::string_view written) {
-  const std::string url = DropCredentials(written);
+  std::string url = DropCredentials(written);
   const std::size_t scheme = url.find("://");
   if (scheme == std::string::npos) return url;
   const std::size_t begin = scheme + 3;

@@ -10,7 +10,7 @@ namespace ptpkg::conda {
 /// channel tokens in URLs are removed.
 Json MakeAboutJson(const PackageMetadata& metadata);
 
-/// `url` without "user:password@", secret parameters and the "/t/<token>" of a private channel.
-std::string WithoutCredentials(std::string_view url);
+/// The URL `written` without "user:password@", secret parameters and the "/t/<token>" of a private channel.
+std::string WithoutCredentials(std::string_view written);
 
 }  // namespace ptpkg::conda

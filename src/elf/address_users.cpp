@@ -70,23 +70,29 @@ class UserSearch {
     return why;
   }
 
-  /// Code holds an address in 4 bytes anywhere, data in an aligned word.
   Result<std::string> FindAbsolute() {
-    constexpr std::uint64_t kOverlap = 7;
     for (const Section& section : image_.sections) {
       const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0;
       if (!is_read || IsPlace(section.addr)) continue;
-      const bool is_code = (section.flags & kSectionExecute) != 0;
-      for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
-        const std::uint64_t size = std::min(kSearchBytes + kOverlap, section.size - at);
-        PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
-        const std::size_t width = is_code ? 4 : 8;
-        for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
-          const std::uint64_t value = is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
-          // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
-          if (section.addr + at + i == image_.dynamic->Find(kDtPltgot)) continue;
-          if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
-        }
+      PTPKG_TRY(std::string why, FindAbsoluteIn(section));
+      if (!why.empty()) return why;
+    }
+    return std::string();
+  }
+
+  /// Code holds an address in 4 bytes anywhere, data in an aligned word.
+  Result<std::string> FindAbsoluteIn(const Section& section) {
+    constexpr std::uint64_t kOverlap = 7;
+    const bool is_code = (section.flags & kSectionExecute) != 0;
+    const std::size_t width = is_code ? 4 : 8;
+    for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
+      const std::uint64_t size = std::min(kSearchBytes + kOverlap, section.size - at);
+      PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
+      for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
+        const std::uint64_t value = is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
+        // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
+        if (section.addr + at + i == image_.dynamic->Find(kDtPltgot)) continue;
+        if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
       }
     }
     return std::string();

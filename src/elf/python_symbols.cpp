@@ -27,6 +27,18 @@ Result<std::string> ReadNames(File& file, const Image& image) {
   return has_some ? names : std::string();
 }
 
+/// Adds the symbol of that record, if it is one of Python's. `names`: .dynstr.
+void NotePythonSymbol(const Codec& codec, Bytes symbol, std::string_view names, PythonSymbols& found) {
+  const std::uint32_t at = codec.U32(symbol, 0);
+  if (at == 0 || at >= names.size()) return;
+  const std::string_view name = names.substr(at, names.find('\0', at) - at);
+  if (!IsPythonName(name)) return;
+  const auto info = static_cast<unsigned>(symbol[codec.Is64() ? 4 : 12]);
+  const bool is_defined = codec.U16(symbol, codec.Is64() ? 6 : 14) != 0;
+  if (is_defined) found.defined.emplace(name);
+  if (!is_defined && info >> 4U != kWeak) found.imported.emplace(name);
+}
+
 }  // namespace
 
 Result<PythonSymbols> FindPythonSymbols(File& file, const Image& image) {
@@ -45,15 +57,7 @@ Result<PythonSymbols> FindPythonSymbols(File& file, const Image& image) {
     PTPKG_TRY(const auto symbols,
               ReadExact(file, symbols_at + first * record, size * record, "the symbol table"));
     for (std::uint64_t i = 0; i < size; ++i) {
-      const Bytes symbol = Bytes(symbols).subspan(i * record, record);
-      const std::uint32_t at = codec.U32(symbol, 0);
-      if (at == 0 || at >= names.size()) continue;
-      const std::string_view name = std::string_view(names).substr(at, names.find('\0', at) - at);
-      if (!IsPythonName(name)) continue;
-      const auto info = static_cast<unsigned>(symbol[codec.Is64() ? 4 : 12]);
-      const bool is_defined = codec.U16(symbol, codec.Is64() ? 6 : 14) != 0;
-      if (is_defined) found.defined.emplace(name);
-      if (!is_defined && info >> 4U != kWeak) found.imported.emplace(name);
+      NotePythonSymbol(codec, Bytes(symbols).subspan(i * record, record), names, found);
     }
   }
   return found;

@@ -29,7 +29,6 @@ constexpr std::uint32_t kX86Tpoff = 18;
 constexpr std::uint32_t kX86Tlsdesc = 36;
 constexpr std::uint32_t kX86Irelative = 37;
 constexpr std::uint32_t kAarch64Relative = 1027;
-constexpr std::uint32_t kAarch64Tprel = 1030;
 constexpr std::array<std::uint32_t, 16> kX86Known = {0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38};
 
 enum class Use : std::uint8_t { kNone, kLazy, kImmediate };
@@ -262,8 +261,10 @@ class SymbolWalk {
     return image_.codec.Word(bytes, 0);
   }
 
-  /// A slot without a relocation is the distance from the load address, or nothing at all.
+  /// A slot without a relocation is the distance from the load address, or nothing at all. Programs at fixed
+  /// addresses need none.
   Result<void> CheckArrays() {
+    if (image_.header.type == kTypeExec) return Ok();
     if (!is_x86_64_ && image_.header.machine != kMachineAarch64) return Ok();
     for (const FunctionArray& array : arrays_) {
       const auto left = std::find(array.relocated.begin(), array.relocated.end(), false);

@@ -92,7 +92,7 @@ class LogFile {
     begun_ += text;
     const std::size_t lines = begun_.find_last_of("\r\n") + 1;  // npos + 1 is 0
     const std::size_t ready = begun_.size() - lines > kLongestLine ? begun_.size() : lines;
-    const Result<void> written = Write(MaskSecrets(std::string_view(begun_).substr(0, ready)));
+    Result<void> written = Write(MaskSecrets(std::string_view(begun_).substr(0, ready)));
     begun_.erase(0, ready);
     return written;
   }

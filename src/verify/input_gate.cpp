@@ -15,7 +15,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// kCheckFailed if there is an error among `findings`. `what`: "a wheel that installers take".
+/// kInvalidInput if there is an error among `findings`. `what`: "a wheel that installers take".
 Result<void> RefuseErrors(const AbsPath& artifact, std::string_view what, std::vector<Finding> findings) {
   std::erase_if(findings, [](const Finding& finding) { return finding.severity != Severity::kError; });
   if (findings.empty()) return Ok();
@@ -23,7 +23,7 @@ Result<void> RefuseErrors(const AbsPath& artifact, std::string_view what, std::v
   std::string lines;
   for (std::size_t i = 0; i < std::min(kShown, findings.size()); ++i)
     lines += fmt::format("\n    {} [{}] {}", findings[i].file, findings[i].id, findings[i].message);
-  return Error(ErrorCode::kCheckFailed, fmt::format("'{}' is not {}:{}", artifact.str(), what, lines))
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not {}:{}", artifact.str(), what, lines))
       .WithHint("'ptpkg check' lists all that is wrong with it");
 }
 

@@ -40,6 +40,17 @@ std::uint64_t Adapt(std::uint64_t delta, std::uint64_t count, bool first) {
 
 char Digit(std::uint64_t value) { return static_cast<char>(value < 26 ? 'a' + value : '0' + (value - 26)); }
 
+/// `value` as a variable-length integer (RFC 3492, section 6.3).
+void AppendInteger(std::uint64_t value, std::uint64_t bias, std::string& out) {
+  for (std::uint64_t k = kBase;; k += kBase) {
+    const std::uint64_t least = k <= bias ? kLeast : std::min(k - bias, kMost);
+    if (value < least) break;
+    out += Digit(least + (value - least) % (kBase - least));
+    value = (value - least) / (kBase - least);
+  }
+  out += Digit(value);
+}
+
 }  // namespace
 
 std::string Punycode(std::string_view text) {
@@ -64,14 +75,7 @@ std::string Punycode(std::string_view text) {
     for (const std::uint32_t point : points) {
       if (point < code) ++delta;
       if (point != code) continue;
-      std::uint64_t rest = delta;
-      for (std::uint64_t k = kBase;; k += kBase) {
-        const std::uint64_t least = k <= bias ? kLeast : std::min(k - bias, kMost);
-        if (rest < least) break;
-        out += Digit(least + (rest - least) % (kBase - least));
-        rest = (rest - least) / (kBase - least);
-      }
-      out += Digit(rest);
+      AppendInteger(delta, bias, out);
       bias = Adapt(delta, done + 1, done == basic);
       delta = 0;
       ++done;

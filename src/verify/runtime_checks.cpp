@@ -7,6 +7,7 @@
 #include "spec/version_spec.h"
 #include "support/text.h"
 #include "support/yaml.h"
+#include "verify/elf_tables.h"
 #include "verify/file_findings.h"
 #include "verify/runtime_versions_yaml.h"  // generated from data/runtime_versions.yaml
 
@@ -91,8 +92,10 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
     is_declared = true;
     admitting = fmt::format("{} {}", package, Join(specs->second, ","));
   }
-  const std::string fix =
-      fmt::format("depend on '{} >={}', or build with an older compiler", runtime.packages.front(), release);
+  const std::string fix = fmt::format(
+      "depend on '{} >={}', build with an older compiler, or leave '{}' to the machine with "
+      "extra.ptpkg.allow_unresolved",
+      runtime.packages.front(), release, runtime.library);
   if (is_declared) {
     findings.Add(
         "elf-runtime-floor", Severity::kError,
@@ -109,13 +112,15 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
 
 }  // namespace
 
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise,
+Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, const CheckOptions& options,
                            std::vector<Finding>& findings) {
   if (promise.kind != PromiseKind::kConda) return Ok();
   static const Result<std::vector<Runtime>> kTable = ReadRuntimes();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {
-    if (tree.by_name.contains(runtime.library)) continue;
+    const bool is_allowed = MatchesAny(options.allow_unresolved, runtime.library) ||
+                            MatchesAny(options.allowed_by_package, runtime.library);
+    if (is_allowed || tree.by_name.contains(runtime.library)) continue;
     for (const ElfMember& member : tree.members)
       CheckMember(runtime, promise, member, FileFindings(findings, member));
   }

@@ -5,15 +5,16 @@
 #include <vector>
 
 #include "model/finding.h"
+#include "verify/check.h"
 #include "verify/elf_tree.h"
 #include "verify/platform_promise.h"
 
 namespace ptpkg::verify {
 
 /// Findings: elf-runtime-floor where a dependency admits an older library than the files need,
-/// elf-runtime-undeclared where there is none. Of anything but a conda package, and of a tree that has the
-/// library itself: none.
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise,
+/// elf-runtime-undeclared where there is none. No findings for anything but a conda package, for a library
+/// that is in the tree, and for one that `options` or the package leaves to the environment.
+Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, const CheckOptions& options,
                            std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -55,7 +55,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   CheckAgreement(tree, loads, findings);
   CheckFlags(tree, findings);
   CheckMapping(tree, loads, findings);
-  PTPKG_CHECK(CheckRuntimes(tree, promised, findings));
+  PTPKG_CHECK(CheckRuntimes(tree, promised, allowing, findings));
   CheckSymbols({.tree = tree, .loads = loads, .dependencies = dependencies}, findings);
   CheckOpened(tree, opened, allowing, dependencies, findings);
 

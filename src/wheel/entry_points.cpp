@@ -77,6 +77,20 @@ Result<std::string> ParseGroup(std::string_view content, const Line& line) {
   return std::string(group);
 }
 
+/// A line "name = module:object [extras]" of `group`.
+Result<EntryPoint> ParsePoint(std::string_view content, const std::string& group, const Line& line) {
+  const std::size_t equals = content.find('=');
+  if (group.empty()) return line.Fail("an entry point stands before the first [group]");
+  if (equals == std::string_view::npos) return line.Fail("expected 'name = module:object'");
+  PTPKG_TRY(EntryPoint point, ParseReference(Trim(content.substr(equals + 1)), line));
+  point.group = group;
+  point.name = std::string(Trim(content.substr(0, equals)));
+  if (point.name.empty()) return line.Fail("an entry point has no name");
+  if (point.IsScript() && !AreExtras(point.extras))
+    return line.Fail("the extras of a script are not names joined by commas");
+  return point;
+}
+
 }  // namespace
 
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name) {
@@ -104,15 +118,7 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
       if (!groups.insert(group).second) return line.Fail(fmt::format("the group [{}] occurs twice", group));
       continue;
     }
-    const std::size_t equals = content.find('=');
-    if (group.empty()) return line.Fail("an entry point stands before the first [group]");
-    if (equals == std::string_view::npos) return line.Fail("expected 'name = module:object'");
-    PTPKG_TRY(EntryPoint point, ParseReference(Trim(content.substr(equals + 1)), line));
-    point.group = group;
-    point.name = std::string(Trim(content.substr(0, equals)));
-    if (point.name.empty()) return line.Fail("an entry point has no name");
-    if (point.IsScript() && !AreExtras(point.extras))
-      return line.Fail("the extras of a script are not names joined by commas");
+    PTPKG_TRY(EntryPoint point, ParsePoint(content, group, line));
     if (!seen.emplace(point.group, point.name).second)
       return line.Fail(fmt::format("'{}' occurs twice in [{}]", point.name, group));
     points.push_back(std::move(point));

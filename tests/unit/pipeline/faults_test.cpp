@@ -360,7 +360,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, PipelineFaults,
                          [](const auto& way) { return std::string(way.param.name); });
 
 /// Keys of the plan for a recipe whose output folder is below its source and holds `content`.
-Result<std::vector<std::string>> KeysWithOutputInSource(const std::string& content, FaultPlan fault, bool& fired) {
+Result<std::vector<std::string>> KeysWithOutputInSource(const std::string& content, test::FaultPlan fault,
+                                                        bool& fired) {
   MemFs mem;
   AddRecipe(mem, "toy");
   mem.AddFile("/recipes/toy/src/dist/old.txt", content);
