@@ -45,7 +45,7 @@ class Check(harness.Case):
     def test_an_empty_target_is_none(self):
         good = self.wheel()
         for empty in ("", " ", "pypi,"):
-            self.assertRegex(self.ptpkg("check", "--target", empty, good, exit_code=2).stderr, "empty target|'--target' is empty")
+            self.assertRegex(self.ptpkg("check", "--target", empty, good, exit_code=2).stderr, "empty target|'--target' (is empty|has an empty item)")
         self.assertIn(": ok", self.ptpkg("check", "--target", "pypi, uv", good).stdout)
 
     def test_wheels_of_a_version_are_compared_and_mended_ones_too(self):
