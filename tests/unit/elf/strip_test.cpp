@@ -47,10 +47,19 @@ std::vector<Argv> InstalledStrippers() {
   return installed;
 }
 
-/// What eu-elflint says about the file; "" where it is not installed.
+/// What eu-elflint says about the file; nothing where it is not installed. An empty section, such as lld's
+/// .data, needs no segment: it has nothing to be loaded.
 std::vector<std::string> Complaints(LinkedToys& toys, const std::string& name) {
   if (!IsInstalled("eu-elflint")) return {};
-  return Split(toys.Output({"sh", "-c", "eu-elflint --gnu-ld \"$1\" || true", "sh", name}), '\n');
+  auto lines = Split(toys.Output({"sh", "-c", "eu-elflint --gnu-ld \"$1\" || true", "sh", name}), '\n');
+  const auto file = toys.fs().Open(toys.Path(name), OpenMode::kRead);
+  const auto image = ReadImage(**file);
+  std::erase_if(lines, [&](const std::string& line) {
+    if (line.find("section not in any loaded segment") == std::string::npos) return false;
+    const std::size_t number = std::stoul(line.substr(line.find('[') + 1));
+    return (*image)->sections.at(number).size == 0;
+  });
+  return lines;
 }
 
 /// A file, or several, that grow in each way and are then given to each tool.
