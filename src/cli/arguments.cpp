@@ -47,11 +47,11 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
 
 Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts) {
   PTPKG_TRY(std::vector<AbsPath> paths, ResolvePaths(context, texts));
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    PTPKG_TRY(const bool there, Exists(context.env().fs, paths[i]));
+  for (const AbsPath& path : paths) {
+    PTPKG_TRY(const bool there, Exists(context.env().fs, path));
     if (there) continue;
-    const bool output = paths[i].Name() == "dist";
-    return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", paths[i].str()))
+    const bool output = path.Name() == "dist";
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", path.str()))
         .WithHint(output ? "'ptpkg build RECIPE' makes it: name a recipe, or another output directory"
                          : fmt::format("relative paths begin at '{}'", context.env().cwd.str()));
   }

@@ -78,7 +78,7 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
     }
     return kDone;
   }
-  // What the server refuses it refuses again: each error has its own hint.
+  // A refusal repeats: each error has its own hint.
   context.LogAlways(fmt::format("{} of {} failed{}", failed, Plural(outcome.items.size(), "artifact"),
                                 passes_by_itself ? "; publish again: what is there is not sent again" : ""));
   return ExitCodeOf(first->code());

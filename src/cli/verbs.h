@@ -45,7 +45,8 @@ Program MakeProgram(CommonFlags& flags);
 /// Users' paths, relative ones from the working directory. Errors: kUsage.
 Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vector<std::string>& texts);
 
-/// The same of what has to be there. Errors: kNotFound, saying what makes an output directory.
+/// ResolvePaths for paths that have to exist. Errors: kNotFound; the hint names the command that makes
+/// 'dist'.
 Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts);
 
 /// For verbs that report on each path by itself, a missing one included. Errors: as ResolveExisting, for a

@@ -22,7 +22,7 @@ std::uint64_t TextLimit(std::string_view name) {
   return limits::kCondaInfo;
 }
 
-/// What conda and rattler open by name.
+/// Files that conda and rattler open by name.
 bool IsDocument(std::string_view name) {
   for (const std::string_view document :
        {"index.json", "about.json", "paths.json", "link.json", "run_exports.json", "package_metadata.json",
