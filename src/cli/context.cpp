@@ -216,8 +216,10 @@ std::string Context::Shown(std::string_view path) const {
   return std::string(path);
 }
 
+void Context::SettleReporter() { reporter_->Settle(); }
+
 void Context::Print(std::string_view text) {
-  reporter_->Settle();
+  SettleReporter();
   PrintResult(text);
 }
 
@@ -235,7 +237,7 @@ void Context::Log(std::string_view line) {
 
 void Context::LogAlways(std::string_view line) {
   if (logs_json()) return LogEvent({{"event", "note"}, {"message", line}});
-  reporter_->Settle();
+  SettleReporter();
   PrintLog(line);
 }
 

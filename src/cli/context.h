@@ -45,6 +45,8 @@ class Context {
   /// The path for people: relative where it lies below the working directory.
   [[nodiscard]] std::string Shown(std::string_view path) const;
 
+  /// Takes the progress line away; none is written until the next task starts.
+  void SettleReporter();
   /// One result line, or a JSON document, on stdout; the progress line is out of the way.
   void Print(std::string_view text);
   /// The document of --json.

@@ -116,8 +116,10 @@ Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
   }
   PTPKG_TRY(const pipeline::NativeRequest request, NativeRequestOf(context, flags));
   PTPKG_TRY(const pipeline::ShellSummary summary,
-            pipeline::Shell(context.env(),
-                            {.native = request, .command = flags.command, .enters = !context.json()}));
+            pipeline::Shell(context.env(), {.native = request,
+                                            .command = flags.command,
+                                            .enters = !context.json(),
+                                            .on_enter = [&context] { context.SettleReporter(); }}));
   if (!context.json()) return static_cast<ExitCode>(summary.status);
   context.PrintJson({{"subject", summary.subject},
                      {"source", summary.source.str()},

@@ -268,6 +268,7 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
     PTPKG_TRY(FolderGuard taken, FolderGuard::Take(env, entrance, summary.source));
     guard.emplace(std::move(taken));
   }
+  request.on_enter();
   const Result<int> status = RunInside(env, request, summary);
   const Result<void> left = guard ? guard->Leave() : Ok();
   PTPKG_TRY(summary.status, status);

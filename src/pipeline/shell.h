@@ -1,6 +1,7 @@
 #pragma once
 // `ptpkg shell`: the environment of a build, to look around in. Layer: pipeline.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ struct ShellRequest {
   NativeRequest native;
   std::vector<std::string> command = {};  ///< Empty: an interactive bash.
   bool enters = true;                     ///< False: nothing is run in it.
+  /// Called right before the command gets the terminal: whoever else writes to it stops then.
+  std::function<void()> on_enter = [] {};
 };
 
 struct ShellSummary {

@@ -427,14 +427,16 @@ class Dev(harness.Case):
                       self.environment(TERM="dumb"))
         seen = b""
 
-        def read_until(text):
-            """What comes after `text`."""
+        def read_until(text, repeated=b""):
+            """Reads up to `text`, and types `repeated` once a second until it comes."""
             nonlocal seen
             deadline = time.monotonic() + harness.HANGS_AFTER_S
             while text not in seen:
                 self.assertLess(time.monotonic(), deadline, seen)
                 if select.select([terminal], [], [], 1)[0]:
                     seen += os.read(terminal, 4096)
+                elif repeated:
+                    os.write(terminal, repeated)
             seen = seen.split(text, 1)[1]
 
         prompt = b"(toy-1-0) work"
@@ -442,12 +444,20 @@ class Dev(harness.Case):
         os.write(terminal, b"echo at=$PWD\n")
         read_until(f"at={told['source']}".encode())
         read_until(prompt)
-        os.write(terminal, b"\x03")  # of the shell, which lives on
-        read_until(prompt)
+        # bash loses a Ctrl-C that comes between its look for signals and its wait for a key.
+        os.write(terminal, b"\x03")
+        read_until(prompt, repeated=b"\x03")
         os.write(terminal, b"exit 3\n")
         _, status = os.waitpid(pid, 0)
         os.close(terminal)
         self.assertEqual(os.waitstatus_to_exitcode(status), 3)
+
+    def test_nobody_else_writes_while_a_shell_has_the_terminal(self):
+        self.project()
+        self.dev()
+        longer_than_between_two_lines_of_progress = "31"
+        done = self.shell("sleep", longer_than_between_two_lines_of_progress)
+        self.assertNotIn("working", done.stderr)
 
     def test_more_than_one_native_build_is_refused(self):
         self.project()
