@@ -132,7 +132,7 @@ class Builder {
     const std::optional<Python>& used = host_->tools().python;
     return StagedBuild{.tree = std::move(tree),
                        .prefix = input_.layout.PrefixPlaceholder(),
-                       .python_version = used ? used->MinorVersion() : std::string(),
+                       .python_version = used ? used->LibraryVersion() : std::string(),
                        .forbidden_paths = ForbiddenPaths(),
                        .wheel_only = {},
                        .counts = {}};

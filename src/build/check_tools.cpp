@@ -130,7 +130,7 @@ class ToolPlanner {
     for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
       auto python = ProbePython(env_, candidate, {"pip"});
       if (!python && python.error().code() == ErrorCode::kCancelled) return python.error();
-      if (!python || !IsPythonVersion(python->version, wanted)) continue;
+      if (!python || !python->Fits(wanted)) continue;
       if (python->packages.contains("pip")) return *std::move(python);
       tried = fmt::format(": '{}' has none", python->executable.str());
     }

@@ -148,7 +148,7 @@ void AddPython(Variables& out, const EnvironmentInput& input) {
   out["PY_VER"] = python.MinorVersion();
   out["PY3K"] = "1";
   const AbsPath& prefix = input.layout.prefix;
-  out["STDLIB_DIR"] = fmt::format("{}/lib/python{}", prefix.str(), python.MinorVersion());
+  out["STDLIB_DIR"] = fmt::format("{}/lib/python{}", prefix.str(), python.LibraryVersion());
   out["SP_DIR"] = fmt::format("{}/{}", prefix.str(), python.SitePackages());
   if (!python.is_virtual) return;
   // CMake looks for Python here first. And a pip that is called by the path of another interpreter has to

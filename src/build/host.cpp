@@ -61,7 +61,7 @@ Result<void> HostPrefix::Unpack(const LocalPackage& package) {
   PTPKG_ASSERT(input_->unpack != nullptr);
   PTPKG_CHECK(env_->cancel.Check());
   const UnpackInto into{.prefix = input_->layout.prefix,
-                        .python_version = tools_.python ? tools_.python->MinorVersion() : std::string()};
+                        .python_version = tools_.python ? tools_.python->LibraryVersion() : std::string()};
   PTPKG_CHECK(input_->unpack(*env_, package.path, into),
               fmt::format("while unpacking '{}' into the host prefix", package.path.Name()));
   return Ok();

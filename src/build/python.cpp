@@ -10,27 +10,60 @@ namespace ptpkg::build {
 
 namespace {
 
-// Python 3.10 or later: older ones do not normalise the names of distributions. One line of JSON, last on
-// stdout.
+// It has to parse with Python 3.5, so it has no f-strings, and it does not use importlib.metadata: that came
+// with 3.8, and does not normalise names before 3.10. One line of JSON, last on stdout.
 constexpr std::string_view kProbe = R"(
-import importlib.metadata, json, os, site, sys, sysconfig
-found = {}
-for name in sys.argv[1:]:
+import json, os, re, site, sys, sysconfig
+assert sys.version_info >= (3, 5), 'it is Python %d.%d' % sys.version_info[:2]
+
+
+def normalised(name):
+    return re.sub('[-_.]+', '-', name).lower()
+
+
+def listed(folder):
     try:
-        found[name] = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        pass
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def metadata_of(path):
+    for name in ('METADATA', 'PKG-INFO', 'EGG-INFO/PKG-INFO', ''):
+        try:
+            with open(os.path.join(path, name) if name else path, encoding='utf-8', errors='replace') as file:
+                return dict(re.findall('^(Name|Version): *(.*?) *$', file.read().split('\n\n')[0], re.M))
+        except OSError:
+            pass
+    return {}
+
+
+asked = {normalised(name): name for name in sys.argv[1:]}
+found = {}
+for folder in sys.path:
+    for entry in listed(folder) if asked else []:
+        stem, kind = os.path.splitext(entry)
+        if kind not in ('.dist-info', '.egg-info', '.egg') or normalised(stem.split('-')[0]) not in asked:
+            continue
+        metadata = metadata_of(os.path.join(folder, entry))
+        name = asked.get(normalised(metadata.get('Name', '')))
+        if name and metadata.get('Version'):
+            found.setdefault(name, metadata['Version'])
 base = getattr(sys, '_base_executable', None) or ''
 if not os.path.isfile(base):
     base = os.path.realpath(sys.executable)
-virtual = sys.prefix != sys.base_prefix
+virtual = sys.prefix != getattr(sys, 'real_prefix', sys.base_prefix)
 marker = os.path.join(sysconfig.get_path('stdlib'), 'EXTERNALLY-MANAGED')
-assert sys.version_info >= (3, 10), 'it is Python %d.%d' % sys.version_info[:2]
+try:
+    folders = site.getsitepackages()
+except AttributeError:  # the site module of old virtual environments
+    folders = [sysconfig.get_path('purelib')]
 print()
 print(json.dumps({'executable': sys.executable, 'version': '%d.%d.%d' % sys.version_info[:3], 'prefix': sys.prefix,
+                  'free_threaded': bool(sysconfig.get_config_var('Py_GIL_DISABLED')),
                   'virtual': virtual, 'base_executable': base, 'packages': found,
                   'externally_managed': not virtual and os.path.exists(marker),
-                  'folders': [path for path in site.getsitepackages() if os.path.isdir(path)]}))
+                  'folders': [path for path in folders if os.path.isdir(path)]}))
 )";
 
 Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable) {
@@ -50,6 +83,7 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
   PTPKG_TRY(python.package_folders, JsonStringsOr(answer, "folders", {}, what));
   python.program_folder = python.executable.Parent();
   python.is_virtual = answer.value("virtual", Json()) == true;
+  python.free_threaded = answer.value("free_threaded", Json()) == true;
   python.externally_managed = answer.value("externally_managed", Json()) == true;
   const auto packages = answer.find("packages");
   if (packages == answer.end() || !packages->is_object()) {
@@ -81,7 +115,19 @@ std::string Python::MinorVersion() const {
   return parts.size() < 2 ? version : parts[0] + "." + parts[1];
 }
 
-std::string Python::SitePackages() const { return fmt::format("lib/python{}/site-packages", MinorVersion()); }
+std::string Python::LibraryVersion() const { return MinorVersion() + (free_threaded ? "t" : ""); }
+
+std::string Python::SitePackages() const {
+  return fmt::format("lib/python{}/site-packages", LibraryVersion());
+}
+
+bool Python::Fits(std::string_view wanted) const {
+  if (wanted.empty()) return true;
+  const bool wants_free_threaded = wanted.ends_with('t');
+  if (wants_free_threaded) wanted.remove_suffix(1);
+  const bool is_version = version == wanted || version.starts_with(std::string(wanted) + ".");
+  return is_version && wants_free_threaded == free_threaded;
+}
 
 Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vector<std::string>& packages) {
   Command command;
@@ -93,7 +139,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (!status.ok()) {
-    return Error(ErrorCode::kCommandFailed, fmt::format("'{}' is not a working Python 3.10 or later ({})",
+    return Error(ErrorCode::kCommandFailed, fmt::format("'{}' is not a working Python 3.5 or later ({})",
                                                         executable.str(), WhyItFailed(status)));
   }
   return ParseAnswer(status.output, executable);
@@ -120,11 +166,6 @@ std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, 
   add("python3");
   add("python");
   return found;
-}
-
-bool IsPythonVersion(std::string_view version, std::string_view wanted) {
-  if (wanted.empty() || version == wanted) return true;
-  return version.starts_with(wanted) && version.size() > wanted.size() && version[wanted.size()] == '.';
 }
 
 }  // namespace ptpkg::build

@@ -16,7 +16,7 @@ class Maker {
   Result<PythonPrefix> Run() {
     PTPKG_CHECK(Link("bin/python", base_.base_executable.str()));
     PTPKG_CHECK(Link("bin/python3", "python"));
-    PTPKG_CHECK(Link("bin/python" + base_.MinorVersion(), "python"));
+    PTPKG_CHECK(Link("bin/python" + base_.LibraryVersion(), "python"));
     PTPKG_CHECK(
         Write("pyvenv.cfg", fmt::format("home = {}\ninclude-system-site-packages = false\nversion = {}\n",
                                         base_.base_executable.Parent().str(), base_.version)));

@@ -12,12 +12,15 @@ namespace ptpkg::build {
 
 namespace {
 
-/// "3.11" of "3.11", "3.11.*" and "3.11.* *_cpython"; "" for a range.
-std::string PlainVersion(std::string_view text) {
-  std::string version(text.substr(0, text.find(' ')));
-  if (version.ends_with(".*")) version.resize(version.size() - 2);
-  const bool plain = version.find_first_not_of("0123456789.") == std::string::npos;
-  return plain ? version : std::string();
+/// "3.11" of "3.11", "3.11.*" and "3.11.* *_cpython"; "3.13t" of "3.13t" and "3.13.* *_cp313t"; "" for a
+/// range.
+std::string PythonOf(std::string_view version, std::string_view build) {
+  const bool free_threaded =
+      version.ends_with('t') || (build.find("_cp3") != std::string_view::npos && build.ends_with('t'));
+  if (version.ends_with('t')) version.remove_suffix(1);
+  if (version.ends_with(".*")) version.remove_suffix(2);
+  if (version.empty() || version.find_first_not_of("0123456789.") != std::string_view::npos) return "";
+  return std::string(version) + (free_threaded ? "t" : "");
 }
 
 /// The first number with a dot at or behind `at`.
@@ -305,23 +308,24 @@ class Finder {
     for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
       auto python = ProbePython(env_, candidate, names);
       if (!python && python.error().code() == ErrorCode::kCancelled) return python.error();
-      PTPKG_TRY(const bool fits, python ? PythonFits(python->version, wanted) : Result<bool>(false));
+      PTPKG_TRY(const bool fits, python ? PythonFits(*python, wanted) : Result<bool>(false));
       if (fits) {
         set_.python = *std::move(python);
         return Ok();
       }
       reason += (reason.empty() ? "" : "; ") +
-                (python ? fmt::format("'{}' is Python {}", python->executable.str(), python->version)
+                (python ? fmt::format("'{}' is Python {}{}", python->executable.str(), python->version,
+                                      python->free_threaded ? ", free-threaded" : "")
                         : python.error().message());
     }
     return needs_python_ ? MissPython(wanted, std::move(reason)) : Ok();
   }
 
-  Result<bool> PythonFits(const std::string& version, const std::string& wanted) const {
-    if (!IsPythonVersion(version, wanted)) return false;
+  Result<bool> PythonFits(const Python& python, const std::string& wanted) const {
+    if (!python.Fits(wanted)) return false;
     for (const Wanted& one : wanted_) {
       if (!one.Is(ProviderKind::kPython) || !HasConstraint(one.spec)) continue;
-      PTPKG_TRY(const bool fits, Fits(version, one.spec.version));
+      PTPKG_TRY(const bool fits, Fits(python.version, one.spec.version));
       if (!fits) return false;
     }
     return true;
@@ -405,10 +409,14 @@ Result<std::string> ProgramVersion(Env& env, const AbsPath& path) {
 
 std::string WantedPython(const recipe::Recipe& recipe) {
   const auto variant = recipe.variant.find("python");
-  if (variant != recipe.variant.end()) return PlainVersion(variant->second);
+  if (variant != recipe.variant.end()) {
+    const std::string_view text = variant->second;
+    const std::size_t end = std::min(text.find(' '), text.size());
+    return PythonOf(text.substr(0, end), Trim(text.substr(end)));
+  }
   for (const auto* specs : {&recipe.requirements.host, &recipe.requirements.build}) {
     for (const recipe::MatchSpec& spec : *specs) {
-      if (spec.name == "python") return PlainVersion(spec.version);
+      if (spec.name == "python") return PythonOf(spec.version, spec.build);
     }
   }
   return "";
