@@ -85,8 +85,10 @@ void AddReproducibility(Variables& out, const Env& env) {
   // As conda-build: a build takes nothing from an index, and pip must not ask one.
   out["PIP_NO_INDEX"] = "1";
   out["PIP_NO_DEPENDENCIES"] = "1";
-  out["PIP_NO_BUILD_ISOLATION"] = "0";  // pip reads the negation of a --no option: 0 switches isolation off
-  out["PIP_NO_CACHE_DIR"] = "1";
+  // pip reads the negation of a --no option: 0 switches isolation and cache off. pip since 19 takes 1 as well
+  // for the cache; pip 18, which comes with Python 3.6, then looks for a folder called 1, and fails.
+  out["PIP_NO_BUILD_ISOLATION"] = "0";
+  out["PIP_NO_CACHE_DIR"] = "0";
   out["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
   out["PIP_ROOT_USER_ACTION"] = "ignore";
 }
