@@ -207,6 +207,14 @@ class SourceFile:
         digests = {json.dumps(one["sources"]) for one in self.ptpkg_json("render", RECIPE)}
         self.assertEqual(len(digests), 3, "one archive for each version")
 
+    def test_a_version_that_is_not_known_is_refused(self):
+        """It had the digest of another release."""
+        variants = self.scratch / "variants.yaml"
+        for version, reason in {"2.5.2": ": releases before 2.6 have no list of files for CMake", "2.8.0": "\n"}.items():
+            variants.write_text(f"magma_version: ['{version}']\n")
+            done = self.ptpkg("render", RECIPE, "--variants", RECIPE / "variants.yaml", "--variants", variants, exit_code=3)
+            self.assertIn(f"magma_version '{version}' is not one of 2.6.1, 2.9.0 and 2.10.0{reason}", done.stderr)
+
     def test_doctor(self):
         """Three versions on a machine with CUDA 13.0, which is made here."""
         for name in ("g++", "cmake", "ninja", "make", "perl"):
