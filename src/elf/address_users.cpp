@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "elf/relocations.h"
+#include "elf/section_kinds.h"
 #include "elf/section_table.h"
 #include "elf/string_slots.h"
+#include "elf/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -24,9 +27,12 @@ class UserSearch {
     if (!why.empty() || !is_readable) return why;
     PTPKG_TRY(why, FindRelocation());
     if (!why.empty()) return why;
-    PTPKG_TRY(const auto code, FindCodeReference(file_, image_, {.places = places_, .wholes = places_}));
+    const bool are_fixed = image_.header.type == kTypeExec;
+    PTPKG_TRY(
+        const auto code,
+        FindCodeReference(file_, image_, {.places = places_, .wholes = places_, .are_fixed = are_fixed}));
     if (code) return fmt::format("code at address {:#x}", *code);
-    return image_.header.type == kTypeExec ? FindAbsolute() : Result<std::string>(std::string());
+    return are_fixed ? FindAbsolute() : Result<std::string>(std::string());
   }
 
  private:
@@ -48,8 +54,10 @@ class UserSearch {
       PTPKG_TRY(const auto bytes,
                 ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
       for (std::size_t i = 0; i < bytes.size(); i += record) {
-        const bool is_defined = codec.U16(bytes, i + (codec.Is64() ? 6 : 14)) != 0;
-        if (is_defined && IsPlace(codec.Word(bytes, i + (codec.Is64() ? 8 : 4))))
+        const unsigned kind = std::to_integer<unsigned>(bytes[i + (codec.Is64() ? 4 : 12)]) & 0xfU;
+        const std::uint16_t section = codec.U16(bytes, i + (codec.Is64() ? 6 : 14));
+        const bool has_address = section != 0 && section != kAbsoluteIndex && kind != kThreadLocalType;
+        if (has_address && IsPlace(codec.Word(bytes, i + (codec.Is64() ? 8 : 4))))
           return std::string("a dynamic symbol");
       }
     }
@@ -60,7 +68,7 @@ class UserSearch {
     std::string why;
     const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
       const bool writes = IsPlace(relocation.place);
-      const bool points = relocation.symbol == 0 && IsPlace(relocation.addend);
+      const bool points = relocation.type == RelativeType(image_) && IsPlace(relocation.addend);
       if (why.empty() && (writes || points))
         why = fmt::format("a relocation of address {:#x}", relocation.place);
       return Ok();
@@ -70,9 +78,16 @@ class UserSearch {
     return why;
   }
 
+  /// Of x86-64 the code was searched before.
   Result<std::string> FindAbsolute() {
+    PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file_, image_));
+    for (const NamedSection& section : named) {
+      if (section.name == ".got" || section.name == ".got.plt") tables_.insert(section.offset);
+    }
     for (const Section& section : image_.sections) {
-      const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0;
+      const bool is_code = (section.flags & kSectionExecute) != 0;
+      const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
+                           !(is_code && image_.header.machine == kMachineX8664);
       if (!is_read || IsPlace(section.addr)) continue;
       PTPKG_TRY(std::string why, FindAbsoluteIn(section));
       if (!why.empty()) return why;
@@ -80,19 +95,17 @@ class UserSearch {
     return std::string();
   }
 
-  /// Code holds an address in 4 bytes anywhere, data in an aligned word.
+  /// Aligned words hold addresses.
   Result<std::string> FindAbsoluteIn(const Section& section) {
-    constexpr std::uint64_t kOverlap = 7;
-    const bool is_code = (section.flags & kSectionExecute) != 0;
-    const std::size_t width = is_code ? 4 : 8;
+    constexpr std::size_t kWidth = 8;
     for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
-      const std::uint64_t size = std::min(kSearchBytes + kOverlap, section.size - at);
-      PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at, size, "a section"));
-      for (std::size_t i = 0; i + width <= bytes.size(); i += is_code ? 1 : 8) {
-        const std::uint64_t value = is_code ? image_.codec.U32(bytes, i) : image_.codec.Word(bytes, i);
+      PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at,
+                                            std::min(kSearchBytes, section.size - at), "a section"));
+      for (std::size_t i = 0; i + kWidth <= bytes.size(); i += kWidth) {
         // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
-        if (section.addr + at + i == image_.dynamic->Find(kDtPltgot)) continue;
-        if (IsPlace(value)) return fmt::format("a word at address {:#x}", section.addr + at + i);
+        if (at + i == 0 && tables_.contains(section.offset)) continue;
+        if (IsPlace(image_.codec.Word(bytes, i)))
+          return fmt::format("a word at address {:#x}", section.addr + at + i);
       }
     }
     return std::string();
@@ -101,6 +114,7 @@ class UserSearch {
   File& file_;
   const Image& image_;
   const std::vector<AddressRange>& places_;
+  std::set<std::uint64_t> tables_ = {};  ///< File offsets of .got and .got.plt.
 };
 
 }  // namespace

@@ -52,7 +52,13 @@ class ReferenceScan {
     const std::uint64_t first = targets_.places.front().begin;
     const std::uint64_t behind = targets_.places.back().begin + targets_.places.back().size_bytes;
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end; ++at) {
-      if ((std::to_integer<unsigned>(bytes[at]) & 0xc7U) != 0x05) continue;
+      std::optional<std::size_t> begin;
+      if (targets_.are_fixed && IsTarget(codec_.U32(bytes, at))) begin = InstructionThatHolds(bytes, at);
+      const bool is_relative = (std::to_integer<unsigned>(bytes[at]) & 0xc7U) == 0x05;
+      if (begin || !is_relative) {
+        if (begin) return vaddr + *begin;
+        continue;
+      }
       const auto distance = static_cast<std::int32_t>(codec_.U32(bytes, at + 1));
       const std::uint64_t target =
           vaddr + at + kWithDistance + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
@@ -61,17 +67,32 @@ class ReferenceScan {
       const bool may_be = IsTarget(target) || IsTarget(target + 1) || IsTarget(target + 2) ||
                           IsTarget(target + kMostImmediate);
       if (!may_be) continue;
-      if (++suspects_ > kMostSuspects) return vaddr + at;
-      const std::optional<std::size_t> begin = InstructionWith(bytes, at, target - at - kWithDistance);
+      begin = InstructionWith(bytes, at, target - at - kWithDistance);
       if (begin) return vaddr + *begin;
     }
     return std::nullopt;
   }
 
+  /// Where the instruction begins, as most streams have it, whose immediate or displacement begins at `at`.
+  [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at) {
+    return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
+      return place + one.immediate == at || place + one.displacement == at;
+    });
+  }
+
   /// Where the instruction begins that has its ModRM byte at `at`, as most streams have it, and leads to a
   /// target: `base` and the place of its end.
-  [[nodiscard]] std::optional<std::size_t> InstructionWith(Bytes bytes, std::size_t at,
-                                                           std::uint64_t base) const {
+  [[nodiscard]] std::optional<std::size_t> InstructionWith(Bytes bytes, std::size_t at, std::uint64_t base) {
+    return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
+      return place + one.modrm == at && IsTarget(base + place + one.size);
+    });
+  }
+
+  /// Decodes streams of instructions that begin before `at`. Where the instruction with byte `at`, behind its
+  /// first one, begins in more than half of them and `fits`.
+  template <typename Fits>
+  [[nodiscard]] std::optional<std::size_t> MostStreams(Bytes bytes, std::size_t at, Fits fits) {
+    if (++suspects_ > kMostSuspects) return at;
     std::optional<std::size_t> begin;
     std::size_t streams = 0;
     std::size_t votes = 0;
@@ -87,8 +108,7 @@ class ReferenceScan {
       }
       if (!one) continue;  // it was none from the beginning
       ++streams;
-      if (place >= at || one->modrm == 0 || place + one->modrm != at) continue;
-      if (!IsTarget(base + place + one->size)) continue;
+      if (place >= at || !fits(place, *one)) continue;
       ++votes;
       begin = place;
     }

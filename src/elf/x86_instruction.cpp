@@ -124,8 +124,9 @@ class Decoder {
     X86Instruction instruction;
     if (tail.has_modrm) {
       instruction.modrm = at_;
-      ReadOperand();
+      instruction.displacement = ReadOperand();
     }
+    if (tail.immediate >= 4) instruction.immediate = at_;
     at_ += tail.immediate;
     if (at_ > bytes_.size()) return std::nullopt;
     instruction.size = at_;
@@ -158,19 +159,23 @@ class Decoder {
   /// imm16 or imm32, by the operand size.
   std::size_t Immediate() const { return is_16_bit_ && !is_wide_ ? 2 : 4; }
 
-  /// ModRM, SIB and displacement.
-  void ReadOperand() {
+  /// ModRM, SIB and displacement. Returns where a displacement of four bytes begins that is not one from the
+  /// next instruction, or 0.
+  std::size_t ReadOperand() {
     const unsigned modrm = Next();
     const unsigned mode = modrm >> 6U;
     const unsigned base = modrm & 7U;
-    if (mode == 3) return;
+    if (mode == 3) return 0;
     bool has_word = mode == 2 || (mode == 0 && base == 5);
     if (base == 4) {
       const unsigned sib_base = Next() & 7U;
       has_word |= mode == 0 && sib_base == 5;
     }
+    const bool is_relative = mode == 0 && base == 5;
+    const std::size_t displacement = has_word && !is_relative ? at_ : 0;
     if (has_word) at_ += 4;
     if (mode == 1) ++at_;
+    return displacement;
   }
 
   /// Of the ModRM byte that follows: the operation, in opcodes that have several.

@@ -117,6 +117,33 @@ TEST_P(Stripped, LibraryWhoseCodeReadsWhatCouldMoveStillWorks) {
   }
 }
 
+/// Notes may move where only numbers look like their addresses: offsets of thread-local variables,
+/// relocations of these, and operands that begin in the midst of an address.
+TEST_P(Stripped, NumbersThatLookLikeAddressesHinderNoMove) {
+  LinkedToys toys(GetParam());
+  ASSERT_OK(WriteFile(toys.fs(), toys.Path("numbers.c"), R"(
+#define ONE(n) _Thread_local char t##n[16] = {42}; static _Thread_local char own##n[16] = {42};
+#define TEN(n) ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7)
+#define USE(n) sum += own1##n[0] + own2##n[0] + own3##n[0] + own4##n[0] + own5##n[0] + own6##n[0] + own7##n[0];
+int answer(void) {
+  volatile int sum = 0;
+  USE(0) USE(1) USE(2) USE(3) USE(4) USE(5) USE(6) USE(7) USE(8) USE(9)
+  volatile int page = 0x4002, other = 0x2002, third = 0x4003, fourth = 0x2003;
+  return sum / 70 + 0 * (page + other + third + fourth);
+}
+int main(void) { return answer(); }
+)"));
+  const std::string link = "gcc -rdynamic -fno-plt numbers.c -fuse-ld=" + GetParam();
+  toys.Output({"sh", "-c", link + " -shared -fPIC -o libnumbers.so"});
+  toys.Output({"sh", "-c", link + " -ftls-model=initial-exec -fPIE -pie -o numbers_pie"});
+  toys.Output({"sh", "-c", link + " -fno-pie -no-pie -o numbers_fixed"});
+  ExpectSurvival(toys, "libnumbers.so", [&] { ASSERT_EQ(toys.Load(toys.Path("libnumbers.so")), 42); });
+  for (const char* name : {"numbers_pie", "numbers_fixed"}) {
+    ExpectSurvival(toys, name, [&] { ASSERT_EQ(toys.Run(toys.Path(name)), 42); });
+  }
+}
+
 /// Grown, stripped, and so on: each time what was added before loses its only section.
 TEST_P(Stripped, LibraryThatGrowsAgainAndAgainHasOneSegmentMore) {
   LinkedToys toys(GetParam());

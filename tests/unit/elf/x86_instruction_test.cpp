@@ -62,6 +62,29 @@ TEST(DecodeX86, FindsTheEndAndTheModRmByte) {
   }
 }
 
+TEST(DecodeX86, SaysWhereAnAddressCouldStand) {
+  struct Place {
+    std::string bytes;
+    std::size_t displacement = 0;
+    std::size_t immediate = 0;
+  };
+  const std::vector<Place> rows = {
+      {.bytes = Of({0xb8, 1, 2, 3, 4}), .immediate = 1},                    // mov eax, imm32
+      {.bytes = Of({0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}), .immediate = 2},  // mov rax, imm64
+      {.bytes = Of({0x8b, 0x04, 0x25, 1, 2, 3, 4}), .displacement = 3},     // mov eax, [disp32]
+      {.bytes = Of({0xc7, 0x80, 1, 2, 3, 4, 5, 6, 7, 8}), .displacement = 2, .immediate = 6},
+      {.bytes = Of({0xc7, 0x45, 0xfc, 1, 2, 3, 4}), .immediate = 3},  // mov [rbp-4], imm32
+      {.bytes = Of({0x8b, 0x05, 1, 2, 3, 4})},                        // mov eax, [rip+disp32]
+      {.bytes = Of({0x83, 0xc0, 1})},                                 // add eax, imm8
+  };
+  for (const Place& row : rows) {
+    const auto found = DecodeX86(AsBytes(row.bytes));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->displacement, row.displacement) << row.bytes.size();
+    EXPECT_EQ(found->immediate, row.immediate) << row.bytes.size();
+  }
+}
+
 TEST(DecodeX86, KnowsWhatIsNoInstruction) {
   for (const int opcode : {0x06, 0x60, 0x82, 0x9a, 0xce, 0xd4, 0xd6, 0xea})
     EXPECT_FALSE(DecodeX86(AsBytes(Of({opcode, 0, 0, 0, 0, 0, 0, 0})))) << opcode;
