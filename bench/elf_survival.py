@@ -71,11 +71,13 @@ class Survival:
         self.dead: list[str] = []
 
     def edit(self, file: pathlib.Path, front: str, path: str, is_rpath: bool) -> str:
-        """Returns the refusal, "" if there is none."""
+        """Returns the refusal or the warning, "" if there is none."""
         text = f"{front}:{path}" if path else front
         force = ["--force-rpath"] if is_rpath else []
         done = run(self.patchelf, "--set-rpath", text, *force, file)
-        return "" if done.returncode == 0 else done.stdout.strip().splitlines()[0]
+        if done.returncode != 0:
+            return f"refused: {done.stdout.strip().splitlines()[0]}"
+        return "edited, with the warning not to strip it" if "must not be stripped any more" in done.stdout else ""
 
     def cycle(self, file: pathlib.Path, stripper: str, before: tuple) -> str:
         """Edits and strips in turn. Returns what went wrong: "" if nothing did."""
@@ -83,7 +85,7 @@ class Survival:
         for turn, front in enumerate(PATHS, 1):
             refusal = self.edit(file, front, path, is_rpath)
             if refusal:
-                return f"refused: {re.sub('0x[0-9a-f]+', 'N', refusal)[:140]}"
+                return re.sub("0x[0-9a-f]+", "N", refusal)[:140]
             if loads(file) != before:
                 return f"died of edit {turn}"
             if turn == len(PATHS):

@@ -17,8 +17,9 @@ constexpr std::uint64_t kSearchBytes = 1U << 20U;
 
 class UserSearch {
  public:
-  UserSearch(File& file, const Image& image, const std::vector<AddressRange>& places)
-      : file_(file), image_(image), places_(places) {}
+  UserSearch(File& file, const Image& image, const std::vector<AddressRange>& places,
+             const std::set<std::uint64_t>& starts)
+      : file_(file), image_(image), places_(places), starts_(starts) {}
 
   Result<std::string> Run() {
     PTPKG_TRY(std::string why, FindSymbol());
@@ -30,7 +31,8 @@ class UserSearch {
     const bool are_fixed = image_.header.type == kTypeExec;
     PTPKG_TRY(
         const auto code,
-        FindCodeReference(file_, image_, {.places = places_, .wholes = places_, .are_fixed = are_fixed}));
+        FindCodeReference(file_, image_,
+                          {.places = places_, .wholes = places_, .are_fixed = are_fixed, .starts = starts_}));
     if (code) return fmt::format("code at address {:#x}", *code);
     return are_fixed ? FindAbsolute() : Result<std::string>(std::string());
   }
@@ -114,13 +116,15 @@ class UserSearch {
   File& file_;
   const Image& image_;
   const std::vector<AddressRange>& places_;
+  const std::set<std::uint64_t>& starts_;
   std::set<std::uint64_t> tables_ = {};  ///< File offsets of .got and .got.plt.
 };
 
 }  // namespace
 
-Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places) {
-  return UserSearch(file, image, places).Run();
+Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places,
+                             const std::set<std::uint64_t>& starts) {
+  return UserSearch(file, image, places, starts).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -75,8 +75,9 @@ class ReferenceScan {
 
   /// Where the instruction begins, as most streams have it, whose immediate or displacement begins at `at`.
   [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at) {
+    const bool can_start = targets_.starts.empty() || targets_.starts.contains(codec_.U32(bytes, at));
     return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
-      return place + one.immediate == at || place + one.displacement == at;
+      return place + one.displacement == at || (place + one.immediate == at && can_start);
     });
   }
 

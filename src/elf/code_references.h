@@ -4,6 +4,7 @@
 // unsigned offset.
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "elf/image.h"
@@ -21,6 +22,9 @@ struct CodeTargets {
   std::vector<AddressRange> wholes = {};  ///< Nothing else lies in these.
   /// Code may hold the addresses themselves: the program is linked to fixed ones. Read in code of x86-64.
   bool are_fixed = false;
+  /// Of an immediate, which may be any number: it counts only if it is one of these. Empty: all of the
+  /// places.
+  std::set<std::uint64_t> starts = {};
 };
 
 /// The address of the first instruction in a section with code that goes to one of the places: of x86-64 one

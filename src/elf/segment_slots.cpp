@@ -5,6 +5,7 @@
 
 #include "elf/address_users.h"
 #include "elf/byte_diff.h"
+#include "elf/notes.h"
 #include "elf/section_table.h"
 
 namespace ptpkg::elf {
@@ -17,17 +18,34 @@ bool IsInside(std::uint64_t address, const Segment& segment) {
   return address >= segment.vaddr && address - segment.vaddr < segment.memory_size;
 }
 
+/// Adds the addresses at which the notes of a section, their owners and contents begin.
+Result<void> AddNoteStarts(File& file, const Image& image, const Section& section,
+                           std::set<std::uint64_t>& starts) {
+  PTPKG_TRY(const auto bytes, ReadExact(file, section.offset, section.size, "notes"));
+  constexpr std::uint64_t kNoteHeader = 12;
+  return ForEachNote(image.codec, bytes, section.align == 8 ? 8 : 4, [&](const Note& note) -> Result<void> {
+    const auto owner =
+        static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(note.owner.data()) - bytes.data());
+    const auto content = static_cast<std::uint64_t>(note.content.data() - bytes.data());
+    for (const std::uint64_t at : {owner - kNoteHeader, owner, content}) starts.insert(section.addr + at);
+    return Ok();
+  });
+}
+
 /// Notes and the interpreter's name, which other code than the loader's may read.
 Result<bool> HasUser(File& file, const Image& image, const HeaderRoom& room) {
   std::vector<AddressRange> places;
+  std::set<std::uint64_t> starts;
   for (const Section& section : image.sections) {
-    if (room.Holds(image, section) && !IsLookupTable(image, section))
-      places.push_back({.begin = section.addr, .size_bytes = section.size});
+    if (!room.Holds(image, section) || IsLookupTable(image, section)) continue;
+    places.push_back({.begin = section.addr, .size_bytes = section.size});
+    starts.insert(section.addr);
+    if (section.type == kSectionNote) PTPKG_CHECK(AddNoteStarts(file, image, section, starts));
   }
   if (places.empty() || !image.dynamic) return false;
   std::sort(places.begin(), places.end(),
             [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
-  PTPKG_TRY(const std::string user, FindUser(file, image, places));
+  PTPKG_TRY(const std::string user, FindUser(file, image, places, starts));
   return !user.empty();
 }
 

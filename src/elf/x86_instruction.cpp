@@ -13,6 +13,7 @@ struct Tail {
   bool is_valid = true;
   bool has_modrm = false;
   std::size_t immediate = 0;
+  bool is_distance = false;  ///< The immediate counts from the next instruction.
 };
 
 /// What follows an opcode of one byte.
@@ -126,7 +127,7 @@ class Decoder {
       instruction.modrm = at_;
       instruction.displacement = ReadOperand();
     }
-    if (tail.immediate >= 4) instruction.immediate = at_;
+    if (tail.immediate >= 4 && !tail.is_distance) instruction.immediate = at_;
     at_ += tail.immediate;
     if (at_ > bytes_.size()) return std::nullopt;
     instruction.size = at_;
@@ -194,7 +195,7 @@ class Decoder {
       case Form::kThreeBytes:
         return {.immediate = 3};
       case Form::kFourBytes:
-        return {.immediate = 4};
+        return {.immediate = 4, .is_distance = true};
       case Form::kImmediate:
         return {.immediate = Immediate()};
       case Form::kWide:
@@ -218,7 +219,7 @@ class Decoder {
   /// Behind 0f.
   static Tail OfTwoBytes(unsigned opcode) {
     const auto is_in = [&](unsigned first, unsigned last) { return opcode >= first && opcode <= last; };
-    if (is_in(0x80, 0x8f)) return {.immediate = 4};
+    if (is_in(0x80, 0x8f)) return {.immediate = 4, .is_distance = true};
     if (opcode == 0x04 || opcode == 0x0a || opcode == 0x0c || opcode == 0x0f) return {.is_valid = false};
     const bool is_alone = is_in(0x05, 0x09) || opcode == 0x0b || opcode == 0x0e || is_in(0x30, 0x37) ||
                           opcode == 0x77 || is_in(0xa0, 0xa2) || is_in(0xa8, 0xaa) || is_in(0xc8, 0xcf);

@@ -14,7 +14,8 @@ struct X86Instruction {
   std::size_t modrm = 0;  ///< Where its ModRM byte stands; 0: it has none.
   /// Where its displacement of four bytes begins, other than one from the next instruction; 0: it has none.
   std::size_t displacement = 0;
-  std::size_t immediate = 0;  ///< Where its immediate of four or eight bytes begins; 0: it has none.
+  /// Where its immediate of four or eight bytes begins, other than a distance to jump; 0: it has none.
+  std::size_t immediate = 0;
 };
 
 /// The instruction at the begin of `bytes`; nullopt for bytes that are none in 64-bit mode, or not all of

@@ -363,10 +363,14 @@ Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command
   }
   Print(command, *summary);
   elf::EditRequest edits = command.edits;
-  edits.blank = 'X';                // what scripts that look for leftovers expect
-  edits.allow_strip_hazard = true;  // as patchelf, which says nothing either
+  edits.blank = 'X';  // what scripts that look for leftovers expect
+  edits.allow_strip_hazard = true;
   auto patched = PatchElf(fs, {.file = *file, .output = command.output, .edits = std::move(edits)});
   if (!patched) return Reworded(patched.error());
+  if (*patched) {
+    PrintLog(fmt::format(
+        "warning: '{}' must not be stripped any more: its program headers had to move to the end", name));
+  }
   return Ok();
 }
 

@@ -67,15 +67,19 @@ Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file) {
   return summary;
 }
 
-Result<void> PatchElf(Fs& fs, const PatchElfRequest& request) {
+Result<bool> PatchElf(Fs& fs, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
   if (!request.output) PTPKG_CHECK(elf::RecoverEdit(fs, input));
   PTPKG_TRY(Opened opened, OpenElf(fs, input));
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));
-  if (request.output) return PatchCopy(fs, input, *request.output, plan, edits);
-  opened.file.reset();
-  return elf::ApplyEdit(fs, input, plan);
+  if (request.output) {
+    PTPKG_CHECK(PatchCopy(fs, input, *request.output, plan, edits));
+  } else {
+    opened.file.reset();
+    PTPKG_CHECK(elf::ApplyEdit(fs, input, plan));
+  }
+  return plan.strip_hazard;
 }
 
 }  // namespace ptpkg::patchelf

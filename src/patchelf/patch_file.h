@@ -39,7 +39,7 @@ struct PatchElfRequest {
 };
 
 /// All edits as one transaction. Without anything to change `file` is not touched; `output` is written
-/// anyway. Errors: kNotFound, kUnsupported, kCorrupt, kInvalidInput, kIo.
-Result<void> PatchElf(Fs& fs, const PatchElfRequest& request);
+/// anyway. Returns EditPlan::strip_hazard. Errors: kNotFound, kUnsupported, kCorrupt, kInvalidInput, kIo.
+Result<bool> PatchElf(Fs& fs, const PatchElfRequest& request);
 
 }  // namespace ptpkg::patchelf

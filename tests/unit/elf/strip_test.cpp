@@ -130,7 +130,8 @@ int answer(void) {
   volatile int sum = 0;
   USE(0) USE(1) USE(2) USE(3) USE(4) USE(5) USE(6) USE(7) USE(8) USE(9)
   volatile int page = 0x4002, other = 0x2002, third = 0x4003, fourth = 0x2003;
-  return sum / 70 + 0 * (page + other + third + fourth);
+  volatile int mask = 0x400300, second = 0x4002f0, third_mask = 0x2002f0;  // begin no note
+  return sum / 70 + 0 * (page + other + third + fourth + mask + second + third_mask);
 }
 int main(void) { return answer(); }
 )"));

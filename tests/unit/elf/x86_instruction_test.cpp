@@ -75,6 +75,8 @@ TEST(DecodeX86, SaysWhereAnAddressCouldStand) {
       {.bytes = Of({0xc7, 0x80, 1, 2, 3, 4, 5, 6, 7, 8}), .displacement = 2, .immediate = 6},
       {.bytes = Of({0xc7, 0x45, 0xfc, 1, 2, 3, 4}), .immediate = 3},  // mov [rbp-4], imm32
       {.bytes = Of({0x8b, 0x05, 1, 2, 3, 4})},                        // mov eax, [rip+disp32]
+      {.bytes = Of({0xe9, 1, 2, 3, 4})},                              // jmp
+      {.bytes = Of({0x0f, 0x84, 1, 2, 3, 4})},                        // je
       {.bytes = Of({0x83, 0xc0, 1})},                                 // add eax, imm8
   };
   for (const Place& row : rows) {
