@@ -227,6 +227,7 @@ TEST(Golden, RenderingOfPytorch) {
       {"2.15.0", "3.12", "rocm", "rocm", "6.4"},
       {"1.1.0", "3.7", "off", "cuda", "10.0", kOffIn11},
       {"2.6.0", "3.11", "off", "cuda", "12.6", kOffIn26},
+      {"2.6.0", "3.11", "plain_version", "", "", "torch_local_version: [none]\n"},
   };
   for (const auto& [version, python, what, platform, toolkit, switches] : cases) {
     const std::string name = version + "_" + what;
