@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 #include <memory>
+#include <set>
 
 #include "cli/verbs.h"
 #include "pipeline/render.h"
 #include "support/json.h"
+#include "support/plural.h"
 
 namespace ptpkg::cli {
 
@@ -23,11 +25,16 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
+  std::set<std::string> incomplete;
   for (const recipe::Recipe& recipe : recipes) {
-    if (recipe.detects.empty()) continue;
+    if (!recipe.detects.empty()) incomplete.insert(recipe.FileStem());
+  }
+  if (!incomplete.empty()) {
+    const std::string others =
+        incomplete.size() == 1 ? "" : fmt::format(" (and of {})", Plural(incomplete.size() - 1, "other"));
     context.env().reporter.Note(fmt::format(
-        "'{}': its build string asks for versions that 'ptpkg build' detects; 0.0.0 stands for them",
-        recipe.FileStem()));
+        "the build string of '{}'{} asks for versions that 'ptpkg build' detects; 0.0.0 stands for them",
+        *incomplete.begin(), others));
   }
   if (context.json()) {
     context.PrintJson(pipeline::RecipesToJson(recipes));

@@ -57,10 +57,23 @@ class Doctor {
         all.push_back(std::move(diagnosis));
       }
     }
+    if (all.size() == 1) all.push_back(NothingToBuild());
     return all;
   }
 
  private:
+  [[nodiscard]] Diagnosis NothingToBuild() const {
+    Diagnosis diagnosis{.subject = request_.recipes.front().str(), .facts = {}, .findings = {}};
+    diagnosis.findings.push_back(
+        {.finding = {.id = "nothing-to-build",
+                     .severity = Severity::kError,
+                     .file = diagnosis.subject,
+                     .message = "every variant is skipped, so nothing would be built",
+                     .fix = "'ptpkg render' lists the variants; choose others with --variants and --select"},
+         .source = "the recipe's build.skip"});
+    return diagnosis;
+  }
+
   Result<Diagnosis> DiagnoseRecipe(const recipe::Recipe& recipe) {
     PTPKG_CHECK(env_.cancel.Check());
     Diagnosis diagnosis{.subject = recipe.FileStem(), .facts = machine_.facts, .findings = {}};

@@ -46,6 +46,14 @@ class Doctor(harness.Case):
         self.assertEqual(told[1]["facts"]["package"], "pytorch")
         self.assertEqual(told[1]["facts"]["build_requirements"], ["make"])
 
+    def test_a_recipe_whose_variants_are_all_skipped(self):
+        recipe = self.recipe()
+        file = recipe / "recipe.yaml"
+        file.write_text(file.read_text().replace("build:\n", "build:\n  skip: true\n"))
+        done = self.ptpkg("doctor", recipe, exit_code=1)
+        self.assertIn("every variant is skipped, so nothing would be built", done.stdout)
+        self.assertIn("'ptpkg render' lists the variants", done.stdout)
+
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
         done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,
                           PATH="/nonexistent")
