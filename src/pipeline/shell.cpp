@@ -267,6 +267,12 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
   if (entrance.work) {
     PTPKG_TRY(FolderGuard taken, FolderGuard::Take(env, entrance, summary.source));
     guard.emplace(std::move(taken));
+    if (!entrance.is_dev) {
+      env.reporter.Warn(
+          "if files change in that folder, the next build starts anew: look at them, and compile elsewhere "
+          "or with "
+          "'ptpkg dev'");
+    }
   }
   request.on_enter();
   const Result<int> status = RunInside(env, request, summary);

@@ -376,6 +376,7 @@ class Dev(harness.Case):
         self.compiled()
         done = self.shell("ls", "out")
         self.assertIn("the work folder of a build that did not end well", done.stderr)
+        self.assertIn("warning: if files change in that folder, the next build starts anew", done.stderr)
         self.assertIn("f0.o", done.stdout)
         self.assertNotIn("starts anew", done.stderr)
         self.assertIn("goes on where an interrupted run was ended", self.ptpkg(*build, exit_code=5).stderr)
