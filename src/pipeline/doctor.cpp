@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "build/package_test.h"
 #include "build/script.h"
 #include "build/work_layout.h"
 #include "pipeline/detect.h"
@@ -86,6 +87,7 @@ class Doctor {
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
       diagnosis.findings.push_back(std::move(missing));
     }
+    PTPKG_CHECK(CheckTestsOf(recipe, host, diagnosis));
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     PTPKG_CHECK(CheckSourcesOf(recipe, diagnosis));
@@ -101,6 +103,20 @@ class Doctor {
       if (!IsSaidOfMachine(finding, machine_)) diagnosis.findings.push_back(finding);
     }
     return diagnosis;
+  }
+
+  /// Tests take their tools from where the build took its own, as `ptpkg build` has it.
+  Result<void> CheckTestsOf(const recipe::Recipe& recipe, const build::HostPlan& host, Diagnosis& diagnosis) {
+    if (!build::HasTests(recipe)) return Ok();
+    const build::HostEnv env = host.wheels ? request_.host_env : host.host_env;
+    const auto found = build::CheckTestTools(
+        env_, recipe, {.host_env = env, .options = request_.tools, .provided = provided_});
+    if (found) return Ok();
+    PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
+    missing.finding.message += "; the tests need it";
+    missing.finding.fix += "; or leave the tests out: --test skip";
+    diagnosis.findings.push_back(std::move(missing));
+    return Ok();
   }
 
   static Finding FindingOf(const char* id, const std::string& subject, const Error& error) {

@@ -61,6 +61,13 @@ class Doctor(harness.Case):
         self.assertIn("fix: install: apt-get install bison", done.stdout)
         self.assertIn("[tool-missing]", done.stdout)
 
+    def test_what_only_the_tests_need(self):
+        recipe = self.recipe(tools="make")
+        with open(recipe / "recipe.yaml", "a") as file:
+            file.write("tests: [{script: ['true'], requirements: {run: [no-such-tool]}}]\n")
+        done = self.ptpkg("doctor", recipe, "--env", "system", exit_code=1)
+        self.assertRegex(done.stdout, "'no-such-tool' .*; the tests need it")
+
     def test_a_build_stops_at_what_doctor_knows_to_break_it(self):
         recipe = self.recipe(env='{USE_NIGHTLY: "1", NO_CUDA: "1"}')
         ids, _ = self.ids(recipe, exit_code=1, USE_CUDA="1")

@@ -223,7 +223,7 @@ class SourceFile:
         write(toolkit, {"bin/nvcc": "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n",
                         "bin/nvcc.profile": "", "include/cuda.h": "#define CUDA_VERSION 13000\n",
                         **{f"include/{name}.h": "" for name in ("cuda_runtime", "cuda_runtime_api", "cublas_v2", "cublas_api",
-                                                             "cusparse")}})
+                                                             "cusparse", "openblas_config")}})
         (toolkit / "bin/nvcc").chmod(0o755)
         path = f"{toolkit}/bin:{os.environ['PATH']}"
         command = ("doctor", RECIPE, "--env", "system", "--select")
