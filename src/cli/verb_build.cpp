@@ -32,6 +32,7 @@ struct BuildFlags {
   bool keep_work = false;
   bool force = false;
   bool fresh = false;
+  bool refresh = false;
   bool ccache = false;
   bool dry_run = false;
   bool plan = false;
@@ -49,6 +50,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.fresh = flags.fresh;
+  request.refresh = flags.refresh;
   request.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
@@ -120,9 +122,8 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 void TellOfStored(Context& context, const pipeline::BuildSummary& summary) {
   for (const StageTime& stage : summary.stages) {
     if (stage.stage != "build" || stage.ran) continue;
-    context.env().reporter.Note(
-        fmt::format("--fresh: '{}' was not built, its result is stored; another --cache-dir builds it again",
-                    stage.subject));
+    context.env().reporter.Note(fmt::format(
+        "--fresh: '{}' was not built, its result is stored; --refresh builds it again", stage.subject));
   }
 }
 
@@ -175,9 +176,9 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 11> kOfRecipes = {
-    "--variants", "--select", "--source",  "--env",          "--python-exe", "--conda-exe",
-    "--test",     "--fresh",  "--offline", "--no-preflight", "--ccache"};
+constexpr std::array<std::string_view, 12> kOfRecipes = {
+    "--variants", "--select", "--source",  "--env",     "--python-exe",   "--conda-exe",
+    "--test",     "--fresh",  "--refresh", "--offline", "--no-preflight", "--ccache"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -263,6 +264,9 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
            "Build from the beginning where an interrupted run could be gone on with; a build whose result "
            "is stored does not run again",
        .target = &flags.fresh},
+      {.names = "--refresh",
+       .help = "Build again what is stored, and pack, check and publish the result in its place",
+       .target = &flags.refresh},
       {.names = "--ccache",
        .help = "Keep C and C++ objects in the cache, and take them from there (default: PTPKG_CCACHE)",
        .target = &flags.ccache},

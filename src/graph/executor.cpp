@@ -72,7 +72,7 @@ class Executor {
           .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
     }
     PTPKG_TRY(const bool done, FindResult(found->second));
-    if (!done) {
+    if (!done || IsMadeAnew(plan_.nodes[found->second])) {
       wanted_[found->second] = true;
       PTPKG_CHECK(Foresee());
       outcomes_[found->second].reason = "asked for";
@@ -84,6 +84,8 @@ class Executor {
   }
 
  private:
+  /// Whether a result that is there does not count.
+  static bool IsMadeAnew(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
   const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
   [[nodiscard]] bool IsLight(std::size_t i) const {
     const Stage& stage = StageOf(i);
@@ -137,10 +139,14 @@ class Executor {
   Result<void> Want(std::size_t i) {
     if (wanted_[i] || outcomes_[i].state == NodeState::kFound) return Ok();
     PTPKG_CHECK(env_.cancel.Check());
-    PTPKG_TRY(const bool found, FindResult(i));
-    if (found) return Ok();
+    if (!IsMadeAnew(plan_.nodes[i])) {
+      PTPKG_TRY(const bool found, FindResult(i));
+      if (found) return Ok();
+    }
     wanted_[i] = true;
-    if (StageOf(i).keep != Keep::kNothing) {
+    if (IsMadeAnew(plan_.nodes[i])) {
+      outcomes_[i].reason = "asked for";
+    } else if (StageOf(i).keep != Keep::kNothing) {
       outcomes_[i].reason = stores_.history.WhyChanged(plan_.nodes[i], keys_[i]);
     }
     for (const auto& [role, id] : plan_.nodes[i].needs) PTPKG_CHECK(Want(index_.at(id)));
@@ -357,14 +363,19 @@ class Executor {
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
     if (stage.claim) {
       PTPKG_TRY(claim, stage.claim(env, node, keys_[i]));
-      PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
+      std::optional<NodeResult> made;
+      if (!IsMadeAnew(node)) {
+        PTPKG_TRY(made, store->Take(node.stage, keys_[i].key));
+      }
       if (made) {
         claim->Kept();
         made->idle = "another run has made it meanwhile";
         return *std::move(made);
       }
     }
-    PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run));
+    PTPKG_TRY(NodeResult result,
+              store->Put(node.stage, keys_[i].key, run,
+                         IsMadeAnew(node) ? Store::IfThere::kReplace : Store::IfThere::kTake));
     stores_.history.Remember(node, keys_[i]);
     if (claim) claim->Kept();
     return result;

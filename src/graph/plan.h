@@ -12,6 +12,9 @@
 
 namespace ptpkg::graph {
 
+/// Name of the option of a node whose result is made although one is there, which it replaces.
+inline constexpr std::string_view kRefreshOption = "refresh";
+
 /// One step. Whatever its stage reads comes from here. Stage, version, inputs, and role and key of each need
 /// enter the node's key. There is no other way into a stage (stage.h), so an input cannot be forgotten in the
 /// key.

@@ -105,7 +105,8 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
 }
 
 Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
-                              const std::function<Result<NodeResult>(const AbsPath&)>& make) {
+                              const std::function<Result<NodeResult>(const AbsPath&)>& make,
+                              IfThere if_there) {
   const AbsPath final_path = ResultPath(stage, key);
   PTPKG_CHECK(env_->fs.MakeDirs(final_path.Parent()), "while preparing the store");
   PTPKG_TRY(TempDir attempt, TempDir::Create(env_->fs, final_path.Parent(), kAttempt));
@@ -124,8 +125,10 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
     // Another run was faster: equal key means equal content, so its result serves as well, unless it is
     // damaged. It is that result which has to be held then, not ours.
     LetGo(final_path);
-    PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
-    if (other) return *std::move(other);
+    if (if_there == IfThere::kTake) {
+      PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
+      if (other) return *std::move(other);
+    }
     PTPKG_CHECK(SetAside(final_path), "while making way for a result");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
@@ -146,10 +149,10 @@ Result<void> Store::RemoveAbandoned() {
   return Ok();
 }
 
-/// Take has removed a damaged result unless somebody reads it, who held it before it was damaged. He keeps
-/// the files that he has open and finds ours, equal but whole, under the name.
+/// Whoever reads what is there keeps the files that he has open, and finds ours under the name: of a damaged
+/// result the same but whole.
 Result<void> Store::SetAside(const AbsPath& folder) {
-  Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("damaged"));
+  Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("replaced"));
   if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
   return renamed;
 }

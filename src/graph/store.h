@@ -33,12 +33,17 @@ class Store {
   /// warning, so that it is made again. Errors: kIo when the damaged result cannot be removed; kCancelled.
   Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
 
+  /// What becomes of a whole result that is there already when another one is made.
+  enum class IfThere : std::uint8_t { kTake, kReplace };
+
   /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
   /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. A
-  /// damaged result that somebody still reads loses its name to this one, and goes when he lets go of it
-  /// (scratch.h). Errors: those of `make`, kIo, kUsage when the value has text that is not UTF-8.
+  /// result that is replaced, or damaged, and that somebody still reads loses its name to this one, and goes
+  /// when he lets go of it (scratch.h). Errors: those of `make`, kIo, kUsage when the value has text that is
+  /// not UTF-8.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
-                         const std::function<Result<NodeResult>(const AbsPath& folder)>& make);
+                         const std::function<Result<NodeResult>(const AbsPath& folder)>& make,
+                         IfThere if_there = IfThere::kTake);
 
   /// Removes what killed runs left beside the results (scratch.h). Errors: kIo.
   Result<void> RemoveAbandoned();

@@ -322,7 +322,7 @@ class BuildPlanner {
       node.options.emplace("device-code", Join(recipe.ptpkg.device_code, "\n"));
     if (!request_.preflight) node.options.emplace("no-preflight", "");
     if (request_.ccache) node.options.emplace("ccache", "");
-    if (request_.fresh) node.options.emplace("fresh", "");
+    if (request_.fresh || request_.refresh) node.options.emplace("fresh", "");
     if (!recipe.ptpkg.resume) node.options.insert_or_assign("fresh", "always");
     return Add(std::move(node));
   }
@@ -549,6 +549,11 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   PTPKG_CHECK(ResolveSources(env, request, recipes));
   PTPKG_TRY(const std::vector<recipe::Recipe> outputs, AllOutputs(env, request, recipes));
   PTPKG_TRY(BuildPlan result, BuildPlanner(env, request, recipes, outputs).Run());
+  if (request.refresh) {
+    for (graph::Node& node : result.plan.nodes) {
+      if (node.stage != "source") node.options.emplace(graph::kRefreshOption, "");
+    }
+  }
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;
 }

@@ -34,6 +34,7 @@ struct BuildRequest {
   bool keep_work = false;         ///< Leave the work folder of each node that has one, and say where it is.
   bool ccache = false;            ///< ccache before the C and C++ compilers.
   bool fresh = false;             ///< Builds start anew, though an interrupted run has left something.
+  bool refresh = false;           ///< Builds run, and all that follows, though their results are stored.
   bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
   bool dry_run = false;   ///< Report which stages would run; write nothing.
   std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.

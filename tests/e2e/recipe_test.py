@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tarfile
 
 import harness
 
@@ -211,6 +212,32 @@ class Recipe(harness.Case):
             done = self.ptpkg("build", self.project("'true'"), "--env", "system", exit_code=2, **{name: value})
             self.assertIn(told, done.stderr)
             self.assertNotIn("source ", done.stderr)
+
+    def test_refresh_builds_and_publishes_a_stored_result_anew(self):
+        recipe = self.scratch / "moody"
+        recipe.mkdir()
+        outside = self.scratch / "mood"
+        (recipe / "recipe.yaml").write_text(
+            "schema_version: 1\npackage: {name: moody, version: '1'}\nabout: {license: MIT}\n"
+            f"build: {{number: 0, string: '0', script: ['mkdir -p $PREFIX/share', 'cp {outside} $PREFIX/share/mood']}}\n"
+            "extra: {ptpkg: {formats: [tar.bz2]}}\n")
+        command = ["build", recipe, "--env", "system", "--output", self.scratch / "dist"]
+
+        def mood(*options, exit_code=0):
+            self.ptpkg(*command, *options, exit_code=exit_code)
+            with tarfile.open(self.scratch / "dist/conda/linux-64/moody-1-0.tar.bz2") as package:
+                return package.extractfile("share/mood").read().decode()
+
+        outside.write_text("good")
+        self.assertEqual(mood(), "good")
+        outside.write_text("bad")
+        self.assertEqual(mood(), "good")
+        self.assertEqual(mood("--refresh", "--dry-run"), "good")
+        self.assertEqual(mood("--refresh"), "bad")
+        outside.unlink()
+        # What fails replaces nothing.
+        self.assertEqual(mood("--refresh", exit_code=5), "bad")
+        self.assertEqual(mood(), "bad")
 
     def test_fresh_says_that_a_stored_result_stays(self):
         recipe = self.project("touch $PREFIX/made", "extra: {ptpkg: {formats: [conda]}}\n")

@@ -237,6 +237,22 @@ TEST_F(ExecutorTest, ADamagedResultIsMadeAgain) {
   EXPECT_EQ(second[0].reason, "inputs unchanged, result missing or damaged");
 }
 
+TEST_F(ExecutorTest, ANodeThatIsToBeMadeAnewRunsAndReplacesItsResult) {
+  Plan plan{{Make("a", "a"), Show("all", {{"it", "make/a"}})}};
+  ASSERT_OK_AND_ASSIGN(const auto first, Run(plan));
+  const AbsPath text = first[0].result.files.root / "text";
+  ASSERT_OK_AND_ASSIGN(const FileStat before, env_->fs.Stat(text));
+  plan.nodes[0].options.emplace(kRefreshOption, "");
+  ASSERT_OK_AND_ASSIGN(const auto second, Run(plan));
+  EXPECT_EQ(second[0].state, kRan);
+  EXPECT_EQ(second[0].reason, "asked for");
+  ASSERT_OK_AND_ASSIGN(const FileStat after, env_->fs.Stat(text));
+  EXPECT_NE(after.inode, before.inode);
+  plan.nodes[0].options.clear();
+  ASSERT_OK_AND_ASSIGN(const auto third, Run(plan));
+  EXPECT_EQ(third[0].state, kFound);
+}
+
 TEST_F(ExecutorTest, NodesOfOneSubjectAndStageAreRememberedOneByOne) {
   Plan plan{{Make("a", "package"), Make("a", "wheel")}};
   plan.nodes[0].id = "make/conda/a";
