@@ -4,10 +4,12 @@ A random tree depends on its seed alone, which a failure names: PTPKG_LD_SO_SEED
 """
 
 import collections
+import ctypes
 import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 
@@ -249,6 +251,40 @@ class LdSo(harness.Case):
                 if name not in ALLOWED:
                     self.assertEqual(ld_so.disagreements(outcome, ld_so.Judge(root, self.empty), tokens), [])
                 self.assertEqual([(found, *key) for key, found in ld_so.verdicts(outcome).items()], expected)
+
+    def test_libraries_that_every_linker_makes_are_sound(self):
+        """Options and contents that give unusual tables; ld.so takes each of them, and so does `check`."""
+        compiler = harness.tool("gcc")
+        sources = {
+            "no_export": "static int __attribute__((used, constructor)) run(void) { return 1; }",
+            "empty": "",
+            "one": "int one(void) { return 1; }",
+            "many": "".join(f"int name{number}(void) {{ return {number}; }}" for number in range(300)),
+            "data": "int table[4] = {1}; int *place = table; extern int absent __attribute__((weak)); int *other = &absent;",
+            "threads": "__thread int own = 3; int get(void) { return own; }",
+            "indirect": "static int f(void) { return 1; } static void *pick(void) { return f; }"
+                        " int chosen(void) __attribute__((ifunc(\"pick\")));",
+        }
+        options = [[], ["-Wl,--hash-style=sysv"], ["-Wl,--hash-style=both"], ["-nostdlib"], ["-Wl,-z,now"], ["-Wl,-Bsymbolic"],
+                   ["-Wl,-z,pack-relative-relocs"], ["-Wl,-z,noseparate-code"], ["-Wl,--build-id=none"], ["-Wl,-z,norelro"],
+                   ["-Wl,--gc-sections", "-ffunction-sections"], ["-s"]]
+        tree = self.scratch / "tree"
+        tree.mkdir()
+        made = 0
+        for linker in ("bfd", "gold", "lld", "mold"):
+            if shutil.which({"bfd": "ld.bfd", "gold": "ld.gold", "lld": "ld.lld", "mold": "mold"}[linker]) is None:
+                continue
+            for name, text in sources.items():
+                for number, words in enumerate(options):
+                    library = tree / f"lib{name}_{linker}{number}.so"
+                    done = subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-", f"-fuse-ld={linker}", *words, "-o", library],
+                                          input=text, text=True, capture_output=True, check=False)
+                    if done.returncode == 0:  # not every linker has every option
+                        made += 1
+                        ctypes.CDLL(str(library))
+        self.assertGreater(made, 70)
+        outcome, = self.check([tree])
+        self.assertEqual([one for one in outcome["findings"] if one["severity"] == "error"], [])
 
     def test_random_trees(self):
         numbers = seeds()
