@@ -62,14 +62,30 @@ class InPlace {
   }
 
   Result<void> PutSegments() {
-    if (state_.interpreter) {
-      const Segment& interp = *image_.FindSegment(kSegmentInterp);
-      std::string text = *state_.interpreter;
-      text.resize(interp.file_size, '\0');
-      PTPKG_CHECK(Put(interp.offset, AsBytes(text)));
-    }
-    if (!state_.executable_stack) return Ok();
     std::vector<Segment> segments = image_.segments;
+    if (state_.interpreter) PTPKG_CHECK(PutInterpreter(segments));
+    if (state_.executable_stack) SetStack(segments);
+    return Put(image_.header.program_headers_offset, EncodeSegments(image_.codec, segments));
+  }
+
+  /// The kernel refuses a place of more than 4,096 bytes, however short the name in it is.
+  Result<void> PutInterpreter(std::vector<Segment>& segments) {
+    const Segment interp = *image_.FindSegment(kSegmentInterp);
+    std::string text = *state_.interpreter;
+    text.resize(interp.file_size, '\0');
+    PTPKG_CHECK(Put(interp.offset, AsBytes(text)));
+    const std::uint64_t size = state_.interpreter->size() + 1;
+    for (Segment& segment : segments) {
+      if (segment.type == kSegmentInterp) segment.file_size = segment.memory_size = size;
+    }
+    const auto index = image_.FindSection(kSectionProgbits, interp.vaddr);
+    if (!index) return Ok();
+    Section section = image_.sections[*index];
+    section.size = size;
+    return PutSection(*index, section);
+  }
+
+  void SetStack(std::vector<Segment>& segments) const {
     if (image_.FindSegment(kSegmentGnuStack) == nullptr) {
       const auto unused = std::find_if(segments.begin(), segments.end(),
                                        [](const Segment& s) { return s.type == kSegmentNull; });
@@ -79,7 +95,6 @@ class InPlace {
       if (segment.type != kSegmentGnuStack) continue;
       segment.flags = (segment.flags & ~kFlagExecute) | (*state_.executable_stack ? kFlagExecute : 0U);
     }
-    return Put(image_.header.program_headers_offset, EncodeSegments(image_.codec, segments));
   }
 
   Result<void> PutDynamic() {

@@ -47,6 +47,7 @@ class Examiner {
     CheckEntrySizes();
     CheckStart();
     CheckSections();
+    PTPKG_CHECK(Soften(CheckInterpreter()));
     PTPKG_CHECK(Soften(CheckVersions()));
     PTPKG_CHECK(Soften(CheckGnuHash()));
     return std::move(faults_).Take();
@@ -84,6 +85,8 @@ class Examiner {
                  (before->flags & ~segment.flags) != 0) {
         Segments(fmt::format("loadable segment {} takes rights from a page of the one ahead of it", i));
       }
+      if (segment.flags == 0 && segment.file_size != 0)
+        Segments(fmt::format("loadable segment {} can be neither read, written nor run", i));
       if (segment.align > kMaxSpan)
         Segments(fmt::format("loadable segment {} has the alignment {:#x}", i, segment.align));
       if (segment.vaddr + segment.memory_size - first > kMaxSpan) {
@@ -96,7 +99,7 @@ class Examiner {
 
   void CheckOtherSegments() {
     for (const Segment& segment : image_.segments) {
-      if (segment.type == kSegmentTls && segment.memory_size != 0) CheckTls(segment);
+      if (segment.type == kSegmentTls && (segment.memory_size | segment.file_size) != 0) CheckTls(segment);
       // A PT_PHDR is where the loader reads the program headers again.
       if (segment.type == kSegmentPhdr &&
           !MapsTo(segment.vaddr, image_.codec.SegmentSize() * image_.segments.size(),
@@ -119,11 +122,28 @@ class Examiner {
       Segments("PT_DYNAMIC is writable, but its loadable segment is not");
   }
 
+  /// As the kernel reads it (fs/binfmt_elf.c).
+  Result<void> CheckInterpreter() {
+    constexpr std::uint64_t kPathMax = 4096;
+    const Segment* const segment = image_.FindSegment(kSegmentInterp);
+    if (segment == nullptr) return Ok();
+    if (segment->file_size < 2 || segment->file_size > kPathMax) {
+      Segments(
+          fmt::format("PT_INTERP has {} bytes, and the kernel takes 2 to {}", segment->file_size, kPathMax));
+      return Ok();
+    }
+    PTPKG_TRY(const auto last, ReadExact(file_, segment->offset + segment->file_size - 1, 1, "PT_INTERP"));
+    if (last.front() != std::byte{0}) Segments("PT_INTERP does not end with a NUL byte");
+    return Ok();
+  }
+
   void CheckTls(const Segment& segment) {
     if (segment.file_size > segment.memory_size ||
         (segment.file_size != 0 && !image_.OffsetOf(segment.vaddr, segment.file_size, "PT_TLS"))) {
       Segments("PT_TLS has initial values outside of the loadable segments");
     }
+    if (segment.memory_size > kMaxSpan)
+      Segments(fmt::format("PT_TLS asks for {} bytes in each thread", segment.memory_size));
     if (segment.align > kMaxTlsAlign || (segment.align != 0 && !std::has_single_bit(segment.align)))
       Segments(fmt::format("PT_TLS has the alignment {}", segment.align));
   }

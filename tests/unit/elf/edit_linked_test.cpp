@@ -165,6 +165,27 @@ TEST_P(LinkedEdit, ProgramsRunWithLongerInterpreterAndPath) {
   }
 }
 
+/// The kernel looks at the size of PT_INTERP before it looks at the name.
+TEST_P(LinkedEdit, APlaceThatWasTooLongForTheKernelShrinksWithTheName) {
+  ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
+  const AbsPath program = toys_.Path("app");
+  const std::string interpreter = *FactsOf(toys_.fs(), program).interpreter;
+  Edits edits = SetPath("$ORIGIN");
+  for (const std::size_t size : {0U, 4096U}) {
+    edits.interpreter = std::string(size, 'a');
+    EXPECT_THAT(EditFile(toys_.fs(), program, edits),
+                ptpkg::test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("1 to 4095 bytes")));
+  }
+  edits.interpreter = "/" + std::string(4094, 'a');
+  ASSERT_OK(EditFile(toys_.fs(), program, edits));
+  edits.interpreter = interpreter;
+  ASSERT_OK(EditFile(toys_.fs(), program, edits));
+  EXPECT_EQ(toys_.Run(program), 42);
+  ASSERT_OK_AND_ASSIGN(const auto file, toys_.fs().Open(program, OpenMode::kRead));
+  ASSERT_OK_AND_ASSIGN(const auto image, ReadImage(*file));
+  EXPECT_EQ(image->FindSegment(kSegmentInterp)->file_size, interpreter.size() + 1);
+}
+
 TEST_P(LinkedEdit, StackFlagGoesBothWays) {
   ASSERT_OK(EditFile(toys_.fs(), library_, SetPath("$ORIGIN/deps")));
   const std::string before = toys_.Bytes("libanswer.so");
