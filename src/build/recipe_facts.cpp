@@ -60,6 +60,7 @@ class RecipeFacts {
     AddRecipe();
     PTPKG_CHECK(AddTools());
     AddToolkit();
+    PTPKG_CHECK(AddHostCompiler());
     AddArchitectures();
     AddNeeds();
     AddSubmodules();
@@ -151,6 +152,20 @@ class RecipeFacts {
     facts_["cuda_headers"] = Value(version);
     const std::string* const nvcc = facts_.at("nvcc").AsText();
     if (nvcc != nullptr) facts_["cuda_headers_differ"] = Value(!(*nvcc + ".").starts_with(version + "."));
+  }
+
+  /// The g++ that nvcc calls: that of PATH, or the one that Debian's package has put beside its own nvcc.
+  Result<void> AddHostCompiler() {
+    facts_["nvcc_gxx"] = facts_.at("gxx");
+    const AbsPath debian = AbsPath::Literal("/usr/lib/nvidia-cuda-toolkit/bin/g++");
+    const auto real = nvcc_ ? env_.fs.RealPath(nvcc_->str()) : Result<AbsPath>(debian);
+    const bool is_debian = nvcc_ && real && real->str() == "/usr/bin/nvcc";
+    PTPKG_TRY(const bool there, Exists(env_.fs, debian));
+    if (!is_debian || !there) return Ok();
+    PTPKG_TRY(const std::string version, ProgramVersion(env_, debian));
+    facts_["nvcc_gxx"] = version.empty() ? Value() : Value(version);
+    facts_["nvcc_gxx_missing"] = Value(version.empty());
+    return Ok();
   }
 
   void AddCudnn(const std::vector<AbsPath>& folders) {
@@ -255,11 +270,12 @@ void AddNoRecipe(Facts& facts) {
     facts[list] = Value(Value::List());
   }
   for (const char* version :
-       {"cmake", "ninja", "gxx", "clangxx", "nvcc", "ccache", "python", "setuptools", "numpy", "cuda_headers",
-        "cudnn_without_link", "memory_per_job_gib", "version_made"}) {
+       {"cmake", "ninja", "gxx", "clangxx", "nvcc", "nvcc_gxx", "ccache", "python", "setuptools", "numpy",
+        "cuda_headers", "cudnn_without_link", "memory_per_job_gib", "version_made"}) {
     facts[version] = Value();
   }
-  for (const char* flag : {"cuda_headers_differ", "version_made_differs", "build_number_invalid"})
+  for (const char* flag :
+       {"cuda_headers_differ", "nvcc_gxx_missing", "version_made_differs", "build_number_invalid"})
     facts[flag] = Value(false);
   facts["needed_disk_gib"] = Value(kDiskOfAny);
 }

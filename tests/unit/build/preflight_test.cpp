@@ -73,8 +73,11 @@ std::vector<Case> Cases() {
       {"clang-too-old", torch("2.13.0", {{"clangxx", Value("15.0.7")}}), "clang++ is 15.0.7"},
       {"magma-too-new", torch("2.12.0", {{"host_magma", Texts({"2.10.0"})}}), "version 2.10.0"},
       {"cuda-host-compiler",
-       {{"nvcc", Value("12.4.131")}, {"gxx", Value("14.2.0")}},
+       {{"nvcc", Value("12.4.131")}, {"nvcc_gxx", Value("14.2.0")}},
        "12.4.131 does not take"},
+      {"cuda-host-compiler-missing",
+       {{"nvcc", Value("11.8.89")}, {"gxx", Value("12.2.0")}, {"nvcc_gxx_missing", Value(true)}},
+       "finds no g++ that it takes"},
       {"cuda-too-old", torch("2.13.0", {{"nvcc", Value("12.0.76")}}), "nvcc is 12.0.76"},
       {"cuda-headers",
        {{"nvcc", Value("13.0.88")}, {"cuda_headers", Value("12.4")}, {"cuda_headers_differ", Value(true)}},
@@ -179,14 +182,21 @@ TEST_F(PreflightTest, EachCompilerHasItsBoundary) {
     const char* gxx;
     bool fits;
   };
-  for (const Pair& pair : std::initializer_list<Pair>{{"12.2.140", "12.3.0", true},
+  for (const Pair& pair : std::initializer_list<Pair>{{"10.2.89", "8.4.0", true},
+                                                      {"10.2.89", "9.4.0", false},
+                                                      {"11.0.221", "10.2.1", false},
+                                                      {"11.3.109", "10.2.1", true},
+                                                      {"11.3.109", "11.2.0", false},
+                                                      {"11.8.89", "11.3.0", true},
+                                                      {"11.8.89", "12.2.0", false},
+                                                      {"12.2.140", "12.3.0", true},
                                                       {"12.2.140", "13.1.0", false},
                                                       {"12.3.52", "13.1.0", true},
                                                       {"12.9.86", "14.2.0", true},
                                                       {"12.9.86", "15.1.0", false},
                                                       {"13.0.88", "15.1.0", true},
                                                       {"13.5.37", "16.0.1", false}}) {
-    EXPECT_EQ(Judge({{"nvcc", Value(pair.nvcc)}, {"gxx", Value(pair.gxx)}}).empty(), pair.fits)
+    EXPECT_EQ(Judge({{"nvcc", Value(pair.nvcc)}, {"nvcc_gxx", Value(pair.gxx)}}).empty(), pair.fits)
         << pair.nvcc << " " << pair.gxx;
   }
 }

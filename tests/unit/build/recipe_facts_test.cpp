@@ -66,6 +66,7 @@ TEST_F(FactsTest, OfTheToolsThatTheBuildGets) {
   Facts facts = Read();
   EXPECT_EQ(TextOf(facts, "gxx"), R"("12.2.0")");
   EXPECT_EQ(TextOf(facts, "nvcc"), R"("13.0.88")");
+  EXPECT_EQ(TextOf(facts, "nvcc_gxx"), R"("12.2.0")");
   EXPECT_EQ(TextOf(facts, "cuda_headers"), R"("13.0")");
   EXPECT_EQ(TextOf(facts, "cuda_headers_differ"), "false");
   EXPECT_EQ(TextOf(facts, "cudnn_without_link"),
