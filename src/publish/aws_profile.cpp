@@ -71,7 +71,8 @@ Error NoKeys(const std::string& profile, const std::optional<IniSection>& config
     }
   }
   return std::move(error).WithHint(
-      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; docs/publishing.md says where "
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; 'ptpkg explain publishing' says "
+      "where "
       "else they are looked for");
 }
 

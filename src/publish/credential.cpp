@@ -72,7 +72,7 @@ Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& us
   PTPKG_TRY(auto token, AskKeyring(env, url, user));
   if (token) return *std::move(token);
   return Error(ErrorCode::kRefused, fmt::format("no token for '{}' was found", url))
-      .WithHint(fmt::format("set {}; docs/publishing.md says where else it is looked for", variable));
+      .WithHint(fmt::format("set {}; 'ptpkg explain publishing' says where else it is looked for", variable));
 }
 
 std::optional<AbsPath> PypircPath(const Env& env) {

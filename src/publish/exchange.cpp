@@ -105,9 +105,11 @@ ErrorCode CodeOf(long status) {
 std::string_view HintOf(long status) {
   switch (status) {
     case 401:
-      return "the server does not accept the token: check it; docs/publishing.md says where it is looked for";
+      return "the server does not accept the token: check it; 'ptpkg explain publishing' says where it is "
+             "looked for";
     case 403:
-      return "check the token, and that it may write there; docs/publishing.md says where it is looked for";
+      return "check the token, and that it may write there; 'ptpkg explain publishing' says where it is "
+             "looked for";
     case 407:
       return "the proxy wants a user and a password: check the proxy variables";
     case 402:
@@ -147,7 +149,7 @@ Result<std::string> OriginOf(const std::string& url) {
   if (authority.find('@') != std::string::npos) {
     // Not shown: it holds what the message is about.
     return Error(ErrorCode::kInvalidInput, "a server's URL holds a user name or password")
-        .WithHint("give the token in a variable or file: docs/publishing.md");
+        .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
   }
   return scheme + "://" + ToLower(authority);
 }

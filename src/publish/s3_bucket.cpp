@@ -29,7 +29,7 @@ constexpr std::array kKnownCodes = {
               "the key needs s3:ListBucket of the bucket, and s3:GetObject, s3:PutObject and "
               "s3:AbortMultipartUpload of what is below the prefix; to remove, s3:DeleteObject too"},
     KnownCode{"InvalidAccessKeyId", ErrorCode::kRefused,
-              "the server does not know the key's id: check which one is used (docs/publishing.md)"},
+              "the server does not know the key's id: check which one is used ('ptpkg explain publishing')"},
     KnownCode{"SignatureDoesNotMatch", ErrorCode::kRefused, "the secret does not belong to the key's id"},
     KnownCode{"ExpiredToken", ErrorCode::kRefused, "get new keys, and publish again: what was sent stays"},
     KnownCode{"InvalidToken", ErrorCode::kRefused, "AWS_SESSION_TOKEN does not belong to the key"},

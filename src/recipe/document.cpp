@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "recipe/schema.h"
 #include "support/limits.h"
@@ -110,7 +111,9 @@ std::size_t FindExpressionEnd(std::string_view text, std::size_t pos) {
 
 class NodeParser {
  public:
-  explicit NodeParser(std::string_view source) : source_(source) {}
+  /// `names`: of the recipe's context.
+  NodeParser(std::string_view source, std::set<std::string> names)
+      : source_(source), names_(std::move(names)) {}
 
   Result<Node> Parse(const YamlNode& yaml) {
     Node node;
@@ -140,6 +143,7 @@ class NodeParser {
     SourceText::Cursor cursor = SourceText::Begin(yaml.span);
     while (pos < text.size()) {
       const std::size_t open = text.find("${{", pos);
+      PTPKG_CHECK(CheckBraces(yaml, text.substr(pos, open - pos)));
       if (open != pos) result.pieces.emplace_back(std::string(text.substr(pos, open - pos)));
       if (open == std::string_view::npos) break;
       const std::size_t close = FindExpressionEnd(text, open + 3);
@@ -152,6 +156,23 @@ class NodeParser {
       pos = close + 2;
     }
     return result;
+  }
+
+  /// `literal` stays as it is. "{{ version }}" in it is of meta.yaml.
+  Result<void> CheckBraces(const YamlNode& yaml, std::string_view literal) const {
+    for (std::size_t open = literal.find("{{"); open != std::string_view::npos;
+         open = literal.find("{{", open + 2)) {
+      const std::size_t close = literal.find("}}", open);
+      if (close == std::string_view::npos) break;
+      const std::string name(Trim(literal.substr(open + 2, close - open - 2)));
+      if (!names_.contains(name)) continue;
+      const std::string_view whole = literal.substr(open, close + 2 - open);
+      SourceText::Cursor cursor = SourceText::Begin(yaml.span);
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' stays as it is", whole))
+          .At(source_.Find(yaml.span, whole, cursor).span)
+          .WithHint(fmt::format("an expression begins with a dollar sign: write '${}'", whole));
+    }
+    return Ok();
   }
 
   /// `whole` is "${{ expression }}".
@@ -226,6 +247,7 @@ class NodeParser {
   }
 
   SourceText source_;
+  std::set<std::string> names_;
 };
 
 }  // namespace
@@ -252,7 +274,11 @@ const char* Node::KindName() const {
 }
 
 Result<Node> ParseNode(const YamlNode& yaml, std::string_view source) {
-  return NodeParser(source).Parse(yaml);
+  std::set<std::string> names;
+  if (const YamlNode* context = yaml.Find("context")) {
+    for (const YamlEntry& entry : context->entries) names.insert(entry.key);
+  }
+  return NodeParser(source, std::move(names)).Parse(yaml);
 }
 
 Result<Expression> ParseBareExpression(const Node& node) {

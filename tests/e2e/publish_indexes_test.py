@@ -89,7 +89,7 @@ class Indexes:
 
     def test_a_wrong_password(self):
         index = self.index()
-        self.assertIn("docs/publishing.md", self.publish(index, self.wheel(), exit_code=7, password="wrong"))
+        self.assertIn("ptpkg explain publishing", self.publish(index, self.wheel(), exit_code=7, password="wrong"))
         self.assertEqual(index.files(), {})
 
     def test_each_request_is_cut_in_turn(self):
