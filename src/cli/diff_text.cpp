@@ -131,7 +131,8 @@ std::vector<std::string> DiffLines(const Json& document, const InspectTextOption
   AddAll(SizeTable("sections of ELF files", ChangedSizes(sizes["sections"], "kind", options.rows)), lines);
   AddAll(SizeTable("GPU code", ChangedSizes(sizes["device_code"], "architecture", options.rows)), lines);
   if (!document["packing"].empty()) {
-    lines.push_back("only packaging differs: " + ListText(document["packing"]));
+    const bool only = document["metadata"].empty() && document["files"].empty();
+    lines.push_back((only ? "only packaging differs: " : "packaging: ") + ListText(document["packing"]));
   }
   for (std::string& line : lines) line = DisplayLine(line);
   return lines;

@@ -40,6 +40,7 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));
   PTPKG_TRY(result.description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
+  result.description.metadata_text = distribution.metadata;
   PTPKG_TRY(const wheel::FileName name, wheel::FileName::Of(result.description.metadata));
   PTPKG_TRY(result.tree,
             MakeWheelTree(env, prefix, distribution,

@@ -19,6 +19,7 @@ conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
 
 struct WheelDescription {
   wheel::CoreMetadata metadata = {};
+  std::string metadata_text = {};  ///< WheelInput::metadata_text.
   wheel::Tag tag = {};
   bool root_is_purelib = false;
   std::map<std::string, std::string> dist_info = {};  ///< Files that the recipe adds to .dist-info.

@@ -2,8 +2,33 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
 
 namespace ptpkg::convert {
+
+namespace {
+
+std::string PathOf(const elf::LinkFacts& facts) {
+  const std::optional<elf::SearchPath> path = facts.Effective();
+  return path && !path->text.empty() ? fmt::format("'{}'", path->text) : "none";
+}
+
+/// One note for all files of which the same path becomes the same one.
+void TellPaths(Env& env, const std::vector<elf::FileChange>& plan) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
+  for (const elf::FileChange& change : plan) {
+    const std::pair paths{PathOf(change.before), PathOf(change.after)};
+    if (change.tier != elf::WriteTier::kNothing && paths.first != paths.second)
+      files[paths].push_back(change.file.str());
+  }
+  for (const auto& [paths, names] : files) {
+    const std::string more = names.size() == 1 ? "" : fmt::format(" and of {} more", names.size() - 1);
+    env.reporter.Note(fmt::format("the search path of '{}'{} was {}, and is {} now", names.front(), more,
+                                  paths.first, paths.second));
+  }
+}
+
+}  // namespace
 
 Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& options,
                         const RelinkLabels& labels) {
@@ -27,6 +52,7 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
     return Ok();
   }
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
+  if (labels.tells_paths) TellPaths(env, plan);
   for (const elf::FileChange& change : plan) {
     if (!change.strip_hazard) continue;
     env.reporter.Warn(fmt::format("'{}' must not be stripped any more: its program headers had to move",

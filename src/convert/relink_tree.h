@@ -9,6 +9,8 @@ struct RelinkLabels {
   std::string subject;
   /// The recipe's key that the rules come from: a rule of it that decides no file is warned of.
   std::string layout = {};
+  /// Each search path that changes is told: of a finished artifact nobody expects it to.
+  bool tells_paths = false;
 };
 
 /// Plans and applies `options` on `tree`; entries get their new sizes and digests. Errors: those of

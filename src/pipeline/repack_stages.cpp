@@ -49,7 +49,8 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_CHECK(verify::RequireInstallable(env, artifact, unpacked.tree));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("conda"));
   PTPKG_TRY(convert::WheelAsConda made, convert::ConvertWheelToConda(env, unpacked, options, root));
-  PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink, {.subject = made.metadata.FileStem()}));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink,
+                                  {.subject = made.metadata.FileStem(), .tells_paths = true}));
   PTPKG_CHECK(convert::AddInstalledRecords(env, made.tree, made.tree));
   // Payload bytes that happen to hold the placeholder cannot exist: it was made up here, for scripts.
   PTPKG_TRY(const std::vector<Artifact> artifacts,
@@ -77,7 +78,8 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_TRY(const StagedTree unpacked, ScanTree(env, prefix));
   PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
   PTPKG_TRY(convert::CondaAsWheel made, convert::ConvertCondaToWheel(env, unpacked, info, options, root));
-  PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink, {.subject = run.subject()}));
+  PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink,
+                                  {.subject = run.subject(), .tells_paths = true}));
   PTPKG_TRY(const Artifact wheel, WriteWheelOf(env, run,
                                                {.description = std::move(made.description),
                                                 .entry_points = std::move(made.entry_points),
@@ -109,7 +111,8 @@ Result<NodeResult> PackTree(Env& env, const NodeRun& run, WorkFolder& work, cons
   PTPKG_TRY(const AbsPath root, work.MakeFolder("wheel"));
   PTPKG_TRY(convert::TreeAsWheel made, convert::ConvertTreeToWheel(env, tree, options, root));
   if (made.relink)
-    PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink_options, {.subject = run.subject()}));
+    PTPKG_CHECK(convert::RelinkTree(env, made.tree.payload, made.relink_options,
+                                    {.subject = run.subject(), .tells_paths = true}));
   PTPKG_TRY(const Artifact wheel, WriteWheelOf(env, run,
                                                {.description = std::move(made.description),
                                                 .build = std::move(made.build),

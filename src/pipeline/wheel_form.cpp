@@ -154,6 +154,7 @@ Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts pa
   if (!form.platform.empty()) PTPKG_CHECK(SetPlatform(env, run, form.platform, parts));
   return wheel::WriteWheel(env,
                            {.metadata = parts.description.metadata,
+                            .metadata_text = parts.description.metadata_text,
                             .tag = parts.description.tag,
                             .root_is_purelib = parts.description.root_is_purelib,
                             .entry_points = parts.entry_points,

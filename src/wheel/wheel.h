@@ -20,6 +20,9 @@ namespace ptpkg::wheel {
 
 struct WheelInput {
   CoreMetadata metadata;
+  /// METADATA of a finished distribution, whose fields are `metadata`: it is written as it is. "" =
+  /// `metadata` is written, and its License-File fields follow the files.
+  std::string metadata_text = {};
   Tag tag;
   bool root_is_purelib = false;
   std::string entry_points = "";  ///< entry_points.txt, "" = none.
@@ -39,11 +42,11 @@ struct WheelOptions {
 
 /// Writes `<folder>/<file name>` in one pass over the files: payload in byte-wise order of paths, then
 /// .dist-info, RECORD very last. Equal input gives equal bytes, whatever env.jobs is.
-/// Every "licenses/…" of `dist_info` gets its License-File field, and the Metadata-Version is raised to 2.4
-/// when there is one; the reverse, a License-File without its file, is an error. Post: the file exists whole
-/// under its name, or not at all. The digests are those of the bytes written; of the written file only
-/// members whose packed size is above 32 MiB are read back for them. Errors: kInvalidInput (name, version,
-/// tag, field, path), kAlreadyExists (kRefuse only), kIo.
+/// Without a text of METADATA, every "licenses/…" of `dist_info` gets its License-File field, and the
+/// Metadata-Version is raised to 2.4 when there is one; the reverse, a License-File without its file, is an
+/// error. Post: the file exists whole under its name, or not at all. The digests are those of the bytes
+/// written; of the written file only members whose packed size is above 32 MiB are read back for them.
+/// Errors: kInvalidInput (name, version, tag, field, path), kAlreadyExists (kRefuse only), kIo.
 Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& folder,
                             const WheelOptions& options = {});
 

@@ -94,8 +94,8 @@ Result<DistInfo> CollectDistInfo(const WheelInput& input, const FileName& name) 
     files.emplace(path, text);
   }
   CoreMetadata metadata = input.metadata;
-  PTPKG_CHECK(AlignLicenses(metadata, files));
-  const std::string text = FormatCoreMetadata(metadata);
+  if (input.metadata_text.empty()) PTPKG_CHECK(AlignLicenses(metadata, files));
+  const std::string text = input.metadata_text.empty() ? FormatCoreMetadata(metadata) : input.metadata_text;
   PTPKG_TRY(const CoreMetadata again, ParseCoreMetadata(text, "METADATA"), "while writing METADATA");
   if (again.fields.size() != metadata.fields.size()) {
     return Error(ErrorCode::kInvalidInput, "a metadata field's value would be read as another field");

@@ -3,6 +3,8 @@
 Wheels come from the Python index that pip is configured with and are kept in the user's cache.
 """
 
+import base64
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -33,7 +35,6 @@ def read_conda_info(package: pathlib.Path) -> dict[str, bytes]:
                "for tar, member in package_streaming.stream_conda_info(sys.argv[1]):\n"
                "    if member.isfile(): out[member.name] = base64.b64encode(tar.extractfile(member).read()).decode()\n"
                "print(json.dumps(out))\n")
-    import base64
     done = subprocess.run([harness.peers_python(), "-c", program, package], capture_output=True, text=True, check=True)
     return {name: base64.b64decode(text) for name, text in json.loads(done.stdout).items()}
 
@@ -94,6 +95,39 @@ class RealWheels(harness.Case):
                 if name.endswith((".dist-info/RECORD", ".dist-info/WHEEL")) or ".so" in name:
                     continue
                 self.assertEqual(first.read(name), second.read(name), name)
+
+
+class RoundTrip(harness.Case):
+    def test_metadata_stays_and_a_search_path_that_goes_is_told(self):
+        """METADATA that names no license file stays without; of a path into the build machine nothing is left."""
+        info = "toy-1.0.dist-info/"
+        files = {
+            info + "METADATA": "Metadata-Version: 2.4\nName: toy\nVersion: 1.0\nLicense-Expression: MIT\n",
+            info + "WHEEL": "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: false\nTag: cp311-cp311-linux_x86_64\n",
+            info + "licenses/LICENSE.md": "MIT\n",
+        }
+        library = self.scratch / "libtoy.so"
+        subprocess.run([harness.tool("gcc"), "-shared", "-x", "c", "-", "-o", library, "-Wl,-rpath,/usr/local/lib64"],
+                       input="int toy;", text=True, check=True)
+        wheel = self.scratch / "toy-1.0-cp311-cp311-linux_x86_64.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.write(library, "toy/libtoy.so")
+            digest = base64.urlsafe_b64encode(hashlib.sha256(library.read_bytes()).digest()).decode().rstrip("=")
+            for name, text in files.items():
+                archive.writestr(name, text)
+            archive.writestr(info + "RECORD",
+                             f"toy/libtoy.so,sha256={digest},{library.stat().st_size}\n" + harness.record_of(files))
+        done = self.ptpkg("conda", wheel, "--output", self.scratch / "dist", "--format", "conda")
+        self.assertIn("note: the search path of 'lib/python3.11/site-packages/toy/libtoy.so' was '/usr/local/lib64', and is "
+                      "none now", done.stderr)
+        package, = (self.scratch / "dist/conda/linux-64").glob("toy-*.conda")
+        self.ptpkg("wheel", package, "--output", self.scratch / "back")
+        with zipfile.ZipFile(self.scratch / "back/wheels" / wheel.name) as back:
+            self.assertEqual(back.read(info + "METADATA").decode(), files[info + "METADATA"])
+            self.assertEqual(back.read(info + "licenses/LICENSE.md").decode(), "MIT\n")
+        lines = self.ptpkg("diff", wheel, self.scratch / "back/wheels" / wheel.name, exit_code=1).stdout
+        self.assertIn("search path: RUNPATH, /usr/local/lib64 -> none", lines)
+        self.assertNotIn("only packaging differs", lines)
 
 
 if __name__ == "__main__":
