@@ -213,6 +213,7 @@ class CondaChecks {
     std::set<std::string> held;
     for (const auto& [path, file] : tree_.files()) held.insert(path);
     CheckCondaLists(info.info_files, held, findings_);
+    CheckDistInfoVersion(info.index, held, findings_);
     CheckCondaPlaces({.files = held,
                       .noarch_python = info.index.contains("noarch") && info.index["noarch"] == "python",
                       .programs = CheckCondaLink(info.info_files, info.index, findings_)},

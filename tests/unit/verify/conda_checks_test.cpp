@@ -423,7 +423,7 @@ TEST_F(CondaChecksTest, FilesThatMeetInAnEnvironment) {
                 Contains(HasId("conda-place-conflict")))
         << other;
   }
-  for (const std::string folder : {"site-packages", "python-scripts"})
+  for (const std::string& folder : {std::string("site-packages"), std::string("python-scripts")})
     EXPECT_THAT(check({{.name = folder, .content = "x"}}), Contains(HasId("conda-place-conflict"))) << folder;
 }
 
@@ -438,6 +438,34 @@ TEST_F(CondaChecksTest, APackageHasAPlatform) {
   EXPECT_THAT(check(), ElementsAre(HasId("conda-index-invalid")));
   index["arch"] = "x86_64";
   EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, ADistInfoHasTheVersionOfThePackage) {
+  const auto check = [&](const std::string& version, const std::string& path) {
+    Json index = DemoIndex();
+    index["version"] = version;
+    const RawMember file = {.name = path, .content = "x"};
+    std::vector<RawMember> members = DemoInfo({file});
+    members[0].content = DumpJson(index);
+    members.push_back(file);
+    const AbsPath package = env_.dir().WriteFile("demo-" + version + "-0.tar.bz2", MakeTarBz2(members));
+    auto findings = Check(package);
+    EXPECT_THAT(env_->fs.Remove(package), test::IsOk());
+    return findings;
+  };
+  const std::string lib = "lib/python3.11/site-packages/";
+  for (const std::string& path : {lib + "demo-0.0.0.dist-info/METADATA", lib + "Demo-1.1.dist-info/METADATA",
+                                  std::string("site-packages/demo-1.0rc1.dist-info/METADATA")}) {
+    EXPECT_THAT(check("1.0", path),
+                ElementsAre(AllOf(HasId("conda-dist-info-version"), Field(&Finding::file, path),
+                                  Field(&Finding::severity, Severity::kWarning))));
+  }
+  for (const std::string& path :
+       {lib + "demo-1.dist-info/METADATA", lib + "demo-1.0+cu128.dist-info/METADATA",
+        lib + "other-2.0.dist-info/METADATA", lib + "demo-2.0.dist-info/RECORD",
+        lib + "demo/_vendor/demo-2.0.dist-info/METADATA"})
+    EXPECT_THAT(check("1.0", path), IsEmpty()) << path;
+  EXPECT_THAT(check("2024a", lib + "demo-1.dist-info/METADATA"), Contains(HasId("conda-dist-info-version")));
 }
 
 // One rule and one finding for every artifact; 'ptpkg build' warns by it as well.

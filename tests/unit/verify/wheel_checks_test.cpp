@@ -467,7 +467,9 @@ TEST_F(WheelChecksTest, Record) {
     return Ids(changed);
   };
   // Nobody refuses these rows; installer checks the digests, uv and installer read three fields.
-  EXPECT_THAT(with_row("toy.py,md5=x,6"), ElementsAre("wheel-record-row " + kRecord));
+  EXPECT_THAT(with_row("toy.py,md5=1B2M2Y8AsgTpgAmY7PhCfg,6"), ElementsAre("wheel-record-row " + kRecord));
+  for (const char* digest : {"md5=x", "sha1=AAAA"})  // of no file
+    EXPECT_THAT(with_row(std::string("toy.py,") + digest + ",6"), ElementsAre("wheel-record-digest toy.py"));
   EXPECT_THAT(with_row("toy.py,sha256=AAAA,6"), ElementsAre("wheel-record-digest toy.py"));
   EXPECT_THAT(with_row("toy.py,sha512=" + kSha512OfToy + ",6\ngone.py,sha256=AAAA,6"),
               ElementsAre("wheel-record-row " + kRecord));
