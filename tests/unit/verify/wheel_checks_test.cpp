@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "archive/extract.h"
 #include "support/limits.h"
 #include "support/matchers.h"
 #include "unit/archive/builders.h"
 #include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check.h"
+#include "verify/input_gate.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -416,6 +418,19 @@ TEST_F(WheelChecksTest, AFolderIsNotADocument) {
   EXPECT_THAT(Check(With({{kInfo + "INSTALLER", "pip\n"}})),
               ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-install-leftover"),
                                          testing::Field(&Finding::severity, Severity::kError))));
+}
+
+TEST_F(WheelChecksTest, WhatAnInstallerWroteStopsNoConversion) {
+  for (const auto& [name, taken] : {std::pair("INSTALLER", true), std::pair("INSTALLER/x", false)}) {
+    const AbsPath folder = env_.dir() / std::to_string(++count_);
+    ASSERT_OK(env_->fs.MakeDirs(folder));
+    const AbsPath path = wheel::WriteRawZip(env_, folder / kName, With({{kInfo + name, "x"}}));
+    ASSERT_OK(env_->fs.MakeDirs(folder / "unpacked"));
+    ASSERT_OK(archive::ExtractZip(env_, path, folder / "unpacked", {}));
+    const auto tree = ScanTree(env_, folder / "unpacked");
+    ASSERT_OK(tree);
+    EXPECT_EQ(RequireInstallable(env_, path, *tree).has_value(), taken) << name;
+  }
 }
 
 TEST_F(WheelChecksTest, ScriptsOfOneReader) {
