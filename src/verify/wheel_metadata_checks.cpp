@@ -63,7 +63,7 @@ bool CanUvFetch(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
   if (scheme_end == std::string_view::npos) return false;
   const std::string_view scheme = url.substr(0, scheme_end);
-  if (scheme == "file" || scheme.starts_with("git+")) return true;
+  if (url.starts_with("file:///") || scheme.starts_with("git+")) return true;
   if (scheme != "http" && scheme != "https") return false;
   const std::string_view path = url.substr(0, url.find_first_of("?#"));
   constexpr std::array<std::string_view, 13> kArchives = {

@@ -52,6 +52,8 @@ REASONS = {
     "wheel-record-row": "a row that says nothing of its file",
     "wheel-record-unlisted": "nobody removes the file, and the index refuses the wheel",
     "wheel-requirement-form": "pip refuses it when it resolves dependencies; the index too",
+    "wheel-requirement-invalid": "a path in the place of an address is another file in each folder",
+    "wheel-requirement-url": "the index refuses it",
     "wheel-requires-python-form": "the index refuses it",
     "wheel-requires-python-invalid": "the index refuses it",
     "wheel-script-interpreter": "it replaces an interpreter",

@@ -282,6 +282,11 @@ def metadata_identity(rng):
     return f"{line} {value!r}", wheel(METADATA=METADATA.replace(line, line.split(":")[0] + ": " + value)), NAME
 
 
+# Markers and addresses, each of one kind that a reader may refuse.
+MARKERS = ["{} {} '{}'".format(variable, op, value) for variable in ("os_name", "python_version", "python_full_version", "platform_release", "implementation_version", "extra", "platform_machine", "extras")
+           for op in ("==", "~=", "===", ">=", "in", "not in") for value in ("x", "1.0", "3", "3.11.*")] + ["'3.8' ~= python_version", "'x' in extras", "'posix' ~= os_name", "os_name == sys_platform"]
+ADDRESSES = [f"{scheme}e.org/{path}" for scheme in ("https://", "http://", "ssh://", "git+https://", "git+ssh://", "hg+https://", "svn+https://", "ftp://", "file://", "//", "")
+             for path in ("", "x", "x.whl", "x.tar.gz", "x.egg", "x.ZIP", "x?y=x.zip", "x.zip#egg=x", "x.tar.lz", "x.tlz", "x.7z")]
 REQUIREMENTS = ["other", "other>=1", "other >= 1", "other (>=1)", "other (>=1", "other>=1)", "other()", "other[]", "other[x]", "other[x,]", "other[,x]", "other[x y]", "other[x]>=1",
                 "other >=1,", "other >=1,<2", "other >=1 <2", "other >=1;", "other; python_version", "other; python_version>'3'", "other; python_version > 3", "other; os_name == 'x'",
                 "other; extra == 'x'", "other; foo == 'x'", "other; 'x' in extras", "other; python_version>'3' and", "other; (os_name=='x'", "other; os_name=='x' or os_name=='y'", "other;python_version>=\"3\"",
@@ -294,7 +299,7 @@ REQUIREMENTS = ["other", "other>=1", "other >= 1", "other (>=1)", "other (>=1", 
 
 @kind
 def metadata_requires(rng):
-    text = rng.choice(REQUIREMENTS)
+    text = rng.choice([rng.choice(REQUIREMENTS), "other; " + rng.choice(MARKERS), "other @ " + rng.choice(ADDRESSES)])
     return repr(text), wheel(METADATA=METADATA + f"Requires-Dist: {text}\n"), NAME
 
 
@@ -392,7 +397,9 @@ def data_file(rng):
 def dist_info(rng):
     extra, info = rng.choice([
         ([Member(b"other-1.dist-info/METADATA", b"x")], INFO), ([Member(b"other-1.dist-info/", b"")], INFO), ([Member(b"other-1.dist-info", b"x")], INFO), ([Member(b"x/other-1.dist-info/METADATA", b"x")], INFO),
-        ([Member(b"toy-1.0.DIST-INFO/x", b"x")], INFO), ([Member(b".dist-info/x", b"x")], INFO), ([Member(b"toy.egg-info/PKG-INFO", b"x")], INFO), ([Member((INFO + "sub/METADATA").encode(), b"x")], INFO),
+        ([Member(b"toy-1.0.DIST-INFO/x", b"x")], INFO), ([Member(b".dist-info/x", b"x")], INFO), ([Member(b"toy.egg-info/PKG-INFO", b"x")], INFO), *(([Member(name, text)], INFO) for name in (b"toy.egg-info", b"other-1.egg-info/PKG-INFO", b"other.egg-info/x", b"toy-1.0.data/platlib/o.egg-info/PKG-INFO", b"x/o.egg-info/PKG-INFO")
+          for text in (b"", b"Name: o\nVersion: 1\n", b"Name: o\nVersion: x y\n", b"Version: 1\n")),
+        *(([Member((INFO + name).encode(), b"")], INFO) for name in ("INSTALLER/", "REQUESTED/x", "direct_url.json/x", "uv_cache.json/", "licenses/x", "top_level.txt/x", "uv_build.json/")), ([Member((INFO + "sub/METADATA").encode(), b"x")], INFO),
         ([Member((INFO + "RECORD.jws").encode(), b"x")], INFO), ([Member((INFO + "RECORD.p7s").encode(), b"x")], INFO), ([Member((INFO + "INSTALLER").encode(), b"pip\n")], INFO), ([Member((INFO + "direct_url.json").encode(), b"{}")], INFO),
         ([Member((INFO + "REQUESTED").encode(), b"")], INFO), ([Member(INFO.encode(), b"")], INFO),
         *(([], name + "/") for name in ("Toy-1.0.dist-info", "toy-1.0.0.dist-info", "toy-2.0.dist-info", "toy.dist-info", "toy-.dist-info", "toyx-1.0.dist-info", "to_y-1.0.dist-info", "tob-1.0.dist-info", "toy-1.0-1.dist-info", "toy-1.0.egg-info",

@@ -365,7 +365,7 @@ TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
   for (const char* text :
        {"a===x", "a===1.*", "a()", "a ( )", "a; os_name === 'x'", "a; python_version === '3.9'",
         "a; 'x' in extras", "a @ https://b/c", "a @ https://b/c.whl.exe", "a @ https://b/?f=c.whl",
-        "a @ ssh://b/c.whl", "a @ hg+https://b/c"})
+        "a @ ssh://b/c.whl", "a @ hg+https://b/c", "a @ file://b/c.whl"})
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-invalid " + file)) << text;
   for (const char* text :
        {"a; os_name ~= 'x'", "a; extra ~= '1.0'", "a; python_version ~= '3'", "a; platform_release ~= 'x'",
