@@ -239,10 +239,10 @@ class Worker:
             self.process = multiprocessing.get_context("fork").Process(target=answer, args=(self.scratch, other), daemon=True)
             self.process.start()
             other.close()
-        self.pipe.send((kind, str(path)))
         try:
+            self.pipe.send((kind, str(path)))
             return self.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             self.process.join()
             code, self.process = self.process.exitcode, None
             return f"a peer dies (exit code {code})"
