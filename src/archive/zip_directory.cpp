@@ -201,13 +201,14 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
   record.crc32 = Get32(rest, 16);
   record.stored_bytes = Get32(rest, 20);
   record.size_bytes = Get32(rest, 24);
-  record.comment_bytes = Get16(rest, 32);
+  const std::size_t comment_bytes = Get16(rest, 32);
   record.external_attributes = Get32(rest, 38);
   record.offset = Get32(rest, 42);
-  const std::size_t total = kCentralBytes + name_bytes + extra_bytes + record.comment_bytes;
+  const std::size_t total = kCentralBytes + name_bytes + extra_bytes + comment_bytes;
   if (rest.size() < total) return Damaged(archive, "the central directory is cut off");
   record.name = rest.substr(kCentralBytes, name_bytes);
   record.extra = rest.substr(kCentralBytes + name_bytes, extra_bytes);
+  record.comment = rest.substr(kCentralBytes + name_bytes + extra_bytes, comment_bytes);
   rest.remove_prefix(total);
   const std::array<std::uint64_t, 3> plain = {record.size_bytes, record.stored_bytes, record.offset};
   record.spare_zip64 = HasSpareZip64(record.extra, std::count(plain.begin(), plain.end(), kMax32));

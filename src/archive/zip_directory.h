@@ -25,7 +25,7 @@ struct CentralRecord {
   std::uint64_t stored_bytes = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t offset = 0;  ///< Of the local header.
-  std::uint16_t comment_bytes = 0;
+  std::string comment;
   bool spare_zip64 = false;  ///< Its ZIP64 field holds more than the plain fields leave to it.
   std::uint32_t external_attributes = 0;
 

@@ -40,6 +40,11 @@ Consumers RefuseMethod(std::uint16_t method) {
   return kAllConsumers;
 }
 
+/// uv takes these bytes, which every zip has, for one.
+bool MayHoldArchive(std::string_view comment) {
+  return std::any_of(comment.begin(), comment.end(), [](char c) { return c >= 1 && c <= 8; });
+}
+
 /// What may follow the content of a member whose header does not know its numbers (4.3.9). A streaming reader
 /// takes the wide one where the local header has a ZIP64 field.
 struct DescriptorForm {
@@ -128,7 +133,10 @@ class StrictReader {
     CheckExtra(record.name, record.extra, "central directory");
     if (!central_.emplace(record.name, &record).second)
       SplitMember(record.name, "is twice in the central directory");
-    if (record.comment_bytes != 0) Member(record.name, "has a comment in the central directory", kPypiOnly);
+    if (!record.comment.empty()) {
+      Member(record.name, "has a comment in the central directory",
+             MayHoldArchive(record.comment) ? kPypiAndUv : kPypiOnly);
+    }
     if (record.spare_zip64)
       Member(record.name, "has a ZIP64 field in the central directory that it does not need", kUvOnly);
     const bool is_folder = record.name.ends_with('/');
@@ -350,10 +358,8 @@ class StrictReader {
     }
   }
 
-  /// uv takes these bytes, which every zip in a comment has, for one.
   void CheckComment(std::string_view comment) {
-    if (std::any_of(comment.begin(), comment.end(), [](char c) { return c >= 1 && c <= 8; }))
-      Problem("its comment may hold another archive", kUvOnly);
+    if (MayHoldArchive(comment)) Problem("its comment may hold another archive", kUvOnly);
   }
 
   File& file_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "support/utf8.h"
+
 namespace ptpkg::cli {
 
 namespace {
@@ -42,16 +44,9 @@ struct Character {
 
 /// The character at the front of `text`, which is not empty.
 Character FrontOf(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0xC2 || lead > 0xF4) return {};
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < length) return {};
-  char32_t point = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {};
-    point = (point << 6U) | (byte(i) & 0x3FU);
-  }
+  const std::size_t length = Utf8Length(text);
+  if (length < 2) return {};
+  const char32_t point = Utf8CodePoint(text.substr(0, length));
   if (Among(kZero, point)) return {.bytes = length, .columns = 0};
   return {.bytes = length, .columns = Among(kWide, point) ? std::size_t{2} : std::size_t{1}};
 }

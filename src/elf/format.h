@@ -54,6 +54,7 @@ inline constexpr std::uint32_t kSectionNobits = 8;
 inline constexpr std::uint32_t kSectionRel = 9;
 inline constexpr std::uint32_t kSectionDynsym = 11;
 inline constexpr std::uint32_t kSectionCrel = 0x40000014;  ///< Relocations, packed (clang -Wa,--crel).
+inline constexpr std::uint32_t kSectionRelr = 19;
 inline constexpr std::uint32_t kSectionGnuHash = 0x6ffffff6;
 inline constexpr std::uint32_t kSectionGnuVerdef = 0x6ffffffd;
 inline constexpr std::uint32_t kSectionGnuVerneed = 0x6ffffffe;

@@ -16,6 +16,8 @@ constexpr std::uint64_t kMaxSpan = 1ULL << 40U;      // 1 TiB: more than a proce
 constexpr std::uint64_t kMaxTlsAlign = 1ULL << 30U;  // beyond it the allocation fails
 
 constexpr std::uint16_t kMachineRiscv = 243;
+constexpr std::uint64_t kAllocated = 2;        // SHF_ALLOC
+constexpr std::uint64_t kThreadLocal = 0x400;  // SHF_TLS
 
 constexpr std::string_view kRelrVersion = "GLIBC_ABI_DT_RELR";
 
@@ -48,6 +50,7 @@ class Examiner {
     CheckStart();
     CheckSections();
     PTPKG_CHECK(Soften(CheckInterpreter()));
+    if (!IsMips(image_)) CheckRelocationSections();
     PTPKG_CHECK(Soften(CheckVersions()));
     PTPKG_CHECK(Soften(CheckGnuHash()));
     return std::move(faults_).Take();
@@ -99,7 +102,7 @@ class Examiner {
 
   void CheckOtherSegments() {
     for (const Segment& segment : image_.segments) {
-      if (segment.type == kSegmentTls && (segment.memory_size | segment.file_size) != 0) CheckTls(segment);
+      if (segment.type == kSegmentTls) CheckTls(segment);
       // A PT_PHDR is where the loader reads the program headers again.
       if (segment.type == kSegmentPhdr &&
           !MapsTo(segment.vaddr, image_.codec.SegmentSize() * image_.segments.size(),
@@ -138,13 +141,21 @@ class Examiner {
   }
 
   void CheckTls(const Segment& segment) {
+    for (const Section& section : image_.sections) {
+      if ((section.flags & kThreadLocal) == 0 || section.size == 0) continue;
+      if (section.addr >= segment.vaddr && section.addr + section.size <= segment.vaddr + segment.memory_size)
+        continue;
+      Segments(fmt::format("the thread-local section at address {:#x} is outside of PT_TLS", section.addr));
+      return;
+    }
+    if ((segment.memory_size | segment.file_size) == 0) return;
     if (segment.file_size > segment.memory_size ||
         (segment.file_size != 0 && !image_.OffsetOf(segment.vaddr, segment.file_size, "PT_TLS"))) {
       Segments("PT_TLS has initial values outside of the loadable segments");
     }
     if (segment.memory_size > kMaxSpan)
       Segments(fmt::format("PT_TLS asks for {} bytes in each thread", segment.memory_size));
-    if (segment.align > kMaxTlsAlign || (segment.align != 0 && !std::has_single_bit(segment.align)))
+    if (segment.align > kMaxTlsAlign || !std::has_single_bit(segment.align))
       Segments(fmt::format("PT_TLS has the alignment {}", segment.align));
   }
 
@@ -288,7 +299,6 @@ class Examiner {
 
   /// ld.so does not look at sections; linkers and strip write what both must agree on.
   void CheckSections() {
-    constexpr std::uint64_t kAllocated = 2;
     constexpr std::uint64_t kInstructions = 4;
     struct Pair {
       std::uint32_t type;
@@ -314,6 +324,30 @@ class Examiner {
       if (!is_code || MapsTo(section.addr, section.size, section.offset)) continue;
       Segments(fmt::format("the code at address {:#x} is not in the part of the file that is mapped there",
                            section.addr));
+      return;
+    }
+  }
+
+  /// Relocations that ld.so does not come to: pointers of the file stay as they are.
+  void CheckRelocationSections() {
+    const auto table = [&](std::uint64_t tag, std::uint64_t size_tag) {
+      const std::uint64_t begin = dynamic_.Find(tag).value_or(0);
+      return std::pair(begin, begin + dynamic_.Find(size_tag).value_or(0));
+    };
+    const std::array tables = {table(kDtRela, kDtRelasz), table(kDtRel, kDtRelsz), table(kDtRelr, kDtRelrsz),
+                               table(kDtJmprel, kDtPltrelsz)};
+    for (const Section& section : image_.sections) {
+      const bool is_table =
+          section.type == kSectionRela || section.type == kSectionRel || section.type == kSectionRelr;
+      if (!is_table || (section.flags & kAllocated) == 0 || section.size == 0) continue;
+      const std::uint64_t last = section.addr + section.size - 1;
+      const auto holds = [](std::uint64_t at) {
+        return [at](const auto& range) { return range.first <= at && at < range.second; };
+      };
+      if (std::any_of(tables.begin(), tables.end(), holds(section.addr)) &&
+          std::any_of(tables.begin(), tables.end(), holds(last)))
+        continue;
+      Dynamic(fmt::format("the relocations at address {:#x} are in no table that ld.so reads", section.addr));
       return;
     }
   }

@@ -10,7 +10,6 @@ namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint32_t kSectionNull = 0;
-constexpr std::uint32_t kSectionRelr = 19;
 constexpr std::uint32_t kSectionUnwind = 0x70000001;  // SHT_X86_64_UNWIND
 
 constexpr std::array<std::string_view, 4> kDeviceNames = {".nv_fatbin", "__nv_relfatbin", ".hip_fatbin",

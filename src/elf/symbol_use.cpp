@@ -326,16 +326,13 @@ class OfferedNames {
     const std::uint64_t words = codec.U32(head, 8);
     const unsigned shift = codec.U32(head, 12) % 32;
     if (buckets == 0 || words == 0) return Ok();
+    first_ = first;
     PTPKG_TRY(const bool is_empty, AreZero(vaddr + 16 + words * word, buckets * 4));
-    if (is_empty) {  // GNU ld's table for a library that defines nothing for others has no chain either
-      first_ = symbols;
-      return Ok();
-    }
+    if (is_empty) return Ok();  // linkers leave a chain of one zero there, or none
     const std::uint64_t chain = symbols > first ? symbols - first : 0;
     const std::uint64_t size = words * word + buckets * 4 + chain * 4;
     PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 16, size, "the hash table"));
     PTPKG_TRY(const auto bytes, ReadExact(file_, body, size, "the hash table"));
-    first_ = first;
     PTPKG_CHECK(CompareFirst(first, chain == 0 ? 0 : codec.U32(bytes, words * word + buckets * 4), symbols));
     const std::uint64_t bits = 8 * word;
     const auto passes = [&](std::uint32_t hash) {
@@ -364,7 +361,7 @@ class OfferedNames {
   Result<bool> AreZero(std::uint64_t vaddr, std::uint64_t size) {
     PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, size, "the hash table"));
     PTPKG_TRY(const auto bytes, ReadExact(file_, at, size, "the hash table"));
-    return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+    return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; });
   }
 
   /// The first entry of the table is for the symbol that the head names.

@@ -23,6 +23,7 @@
 #include "verify/matrix_checks.h"
 #include "verify/policy_libraries.h"
 #include "verify/provenance_checks.h"
+#include "verify/shared_files.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -235,11 +236,16 @@ Result<CheckOutcome> CheckSubject(Env& env, const Subject& subject, const verify
     findings.insert(findings.begin(), wrong.begin(), wrong.end());
   }
   task.Done();
+  std::vector<std::string> conda_files;
+  if (conda::DistName::Parse(path.Name())) {
+    for (const TreeEntry& entry : examination.entries) conda_files.push_back(entry.path.str());
+  }
   std::string floor = FloorLine(examination);  // looks at the findings
   return CheckOutcome{.report = std::move(examination.report),
                       .profile = std::string(verify::ProfileName(examination.profile)),
                       .floor = std::move(floor),
                       .device_code = DeviceCodeLine(examination),
+                      .conda_files = std::move(conda_files),
                       .facts = Facts(examination)};
 }
 
@@ -253,6 +259,22 @@ Result<std::vector<verify::Target>> TargetsOf(const CheckRequest& request) {
 std::string BackendFolderOf(const AbsPath& wheel) {
   const AbsPath folder = wheel.Parent();
   return channel::IsBackend(folder.Name()) ? folder.str() : "";
+}
+
+void AddSharedFiles(std::vector<CheckOutcome>& outcomes) {
+  std::vector<CheckOutcome*> of_packages;
+  std::vector<verify::PackageFiles> packages;
+  for (CheckOutcome& outcome : outcomes) {
+    auto path = AbsPath::Parse(outcome.report.subject);
+    if (!path || outcome.conda_files.empty()) continue;
+    packages.push_back({.package = *std::move(path), .paths = std::move(outcome.conda_files)});
+    of_packages.push_back(&outcome);
+  }
+  std::vector<std::vector<Finding>> findings = verify::CheckSharedFiles(packages);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    std::vector<Finding>& all = of_packages[i]->report.findings;
+    std::move(findings[i].begin(), findings[i].end(), std::back_inserter(all));
+  }
 }
 
 }  // namespace
@@ -316,6 +338,7 @@ Result<CheckSummary> Check(Env& env, const CheckRequest& request) {
   if (Result<void> matrix = AddMatrixFindings(env, request, outcomes); !matrix) {
     failure.Add(env, std::move(matrix).error());
   }
+  AddSharedFiles(summary.outcomes);
   summary.failure = std::move(failure).Take();
   return summary;
 }

@@ -31,6 +31,7 @@ struct CheckOutcome {
   std::string profile;
   std::string floor;  ///< One line for people: "needs glibc 2.17 …"; "" when no file requires a version.
   std::string device_code;  ///< One line for people: "device code of 3 files: …"; "" without any.
+  std::vector<std::string> conda_files = {};  ///< Paths of a conda package's payload.
   JsonBox facts;  ///< {"floor": …, "files": […], "device_code": […]}: docs/cli/check.md explains the fields.
 };
 
@@ -41,11 +42,11 @@ struct CheckSummary {
 
 /// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
 /// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
-/// Wheels of one version are also held against each other (verify/matrix_checks.h); what differs is with the
-/// later one, by path. A path that is not there or no artifact is a failure, and the next one is looked at
-/// (FirstFailure). Errors before the first is read: kUsage (no such profile or target, none in a list of
-/// them, a target of what is no wheel or contradicts the profile, no list of architectures, a key for a
-/// folder of files), kNotFound and kInvalidInput for the key.
+/// Wheels of one version are also held against each other (verify/matrix_checks.h), and conda packages of one
+/// channel (verify/shared_files.h); what differs is with the later one, by path. A path that is not there or
+/// no artifact is a failure, and the next one is looked at (FirstFailure). Errors before the first is read:
+/// kUsage (no such profile or target, none in a list of them, a target of what is no wheel or contradicts the
+/// profile, no list of architectures, a key for a folder of files), kNotFound and kInvalidInput for the key.
 Result<CheckSummary> Check(Env& env, const CheckRequest& request);
 
 /// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of

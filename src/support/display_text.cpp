@@ -268,15 +268,8 @@ std::string DisplayJson(std::string_view json) {
   while (!json.empty()) {
     const std::string_view character = json.substr(0, std::max<std::size_t>(Utf8Length(json), 1));
     if (IsActedOn(character)) {
-      // All of them lie below U+10000 and have one to three bytes.
-      const auto byte = [&](std::size_t i) {
-        return static_cast<unsigned>(static_cast<unsigned char>(character[i]));
-      };
-      unsigned point = byte(0);
-      if (character.size() == 2) point = ((byte(0) & 0x1FU) << 6U) | (byte(1) & 0x3FU);
-      if (character.size() == 3)
-        point = ((byte(0) & 0x0FU) << 12U) | ((byte(1) & 0x3FU) << 6U) | (byte(2) & 0x3FU);
-      shown += fmt::format("\\u{:04x}", point);
+      // All of them lie below U+10000.
+      shown += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(Utf8CodePoint(character)));
     } else {
       shown += character;
     }

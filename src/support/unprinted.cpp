@@ -166,15 +166,6 @@ constexpr std::array<Range, 736> kUnprinted = {{
     {0xE01F0, 0x10FFFF},
 }};
 
-/// REQUIRES: `text` is one well-formed character.
-char32_t Decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
-  if (text.size() == 1) return byte(0);
-  char32_t code = byte(0) & (0x7FU >> text.size());
-  for (std::size_t i = 1; i < text.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
-  return code;
-}
-
 bool IsUnprinted(char32_t code) {
   const auto* const range =
       std::upper_bound(kUnprinted.begin(), kUnprinted.end(), code,
@@ -187,7 +178,7 @@ bool IsUnprinted(char32_t code) {
 bool HasUnprintedCharacter(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = Utf8Length(text);
-    if (length == 0 || IsUnprinted(Decode(text.substr(0, length)))) return true;
+    if (length == 0 || IsUnprinted(Utf8CodePoint(text.substr(0, length)))) return true;
     text.remove_prefix(length);
   }
   return false;

@@ -48,6 +48,16 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+char32_t Utf8CodePoint(std::string_view character) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(character[i]));
+  };
+  if (character.size() == 1) return byte(0);
+  char32_t code = byte(0) & (0x7FU >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
+  return code;
+}
+
 bool HasControlCharacter(std::string_view text) {
   for (; !text.empty(); text.remove_prefix(1)) {
     if (BeginsWithControl(text)) return true;

@@ -11,6 +11,8 @@ namespace ptpkg {
 /// surrogate, above U+10FFFF, cut off).
 std::size_t Utf8Length(std::string_view text);
 bool IsUtf8(std::string_view text);
+/// REQUIRES: `character` is one well-formed character.
+char32_t Utf8CodePoint(std::string_view character);
 
 /// True if `text` holds a byte below 0x20, 0x7F, or U+0080 to U+009F, which terminals obey as well. PyPI
 /// refuses the former in names of either zip directory.

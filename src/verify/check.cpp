@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "archive/extract.h"
@@ -12,6 +14,7 @@
 #include "verify/build_path_checks.h"
 #include "verify/conda_checks.h"
 #include "verify/deserved_platform.h"
+#include "verify/elf_tables.h"
 #include "verify/tree_checks.h"
 #include "verify/upload_checks.h"
 #include "verify/wheel_checks.h"
@@ -72,15 +75,25 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
     PTPKG_TRY(examination.code, MachineCodeIn(zip->env(), zip->tree()));
   }
   std::map<std::string, elf::PythonSymbols> symbols;
+  std::set<std::string> with_foreign_needs;
   const SeenZip& seen = *zip->Seen();
+  std::set<std::string> own;  // names of files
+  for (const TreeEntry& entry : zip->tree().entries) own.emplace(entry.path.Name());
   for (const auto& [path, index] : seen.by_path) {
     const SharedElfFacts& facts = seen.facts[index].elf;
     if (facts == nullptr || !facts->member) continue;
     const elf::PythonSymbols& python = facts->member->python;
-    if (!python.imported.empty() || !python.defined.empty()) symbols.emplace(path, python);
+    if (python.imported.empty() && python.defined.empty()) continue;
+    symbols.emplace(path, python);
+    const std::vector<std::string>& needed = facts->member->facts.needed;
+    const bool foreign = std::any_of(needed.begin(), needed.end(), [&](const std::string& library) {
+      return !own.contains(library) && !MatchesAny(SystemLibraries(), library) &&
+             !library.starts_with("libpython");
+    });
+    if (foreign) with_foreign_needs.insert(path);
   }
-  return CheckWheelTags(zip->env(), {*name, examination.code, symbols}, zip->tree(),
-                        examination.report.findings);
+  return CheckWheelTags(zip->env(), {*name, examination.code, symbols, std::move(with_foreign_needs)},
+                        zip->tree(), examination.report.findings);
 }
 
 /// The rule that a build warns by, too.

@@ -31,6 +31,7 @@ constexpr std::string_view kWriteAgain = "write the package again, so that info/
 constexpr std::string_view kInstallPrefix = "/conda";
 // A shorter one refuses installation below deep folders (conda-build: DEFAULT_PREFIX_LENGTH).
 constexpr std::size_t kPlaceholderLength = 255;
+constexpr std::size_t kOldestPlaceholder = 32;  ///< Of conda-build 1.
 
 class CondaChecks {
  public:
@@ -196,7 +197,8 @@ class CondaChecks {
           "list the file with file_mode binary");
     }
     if (entry.mode == conda::FileMode::kBinary && entry.placeholder.size() < kPlaceholderLength) {
-      Add("conda-placeholder-short", Severity::kWarning, entry.path,
+      Add("conda-placeholder-short",
+          entry.placeholder.size() < kOldestPlaceholder ? Severity::kError : Severity::kWarning, entry.path,
           fmt::format("the placeholder has {} characters: the package cannot be installed below longer paths",
                       entry.placeholder.size()),
           "build in a prefix of 255 characters");
@@ -211,8 +213,8 @@ class CondaChecks {
     std::set<std::string> held;
     for (const auto& [path, file] : tree_.files()) held.insert(path);
     CheckCondaLists(info.info_files, held, findings_);
+    CheckDistInfoVersion(info.index, held, findings_);
     CheckCondaPlaces({.files = held,
-                      .noarch = Text(info.index, "subdir") == "noarch",
                       .noarch_python = info.index.contains("noarch") && info.index["noarch"] == "python",
                       .programs = CheckCondaLink(info.info_files, info.index, findings_)},
                      findings_);

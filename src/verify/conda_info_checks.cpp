@@ -9,6 +9,8 @@
 #include "support/json.h"
 #include "support/text.h"
 #include "support/utf8.h"
+#include "wheel/core_metadata.h"
+#include "wheel/version.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -127,6 +129,34 @@ void CheckCondaLists(const InfoFiles& files, const std::set<std::string>& held,
     }
     if (std::string_view(name) == "files" && listed != held)
       add(name, "the list is not that of the files in the package");
+  }
+}
+
+void CheckDistInfoVersion(const Json& index, const std::set<std::string>& held,
+                          std::vector<Finding>& findings) {
+  const auto text = [&](const char* key) {
+    const auto value = JsonStringOr(index, key, "", "");
+    return value ? *value : std::string();
+  };
+  const std::string name = wheel::NormalizeName(text("name"));
+  const auto version = wheel::ParseVersion(text("version"));
+  if (!version) return;
+  constexpr std::string_view kEnd = ".dist-info/METADATA";
+  constexpr std::string_view kFolder = "site-packages/";
+  for (const std::string& path : held) {
+    const std::size_t folder = path.find(kFolder);
+    if (folder == std::string::npos || !path.ends_with(kEnd)) continue;
+    const std::size_t begin = folder + kFolder.size();
+    const std::vector<std::string> parts = Split(path.substr(begin, path.size() - begin - kEnd.size()), '-');
+    if (parts.size() != 2 || wheel::NormalizeName(parts[0]) != name) continue;
+    auto inside = wheel::ParseVersion(parts[1]);
+    if (!inside) continue;
+    if (version->local.empty()) inside->local.clear();
+    if (wheel::CompareVersions(*inside, *version) == 0) continue;
+    findings.push_back(
+        {"conda-dist-info-version", Severity::kWarning, path,
+         fmt::format("the package has the version {}, and its .dist-info says {}", version->str(), parts[1]),
+         "give the build of the Python project the version of the package"});
   }
 }
 

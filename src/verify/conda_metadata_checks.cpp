@@ -76,7 +76,12 @@ class MetadataChecks {
     CheckName(spec::CheckVersion(Text(info_.index, "version")));
     CheckName(spec::CheckBuildString(Text(info_.index, "build")));
     // Old packages leave the subdir out; the folder of the channel then decides.
-    if (info_.index.contains("subdir")) CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
+    if (info_.index.contains("subdir")) {
+      CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
+    } else if (Text(info_.index, "platform").empty() || Text(info_.index, "arch").empty()) {
+      Add("conda-index-invalid", Severity::kError, kIndex,
+          "'subdir' is missing, and 'platform' and 'arch' do not replace it", "write the package again");
+    }
   }
 
   void CheckNoarch() {

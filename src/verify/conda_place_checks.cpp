@@ -63,6 +63,12 @@ class Places {
 };
 
 void CheckNoarchPython(const CondaPlaces& places, std::vector<Finding>& findings) {
+  for (const char* folder : {"site-packages", "python-scripts"}) {
+    if (!places.files.contains(folder)) continue;
+    findings.push_back({"conda-place-conflict", Severity::kError, folder,
+                        "is a file, where installers of noarch packages look for a folder",
+                        std::string(kFix)});
+  }
   Places on_unix(findings);
   for (const std::string& path : places.files) on_unix.Add(UnixPlace(path, true), path);
   for (const std::string& name : places.programs)
@@ -84,19 +90,6 @@ void CheckNoarchPython(const CondaPlaces& places, std::vector<Finding>& findings
   on_windows.CheckFolders();
 }
 
-void CheckCase(const std::set<std::string>& files, std::vector<Finding>& findings) {
-  LimitedFindings limited(findings);
-  std::map<std::string, std::string> by_lower_case;
-  for (const std::string& path : files) {
-    const auto [found, added] = by_lower_case.emplace(ToLower(path), path);
-    if (added) continue;
-    limited.Add({"conda-name-case", Severity::kWarning, path,
-                 fmt::format("'{}' and '{}' differ in case only: Windows and macOS hold one of them",
-                             found->second, path),
-                 std::string(kFix)});
-  }
-}
-
 }  // namespace
 
 void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings) {
@@ -108,7 +101,6 @@ void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings)
                  "pack the files that the build script installs, and no environment"});
   }
   if (places.noarch_python) CheckNoarchPython(places, findings);
-  if (places.noarch) CheckCase(places.files, findings);
 }
 
 }  // namespace ptpkg::verify

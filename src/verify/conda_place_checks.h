@@ -11,7 +11,6 @@ namespace ptpkg::verify {
 
 struct CondaPlaces {
   const std::set<std::string>& files;  ///< Of the payload, as packed.
-  bool noarch = false;                 ///< For systems that ignore the case of names, too.
   bool noarch_python = false;          ///< site-packages/ and python-scripts/ move.
   std::vector<std::string> programs;   ///< That the installer makes, in bin/ or Scripts/.
 };

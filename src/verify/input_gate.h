@@ -9,9 +9,9 @@
 
 namespace ptpkg::verify {
 
-/// Refuses a wheel that uv, pip or installer would not install, or not as the others do. `unpacked`: its
-/// content, with digests. Libraries are not looked at. Errors: kInvalidInput naming the findings of `ptpkg
-/// check`; kIo.
+/// Refuses a wheel that uv, pip or installer would not install, or not as the others do; what installers
+/// themselves write does not count. `unpacked`: its content, with digests. Libraries are not looked at.
+/// Errors: kInvalidInput naming the findings of `ptpkg check`; kIo.
 Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree& unpacked);
 
 /// Refuses a conda package that `ptpkg check` finds an error in, its libraries left aside. Unpacks it into

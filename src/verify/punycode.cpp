@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/utf8.h"
+
 namespace ptpkg::verify {
 namespace {
 
@@ -16,16 +18,13 @@ constexpr std::uint64_t kDamp = 700;
 constexpr std::uint64_t kFirstBias = 72;
 constexpr std::uint32_t kFirstCode = 128;
 
+/// A byte that begins no character stands for itself.
 std::vector<std::uint32_t> CodePoints(std::string_view text) {
   std::vector<std::uint32_t> points;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    std::uint32_t point = size == 1 ? lead : lead & (0x7fU >> size);
-    for (std::size_t k = 1; k < size && i + k < text.size(); ++k)
-      point = point << 6U | (static_cast<unsigned char>(text[i + k]) & 0x3fU);
-    points.push_back(point);
-    i += size;
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(Utf8Length(text), 1);
+    points.push_back(static_cast<std::uint32_t>(Utf8CodePoint(text.substr(0, length))));
+    text.remove_prefix(length);
   }
   return points;
 }

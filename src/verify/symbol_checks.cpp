@@ -229,6 +229,15 @@ class SymbolChecks {
              "link the file with the library that defines them (-Wl,-z,defs shows these at link time)");
   }
 
+  /// Whether processes begin with the library, for which ld.so makes the block as large as needed: a program
+  /// of the tree needs it, or it replaces malloc, which LD_PRELOAD does alone.
+  bool IsThereFromTheStart(std::size_t index) {
+    if (tree_.members[index].symbols.Offers("malloc")) return true;
+    const std::vector<std::size_t> loaders = LoadersOf(index);
+    return std::any_of(loaders.begin(), loaders.end(),
+                       [&](std::size_t loader) { return IsProgram(tree_.members[loader]); });
+  }
+
   void CheckStaticTls() {
     for (std::size_t i = 0; i < tree_.members.size() && steps_ <= kMaxSymbolSteps; ++i) {
       const ElfMember& member = tree_.members[i];
@@ -238,7 +247,7 @@ class SymbolChecks {
       for (const std::size_t other : ClosureOf(i)) sum += tree_.members[other].symbols.static_tls_bytes;
       if (sum <= kStaticTlsSurplus) continue;
       FileFindings(findings_, member)
-          .Add("elf-static-tls", Severity::kError,
+          .Add("elf-static-tls", IsThereFromTheStart(i) ? Severity::kWarning : Severity::kError,
                fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running "
                            "process has "
                            "{} for all that it opens",

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 5> kTargetNames = {"pypi", "channel", "uv
 
 constexpr Consumers kByPypi = {.pypi = true};
 constexpr Consumers kByUv = {.uv = true};
+constexpr Consumers kByPip = {.pip = true};
 constexpr Consumers kByInstaller = {.installer = true};
 constexpr Consumers kByPypiAndUv = {.pypi = true, .uv = true};
 constexpr Consumers kByPypiAndPip = {.pypi = true, .pip = true};
@@ -25,7 +26,7 @@ constexpr Consumers kByReadersOfNames = {.pypi = true, .uv = true, .pip = true};
 constexpr Consumers kByReadersOfMetadata = {.pypi = true, .uv = true, .pip = true};  // installer reads none
 
 // Ids without a rule: nobody refuses a wheel for them.
-constexpr std::array<RefusalRule, 47> kRefusals = {{
+constexpr std::array<RefusalRule, 49> kRefusals = {{
     {"wheel-author-email", "", kByPypi},
     {"wheel-classifier", "", kByPypi},
     {"wheel-data-layout", "", kByInstallers},
@@ -33,6 +34,7 @@ constexpr std::array<RefusalRule, 47> kRefusals = {{
     {"wheel-dist-info", "", kAllConsumers},
     {"wheel-dist-info-name", "", kByPypi},
     {"wheel-document-size", "", kAllConsumers},
+    {"wheel-egg-info", "", kByPip},
     {"wheel-encoding", "/METADATA", kByPypiAndPip},
     {"wheel-encoding", "/WHEEL", kByInstallers},
     {"wheel-encoding", "", kAllConsumers},
@@ -41,6 +43,7 @@ constexpr std::array<RefusalRule, 47> kRefusals = {{
     {"wheel-file-name-form", "", kByUv, Severity::kError},
     {"wheel-file-name-spelling", "", kByPypi},
     {"wheel-install-collision", "", kByInstaller},
+    {"wheel-install-leftover", "/INSTALLER", kByInstaller},
     {"wheel-license-conflict", "", kByPypi},
     {"wheel-license-missing", "", kByPypi},
     {"wheel-local-version", "", kByPypi},
@@ -86,7 +89,7 @@ Consumers ConsumersOfOne(Target target) {
     case Target::kUv:
       return kByUv;
     case Target::kPip:
-      return {.pip = true};
+      return kByPip;
     case Target::kInstaller:
       return kByInstaller;
   }

@@ -10,6 +10,7 @@
 #include "support/utf8.h"
 #include "verify/file_kind.h"
 #include "verify/platform_policies.h"
+#include "verify/tree_map.h"
 #include "verify/wheel_layout_checks.h"
 #include "verify/wheel_metadata_checks.h"
 #include "wheel/record_lines.h"
@@ -57,7 +58,8 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
   constexpr std::string_view kFix = "write the wheel again; never rename it by hand";
   const Result<wheel::FileName> named =
       wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
-  if (!named || named->name != name.name) {
+  // installer takes the last '-' of "toy-1.0-1" for the one before the version.
+  if (!named || named->name != name.name || !named->build.empty()) {
     findings.push_back({"wheel-dist-info", Severity::kError, folder,
                         fmt::format("the folder '{}' should be '{}'", folder, expected), std::string(kFix)});
     return folder;
@@ -70,6 +72,34 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
                    folder, asked),
        std::string(kFix)});
   return folder;
+}
+
+/// pip lists what is installed after each run, and fails on a project that has no version.
+Result<void> CheckEggInfo(Env& env, const StagedTree& tree, LimitedFindings findings) {
+  std::map<std::string, std::string> texts;  // of "x.egg-info" or a folder of that name
+  for (const TreeEntry& entry : tree.entries) {
+    const auto place = InstalledPath(entry.path.str());
+    if (!place) continue;
+    const std::string top = place->substr(0, place->find('/'));
+    if (!top.ends_with(".egg-info")) continue;
+    std::string& text = texts[top];
+    const bool describes = *place == top || *place == top + "/PKG-INFO" || *place == top + "/METADATA";
+    if (!describes || entry.kind != FileKind::kRegular || entry.size_bytes > wheel::DocumentLimit("METADATA"))
+      continue;
+    PTPKG_TRY(text, ReadFile(env.fs, tree.root / entry.path));
+  }
+  for (const auto& [top, text] : texts) {
+    const std::vector<std::string> lines = SplitLines(text);
+    const bool has_version = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+      constexpr std::string_view kField = "version:";
+      return ToLower(line).starts_with(kField) && wheel::ParseVersion(line.substr(kField.size()));
+    });
+    if (has_version) continue;
+    findings.Add({"wheel-egg-info", Severity::kError, top,
+                  "installs a second project that has no version, on which pip fails",
+                  "leave it out: the .dist-info folder describes the wheel"});
+  }
+  return Ok();
 }
 
 /// The text of a member; nullopt with a finding when it is absent or larger than its kind may be.
@@ -284,6 +314,7 @@ Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const Stag
   const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, wheel, *name, findings);
   if (!dist_info_dir) return std::string();
   CheckWheelLayout({*name, wheel.Name(), *dist_info_dir}, tree, findings);
+  PTPKG_CHECK(CheckEggInfo(env, tree, LimitedFindings(findings)));
 
   std::set<std::string> member_names;
   for (const TreeEntry& entry : tree.entries) member_names.insert(entry.path.str());

@@ -85,6 +85,24 @@ void CheckCollisions(const StagedTree& tree, LimitedFindings findings) {
   }
 }
 
+/// Folders where pip and uv read or write a file of .dist-info.
+void CheckDocumentFolders(const std::vector<archive::ZipReader::Member>& members, LimitedFindings& findings) {
+  constexpr std::array<std::string_view, 8> kDocuments = {"METADATA",         "WHEEL",        "RECORD",
+                                                          "entry_points.txt", "INSTALLER",    "REQUESTED",
+                                                          "direct_url.json",  "uv_cache.json"};
+  std::set<std::string> reported;
+  for (const archive::ZipReader::Member& member : members) {
+    const std::vector<std::string> parts = Split(member.name, '/');
+    if (parts.size() < 3 || !parts[0].ends_with(".dist-info")) continue;
+    const std::string folder = fmt::format("{}/{}", parts[0], parts[1]);
+    const bool is_document = std::find(kDocuments.begin(), kDocuments.end(), parts[1]) != kDocuments.end();
+    if (!is_document || !reported.insert(folder).second) continue;
+    findings.Add({"wheel-dist-info", Severity::kError, folder,
+                  "is a folder, where installers read or write a file",
+                  "rename the folder, or leave it out"});
+  }
+}
+
 }  // namespace
 
 void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::vector<Finding>& findings) {
@@ -108,8 +126,9 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
   for (const std::string_view leftover : wheel::kInstallerFiles) {
     const std::string path = fmt::format("{}/{}", places.dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
-    limited.Add({"wheel-install-leftover", Severity::kWarning, path,
-                 "the file describes an installation or signs RECORD, and does not belong in a wheel",
+    // Tools that install by the library 'installer' write this one, which it refuses to do twice.
+    limited.Add({"wheel-install-leftover", leftover == "INSTALLER" ? Severity::kError : Severity::kWarning,
+                 path, "the file describes an installation or signs RECORD, and does not belong in a wheel",
                  "leave it out of the wheel"});
   }
 }
@@ -117,6 +136,7 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
 void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
                        std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
+  CheckDocumentFolders(members, limited);
   std::set<std::string> filled;  // .dist-info folders with files
   for (const archive::ZipReader::Member& member : members) {
     const std::string& name = member.name;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <optional>
 
 #include "support/text.h"
 #include "verify/lenient_specifiers.h"
 #include "verify/metadata_fields.h"
 #include "wheel/core_metadata.h"
 #include "wheel/entry_points.h"
+#include "wheel/marker.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::verify {
@@ -17,7 +19,10 @@ namespace {
 /// What the Python package index accepts on upload; 2.6 (PEP 808) is not among them yet.
 constexpr std::array<std::string_view, 8> kIndexMetadataVersions = {"1.0", "1.1", "1.2", "2.1",
                                                                     "2.2", "2.3", "2.4", "2.5"};
-constexpr std::size_t kMaxSummary = 512;  ///< Characters that the index stores.
+constexpr std::size_t kMaxSummary = 512;   ///< Characters that the index stores.
+constexpr std::size_t kMaxFileName = 255;  ///< Bytes, on all common file systems.
+
+constexpr std::string_view kInvalidRequirement = "wheel-requirement-invalid";
 
 std::string Where(const Error& error) {
   return error.span() ? fmt::format("line {}: {}", error.span()->line, error.message()) : error.message();
@@ -39,6 +44,11 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
                                     view.file_name.version),
                         "write the wheel again; never rename it by hand"});
   }
+  if (version.find('\v') != std::string::npos) {
+    findings.push_back({"wheel-metadata-invalid", Severity::kError, file,
+                        "Version holds a vertical tab, which uv takes for a part of it",
+                        "write the version alone"});
+  }
   const std::string metadata_version(Trim(metadata.Get("Metadata-Version")));
   if (std::find(kIndexMetadataVersions.begin(), kIndexMetadataVersions.end(), metadata_version) ==
       kIndexMetadataVersions.end()) {
@@ -48,28 +58,84 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
   }
 }
 
+/// uv fetches archives and Git repositories, and asks the end of the path for the kind of an archive.
+bool CanUvFetch(std::string_view url) {
+  const std::size_t scheme_end = url.find("://");
+  if (scheme_end == std::string_view::npos) return false;
+  const std::string_view scheme = url.substr(0, scheme_end);
+  if (url.starts_with("file:///") || scheme.starts_with("git+")) return true;
+  if (scheme != "http" && scheme != "https") return false;
+  const std::string_view path = url.substr(0, url.find_first_of("?#"));
+  constexpr std::array<std::string_view, 13> kArchives = {
+      ".whl", ".zip",    ".tar",      ".tar.gz",  ".tgz", ".tar.bz2", ".tbz",
+      ".txz", ".tar.xz", ".tar.lzma", ".tar.zst", ".tlz", ".tar.lz"};
+  return std::any_of(kArchives.begin(), kArchives.end(),
+                     [&](std::string_view archive) { return path.ends_with(archive); });
+}
+
+/// Whether the variable is a version, so that "~=" compares it.
+bool IsVersionVariable(std::string_view name) {
+  return name == "python_version" || name == "python_full_version" || name == "implementation_version" ||
+         name == "platform_release";
+}
+
+/// Problems of what parses, by the id of the finding.
+struct RequirementProblem {
+  std::string_view id;
+  std::string message;
+};
+
+std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
+  const auto comparisons = wheel::ComparisonsOf(marker);
+  if (!comparisons) return std::nullopt;
+  for (const wheel::MarkerComparison& one : *comparisons) {
+    if (one.op == "===")
+      return RequirementProblem{kInvalidRequirement, "its marker has '===', which uv does not read"};
+    if (one.variable == "extras")
+      return RequirementProblem{kInvalidRequirement, "'extras' has a value in lock files alone"};
+    const bool compares = IsVersionVariable(one.variable) &&
+                          (!one.variable_first || wheel::ParseSpecifiers("~=" + one.value).has_value());
+    if (one.op == "~=" && !compares) {
+      return RequirementProblem{
+          "wheel-requirement-form",
+          fmt::format("pip cannot compare '{}' with '{}' by '~='", one.variable, one.value)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requirement, std::string_view text) {
+  if (text.find_first_of("\n\v\f") != std::string_view::npos)
+    return RequirementProblem{"wheel-requirement-form", "it holds a line break, which pip cannot read"};
+  if (!requirement.url.empty() && !CanUvFetch(requirement.url)) {
+    return RequirementProblem{kInvalidRequirement,
+                              fmt::format("'{}' is not an address that uv can fetch", requirement.url)};
+  }
+  for (const auto& [op, version] : requirement.specifiers) {
+    if (op == "===" && !wheel::ParseVersion(version))
+      return RequirementProblem{kInvalidRequirement, fmt::format("uv reads no version in '==={}'", version)};
+  }
+  const std::string_view versions = text.substr(0, text.find(';'));
+  const std::size_t open = versions.find('(');
+  if (requirement.url.empty() && open != std::string_view::npos && Trim(versions.substr(open + 1)) == ")")
+    return RequirementProblem{kInvalidRequirement, "uv does not read empty parentheses"};
+  return MarkerProblem(requirement.marker);
+}
+
 void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& file,
                        LimitedFindings findings) {
+  constexpr std::string_view kFix =
+      "write it as the dependency specification says: name[extra]>=1.0 ; marker";
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
-    if (requirement && Trim(text).find('\n') != std::string_view::npos) {
-      findings.Add({"wheel-requirement-form", Severity::kError, file,
-                    fmt::format("the requirement '{}' is folded, which pip cannot read", requirement->str()),
-                    "write it on one line"});
-      continue;
-    }
-    if (requirement && !requirement->url.empty() && requirement->url.find("://") == std::string::npos) {
-      findings.Add(
-          {"wheel-requirement-invalid", Severity::kError, file,
-           fmt::format("the requirement '{}' names '{}', which is no address", text, requirement->url),
-           "write an absolute URL"});
-      continue;
-    }
     if (!requirement) {
       const bool uv_reads = wheel::ParseRequirement(AsUvReads(text)).has_value();
-      findings.Add({uv_reads ? "wheel-requirement-form" : "wheel-requirement-invalid", Severity::kError, file,
-                    requirement.error().message(),
-                    "write it as the dependency specification says: name[extra]>=1.0 ; marker"});
+      findings.Add({std::string(uv_reads ? "wheel-requirement-form" : kInvalidRequirement), Severity::kError,
+                    file, requirement.error().message(), std::string(kFix)});
+    } else if (const auto problem = ProblemOf(*requirement, Trim(text))) {
+      findings.Add({std::string(problem->id), Severity::kError, file,
+                    fmt::format("the requirement '{}': {}", requirement->str(), problem->message),
+                    std::string(kFix)});
     } else if (!requirement->url.empty()) {
       findings.Add({"wheel-requirement-url", Severity::kWarning, file,
                     fmt::format("the requirement '{}' names a URL, which public indexes refuse", text),
@@ -158,6 +224,11 @@ void CheckScriptName(const std::string& name, const std::string& file, LimitedFi
     findings.Add({"wheel-script-path", Severity::kError, file,
                   fmt::format("the script '{}' would lie outside the folder of scripts", name),
                   "use letters, digits, '_', '.' and '-'"});
+  } else if (name.size() > kMaxFileName) {
+    findings.Add(
+        {"wheel-script-path", Severity::kError, file,
+         fmt::format("a script name has {} bytes, and a file name holds {}", name.size(), kMaxFileName),
+         "shorten the name"});
   } else if (IsInterpreterName(name)) {
     findings.Add({"wheel-script-interpreter", Severity::kError, file,
                   fmt::format("the script '{}' would replace the interpreter", name),

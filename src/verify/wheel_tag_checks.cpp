@@ -284,8 +284,9 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
     constexpr std::size_t kShown = 5;
     const std::size_t count = outside.size();
     outside.resize(std::min(count, kShown));
+    const bool foreign = tags.with_foreign_needs.contains(path);
     limited.Add(
-        {"wheel-stable-abi", Severity::kError, path,
+        {"wheel-stable-abi", foreign ? Severity::kWarning : Severity::kError, path,
          fmt::format("imports what the stable ABI of Python 3.{} does not have: {}{}", *lowest,
                      Join(outside, ", "), count > kShown ? fmt::format(" and {} more", count - kShown) : ""),
          "build it with Py_LIMITED_API, or tag the wheel for one Python"});

@@ -22,6 +22,8 @@ struct NamedTags {
   const std::set<MachineCode>& code;  ///< Of all files, if some tag is of another system than Linux.
   /// Of the ELF files that have some, by path.
   const std::map<std::string, elf::PythonSymbols>& symbols;
+  /// Those of them that need a library which neither the wheel nor the system has.
+  std::set<std::string> with_foreign_needs = {};
 };
 
 /// Appends wheel-extension-tag for extension modules that no Python of some tag can import, by the end of
@@ -29,9 +31,10 @@ struct NamedTags {
 /// than Linux when libraries are there, but none for that one. Tags that no interpreter takes are
 /// wheel-tag-nobody, those that Requires-Python leaves none of are wheel-python-nobody. Extension modules
 /// below a tag without an ABI are wheel-none-abi, symbols outside the stable ABI below abi3 wheel-stable-abi,
-/// and a tag for one Python where all modules have the stable ABI is wheel-abi3-possible. `tree`: all of the
-/// wheel. Errors: kIo, kCancelled. Sources: PEP 3149; importlib.machinery.EXTENSION_SUFFIXES of CPython and
-/// PyPy.
+/// and a tag for one Python where all modules have the stable ABI is wheel-abi3-possible. A library of a
+/// dependency may define the symbols of with_foreign_needs: wheel-stable-abi is a warning there. `tree`: all
+/// of the wheel. Errors: kIo, kCancelled. Sources: PEP 3149; importlib.machinery.EXTENSION_SUFFIXES of
+/// CPython and PyPy.
 Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
                             std::vector<Finding>& findings);
 

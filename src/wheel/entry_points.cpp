@@ -82,12 +82,16 @@ Result<EntryPoint> ParsePoint(std::string_view content, const std::string& group
   const std::size_t equals = content.find('=');
   if (group.empty()) return line.Fail("an entry point stands before the first [group]");
   if (equals == std::string_view::npos) return line.Fail("expected 'name = module:object'");
-  PTPKG_TRY(EntryPoint point, ParseReference(Trim(content.substr(equals + 1)), line));
+  const std::string_view value = Trim(content.substr(equals + 1));
+  PTPKG_TRY(EntryPoint point, ParseReference(value, line));
   point.group = group;
   point.name = std::string(Trim(content.substr(0, equals)));
   if (point.name.empty()) return line.Fail("an entry point has no name");
   if (point.IsScript() && !AreExtras(point.extras))
     return line.Fail("the extras of a script are not names joined by commas");
+  const std::string_view reference = Trim(value.substr(0, value.find('[')));
+  if (point.IsScript() && reference.find_first_of(" \t") != std::string_view::npos)
+    return line.Fail(fmt::format("pip reads no blanks in the script reference '{}'", reference));
   return point;
 }
 

@@ -134,8 +134,8 @@ struct ParsedMarker {
 /// are not made.
 class MarkerParser {
  public:
-  /// Of what was parsed.
-  [[nodiscard]] const std::set<ExtraCondition>& extras() const { return extras_; }
+  /// Those that were parsed.
+  [[nodiscard]] std::vector<MarkerComparison> TakeComparisons() && { return std::move(comparisons_); }
 
   MarkerParser(std::string_view text, const MarkerEnvironment* environment)
       : text_(text), rest_(text), environment_(environment) {}
@@ -193,9 +193,9 @@ class MarkerParser {
     PTPKG_TRY(const Operand left, ParseOperand());
     PTPKG_TRY(const std::string op, ParseOperator());
     PTPKG_TRY(const Operand right, ParseOperand());
-    if (left.name == "extra" || right.name == "extra")
-      extras_.insert({op, NormalizeName(left.literal ? left.text : right.text)});
     if (left.literal && right.literal) return Fail("it compares two constants");
+    const bool first = !left.literal && (right.literal || right.name != "extra");
+    comparisons_.push_back({first ? left.name : right.name, op, first ? right.text : left.text, first});
     const bool of_extra = left.name == "extra" || right.name == "extra";
     const auto text = [&](const Operand& operand) { return NormalText(operand, of_extra); };
     ParsedMarker marker{true, fmt::format("{} {} {}", text(left), op, text(right)), false};
@@ -255,16 +255,25 @@ class MarkerParser {
   std::string_view text_;
   std::string_view rest_;
   const MarkerEnvironment* environment_;
-  std::set<ExtraCondition> extras_;
+  std::vector<MarkerComparison> comparisons_;
 };
 
 }  // namespace
 
-Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker) {
-  if (Trim(marker).empty()) return std::set<ExtraCondition>();
+Result<std::vector<MarkerComparison>> ComparisonsOf(std::string_view marker) {
+  if (Trim(marker).empty()) return std::vector<MarkerComparison>();
   MarkerParser parser(marker, nullptr);
   PTPKG_CHECK(parser.Parse());
-  return parser.extras();
+  return std::move(parser).TakeComparisons();
+}
+
+Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker) {
+  PTPKG_TRY(const std::vector<MarkerComparison> comparisons, ComparisonsOf(marker));
+  std::set<ExtraCondition> extras;
+  for (const MarkerComparison& one : comparisons) {
+    if (one.variable == "extra") extras.insert({one.op, NormalizeName(one.value)});
+  }
+  return extras;
 }
 
 Result<void> CheckMarker(std::string_view marker) {

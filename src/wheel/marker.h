@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/result.h"
 
@@ -26,6 +27,17 @@ Result<std::string> NormalMarker(std::string_view marker);
 /// and the operator is one of versions, else as text. `extra` compares normalised names. Errors:
 /// kInvalidInput (grammar, a variable that `environment` lacks; `extra` counts as "" then).
 Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment);
+
+/// One comparison of a variable.
+struct MarkerComparison {
+  std::string variable;        ///< In its name of today: "os_name".
+  std::string op;              ///< "==", "not in", …
+  std::string value;           ///< The text on the other side; "" for a second variable.
+  bool variable_first = true;  ///< The variable is on the left.
+};
+
+/// In written order. Errors: as CheckMarker.
+Result<std::vector<MarkerComparison>> ComparisonsOf(std::string_view marker);
 
 /// One comparison of `extra`.
 struct ExtraCondition {

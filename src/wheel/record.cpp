@@ -21,6 +21,8 @@ struct DigestForm {
 constexpr DigestForm kSha256 = {"sha256=", 43};
 constexpr DigestForm kSha384 = {"sha384=", 64};
 constexpr DigestForm kSha512 = {"sha512=", 86};
+constexpr DigestForm kMd5 = {"md5=", 22};
+constexpr DigestForm kSha1 = {"sha1=", 27};
 
 bool HasForm(std::string_view digest, const DigestForm& form) {
   const auto legal = [](char c) {
@@ -32,9 +34,7 @@ bool HasForm(std::string_view digest, const DigestForm& form) {
 }
 
 /// "md5=…", of which nobody can tell here whether it is right.
-bool IsOfWeakKind(std::string_view digest) {
-  return digest.starts_with("md5=") || digest.starts_with("sha1=");
-}
+bool IsOfWeakKind(std::string_view digest) { return HasForm(digest, kMd5) || HasForm(digest, kSha1); }
 
 /// Takes a row apart; nullopt when all is well.
 std::optional<RecordFault> ParseRow(const CsvRow& fields, RecordRow& row) {

@@ -9,7 +9,7 @@ every variant in both formats with --count 0. Further packages get two or three 
   read info/index.json, about.json, paths.json, run_exports.json, and a repodata.json with its record
   install it into a prefix of its own, where each file lies at its place and conda-meta/ can be read
 A package that any of these refuses must have an error of `ptpkg check`. One that all of them take may have errors with the ids of
-conda_reasons.txt only. `ptpkg index` of all packages must write a repodata.json of which py-rattler reads each record.
+conda_reasons.txt only; with --all-reasons, some package needs each of them. `ptpkg index` of all packages must write a repodata.json of which py-rattler reads each record.
 
 Exit: 0 all of it holds, 1 not, 77 a peer is missing (its name is printed).
 """
@@ -30,8 +30,8 @@ from pathlib import Path
 
 from conda_bytes import PLACEHOLDER, Member, Package, base, index_of
 from conda_mutations import MUTATIONS
+from peers import SKIPPED, is_skipped
 
-SKIPPED = 77
 REASONS = Path(__file__).with_name("conda_reasons.txt")
 PYTHON = Package("python", "native", ".tar.bz2", version="3.11.0")
 PYTHON.documents = {"index.json": index_of(PYTHON), "about.json": {}}
@@ -40,16 +40,6 @@ PYTHON.payload = [Member(b"bin/python3.11", b"#!/bin/sh\n", mode=0o755)]
 
 class Refused(Exception):
     """Peers read the package in two ways."""
-
-
-def missing_peers():
-    missing = []
-    for module, name in (("rattler", "py-rattler"), ("conda_package_handling", "conda-package-handling")):
-        try:
-            __import__(module)
-        except ImportError:
-            missing.append(name)
-    return missing
 
 
 def kind_of(name):
@@ -249,10 +239,10 @@ class Worker:
             self.process = multiprocessing.get_context("fork").Process(target=answer, args=(self.scratch, other), daemon=True)
             self.process.start()
             other.close()
-        self.pipe.send((kind, str(path)))
         try:
+            self.pipe.send((kind, str(path)))
             return self.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             self.process.join()
             code, self.process = self.process.exitcode, None
             return f"a peer dies (exit code {code})"
@@ -270,7 +260,7 @@ def make_writable(folder):
 
 def checked(program, paths, environment):
     """File → ids of its errors."""
-    done = subprocess.run([program, "check", "--json", *paths], stdout=subprocess.PIPE, text=True, env=environment, check=False)
+    done = subprocess.run([program, "check", "--json", "--quiet", *paths], stdout=subprocess.PIPE, text=True, env=environment, check=False)
     return {item["subject"]: {f["id"]: f["message"] for f in item["findings"] if f["severity"] == "error"} for item in json.loads(done.stdout)}
 
 
@@ -349,6 +339,8 @@ def run(arguments, scratch):
     for name, error in unreadable_records(channel, differences.program, environment):
         path = next(path for path in paths if f"/{name}-" in path)
         differences.problems.append(f"{labels[path]}: its record in the index cannot be read: {error}")
+    if arguments.all_reasons:
+        differences.problems += [f"no package needs the reason for {one}" for one in sorted(set(differences.reasons) - differences.used)]
     return differences, len(paths)
 
 
@@ -359,11 +351,10 @@ def main():
     parser.add_argument("--several", metavar="N", type=int, default=40, help="packages with several mutations")
     parser.add_argument("--seed", metavar="N", type=int, default=int(os.environ.get("PTPKG_SEED", "1")))
     parser.add_argument("--only", metavar="TEXT", default="", help="only mutations with this in their names")
+    parser.add_argument("--all-reasons", action="store_true", help="fail for a reason that no package needs")
     parser.add_argument("--verbose", action="store_true", help="print what becomes of each package")
     arguments = parser.parse_args()
-    missing = missing_peers()
-    if missing:
-        print(f"skipped: {', '.join(missing)} is not installed")
+    if is_skipped([("rattler", "py-rattler"), ("conda_package_handling", "conda-package-handling")]):
         return SKIPPED
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # py-rattler waits for the disk
     with tempfile.TemporaryDirectory(prefix="conda-differential-", dir=memory) as folder:

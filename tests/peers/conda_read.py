@@ -28,24 +28,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-SKIPPED = 77
+from peers import SKIPPED, is_skipped
+
 # What rattler's indexer adds, or keeps where conda-index (whose records are ours) drops it.
 NOT_COMPARED = {"arch", "platform", "indexed_timestamp", "run_exports"}
 
 
 class Rejected(Exception):
     """A peer said no."""
-
-
-def missing_peers():
-    missing = []
-    for module, name in (("rattler", "py-rattler"), ("conda_package_handling", "conda-package-handling"),
-                         ("conda_package_streaming", "conda-package-streaming")):
-        try:
-            __import__(module)
-        except ImportError:
-            missing.append(name)
-    return missing
 
 
 def packages_of(channel):
@@ -247,9 +237,8 @@ def main():
     arguments = parser.parse_args()
     if (arguments.sample is None) == (arguments.channel is None):
         parser.error("give --sample PROGRAM or a CHANNEL")
-    missing = missing_peers()
-    if missing:
-        print(f"skipped: {', '.join(missing)} is not installed")
+    if is_skipped([("rattler", "py-rattler"), ("conda_package_handling", "conda-package-handling"),
+                   ("conda_package_streaming", "conda-package-streaming")]):
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="conda-read-") as folder:
         scratch = Path(folder).resolve()

@@ -5,17 +5,16 @@ usage: wheel_differential.py --ptpkg PROGRAM [--count N] [--seed N] [--kind KIND
 
 Asks the consumers about N random wheels of each kind of wheel_mutations.py, and ptpkg with each of them as its target and
 without. uv is asked for the file and over HTTP, where it streams; pip and installer run in this process and its forks. A
-consumer takes a wheel if it installs it and each script that it generates is Python.
+consumer takes a wheel if it installs it and each script that it generates is Python; of the kind "tags", if some interpreter does.
 
 REASONS has a line for each finding that makes an error of a wheel that all consumers take. An error that is not in the list
-fails the test, and so does a line without an error where --count is at least 100.
+fails the test, and so does, with --all-reasons, a line without an error.
 
 Exit: 0 all agree, 1 not, 77 a consumer is missing (its name is printed).
 """
 import argparse
 import collections
 import contextlib
-import importlib.util
 import io
 import json
 import multiprocessing
@@ -28,8 +27,9 @@ import tempfile
 import urllib.parse
 from pathlib import Path
 
+from peers import SKIPPED, is_skipped, served
+from wheel_interpreters import answers_of_interpreters
 from wheel_mutations import KINDS
-from wheel_targets import SKIPPED, served
 
 PEERS = ("uv", "pip", "installer")
 LONGEST_SECONDS = 3
@@ -40,31 +40,28 @@ REASONS = {
     "wheel-data-scripts": "uv refuses it below the .data folder of its choice",
     "wheel-dist-info": "a folder of another version or none: the index and the specification want one name",
     "wheel-dist-info-name": "the index looks for one name",
-    "wheel-encoding": "the specification wants UTF-8",
     "wheel-entry-points-invalid": "entry points of other groups that importlib.metadata cannot load",
-    "wheel-file-name-form": "tags that uv does not know",
-    "wheel-file-name-spelling": "the index refuses it",
     "wheel-install-collision": "consumers keep different files of the two, or put one of them elsewhere",
-    "wheel-metadata-field": "the index refuses it",
     "wheel-metadata-invalid": "readers lose the fields behind the line, or take one of two",
     "wheel-metadata-version": "the index refuses it",
-    "wheel-missing-file": "the specification wants it",
-    "wheel-name-mismatch": "pip holds the name against the file name only when it resolves",
+    "wheel-platform-tag": "the index refuses it",
     "wheel-record-digest": "the digest is one that no file has",
     "wheel-record-invalid": "the specification wants three fields",
     "wheel-record-line": "pip and installer end lines where uv does not",
+    "wheel-record-missing": "the list names a file that the wheel does not hold: the index refuses it",
     "wheel-record-row": "a row that says nothing of its file",
     "wheel-record-unlisted": "nobody removes the file, and the index refuses the wheel",
     "wheel-requirement-form": "pip refuses it when it resolves dependencies; the index too",
-    "wheel-requirement-invalid": "pip refuses it when it resolves dependencies; the index too",
+    "wheel-requirement-invalid": "a path in the place of an address is another file in each folder",
+    "wheel-requirement-url": "the index refuses it",
     "wheel-requires-python-form": "the index refuses it",
     "wheel-requires-python-invalid": "the index refuses it",
     "wheel-script-interpreter": "it replaces an interpreter",
     "wheel-script-name": "the index refuses it",
+    "wheel-script-path": "the name leads elsewhere, on Windows at least, and the index refuses it",
     "wheel-summary": "the index refuses it",
     "wheel-symlink": "installers write a text file in its place",
     "wheel-tag-mismatch": "uv compares WHEEL with the file name when it looks at what is installed",
-    "wheel-version-mismatch": "the index refuses it",
     "wheel-wheel-field": "the specification wants the field once, with such a value",
     "wheel-wheel-invalid": "the specification wants numbers joined by dots",
     "wheel-zip": "the index refuses it, or other readers of zips come to other members",
@@ -142,8 +139,11 @@ class Asker:
         self.scratch, self.root = scratch, root
         self.environment = {**os.environ, "UV_CACHE_DIR": str(scratch / "uv-cache"), "NO_PROXY": "127.0.0.1"}
 
-    def __call__(self, wheel):
+    def __call__(self, case):
+        kind, wheel = case
         folder = Path(wheel).parent
+        if kind == "tags":
+            return answers_of_interpreters(wheel, self.environment) | {"installer": installer_takes(folder, wheel)}
         address = f"{self.root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
         return {"uv": uv_takes(folder, wheel, address, self.scratch / "venv/bin/python", self.environment),
                 "pip": pip_takes(folder, wheel), "installer": installer_takes(folder, wheel)}
@@ -176,13 +176,10 @@ def main():
     parser.add_argument("--count", type=int, default=6, help="wheels of each kind [6]")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PTPKG_SEED", "1")), help="[1] [env: PTPKG_SEED]")
     parser.add_argument("--kind", nargs="*", choices=sorted(KINDS), default=sorted(KINDS))
+    parser.add_argument("--all-reasons", action="store_true", help="fail for a reason that no wheel needs")
     parser.add_argument("--verbose", action="store_true", help="print each wheel, its errors and who refuses it")
     arguments = parser.parse_args()
-    missing = [name for name in ("pip", "installer") if importlib.util.find_spec(name) is None]
-    if not (Path(sys.prefix) / "bin/uv").exists():
-        missing.append("uv")
-    if missing:
-        print(f"skipped: {', '.join(missing)} is not installed")
+    if is_skipped(("pip", "installer"), ["uv"]):
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="wheel-differential-") as folder:
         return compare(arguments, Path(folder))
@@ -203,7 +200,7 @@ def compare(arguments, scratch):
             cases.append((kind, number, about, str(place / name)))
     wheels = [case[3] for case in cases]
     with served(scratch) as root, multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
-        answers = pool.map(Asker(scratch, root), wheels, chunksize=4)
+        answers = pool.map(Asker(scratch, root), [(case[0], case[3]) for case in cases], chunksize=4)
     program = str(Path(arguments.ptpkg).resolve())
     errors = {target: errors_of(program, target, wheels, scratch) for target in ("", *PEERS)}
     wrong, used = [], collections.Counter()
@@ -213,8 +210,8 @@ def compare(arguments, scratch):
             used.update(mine[""])
         if arguments.verbose:
             print(f"{kind} {number}: {about}: refused by {[peer for peer in PEERS if answers[index][peer] is None]}, errors {sorted(mine[''])}")
-        wrong += [f"{kind}, number {number}: {about}: {problem}" for problem in problems_of(answers[index], mine, kind != "data-file")]
-    if arguments.count >= 100 and len(arguments.kind) == len(KINDS):
+        wrong += [f"{kind}, number {number}: {about}: {problem}" for problem in problems_of(answers[index], mine, kind not in ("data-file", "tags"))]
+    if arguments.all_reasons:
         wrong += [f"no wheel that all take has the error {one}: take it from the list" for one in REASONS if one not in used]
     print("\n".join(wrong) or f"seed {arguments.seed}: {len(cases)} wheels, the consumers agree with check")
     return 1 if wrong else 0

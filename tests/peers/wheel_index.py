@@ -23,7 +23,8 @@ import urllib.parse
 import venv
 from pathlib import Path
 
-SKIPPED = 77
+from peers import SKIPPED, is_skipped
+
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
 
 
@@ -45,15 +46,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def missing_peers():
-    missing = [] if (Path(sys.prefix) / "bin" / "uv").exists() else ["uv"]
-    try:
-        __import__("pip")
-    except ImportError:
-        missing.append("pip")
-    return missing
 
 
 def installers(scratch):
@@ -106,9 +98,7 @@ def main():
     parser.add_argument("folder", metavar="FOLDER", type=Path)
     parser.add_argument("requirements", metavar="REQUIREMENT", nargs="+")
     arguments = parser.parse_args()
-    missing = missing_peers()
-    if missing:
-        print(f"skipped: {', '.join(missing)} is not installed")
+    if is_skipped(["pip"], ["uv"]):
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="wheel-index-") as scratch:
         folder = arguments.folder.resolve()

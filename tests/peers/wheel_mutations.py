@@ -282,6 +282,11 @@ def metadata_identity(rng):
     return f"{line} {value!r}", wheel(METADATA=METADATA.replace(line, line.split(":")[0] + ": " + value)), NAME
 
 
+# Markers and addresses, each of one kind that a reader may refuse.
+MARKERS = ["{} {} '{}'".format(variable, op, value) for variable in ("os_name", "python_version", "python_full_version", "platform_release", "implementation_version", "extra", "platform_machine", "extras")
+           for op in ("==", "~=", "===", ">=", "in", "not in") for value in ("x", "1.0", "3", "3.11.*")] + ["'3.8' ~= python_version", "'x' in extras", "'posix' ~= os_name", "os_name == sys_platform"]
+ADDRESSES = [f"{scheme}e.org/{path}" for scheme in ("https://", "http://", "ssh://", "git+https://", "git+ssh://", "hg+https://", "svn+https://", "ftp://", "file://", "//", "")
+             for path in ("", "x", "x.whl", "x.tar.gz", "x.egg", "x.ZIP", "x?y=x.zip", "x.zip#egg=x", "x.tar.lz", "x.tlz", "x.7z")]
 REQUIREMENTS = ["other", "other>=1", "other >= 1", "other (>=1)", "other (>=1", "other>=1)", "other()", "other[]", "other[x]", "other[x,]", "other[,x]", "other[x y]", "other[x]>=1",
                 "other >=1,", "other >=1,<2", "other >=1 <2", "other >=1;", "other; python_version", "other; python_version>'3'", "other; python_version > 3", "other; os_name == 'x'",
                 "other; extra == 'x'", "other; foo == 'x'", "other; 'x' in extras", "other; python_version>'3' and", "other; (os_name=='x'", "other; os_name=='x' or os_name=='y'", "other;python_version>=\"3\"",
@@ -294,7 +299,7 @@ REQUIREMENTS = ["other", "other>=1", "other >= 1", "other (>=1)", "other (>=1", 
 
 @kind
 def metadata_requires(rng):
-    text = rng.choice(REQUIREMENTS)
+    text = rng.choice([rng.choice(REQUIREMENTS), "other; " + rng.choice(MARKERS), "other @ " + rng.choice(ADDRESSES)])
     return repr(text), wheel(METADATA=METADATA + f"Requires-Dist: {text}\n"), NAME
 
 
@@ -351,6 +356,30 @@ def script_file(rng):
     return repr(text)[:120], wheel(entry_points_txt=text), NAME
 
 
+# Tags of compiled wheels. No interpreter looks at the files.
+PLATFORMS = ["linux_x86_64", "manylinux_2_17_x86_64.manylinux2014_x86_64", "manylinux_2_28_x86_64", "musllinux_1_2_x86_64", "macosx_11_0_arm64", "win_amd64", "any",
+             "macosx_10_9_x86_64.manylinux_2_17_x86_64"]
+REQUIRED = ["", "", "", ">=3.8", ">=3.12", "<3.9", "==3.11.*", "~=3.10", ">=3.9,<3.12", "<3", ">=2.7", "!=3.11.*", ">3.11", "<=3.11", "==3.11", "===3.11.4", ">=3.14", "<4", ">=3.99"]
+ODD_PYTHONS = ["cp3", "cp317", "cp399", "cp2", "cp30", "pp3", "pp", "py", "py4", "cp311t", "cp3.11", "cp311d", "graalpy311", "ip27", "cp03", "cp3111", "python311", "any"]
+ODD_ABIS = ["abi4", "abi2", "abi", "abi3.none", "cp3", "cp31", "cp311x", "cp311td", "cp311dt", "cp313td", "cp37dm", "cp27mu", "cp32mu", "pypy_73", "pypy39_pp73", "pypy311_pp73", "graalpy242_311_native", "any", "cp"]
+
+
+@kind
+def tags(rng):
+    minor, other = rng.choice([2, 6, 7, 8, 9, 10, 11, 11, 12, 13, 13, 14, 15, 16]), rng.choice([8, 9, 10, 11, 12, 13, 14])
+    python, abi = rng.choice([
+        (f"cp3{minor}", f"cp3{minor}{'m' if minor < 8 else ''}"), (f"cp3{minor}", f"cp3{minor}t"), (f"cp3{minor}", f"cp3{other}"), (f"cp3{minor}", "abi3"), (f"cp3{minor}", "abi3t"),
+        (f"cp3{minor}", "none"), (f"cp3{minor}.cp3{other}", f"cp3{minor}"), (f"cp3{minor}.cp3{other}", "abi3"), (f"py3{minor}", "none"), ("py3", "none"), ("py2.py3", "none"), ("py3", "abi3"),
+        ("py2", "none"), ("cp27", "cp27mu"), ("cp27", "abi3"), (f"cp3{minor}", f"abi3.cp3{other}"), (f"py3{minor}", f"cp3{minor}"), (f"pp3{minor}", f"pypy3{minor}_pp73"), (f"pp3{minor}", f"pypy3{other}_pp73"),
+        (f"pp3{minor}", f"cp3{minor}"), (f"cp3{minor}", f"pypy3{minor}_pp73"), ("pp3", "none"), (rng.choice(ODD_PYTHONS), rng.choice(["none", "abi3", "cp311"])), (f"cp3{minor}", rng.choice(ODD_ABIS))])
+    platform, required = rng.choice(PLATFORMS), rng.choice(REQUIRED)
+    build = rng.choice(["", "", "", "", "1", "0", "01", "1a", "1_x", "20240101"])
+    file = f"toy-1.0{'-' if build else ''}{build}-{python}-{abi}-{platform}.whl"
+    lines = "".join(f"Tag: {a}-{b}-{c}\n" for a in python.split(".") for b in abi.split(".") for c in platform.split("."))
+    text = WHEEL.replace("Tag: py3-none-any\n", lines).replace("true", "false") + (f"Build: {build}\n" if build else "")
+    return f"{file[4:-4]} for {required!r}", wheel(WHEEL=text, METADATA=METADATA + (f"Requires-Python: {required}\n" if required else "")), file
+
+
 # Layout.
 @kind
 def data_file(rng):
@@ -368,7 +397,9 @@ def data_file(rng):
 def dist_info(rng):
     extra, info = rng.choice([
         ([Member(b"other-1.dist-info/METADATA", b"x")], INFO), ([Member(b"other-1.dist-info/", b"")], INFO), ([Member(b"other-1.dist-info", b"x")], INFO), ([Member(b"x/other-1.dist-info/METADATA", b"x")], INFO),
-        ([Member(b"toy-1.0.DIST-INFO/x", b"x")], INFO), ([Member(b".dist-info/x", b"x")], INFO), ([Member(b"toy.egg-info/PKG-INFO", b"x")], INFO), ([Member((INFO + "sub/METADATA").encode(), b"x")], INFO),
+        ([Member(b"toy-1.0.DIST-INFO/x", b"x")], INFO), ([Member(b".dist-info/x", b"x")], INFO), ([Member(b"toy.egg-info/PKG-INFO", b"x")], INFO), *(([Member(name, text)], INFO) for name in (b"toy.egg-info", b"other-1.egg-info/PKG-INFO", b"other.egg-info/x", b"toy-1.0.data/platlib/o.egg-info/PKG-INFO", b"x/o.egg-info/PKG-INFO")
+          for text in (b"", b"Name: o\nVersion: 1\n", b"Name: o\nVersion: x y\n", b"Version: 1\n")),
+        *(([Member((INFO + name).encode(), b"")], INFO) for name in ("INSTALLER/", "REQUESTED/x", "direct_url.json/x", "uv_cache.json/", "licenses/x", "top_level.txt/x", "uv_build.json/")), ([Member((INFO + "sub/METADATA").encode(), b"x")], INFO),
         ([Member((INFO + "RECORD.jws").encode(), b"x")], INFO), ([Member((INFO + "RECORD.p7s").encode(), b"x")], INFO), ([Member((INFO + "INSTALLER").encode(), b"pip\n")], INFO), ([Member((INFO + "direct_url.json").encode(), b"{}")], INFO),
         ([Member((INFO + "REQUESTED").encode(), b"")], INFO), ([Member(INFO.encode(), b"")], INFO),
         *(([], name + "/") for name in ("Toy-1.0.dist-info", "toy-1.0.0.dist-info", "toy-2.0.dist-info", "toy.dist-info", "toy-.dist-info", "toyx-1.0.dist-info", "to_y-1.0.dist-info", "tob-1.0.dist-info", "toy-1.0-1.dist-info", "toy-1.0.egg-info",
@@ -397,7 +428,7 @@ def file_name(rng):
     name = rng.choice(["toy-1.0-py3-none-any.whl", "Toy-1.0-py3-none-any.whl", "toy-1-py3-none-any.whl", "toy-1.0.0-py3-none-any.whl", "toy-v1.0-py3-none-any.whl", "toy-1_0-py3-none-any.whl", "toy-1.0-1-py3-none-any.whl", "toy-1.0-1a-py3-none-any.whl",
                        "toy-1.0-a1-py3-none-any.whl", "toy-1.0-1.2-py3-none-any.whl", "toy-1.0-1_2-py3-none-any.whl", "toy-1.0--py3-none-any.whl", "toy-1.0-py2.py3-none-any.whl", "toy-1.0-py3.py2-none-any.whl", "toy-1.0-py3.py3-none-any.whl", "toy-1.0-PY3-none-any.whl",
                        "toy-1.0-py3-NONE-any.whl", "toy-1.0-py3-none-ANY.whl", "toy-1.0-py3.-none-any.whl", "toy-1.0-.py3-none-any.whl", "toy-1.0-py3-none.abi3-any.whl", "toy-1.0-py3-none-any.any.whl", "toy-1.0-py3-none-any .whl", " toy-1.0-py3-none-any.whl",
-                       "toy-1.0-py3-none-any.WHL", "toy-1.0-py3-none.whl", "toy-py3-none-any.whl", "toy-x-py3-none-any.whl", "to_y-1.0-py3-none-any.whl", "to.y-1.0-py3-none-any.whl", "toy--1.0-py3-none-any.whl", "toy-1.0-py3-none-any-x.whl", "toy-1.1-py3-none-any.whl",
+                       "toy-1.0-py3-none.whl", "toy-py3-none-any.whl", "toy-x-py3-none-any.whl", "to_y-1.0-py3-none-any.whl", "to.y-1.0-py3-none-any.whl", "toy--1.0-py3-none-any.whl", "toy-1.0-py3-none-any-x.whl", "toy-1.1-py3-none-any.whl",
                        "toy-1.0+x-py3-none-any.whl", "toy-1.0-py33-none-any.whl", "toy-1.0-py311-none-any.whl", "toy-1.0-py3_-none-any.whl", "toy_-1.0-py3-none-any.whl", "_toy-1.0-py3-none-any.whl", "tôy-1.0-py3-none-any.whl", "toy-1.0-pÿ3-none-any.whl",
                        "toy-1.0-py3-none-any(1).whl", "toy-1.0-py3-none-any-.whl", "toy-1!1.0-py3-none-any.whl", "toy-1.0-0-py3-none-any.whl", "toy-1.0-01-py3-none-any.whl", "toy-1.0-1+x-py3-none-any.whl"])
     parts = name[:-4].split("-")

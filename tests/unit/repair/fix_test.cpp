@@ -75,6 +75,29 @@ TEST_F(PlanFixTest, FoldersAreRenamedWithTheFile) {
   EXPECT_THAT(content.at("toy-1.0.dist-info/RECORD"), Not(HasSubstr("TOY")));
 }
 
+TEST_F(PlanFixTest, MetadataVersionIsRaisedToWhatItsFieldsNeed) {
+  const auto fixed = [&](const std::string& fields, const Members& more = {}) {
+    Members members = {{"toy.py", ""}};
+    for (auto& member : InfoOf({.members = {}, .metadata = fields})) members.push_back(std::move(member));
+    members.insert(members.end(), more.begin(), more.end());
+    const std::string record = std::string(kInfo) + "RECORD";
+    members.emplace_back(record, wheel::RecordOf(members, record));
+    const AbsPath wheel = Raw(members);
+    Result<WheelFix> fix = PlanFix(env_, wheel);
+    EXPECT_THAT(fix, ptpkg::test::IsOk());
+    if (!fix || !fix->ChangesAnything()) return std::string();
+    return Written(wheel, fix->edits).at(std::string(kInfo) + "METADATA");
+  };
+  EXPECT_THAT(fixed("Dynamic: Version\n"), HasSubstr("Metadata-Version: 2.2\n"));
+  EXPECT_THAT(fixed("Dynamic: Version\nLicense-Expression: MIT\n"), HasSubstr("Metadata-Version: 2.4\n"));
+  EXPECT_EQ(fixed("Summary: A toy.\n"), "");
+  // From 2.4 on the file has to be there.
+  const std::string license = "License-Expression: MIT\nLicense-File: LICENSE\n";
+  EXPECT_EQ(fixed(license), "");
+  EXPECT_THAT(fixed(license, {{std::string(kInfo) + "licenses/LICENSE", "free"}}),
+              HasSubstr("Metadata-Version: 2.4\n"));
+}
+
 TEST_F(PlanFixTest, AnOrderOfItsOwnIsNoFault) {
   const std::string record = std::string(kInfo) + "RECORD";
   Members members = {{"toy/b.py", "x = 1\n"}, {"toy/a.py", "y = 2\n"}};

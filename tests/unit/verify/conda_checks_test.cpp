@@ -216,8 +216,15 @@ TEST_F(CondaChecksTest, Placeholders) {
               ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kWarning))));
   EXPECT_THAT(with(kPlaceholder + nul, kPlaceholder, "text"),
               ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kError))));
-  EXPECT_THAT(with("/opt/short" + nul, "/opt/short", "binary"),
-              ElementsAre(HasId("conda-placeholder-short")));
+  const auto shorter = [&](std::size_t size) {
+    const std::string placeholder = "/opt/" + std::string(size - 5, 'x');
+    return with(placeholder + nul, placeholder, "binary");
+  };
+  // No environment of conda fits into less than what its first versions wrote.
+  EXPECT_THAT(shorter(32), ElementsAre(AllOf(HasId("conda-placeholder-short"),
+                                             Field(&Finding::severity, Severity::kWarning))));
+  EXPECT_THAT(shorter(31), ElementsAre(AllOf(HasId("conda-placeholder-short"),
+                                             Field(&Finding::severity, Severity::kError))));
   EXPECT_THAT(with("/o" + nul, "/o", "binary"),
               UnorderedElementsAre(HasId("conda-placeholder-short"), HasId("artifact-unreadable")));
 }
@@ -416,6 +423,68 @@ TEST_F(CondaChecksTest, FilesThatMeetInAnEnvironment) {
                 Contains(HasId("conda-place-conflict")))
         << other;
   }
+  for (const std::string& folder : {std::string("site-packages"), std::string("python-scripts")})
+    EXPECT_THAT(check({{.name = folder, .content = "x"}}), Contains(HasId("conda-place-conflict"))) << folder;
+}
+
+TEST_F(CondaChecksTest, APackageHasAPlatform) {
+  Json index = DemoIndex();
+  index.erase("subdir");
+  const auto check = [&] { return CheckInfo("info/index.json", DumpJson(index)); };
+  EXPECT_THAT(check(), ElementsAre(HasId("conda-index-invalid")));
+  index["platform"] = "linux";
+  EXPECT_THAT(check(), ElementsAre(HasId("conda-index-invalid")));
+  index["arch"] = nullptr;
+  EXPECT_THAT(check(), ElementsAre(HasId("conda-index-invalid")));
+  index["arch"] = "x86_64";
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, ADistInfoHasTheVersionOfThePackage) {
+  const auto check = [&](const std::string& version, const std::string& path) {
+    Json index = DemoIndex();
+    index["version"] = version;
+    const RawMember file = {.name = path, .content = "x"};
+    std::vector<RawMember> members = DemoInfo({file});
+    members[0].content = DumpJson(index);
+    members.push_back(file);
+    const AbsPath package = env_.dir().WriteFile("demo-" + version + "-0.tar.bz2", MakeTarBz2(members));
+    auto findings = Check(package);
+    EXPECT_THAT(env_->fs.Remove(package), test::IsOk());
+    return findings;
+  };
+  const std::string lib = "lib/python3.11/site-packages/";
+  for (const std::string& path : {lib + "demo-0.0.0.dist-info/METADATA", lib + "Demo-1.1.dist-info/METADATA",
+                                  std::string("site-packages/demo-1.0rc1.dist-info/METADATA")}) {
+    EXPECT_THAT(check("1.0", path),
+                ElementsAre(AllOf(HasId("conda-dist-info-version"), Field(&Finding::file, path),
+                                  Field(&Finding::severity, Severity::kWarning))));
+  }
+  for (const std::string& path :
+       {lib + "demo-1.dist-info/METADATA", lib + "demo-1.0+cu128.dist-info/METADATA",
+        lib + "other-2.0.dist-info/METADATA", lib + "demo-2.0.dist-info/RECORD",
+        lib + "demo/_vendor/demo-2.0.dist-info/METADATA"})
+    EXPECT_THAT(check("1.0", path), IsEmpty()) << path;
+  EXPECT_THAT(check("2024a", lib + "demo-1.dist-info/METADATA"), Contains(HasId("conda-dist-info-version")));
+}
+
+// One rule and one finding for every artifact; 'ptpkg build' warns by it as well.
+TEST_F(CondaChecksTest, NamesThatDifferInCaseOnly) {
+  const std::vector<RawMember> payload = {{.name = "lib/Data", .content = "1"},
+                                          {.name = "lib/data", .content = "2"}};
+  const auto check = [&](const Json& noarch, const std::string& subdir) {
+    Json index = DemoIndex();
+    if (!noarch.is_null()) index["noarch"] = noarch;
+    index["subdir"] = subdir;
+    std::vector<RawMember> members = DemoInfo(payload);
+    members[0].content = DumpJson(index);
+    members.insert(members.end(), payload.begin(), payload.end());
+    return CheckMembers(members);
+  };
+  const auto one = ElementsAre(AllOf(HasId("artifact-name-case"), Field(&Finding::file, "lib/data"),
+                                     Field(&Finding::severity, Severity::kWarning)));
+  EXPECT_THAT(check("generic", "noarch"), one);
+  EXPECT_THAT(check(nullptr, "linux-64"), one);
 }
 
 TEST(CheckCondaContainer, JudgesStreamsAndStorage) {

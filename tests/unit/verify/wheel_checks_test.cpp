@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "archive/extract.h"
 #include "support/limits.h"
 #include "support/matchers.h"
 #include "unit/archive/builders.h"
 #include "unit/elf/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check.h"
+#include "verify/input_gate.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -119,6 +121,14 @@ TEST_F(WheelChecksTest, DistInfo) {
               Contains("wheel-dist-info toy-1.0.dist-info"));
 }
 
+TEST_F(WheelChecksTest, ADistInfoNameHasNoBuild) {
+  const std::string info = "toy-1.0-1.dist-info/";
+  Members members = {{info + "METADATA", kMetadata},
+                     {info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}};
+  members.emplace_back(info + "RECORD", wheel::RecordOf(members, info + "RECORD"));
+  EXPECT_THAT(Ids(members), ElementsAre("wheel-dist-info toy-1.0-1.dist-info"));
+}
+
 TEST_F(WheelChecksTest, TheIndexSeesMetadataOfAFolderInAnotherSpelling) {
   const std::string info = "Toy-1.0.dist-info/";
   Members members = {{info + "METADATA", kMetadata + "Classifier: No :: Such\n"},
@@ -156,7 +166,7 @@ TEST_F(WheelChecksTest, Metadata) {
   EXPECT_THAT(with("Metadata-Version: 2.1\nName: toy\nVersion: 1.0+cpu\n"),
               ElementsAre("wheel-version-mismatch " + file));
   EXPECT_THAT(with(kMetadata + "Requires-Dist: a b\n"), ElementsAre("wheel-requirement-invalid " + file));
-  EXPECT_THAT(with(kMetadata + "Requires-Dist: a @ https://b/c\n"),
+  EXPECT_THAT(with(kMetadata + "Requires-Dist: a @ https://b/c.whl\n"),
               ElementsAre("wheel-requirement-url " + file));
   EXPECT_THAT(with(kMetadata + "Requires-Python: 3\n"), ElementsAre("wheel-requires-python-invalid " + file));
   EXPECT_THAT(with(kMetadata + "Requires-Python: (>=3)\n"),
@@ -347,9 +357,99 @@ TEST_F(WheelChecksTest, ANoteOfPtpkgLiesInDistInfo) {
   }
 }
 
+TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
+  const std::string file = kInfo + "METADATA";
+  const auto with = [&](const std::string& requirement) {
+    return Ids(With({{file, kMetadata + "Requires-Dist: " + requirement + "\n"}}));
+  };
+  for (const char* text :
+       {"a===x", "a===1.*", "a()", "a ( )", "a; os_name === 'x'", "a; python_version === '3.9'",
+        "a; 'x' in extras", "a @ https://b/c", "a @ https://b/c.whl.exe", "a @ https://b/?f=c.whl",
+        "a @ ssh://b/c.whl", "a @ hg+https://b/c", "a @ file://b/c.whl"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-requirement-invalid " + file)) << text;
+  for (const char* text :
+       {"a; os_name ~= 'x'", "a; extra ~= '1.0'", "a; python_version ~= '3'", "a; platform_release ~= 'x'",
+        "a; '1.0' ~= os_name", "a; python_version > '3' and (os_name ~= '1.0' or os_name == 'x')", "a\v>=1",
+        "a\f>=1"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-requirement-form " + file)) << text;
+  for (const char* text : {"a===1.0", "a===1.0+x", "a(>=1)", "a[]", "a>=1,", "a; python_version ~= '3.9'",
+                           "a; '3' ~= python_version", "a; platform_release ~= '5.10'",
+                           "a; extra == 'x' and os_name in 'posix'", "a>=1\v"})
+    EXPECT_THAT(with(text), IsEmpty()) << text;
+  for (const char* text :
+       {"a @ https://b/c.tar.gz", "a @ http://b/c.zip?d=e#f", "a @ git+https://b/c", "a @ file:///b/c"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-requirement-url " + file)) << text;
+}
+
+TEST_F(WheelChecksTest, NamesThatDifferInCaseOnly) {
+  EXPECT_THAT(Ids(With({{"toy/Data", "1"}, {"toy/data", "2"}})), ElementsAre("artifact-name-case toy/data"));
+  EXPECT_THAT(Ids(With({{"toy/Data", "1"}, {"toy/data2", "2"}})), IsEmpty());
+}
+
+TEST_F(WheelChecksTest, AVersionHoldsNoVerticalTab) {
+  const std::string file = kInfo + "METADATA";
+  const auto with = [&](const std::string& version) {
+    return Ids(With({{file, "Metadata-Version: 2.1\nName: toy\nVersion: " + version + "\n"}}));
+  };
+  for (const char* version : {"1.0\v", "\v1.0"})
+    EXPECT_THAT(with(version), ElementsAre("wheel-metadata-invalid " + file));
+  EXPECT_THAT(with("1.0\f"), IsEmpty());
+}
+
+TEST_F(WheelChecksTest, AnEggInfoHasAVersion) {
+  for (const char* place : {"toy.egg-info/PKG-INFO", "other-1.egg-info/PKG-INFO", "other.egg-info",
+                            "toy-1.0.data/purelib/other.egg-info/PKG-INFO", "other.egg-info/top_level.txt"}) {
+    const std::string path = place;
+    const std::size_t begin = path.rfind('/', path.find(".egg-info")) + 1;
+    const std::string top = path.substr(begin, path.find(".egg-info") + 9 - begin);
+    EXPECT_THAT(Ids(With({{path, "Name: other\nVersion: x y\n"}})), ElementsAre("wheel-egg-info " + top))
+        << path;
+    if (path.ends_with("top_level.txt")) continue;
+    EXPECT_THAT(Ids(With({{path, "Name: other\nVersion: 1\n"}})), IsEmpty()) << path;
+  }
+  EXPECT_THAT(Ids(With({{"toy/other.egg-info/PKG-INFO", "x"}})), IsEmpty());
+}
+
+TEST_F(WheelChecksTest, AFolderIsNotADocument) {
+  for (const char* name : {"entry_points.txt", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
+    EXPECT_THAT(Ids(With({{kInfo + name + "/x", "x"}})), ElementsAre("wheel-dist-info " + kInfo + name))
+        << name;
+  EXPECT_THAT(Ids(With({{kInfo + "licenses/LICENSE", "x"}, {kInfo + "top_level.txt/x", "x"}})), IsEmpty());
+  EXPECT_THAT(Check(With({{kInfo + "INSTALLER", "pip\n"}})),
+              ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-install-leftover"),
+                                         testing::Field(&Finding::severity, Severity::kError))));
+}
+
+TEST_F(WheelChecksTest, WhatAnInstallerWroteStopsNoConversion) {
+  for (const auto& [name, taken] : {std::pair("INSTALLER", true), std::pair("INSTALLER/x", false)}) {
+    const AbsPath folder = env_.dir() / std::to_string(++count_);
+    ASSERT_OK(env_->fs.MakeDirs(folder));
+    const AbsPath path = wheel::WriteRawZip(env_, folder / kName, With({{kInfo + name, "x"}}));
+    ASSERT_OK(env_->fs.MakeDirs(folder / "unpacked"));
+    ASSERT_OK(archive::ExtractZip(env_, path, folder / "unpacked", {}));
+    const auto tree = ScanTree(env_, folder / "unpacked");
+    ASSERT_OK(tree);
+    EXPECT_EQ(RequireInstallable(env_, path, *tree).has_value(), taken) << name;
+  }
+}
+
+TEST_F(WheelChecksTest, ScriptsOfOneReader) {
+  const std::string file = kInfo + "entry_points.txt";
+  const auto with = [&](const std::string& line) {
+    return Ids(With({{file, "[console_scripts]\n" + line + "\n"}}));
+  };
+  for (const char* value : {"toy: main", "toy :main", "toy\t:\tmain", "toy : main [x]"})
+    EXPECT_THAT(with(std::string("run = ") + value), ElementsAre("wheel-entry-points-invalid " + file))
+        << value;
+  EXPECT_THAT(with("run = toy:main [x]"), IsEmpty());
+  EXPECT_THAT(Ids(With({{file, "[other.group]\nrun = toy : main\n"}})), IsEmpty());
+  EXPECT_THAT(with(std::string(255, 'a') + " = toy:main"), IsEmpty());
+  EXPECT_THAT(with(std::string(256, 'a') + " = toy:main"), ElementsAre("wheel-script-path " + file));
+}
+
 TEST_F(WheelChecksTest, SeveritiesFollowTheVersionsLocalLabel) {
   const std::string metadata =
-      "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\nRequires-Dist: a @ https://b/c\n";
+      "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\nRequires-Dist: a @ https://b/c.whl\n";
   const auto findings = Check(With({{kInfo + "METADATA", metadata}}));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].severity, Severity::kError);
@@ -382,7 +482,9 @@ TEST_F(WheelChecksTest, Record) {
     return Ids(changed);
   };
   // Nobody refuses these rows; installer checks the digests, uv and installer read three fields.
-  EXPECT_THAT(with_row("toy.py,md5=x,6"), ElementsAre("wheel-record-row " + kRecord));
+  EXPECT_THAT(with_row("toy.py,md5=1B2M2Y8AsgTpgAmY7PhCfg,6"), ElementsAre("wheel-record-row " + kRecord));
+  for (const char* digest : {"md5=x", "sha1=AAAA"})  // of no file
+    EXPECT_THAT(with_row(std::string("toy.py,") + digest + ",6"), ElementsAre("wheel-record-digest toy.py"));
   EXPECT_THAT(with_row("toy.py,sha256=AAAA,6"), ElementsAre("wheel-record-digest toy.py"));
   EXPECT_THAT(with_row("toy.py,sha512=" + kSha512OfToy + ",6\ngone.py,sha256=AAAA,6"),
               ElementsAre("wheel-record-row " + kRecord));

@@ -37,7 +37,8 @@ class WheelTagChecksTest : public testing::Test {
     const auto name = wheel::FileName::Parse("toy-1.0-" + tag + ".whl");
     EXPECT_THAT(name, test::IsOk());
     std::vector<Finding> findings;
-    EXPECT_THAT(CheckWheelTags(env, {*name, code, symbols_}, tree, findings), test::IsOk());
+    EXPECT_THAT(CheckWheelTags(env, {*name, code, symbols_, with_foreign_needs_}, tree, findings),
+                test::IsOk());
     return findings;
   }
 
@@ -52,6 +53,7 @@ class WheelTagChecksTest : public testing::Test {
   }
 
   std::map<std::string, elf::PythonSymbols> symbols_;
+  std::set<std::string> with_foreign_needs_;
 };
 
 TEST_F(WheelTagChecksTest, AModuleForOnePythonIsNotForAnother) {
@@ -228,6 +230,15 @@ TEST_F(WheelTagChecksTest, StableAbiIsThatOfTheOldestPython) {
   symbols_ = {{"toy/ext.abi3.so", {.imported = {"_PyMine"}, .defined = {"PyInit_ext"}}},
               {"toy/libmine.so", {.imported = {}, .defined = {"_PyMine"}}}};
   EXPECT_THAT(Check("cp39-abi3-linux_x86_64", {"toy/ext.abi3.so", "toy/libmine.so"}), IsEmpty());
+  // A library of another wheel may have it, as shiboken6 has functions for PySide6.
+  symbols_ = {{"toy/ext.abi3.so", {.imported = {"PyMethod_New"}, .defined = {"PyInit_ext"}}}};
+  const auto severity = [&] {
+    const std::vector<Finding> findings = Check("cp39-abi3-linux_x86_64", {"toy/ext.abi3.so"});
+    return findings.size() == 1 ? std::optional(findings[0].severity) : std::nullopt;
+  };
+  EXPECT_EQ(severity(), Severity::kError);
+  with_foreign_needs_ = {"toy/ext.abi3.so"};
+  EXPECT_EQ(severity(), Severity::kWarning);
 }
 
 }  // namespace
