@@ -104,7 +104,8 @@ std::optional<PythonRange> PythonsOf(const Tag& plain) {
     return fits ? std::optional(all ? From(*python) : *python) : std::nullopt;
   }
   const bool foreign = abi.starts_with("cp") || abi.starts_with("abi3") || abi.starts_with("pypy");
-  if (foreign || kind.empty() || (kind == "graalpy" && abi != "none" && !abi.starts_with(kind)))
+  if (foreign || kind.empty() || kind == "python" ||
+      (kind == "graalpy" && abi != "none" && !abi.starts_with(kind)))
     return std::nullopt;
   return From(*python);
 }

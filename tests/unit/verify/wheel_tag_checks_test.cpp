@@ -133,7 +133,8 @@ TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
         "cp310.cp311-cp310.cp311-linux_x86_64", "py3-none-linux_x86_64"}) {
     EXPECT_THAT(Check(tag, {}), IsEmpty()) << tag;
   }
-  for (const char* tag : {"cp315t-abi3t-linux_x86_64",
+  for (const char* tag : {"python311-none-win_amd64",
+                          "cp315t-abi3t-linux_x86_64",
                           "cp314t-cp314t-linux_x86_64",
                           "cp313t-abi3-linux_x86_64",
                           "cp311-cp311m-linux_x86_64",
