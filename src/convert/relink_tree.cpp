@@ -22,9 +22,11 @@ void TellPaths(Env& env, const std::vector<elf::FileChange>& plan) {
       files[paths].push_back(change.file.str());
   }
   for (const auto& [paths, names] : files) {
-    const std::string more = names.size() == 1 ? "" : fmt::format(" and of {} more", names.size() - 1);
-    env.reporter.Note(fmt::format("the search path of '{}'{} was {}, and is {} now", names.front(), more,
-                                  paths.first, paths.second));
+    const std::string what = names.size() == 1
+                                 ? fmt::format("'{}'", names.front())
+                                 : fmt::format("{} files, the first is '{}',", names.size(), names.front());
+    env.reporter.Note(
+        fmt::format("changed the search path of {} from {} to {}", what, paths.first, paths.second));
   }
 }
 

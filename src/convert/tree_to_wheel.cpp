@@ -87,7 +87,6 @@ Result<TreeAsWheel> Described(const Distribution& distribution) {
   result.build = file.build;
   PTPKG_TRY(result.description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
-  result.description.metadata_text = distribution.metadata;
   return result;
 }
 

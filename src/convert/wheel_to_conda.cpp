@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "convert/conda_tree.h"
 #include "convert/layouts.h"
@@ -9,6 +10,7 @@
 #include "convert/requirement_map.h"
 #include "convert/wheel_target.h"
 #include "support/text.h"
+#include "wheel/tag.h"
 #include "wheel/version.h"
 
 namespace ptpkg::convert {
@@ -103,6 +105,22 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
   return options;
 }
 
+/// A package keeps WHEEL, and no file name of a wheel: what is made of it later has the tags of WHEEL.
+void ReportTags(Env& env, const wheel::WheelInfo& info) {
+  std::set<wheel::Tag> said;
+  for (const wheel::Tag& tag : info.tags) {
+    for (const wheel::Tag& one : wheel::ExpandTag(tag)) said.insert(one);
+  }
+  const std::vector<wheel::Tag> named = wheel::ExpandTag(info.file_name.tag);
+  if (said.empty() || said == std::set<wheel::Tag>(named.begin(), named.end())) return;
+  std::vector<std::string> tags;
+  for (const wheel::Tag& tag : said) tags.push_back(tag.str());
+  env.reporter.Warn(fmt::format(
+      "'{}' has the tag {} in its name and {} in WHEEL, which the package keeps: 'ptpkg check --fix' "
+      "on the wheel makes them agree",
+      info.file_name.str(), info.file_name.tag.str(), Join(tags, ", ")));
+}
+
 /// Says what the markers of `mapped` became.
 void ReportMarkers(Env& env, const MappedRequirements& mapped) {
   for (const std::string& text : mapped.widened) {
@@ -148,6 +166,7 @@ Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& u
   PTPKG_TRY(const CondaNames names, BuiltInCondaNames());
   PTPKG_TRY(MappedRequirements mapped, MapRequirements(unpacked.info.metadata, target.markers, names));
   ReportMarkers(env, mapped);
+  ReportTags(env, unpacked.info);
   result.unknown_requirements = std::move(mapped.unknown);
   PTPKG_TRY(result.metadata, MetadataOf(unpacked.info, target, options, names, std::move(mapped.depends)));
   PTPKG_TRY(result.metadata.license_files, LicenseFilesOf(env, unpacked));

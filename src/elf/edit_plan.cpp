@@ -151,7 +151,6 @@ Result<void> CheckInterpreter(const Image& image) {
 /// Behind what headers name, padding may stand, and nothing else.
 Result<void> CheckPayload(File& file, const Image& image) {
   const std::uint64_t end = EndOfNamedBytes(image);
-  if (image.sections.empty()) return Ok();
   for (std::uint64_t at = end; at < image.file_size; at += kPayloadBytes) {
     PTPKG_TRY(const auto bytes, ReadExact(file, at, std::min(kPayloadBytes, image.file_size - at),
                                           "what follows the ELF file"));

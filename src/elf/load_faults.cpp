@@ -438,11 +438,13 @@ class Examiner {
   FaultList faults_;
 };
 
-/// Numbers of machines that Linux or GPU compilers have, and whether files for them have 32 or 64 bits.
+/// Numbers of machines that Linux, or compilers for GPUs and signal processors have, and whether files for
+/// them have 32 or 64 bits.
 bool FitsMachine(const Image& image) {
-  constexpr std::array<std::uint16_t, 12> kNarrow = {2, 3, 4, 15, 18, 20, 40, 42, 94, 113, 189, 252};
+  constexpr std::array<std::uint16_t, 16> kNarrow = {2,  3,   4,   15,  18,  20,  40,  42,
+                                                     94, 106, 113, 140, 164, 167, 189, 252};
   constexpr std::array<std::uint16_t, 7> kWide = {21, 43, 50, 191, 251, 0x9026, 224};
-  constexpr std::array<std::uint16_t, 11> kEither = {8, 10, 22, 62, 92, 183, 190, 195, 243, 247, 258};
+  constexpr std::array<std::uint16_t, 12> kEither = {8, 10, 22, 62, 92, 93, 183, 190, 195, 243, 247, 258};
   const auto has = [&](const auto& list) {
     return std::find(list.begin(), list.end(), image.header.machine) != list.end();
   };

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "archive/zip_library.h"
 #include "build/script.h"
 #include "build/tool_key.h"
 #include "build/work_layout.h"
@@ -574,6 +575,8 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   PTPKG_CHECK(build::CheckWorkFolder(RealPlace(env, env.cache_dir)));
+  // Packing needs it, hours later.
+  PTPKG_CHECK(archive::zip::LoadZip());
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
   if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
   BuildSummary summary;

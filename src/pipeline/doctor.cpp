@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "archive/zip_library.h"
 #include "build/package_test.h"
 #include "build/script.h"
 #include "build/work_layout.h"
@@ -40,6 +41,10 @@ class Doctor {
     if (!folder) {
       machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
                                    .source = "what compilers and make take for a path"});
+    }
+    if (const Result<void> zip = archive::zip::LoadZip(); !zip) {
+      machine_.findings.push_back({.finding = FindingOf("library-missing", "", zip.error()),
+                                   .source = "libraries that ptpkg loads when it needs them"});
     }
     std::vector<Diagnosis> all = {machine_};
     if (request_.recipes.empty()) return all;

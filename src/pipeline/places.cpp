@@ -36,6 +36,25 @@ std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::opti
   return places.empty() ? std::nullopt : std::optional(std::move(places.front()));
 }
 
+namespace {
+
+/// The output folder is left out of a source that it lies in: it has to be one of ours, or empty.
+Result<void> CheckOutputInside(Env& env, const AbsPath& source, const AbsPath& output) {
+  if (!output.IsWithin(source)) return Ok();
+  const auto names = env.fs.ListDir(output);
+  if (!names || names->empty()) return Ok();
+  PTPKG_TRY(const bool is_ours, Exists(env.fs, output / ".ptpkg"));
+  if (is_ours) return Ok();
+  return Error(ErrorCode::kUsage,
+               fmt::format(
+                   "the output folder '{}' lies inside the source and holds files of others, which the build "
+                   "would not see",
+                   output.str()))
+      .WithHint("name another folder: --output DIR");
+}
+
+}  // namespace
+
 Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
                          const std::optional<AbsPath>& source_override) {
   struct Place {
@@ -55,6 +74,7 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
                                                   place.path.str(), recipe.name))
           .WithHint(fmt::format("name a folder in it, or elsewhere: {}", place.option));
     }
+    PTPKG_CHECK(CheckOutputInside(env, RealPlace(env, folder), RealPlace(env, output)));
   }
   return Ok();
 }

@@ -52,6 +52,17 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   }
 }
 
+/// The same of the URLs that a package shows.
+void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::string>& told) {
+  for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
+    if (CredentialsIn(url).empty() || !told.insert(url).second) continue;
+    RememberSecretsOf(url);
+    env.reporter.Warn(
+        fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
+                    MaskCredentials(url)));
+  }
+}
+
 /// What the recipes can read of a variant.
 std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
   std::set<std::string> used;
@@ -132,6 +143,7 @@ void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
   for (const recipe::Recipe& recipe : rendered) {
     for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
       for (const recipe::Source& source : part->sources) WarnOfCredentials(env, source, told);
+      WarnOfCredentials(env, part->about, told);
     }
   }
 }

@@ -89,13 +89,14 @@ class S3Bucket {
   /// The same where another one or none is there. True: it was written.
   Result<bool> WriteIfOther(const std::string& path, const std::string& type, const std::string& text);
 
+  /// The ETag by which the bucket's list has a file; nullopt: it is not listed.
+  Result<std::optional<std::string>> ListedEtag(const std::string& path);
+
   [[nodiscard]] const S3Place& place() const { return place_; }
   [[nodiscard]] Env& env() const { return exchange_.env(); }
 
  private:
   S3Bucket(Env& env, S3Place place, std::string base, std::string origin);
-  /// The ETag by which the bucket's list has a file; nullopt: it is not listed.
-  Result<std::optional<std::string>> ListedEtag(const std::string& path);
   /// The status of a write of kConditionsFile under a condition.
   Result<long> TryCondition(const S3Condition& condition);
   void WarnOfConditions();

@@ -11,6 +11,7 @@
 #include "channel/index_files.h"
 #include "channel/wheel_index.h"
 #include "publish/output_folder.h"
+#include "publish/s3_object.h"
 #include "publish/yank.h"
 #include "support/json.h"
 #include "support/reporter.h"
@@ -106,7 +107,7 @@ class IndexWriter {
       const bool outrun = !written && (written.error().code() == ErrorCode::kAlreadyExists ||
                                        (there && written.error().code() == ErrorCode::kNotFound));
       if (outrun) {
-        NoteRefusal(there ? there->etag : "");
+        PTPKG_CHECK(NoteRefusal(index.path, there ? there->etag : ""));
         return Outcome::kOutrun;
       }
       PTPKG_CHECK(written);
@@ -121,11 +122,26 @@ class IndexWriter {
   }
 
   /// A store whose ETags fulfil no condition, as weak ones do, refuses what nobody else has changed.
-  void NoteRefusal(const std::string& etag) {
+  /// Behind a cache that gives an old index, the store refuses rightly. Errors: kNetwork for such a cache;
+  /// those of asking for the list.
+  Result<void> NoteRefusal(const std::string& path, const std::string& etag) {
     constexpr int kEnough = 3;
     refusals_ = refused_ == etag ? refusals_ + 1 : 1;
     refused_ = etag;
-    if (refusals_ >= kEnough) bucket_.GiveUpConditions();
+    if (refusals_ < kEnough) return Ok();
+    PTPKG_TRY(const std::optional<std::string> listed, bucket_.ListedEtag(path));
+    const bool is_behind = listed && !listed->empty() && !etag.empty() && *listed != BareEtag(etag);
+    if (is_behind && bucket_.HonoursConditions()) {
+      return Error(ErrorCode::kNetwork,
+                   fmt::format(
+                       "{} gives an old '{}', with the ETag {}, and lists a newer one: a cache lies between",
+                       bucket_.Title(), path, etag))
+          .WithHint(
+              "publish again when the cache has expired, or name the store itself with --server: nothing was "
+              "overwritten");
+    }
+    bucket_.GiveUpConditions();
+    return Ok();
   }
 
   [[nodiscard]] Error OthersKeepChanging(const std::string& what) const {

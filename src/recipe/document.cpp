@@ -158,8 +158,10 @@ class NodeParser {
     return result;
   }
 
-  /// `literal` stays as it is. "{{ version }}" in it is of meta.yaml.
+  /// `literal` is not evaluated. "{{ version }}" in it is of meta.yaml, unless in a text of several lines,
+  /// which may be a template of the package's own.
   Result<void> CheckBraces(const YamlNode& yaml, std::string_view literal) const {
+    if (yaml.scalar.find('\n') != std::string::npos) return Ok();
     for (std::size_t open = literal.find("{{"); open != std::string_view::npos;
          open = literal.find("{{", open + 2)) {
       const std::size_t close = literal.find("}}", open);
@@ -168,7 +170,7 @@ class NodeParser {
       if (!names_.contains(name)) continue;
       const std::string_view whole = literal.substr(open, close + 2 - open);
       SourceText::Cursor cursor = SourceText::Begin(yaml.span);
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' stays as it is", whole))
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not evaluated", whole))
           .At(source_.Find(yaml.span, whole, cursor).span)
           .WithHint(fmt::format("an expression begins with a dollar sign: write '${}'", whole));
     }

@@ -180,17 +180,27 @@ std::string_view In(std::string_view text, const TextRange& range) {
   return text.substr(range.begin, range.end - range.begin);
 }
 
-/// A part that has no name, and is long and mixed enough for a token.
+bool HasDigit(std::string_view text) { return text.find_first_of("0123456789") != std::string_view::npos; }
+
+/// A part of a query that has no name, and is long and mixed enough for a token: neither words
+/// ("release-notes-2024") nor a commit.
 bool IsOpaque(std::string_view value) {
   constexpr std::size_t kShortest = 20;
-  const auto has = [&](auto matches) { return std::any_of(value.begin(), value.end(), matches); };
-  return value.size() >= kShortest && has([](char c) { return c >= '0' && c <= '9'; }) &&
-         has([](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }) &&
-         value.find_first_of("./:") == std::string_view::npos;
+  constexpr std::size_t kCommit = 40;
+  const auto has = [&](char first, char last) {
+    return std::any_of(value.begin(), value.end(), [&](char c) { return c >= first && c <= last; });
+  };
+  const bool is_hex = value.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const bool is_words =
+      value.find_first_of("-_") != std::string_view::npos && !(has('a', 'z') && has('A', 'Z'));
+  return value.size() >= kShortest && HasDigit(value) && (has('a', 'z') || has('A', 'Z')) && !is_words &&
+         !(is_hex && value.size() == kCommit) && value.find_first_of("./:") == std::string_view::npos;
 }
 
-/// Those of a query or a fragment, whose mark is at `at`.
+/// Those of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server sees: what
+/// has no name there is no secret.
 void AddParameters(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
+  const bool is_query = text[at] == '?';
   const std::vector<Parameter> all = ParametersFrom(text, ++at);
   std::vector<std::string> names;
   for (const Parameter& one : all) names.push_back(ToLower(In(text, one.name)));
@@ -199,8 +209,11 @@ void AddParameters(std::string_view text, std::size_t& at, std::vector<Credentia
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string_view value = In(text, all[i].value);
     const bool named = all[i].value.begin != all[i].name.begin;
+    // "?code=all" chooses something; the codes that log in have digits.
+    const bool is_choice = names[i] == "code" && !HasDigit(value);
     secret.push_back(!value.empty() &&
-                     (IsSecretValue(value) || (named ? IsSecretName(names[i], is_signed) : IsOpaque(value))));
+                     (IsSecretValue(value) || (named ? IsSecretName(names[i], is_signed) && !is_choice
+                                                     : is_query && IsOpaque(value))));
   }
   const auto last_kept = std::find(secret.rbegin(), secret.rend(), false);
   const auto first_kept = std::find(secret.begin(), secret.end(), false) - secret.begin();

@@ -19,7 +19,8 @@ namespace ptpkg {
 namespace {
 
 constexpr int kAttempts = 3;       // that bring nothing new
-constexpr int kMostAttempts = 20;  // a server that gives a byte each time ends somewhere
+constexpr int kMostAttempts = 20;  // that bring little: a server that gives a byte each time ends somewhere
+constexpr std::uint64_t kMuch = 64U << 10U;  // bytes of an answer that does not count among these
 constexpr long kMaxRedirects = 10;
 constexpr long kWholeStatus = 200;  // of file: too, which has no status of its own
 constexpr int kMostRestarts = 2;    // of a body that changes while it is fetched
@@ -350,8 +351,9 @@ class CurlHttp final : public Http {
     const std::unique_ptr<Clock> clock = MakeOsClock();
     const CancelToken never;
     int fruitless = 0;
+    int small = 0;
     int restarts = 0;
-    for (int number = 1;; ++number) {
+    while (true) {
       if (request.cancel != nullptr) PTPKG_CHECK(request.cancel->Check());
       // The last attempt asks for the whole: perhaps it is ranges that the server cannot do.
       const bool asks_for_rest = delivery.bytes() > 0 && !resumption.version.empty() &&
@@ -371,7 +373,8 @@ class CurlHttp final : public Http {
         fruitless = 0;
         pause = limits_.retry_pause;
       }
-      if (!attempt.retry || ++fruitless == kAttempts || number >= kMostAttempts)
+      if (delivery.bytes() - before < kMuch) ++small;
+      if (!attempt.retry || ++fruitless == kAttempts || small >= kMostAttempts)
         return std::move(attempt.result);
       if (attempt.wait && *attempt.wait > kLongestRetryAfter) return std::move(attempt.result);
       if (!attempt.version.empty()) resumption.version = attempt.version;

@@ -124,8 +124,13 @@ class SymbolChecks {
              symbol.name == "PyModule_FromDefAndSpec2";
     });
     if (!module.is_tagged && !makes_module) return;
+    // setuptools gives its suffix to libraries too that ctypes opens; these ask Python for nothing.
+    const bool asks_python = std::any_of(asked.begin(), asked.end(), [](const elf::AskedSymbol& symbol) {
+      return symbol.name.starts_with("Py") || symbol.name.starts_with("_Py");
+    });
+    const bool is_imported = module.is_tagged && asks_python && !member.path.Name().starts_with("lib");
     FileFindings(findings_, member)
-        .Add("elf-module-init", module.is_tagged ? Severity::kError : Severity::kWarning,
+        .Add("elf-module-init", is_imported ? Severity::kError : Severity::kWarning,
              fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
              "export the function, give the file the name of its module, or take the Python suffix away if "
              "it is opened "
@@ -185,6 +190,8 @@ class SymbolChecks {
     const ElfMember& member = tree_.members[index];
     if (member.symbols.asked.empty() || steps_ > kMaxSymbolSteps || !KnowsItsLibc(member)) return;
     std::vector<const elf::AskedSymbol*> left = Unanswered(index);
+    // A plugin finds what the program that opens it exports.
+    std::erase_if(left, [&](const elf::AskedSymbol* symbol) { return IsOfAProgram(symbol->name); });
     if (left.empty()) return;
     bool is_imported = false;
     for (const std::size_t loader : LoadersOf(index)) {
@@ -198,6 +205,12 @@ class SymbolChecks {
       if (left.empty()) return;
     }
     Report(index, left, is_imported);
+  }
+
+  [[nodiscard]] bool IsOfAProgram(const std::string& name) const {
+    return std::any_of(tree_.members.begin(), tree_.members.end(), [&](const ElfMember& member) {
+      return IsProgram(member) && member.symbols.Offers(name);
+    });
   }
 
   [[nodiscard]] static bool IsImported(const ElfMember& member) {

@@ -71,6 +71,7 @@ std::string PlaceOf(const std::string& path) {
   if (const auto installed = InstalledPath(path)) return "site-packages:" + *installed;
   const std::string below = path.substr(path.find('/') + 1);
   if (below.starts_with("scripts/")) return "bin/" + below.substr(8);
+  if (below.starts_with("headers/")) return "headers:" + below.substr(8);
   return below.starts_with("data/") ? below.substr(5) : below;
 }
 

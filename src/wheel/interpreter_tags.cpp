@@ -10,8 +10,9 @@
 namespace ptpkg::wheel {
 namespace {
 
-// CPython 3.16 is under development; of 2 the last is 2.7. No series has had more releases than 3.9.
-constexpr int kNewestOf3 = 16;
+// CPython 3.16 is under development, and one comes each year: this program shall judge wheels of the next
+// years. Of 2 the last is 2.7. No series has had more releases than 3.9.
+constexpr int kNewestOf3 = 20;
 constexpr int kNewestOf2 = 7;
 constexpr int kMostReleases = 40;
 constexpr int kFirstStableAbi = 2;      // PEP 384

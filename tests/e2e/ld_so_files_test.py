@@ -351,6 +351,30 @@ class LdSoFiles(harness.Case):
                 if opened:
                     self.assertEqual(self.judge([root / opened])[0] == "ok", not expected)
 
+    def severities(self, root: pathlib.Path) -> dict[str, str]:
+        return {finding["id"]: finding["severity"] for finding in self.check([root])[0]["findings"]}
+
+    def test_a_plugin_takes_symbols_from_the_program_of_its_tree(self):
+        plugin = {"plugin.so": ("int offered(void); int f(void) { return offered(); }", ["-Wl,-z,now"])}
+        alone = self.tree("alone", plugin)
+        self.assertEqual(self.severities(alone).get("elf-undefined-symbol"), "error")
+        together = self.tree("together", plugin)
+        (self.scratch / "main.c").write_text(
+            "#include <dlfcn.h>\nint offered(void) { return 7; }\n"
+            "int main(int n, char **words) { int (*f)(void) = dlsym(dlopen(words[1], RTLD_NOW), \"f\"); return f() - 7; }\n")
+        self.gcc("main.c", "-o", str(together / "run"), "-rdynamic")
+        subprocess.run([together / "run", together / "plugin.so"], check=True)
+        self.assertNotIn("elf-undefined-symbol", self.severities(together))
+
+    def test_a_library_with_pythons_suffix_may_be_for_ctypes(self):
+        suffix = ".cpython-311-x86_64-linux-gnu.so"
+        asks = "void *PyErr_Occurred(void); void *f(void) { return PyErr_Occurred(); }"
+        for name, source, severity in (("libphysics", "int f(void) { return 1; }", "warning"), ("physics", asks, "error"),
+                                       ("physics", "int f(void) { return 1; }", "warning"), ("libphysics", asks, "warning")):
+            with self.subTest(name=name, source=source):
+                root = self.tree(f"ctypes-{name}-{len(source)}", {name + suffix: (source, [])})
+                self.assertEqual(self.severities(root).get("elf-module-init"), severity)
+
     def test_module_names_that_are_not_ascii(self):
         name = "bücher"
         function = "PyInitU_" + name.encode("punycode").decode().replace("-", "_")

@@ -98,8 +98,8 @@ def installer_takes(folder, wheel):
     places = {"purelib": root, "platlib": root, "headers": root / "include", "scripts": root / "bin", "data": root}
     destination = SchemeDictionaryDestination({key: str(place) for key, place in places.items()}, interpreter=sys.executable, script_kind="posix")
     # A file that is called like the .data folder keeps installer 1.1.0 in a loop.
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.alarm(LONGEST_SECONDS)
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS)  # of the processor: a busy machine is no refusal
     try:
         with WheelFile.open(wheel) as source:
             source.validate_record(validate_contents=True)
@@ -107,7 +107,7 @@ def installer_takes(folder, wheel):
     except (Exception, KeyboardInterrupt):  # pylint: disable=broad-exception-caught; whatever stops it is a refusal
         return None
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return installed(root)
 
 

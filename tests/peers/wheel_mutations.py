@@ -360,7 +360,7 @@ def script_file(rng):
 PLATFORMS = ["linux_x86_64", "manylinux_2_17_x86_64.manylinux2014_x86_64", "manylinux_2_28_x86_64", "musllinux_1_2_x86_64", "macosx_11_0_arm64", "win_amd64", "any",
              "macosx_10_9_x86_64.manylinux_2_17_x86_64"]
 REQUIRED = ["", "", "", ">=3.8", ">=3.12", "<3.9", "==3.11.*", "~=3.10", ">=3.9,<3.12", "<3", ">=2.7", "!=3.11.*", ">3.11", "<=3.11", "==3.11", "===3.11.4", ">=3.14", "<4", ">=3.99"]
-ODD_PYTHONS = ["cp3", "cp317", "cp399", "cp2", "cp30", "pp3", "pp", "py", "py4", "cp311t", "cp3.11", "cp311d", "graalpy311", "ip27", "cp03", "cp3111", "python311", "any"]
+ODD_PYTHONS = ["cp3", "cp321", "cp399", "cp2", "cp30", "pp3", "pp", "py", "py4", "cp311t", "cp3.11", "cp311d", "graalpy311", "ip27", "cp03", "cp3111", "python311", "any"]
 ODD_ABIS = ["abi4", "abi2", "abi", "abi3.none", "cp3", "cp31", "cp311x", "cp311td", "cp311dt", "cp313td", "cp37dm", "cp27mu", "cp32mu", "pypy_73", "pypy39_pp73", "pypy311_pp73", "graalpy242_311_native", "any", "cp"]
 
 

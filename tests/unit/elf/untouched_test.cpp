@@ -79,6 +79,18 @@ TEST(Payload, StaysAtTheEndUnlessAllowed) {
   EXPECT_EQ(toys.Load(library), 42);
 }
 
+TEST(Payload, IsToldFromSectionsNowhereWithoutTheirHeaders) {
+  LinkedToys toys("bfd");
+  toys.Output({"sh", "-c",
+               "printf 'a payload' >> libanswer.so; "
+               "head -c 8 /dev/zero | dd of=libanswer.so bs=1 seek=40 conv=notrunc 2>/dev/null; "
+               "head -c 4 /dev/zero | dd of=libanswer.so bs=1 seek=60 conv=notrunc 2>/dev/null"});
+  const std::string before = toys.Bytes("libanswer.so");
+  EXPECT_THAT(EditFile(toys.fs(), toys.Path("libanswer.so"), LongPath()),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("bytes follow the ELF file")));
+  EXPECT_EQ(toys.Bytes("libanswer.so"), before);
+}
+
 TEST(Payload, PaddingIsNone) {
   LinkedToys toys("bfd");
   toys.Output({"sh", "-c", "head -c 5000 /dev/zero >> libanswer.so"});

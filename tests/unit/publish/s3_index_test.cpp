@@ -216,6 +216,24 @@ TEST_F(S3IndexTest, AnIndexThatIsListedAndNeverFoundIsNotOverwritten) {
   EXPECT_EQ(There(Repodata()), before);
 }
 
+TEST_F(S3IndexTest, ACacheThatGivesAnOldIndexCostsNobodyARow) {
+  const Upload first = PackageUpload("one");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
+  const std::string old = There(Repodata());
+  const Upload second = PackageUpload("two");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
+  const std::string before = There(Repodata());
+  const Upload third = PackageUpload("three");
+  s3_.instead["GET " + Repodata()] = {
+      40, HttpAnswer{.status = 200, .headers = {{"etag", FakeS3::Etag(old)}}, .body = old}};
+  EXPECT_THAT(CompleteIndexes(*bucket_, {&third}),
+              FailsWith(ErrorCode::kNetwork, HasSubstr("a cache lies between")));
+  EXPECT_EQ(There(Repodata()), before);
+  s3_.instead.clear();
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&third}), IsOk());
+  EXPECT_EQ(Json::parse(There(Repodata())).at("packages.conda").size(), 3U);
+}
+
 TEST_F(S3IndexTest, StoresWithoutMetadataOrWithWeakEtagsComeToAnEnd) {
   const Upload package = PackageUpload("one");
   const Upload wheel = WheelUpload("foo", "1.0");

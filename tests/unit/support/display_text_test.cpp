@@ -101,10 +101,15 @@ TEST(MaskCredentials, HidesSecretParametersOfQueries) {
   EXPECT_EQ(masked("?sv=2022&sp=r&se=2030&sig=a%2Bb"), "?sv=****&sp=****&se=****&sig=****");
   EXPECT_EQ(masked("?t=ghp_16C7e42F292c6912E7"), "?t=****");
   EXPECT_EQ(masked("?0123456789abcdef0123456789"), "?****");
+  EXPECT_EQ(masked("?Ab3-0123456789_abcdefgh"), "?****");
+  EXPECT_EQ(masked("?code=4a0AX4Xf"), "?code=****");
   EXPECT_EQ(masked("#access_token=abc"), "#access_token=****");
   EXPECT_EQ(masked("?token=${{ env.get('A') }}&b"), "?token=****&b");
-  for (const char* harmless : {"?archive=x.tar.gz", "?sv=1&se=2", "?raw=true&use_mirror=a", "#sha256=00ff",
-                               "?", "?a&b", "?monkey=1", "/t/thread-of-a-forum/12"})
+  for (const char* harmless :
+       {"?archive=x.tar.gz", "?sv=1&se=2", "?raw=true&use_mirror=a", "#sha256=00ff", "?", "?a&b", "?monkey=1",
+        "#building-from-source-with-cuda-12", "#release-notes-of-version-2024", "?page=3&code=all",
+        "?how-to-build-with-cuda-12", "#0123456789abcdef0123456789abcdef01234567",
+        "?0123456789abcdef0123456789abcdef01234567", "/t/thread-of-a-forum/12"})
     EXPECT_EQ(masked(harmless), harmless);
   EXPECT_EQ(MaskCredentials("[https://h/x?token=a, https://h/y?key=b]"),
             "[https://h/x?token=****, https://h/y?key=****]");

@@ -128,7 +128,7 @@ TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
        {"cp311-cp311-linux_x86_64", "cp311-cp311d-linux_x86_64", "cp37-cp37m-linux_x86_64",
         "cp27-cp27mu-linux_x86_64", "cp314-cp314t-linux_x86_64", "cp314-cp314td-linux_x86_64",
         "cp39-abi3-linux_x86_64", "cp315-abi3t-linux_x86_64", "cp39-abi3.abi3t-linux_x86_64",
-        "py2.py3-none-any", "py312-none-any", "cp312-none-any", "pp3-none-any",
+        "cp317-cp317-linux_x86_64", "py2.py3-none-any", "py312-none-any", "cp312-none-any", "pp3-none-any",
         "pp310-pypy310_pp73-linux_x86_64", "graalpy311-graalpy242_311_native-linux_x86_64", "jy27-none-any",
         "cp310.cp311-cp310.cp311-linux_x86_64", "py3-none-linux_x86_64"}) {
     EXPECT_THAT(Check(tag, {}), IsEmpty()) << tag;
@@ -149,7 +149,7 @@ TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
                           "py4-none-any",
                           "py-none-any",
                           "any-none-any",
-                          "cp317-cp317-linux_x86_64",
+                          "cp321-cp321-linux_x86_64",
                           "cp028-none-any",
                           "pp3-none-linux_x86_64",
                           "pp310-pypy39_pp73-linux_x86_64",
