@@ -365,6 +365,7 @@ Result<std::vector<std::string>> KeysWithOutputInSource(const std::string& conte
   MemFs mem;
   AddRecipe(mem, "toy");
   mem.AddFile("/recipes/toy/src/dist/old.txt", content);
+  mem.AddFile("/recipes/toy/src/dist/.ptpkg/lock", "");
   FaultFs broken(mem, fault);
   test::TestEnv env({.fs = &broken, .jobs = 1});
   env->cache_dir = AbsPath::Literal("/cache");
@@ -393,6 +394,18 @@ TEST(BuildFaults, AnOutputFolderInsideTheSourceIsNeverPartOfIt) {
     if (!fired) break;
   }
   EXPECT_GT(failures, 5);
+}
+
+TEST(BuildFaults, AFolderOfOthersInsideTheSourceIsNoOutputFolder) {
+  MemFs mem;
+  AddRecipe(mem, "toy");
+  mem.AddFile("/recipes/toy/src/dist/app.js", "of the project");
+  test::TestEnv env({.fs = &mem, .jobs = 1});
+  env->cache_dir = AbsPath::Literal("/cache");
+  EXPECT_THAT(PlanBuild(env, RequestInto("/recipes/toy/src/dist")),
+              FailsWith(ErrorCode::kUsage, HasSubstr("holds files of others")));
+  ASSERT_OK(mem.Remove(AbsPath::Literal("/recipes/toy/src/dist/app.js")));
+  EXPECT_OK(PlanBuild(env, RequestInto("/recipes/toy/src/dist")));
 }
 
 TEST(BuildFaults, AFileOfTheRecipeThatCannotBeReadIsNotCalledChanged) {
