@@ -29,8 +29,8 @@ struct Python {
   [[nodiscard]] std::string LibraryVersion() const;
   /// "lib/python3.11/site-packages", as every conda package has it.
   [[nodiscard]] std::string SitePackages() const;
-  /// Whether `version` begins with the components of `wanted`: "3.11.2" with "3.11", any with "". Only
-  /// free-threaded ones fit "3.13t", and none of them fits "3.13": the ABIs differ.
+  /// True if `version` begins with the components of `wanted`: "3.11.2" with "3.11", any with "". A
+  /// free-threaded interpreter fits "3.13t" and not "3.13", any other the reverse: the ABIs differ.
   [[nodiscard]] bool Fits(std::string_view wanted) const;
 };
 

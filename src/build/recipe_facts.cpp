@@ -157,11 +157,12 @@ class RecipeFacts {
   /// The g++ that nvcc calls: that of PATH, or the one that Debian's package has put beside its own nvcc.
   Result<void> AddHostCompiler() {
     facts_["nvcc_gxx"] = facts_.at("gxx");
+    if (!nvcc_) return Ok();
+    const auto real = env_.fs.RealPath(nvcc_->str());
+    if (!real || real->str() != "/usr/bin/nvcc") return Ok();
     const AbsPath debian = AbsPath::Literal("/usr/lib/nvidia-cuda-toolkit/bin/g++");
-    const auto real = nvcc_ ? env_.fs.RealPath(nvcc_->str()) : Result<AbsPath>(debian);
-    const bool is_debian = nvcc_ && real && real->str() == "/usr/bin/nvcc";
     PTPKG_TRY(const bool there, Exists(env_.fs, debian));
-    if (!is_debian || !there) return Ok();
+    if (!there) return Ok();
     PTPKG_TRY(const std::string version, ProgramVersion(env_, debian));
     facts_["nvcc_gxx"] = version.empty() ? Value() : Value(version);
     facts_["nvcc_gxx_missing"] = Value(version.empty());

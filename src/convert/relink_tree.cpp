@@ -9,7 +9,7 @@ namespace ptpkg::convert {
 namespace {
 
 std::string PathOf(const elf::LinkFacts& facts) {
-  const std::optional<elf::SearchPath> path = facts.Effective();
+  const std::optional<elf::SearchPath>& path = facts.Effective();
   return path && !path->text.empty() ? fmt::format("'{}'", path->text) : "none";
 }
 

@@ -9,7 +9,7 @@ struct RelinkLabels {
   std::string subject;
   /// The recipe's key that the rules come from: a rule of it that decides no file is warned of.
   std::string layout = {};
-  /// Each search path that changes is told: of a finished artifact nobody expects it to.
+  /// A note names each search path that changes: nobody expects a finished artifact to change.
   bool tells_paths = false;
 };
 

@@ -107,18 +107,12 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
 
 /// A package keeps WHEEL, and no file name of a wheel: what is made of it later has the tags of WHEEL.
 void ReportTags(Env& env, const wheel::WheelInfo& info) {
-  std::set<wheel::Tag> said;
-  for (const wheel::Tag& tag : info.tags) {
-    for (const wheel::Tag& one : wheel::ExpandTag(tag)) said.insert(one);
-  }
-  const std::vector<wheel::Tag> named = wheel::ExpandTag(info.file_name.tag);
-  if (said.empty() || said == std::set<wheel::Tag>(named.begin(), named.end())) return;
-  std::vector<std::string> tags;
-  for (const wheel::Tag& tag : said) tags.push_back(tag.str());
+  const std::set<wheel::Tag> said = wheel::ExpandTags(info.tags);
+  if (said.empty() || said == wheel::ExpandTags({info.file_name.tag})) return;
   env.reporter.Warn(fmt::format(
       "'{}' has the tag {} in its name and {} in WHEEL, which the package keeps: 'ptpkg check --fix' "
       "on the wheel makes them agree",
-      info.file_name.str(), info.file_name.tag.str(), Join(tags, ", ")));
+      info.file_name.str(), info.file_name.tag.str(), wheel::JoinTags(said)));
 }
 
 /// Says what the markers of `mapped` became.

@@ -68,9 +68,10 @@ class UserSearch {
 
   Result<std::string> FindRelocation() {
     std::string why;
+    const std::optional<std::uint32_t> relative = RelativeType(image_);
     const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
       const bool writes = IsPlace(relocation.place);
-      const bool points = relocation.type == RelativeType(image_) && IsPlace(relocation.addend);
+      const bool points = relocation.type == relative && IsPlace(relocation.addend);
       if (why.empty() && (writes || points))
         why = fmt::format("a relocation of address {:#x}", relocation.place);
       return Ok();
@@ -80,7 +81,7 @@ class UserSearch {
     return why;
   }
 
-  /// Of x86-64 the code was searched before.
+  /// FindCodeReference has searched the code of x86-64.
   Result<std::string> FindAbsolute() {
     PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file_, image_));
     for (const NamedSection& section : named) {

@@ -52,13 +52,12 @@ class ReferenceScan {
     const std::uint64_t first = targets_.places.front().begin;
     const std::uint64_t behind = targets_.places.back().begin + targets_.places.back().size_bytes;
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end; ++at) {
-      std::optional<std::size_t> begin;
-      if (targets_.are_fixed && IsTarget(codec_.U32(bytes, at))) begin = InstructionThatHolds(bytes, at);
-      const bool is_relative = (std::to_integer<unsigned>(bytes[at]) & 0xc7U) == 0x05;
-      if (begin || !is_relative) {
-        if (begin) return vaddr + *begin;
-        continue;
+      if (const std::uint64_t word = targets_.are_fixed ? codec_.U32(bytes, at) : 0;
+          word >= first && word < behind && IsTarget(word)) {
+        if (const auto begin = InstructionThatHolds(bytes, at)) return vaddr + *begin;
       }
+      const bool is_relative = (std::to_integer<unsigned>(bytes[at]) & 0xc7U) == 0x05;
+      if (!is_relative) continue;
       const auto distance = static_cast<std::int32_t>(codec_.U32(bytes, at + 1));
       const std::uint64_t target =
           vaddr + at + kWithDistance + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
@@ -67,8 +66,7 @@ class ReferenceScan {
       const bool may_be = IsTarget(target) || IsTarget(target + 1) || IsTarget(target + 2) ||
                           IsTarget(target + kMostImmediate);
       if (!may_be) continue;
-      begin = InstructionWith(bytes, at, target - at - kWithDistance);
-      if (begin) return vaddr + *begin;
+      if (const auto begin = InstructionWith(bytes, at, target - at - kWithDistance)) return vaddr + *begin;
     }
     return std::nullopt;
   }

@@ -267,11 +267,10 @@ Result<void> DesireSegments(const Edits& edits, DesiredState& state) {
       return Error(ErrorCode::kUnsupported, "the file names no interpreter, so there is none to change")
           .WithHint("only dynamically linked programs have one");
     }
-    constexpr std::size_t kMostOfKernel = 4095;  // PATH_MAX with the NUL
-    if (edits.interpreter->empty() || edits.interpreter->size() > kMostOfKernel) {
+    if (edits.interpreter->empty() || edits.interpreter->size() >= kMaxInterpreterBytes) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("an interpreter's name has 1 to {} bytes, and the new one has {}",
-                               kMostOfKernel, edits.interpreter->size()));
+                               kMaxInterpreterBytes - 1, edits.interpreter->size()));
     }
     state.interpreter = edits.interpreter;
   }

@@ -62,6 +62,7 @@ class InPlace {
   }
 
   Result<void> PutSegments() {
+    if (!state_.interpreter && !state_.executable_stack) return Ok();
     std::vector<Segment> segments = image_.segments;
     if (state_.interpreter) PTPKG_CHECK(PutInterpreter(segments));
     if (state_.executable_stack) SetStack(segments);

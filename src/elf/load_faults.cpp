@@ -7,6 +7,7 @@
 #include <span>
 
 #include "elf/host_fit.h"
+#include "elf/section_table.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -16,8 +17,6 @@ constexpr std::uint64_t kMaxSpan = 1ULL << 40U;      // 1 TiB: more than a proce
 constexpr std::uint64_t kMaxTlsAlign = 1ULL << 30U;  // beyond it the allocation fails
 
 constexpr std::uint16_t kMachineRiscv = 243;
-constexpr std::uint64_t kAllocated = 2;        // SHF_ALLOC
-constexpr std::uint64_t kThreadLocal = 0x400;  // SHF_TLS
 
 constexpr std::string_view kRelrVersion = "GLIBC_ABI_DT_RELR";
 
@@ -127,12 +126,11 @@ class Examiner {
 
   /// As the kernel reads it (fs/binfmt_elf.c).
   Result<void> CheckInterpreter() {
-    constexpr std::uint64_t kPathMax = 4096;
     const Segment* const segment = image_.FindSegment(kSegmentInterp);
     if (segment == nullptr) return Ok();
-    if (segment->file_size < 2 || segment->file_size > kPathMax) {
-      Segments(
-          fmt::format("PT_INTERP has {} bytes, and the kernel takes 2 to {}", segment->file_size, kPathMax));
+    if (segment->file_size < 2 || segment->file_size > kMaxInterpreterBytes) {
+      Segments(fmt::format("PT_INTERP has {} bytes, and the kernel takes 2 to {}", segment->file_size,
+                           kMaxInterpreterBytes));
       return Ok();
     }
     PTPKG_TRY(const auto last, ReadExact(file_, segment->offset + segment->file_size - 1, 1, "PT_INTERP"));
@@ -142,7 +140,7 @@ class Examiner {
 
   void CheckTls(const Segment& segment) {
     for (const Section& section : image_.sections) {
-      if ((section.flags & kThreadLocal) == 0 || section.size == 0) continue;
+      if ((section.flags & kSectionThreadLocal) == 0 || section.size == 0) continue;
       if (section.addr >= segment.vaddr && section.addr + section.size <= segment.vaddr + segment.memory_size)
         continue;
       Segments(fmt::format("the thread-local section at address {:#x} is outside of PT_TLS", section.addr));
@@ -299,7 +297,6 @@ class Examiner {
 
   /// ld.so does not look at sections; linkers and strip write what both must agree on.
   void CheckSections() {
-    constexpr std::uint64_t kInstructions = 4;
     struct Pair {
       std::uint32_t type;
       std::uint64_t tag;
@@ -319,8 +316,9 @@ class Examiner {
         Dynamic(fmt::format("{} is address {:#x}, where the section of that kind is not", pair.name, *at));
     }
     for (const Section& section : image_.sections) {
-      const bool is_code = section.type == kSectionProgbits && section.size != 0 &&
-                           (section.flags & (kAllocated | kInstructions)) == (kAllocated | kInstructions);
+      const bool is_code =
+          section.type == kSectionProgbits && section.size != 0 &&
+          (section.flags & (kSectionAlloc | kSectionExecute)) == (kSectionAlloc | kSectionExecute);
       if (!is_code || MapsTo(section.addr, section.size, section.offset)) continue;
       Segments(fmt::format("the code at address {:#x} is not in the part of the file that is mapped there",
                            section.addr));
@@ -339,7 +337,7 @@ class Examiner {
     for (const Section& section : image_.sections) {
       const bool is_table =
           section.type == kSectionRela || section.type == kSectionRel || section.type == kSectionRelr;
-      if (!is_table || (section.flags & kAllocated) == 0 || section.size == 0) continue;
+      if (!is_table || (section.flags & kSectionAlloc) == 0 || section.size == 0) continue;
       const std::uint64_t last = section.addr + section.size - 1;
       const auto holds = [](std::uint64_t at) {
         return [at](const auto& range) { return range.first <= at && at < range.second; };

@@ -14,6 +14,7 @@ namespace ptpkg::elf {
 inline constexpr std::uint64_t kSectionWrite = 1;
 inline constexpr std::uint64_t kSectionAlloc = 2;  ///< Takes memory in a process.
 inline constexpr std::uint64_t kSectionExecute = 4;
+inline constexpr std::uint64_t kSectionThreadLocal = 0x400;
 
 /// Whether the file has bytes of the section.
 [[nodiscard]] inline bool HasBytes(const Section& section) {

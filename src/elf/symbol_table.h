@@ -16,7 +16,7 @@ namespace ptpkg::elf {
 inline constexpr std::uint16_t kFirstReservedIndex = 0xff00;
 /// The value of such a symbol is a number, no address (SHN_ABS).
 inline constexpr std::uint16_t kAbsoluteIndex = 0xfff1;
-/// Of such a type the value is an offset in a thread's block (STT_TLS).
+/// The value of a symbol of this type is an offset in a thread's block (STT_TLS).
 inline constexpr std::uint32_t kThreadLocalType = 6;
 
 /// A record of a symbol table.

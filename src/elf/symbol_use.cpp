@@ -319,21 +319,21 @@ class OfferedNames {
   Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
     const Codec& codec = image_.codec;
     const std::uint64_t word = codec.WordSize();
-    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 16, "the hash table"));
-    PTPKG_TRY(const auto head, ReadExact(file_, at, 16, "the hash table"));
+    PTPKG_TRY(const auto head, ReadTable(vaddr, 16));
     const std::uint64_t buckets = codec.U32(head, 0);
     const std::uint64_t first = codec.U32(head, 4);
     const std::uint64_t words = codec.U32(head, 8);
     const unsigned shift = codec.U32(head, 12) % 32;
     if (buckets == 0 || words == 0) return Ok();
     first_ = first;
-    PTPKG_TRY(const bool is_empty, AreZero(vaddr + 16 + words * word, buckets * 4));
-    if (is_empty) return Ok();  // linkers leave a chain of one zero there, or none
-    const std::uint64_t chain = symbols > first ? symbols - first : 0;
-    const std::uint64_t size = words * word + buckets * 4 + chain * 4;
-    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 16, size, "the hash table"));
-    PTPKG_TRY(const auto bytes, ReadExact(file_, body, size, "the hash table"));
-    PTPKG_CHECK(CompareFirst(first, chain == 0 ? 0 : codec.U32(bytes, words * word + buckets * 4), symbols));
+    const std::uint64_t fixed = words * word + buckets * 4;
+    PTPKG_TRY(const auto bytes, ReadTable(vaddr + 16, fixed));
+    const Bytes of_buckets = Bytes(bytes).subspan(words * word);
+    if (std::all_of(of_buckets.begin(), of_buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
+      return Ok();  // linkers leave a chain of one zero there, or none
+    const std::uint64_t length = symbols > first ? symbols - first : 0;
+    PTPKG_TRY(const auto chain, ReadTable(vaddr + 16 + fixed, length * 4));
+    PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
     const std::uint64_t bits = 8 * word;
     const auto passes = [&](std::uint32_t hash) {
       const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
@@ -345,7 +345,7 @@ class OfferedNames {
       for (bool last = false; !last; ++number) {
         if (number < first || number >= symbols || keys_.size() > symbols)
           return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
-        const std::uint32_t hash = codec.U32(bytes, words * word + buckets * 4 + (number - first) * 4);
+        const std::uint32_t hash = codec.U32(chain, (number - first) * 4);
         last = (hash & 1U) != 0;
         // The lowest bit of the name's hash is not kept.
         const std::uint32_t even = hash & ~1U;
@@ -358,10 +358,9 @@ class OfferedNames {
     return Ok();
   }
 
-  Result<bool> AreZero(std::uint64_t vaddr, std::uint64_t size) {
+  Result<std::vector<std::byte>> ReadTable(std::uint64_t vaddr, std::uint64_t size) {
     PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, size, "the hash table"));
-    PTPKG_TRY(const auto bytes, ReadExact(file_, at, size, "the hash table"));
-    return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; });
+    return ReadExact(file_, at, size, "the hash table");
   }
 
   /// The first entry of the table is for the symbol that the head names.

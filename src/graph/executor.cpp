@@ -71,8 +71,8 @@ class Executor {
       return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is not there", need))
           .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
     }
-    PTPKG_TRY(const bool done, FindResult(found->second));
-    if (!done || IsMadeAnew(plan_.nodes[found->second])) {
+    PTPKG_TRY(const bool done, Reuse(found->second));
+    if (!done) {
       wanted_[found->second] = true;
       PTPKG_CHECK(Foresee());
       outcomes_[found->second].reason = "asked for";
@@ -84,7 +84,7 @@ class Executor {
   }
 
  private:
-  /// Whether a result that is there does not count.
+  /// True: the node runs, whatever the store holds.
   static bool IsMadeAnew(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
   const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
   [[nodiscard]] bool IsLight(std::size_t i) const {
@@ -135,14 +135,18 @@ class Executor {
     return true;
   }
 
+  /// FindResult, unless the node is to be made anew.
+  Result<bool> Reuse(std::size_t i) {
+    if (IsMadeAnew(plan_.nodes[i])) return false;
+    return FindResult(i);
+  }
+
   /// Finds the node's result, or marks it and what it needs to be run.
   Result<void> Want(std::size_t i) {
     if (wanted_[i] || outcomes_[i].state == NodeState::kFound) return Ok();
     PTPKG_CHECK(env_.cancel.Check());
-    if (!IsMadeAnew(plan_.nodes[i])) {
-      PTPKG_TRY(const bool found, FindResult(i));
-      if (found) return Ok();
-    }
+    PTPKG_TRY(const bool reused, Reuse(i));
+    if (reused) return Ok();
     wanted_[i] = true;
     if (IsMadeAnew(plan_.nodes[i])) {
       outcomes_[i].reason = "asked for";
@@ -361,21 +365,19 @@ class Executor {
     };
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
+    const auto if_there = IsMadeAnew(node) ? Store::IfThere::kReplace : Store::IfThere::kTake;
     if (stage.claim) {
       PTPKG_TRY(claim, stage.claim(env, node, keys_[i]));
-      std::optional<NodeResult> made;
-      if (!IsMadeAnew(node)) {
-        PTPKG_TRY(made, store->Take(node.stage, keys_[i].key));
-      }
+    }
+    if (claim && if_there == Store::IfThere::kTake) {
+      PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
       if (made) {
         claim->Kept();
         made->idle = "another run has made it meanwhile";
         return *std::move(made);
       }
     }
-    PTPKG_TRY(NodeResult result,
-              store->Put(node.stage, keys_[i].key, run,
-                         IsMadeAnew(node) ? Store::IfThere::kReplace : Store::IfThere::kTake));
+    PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run, if_there));
     stores_.history.Remember(node, keys_[i]);
     if (claim) claim->Kept();
     return result;

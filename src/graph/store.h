@@ -33,7 +33,7 @@ class Store {
   /// warning, so that it is made again. Errors: kIo when the damaged result cannot be removed; kCancelled.
   Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
 
-  /// What becomes of a whole result that is there already when another one is made.
+  /// Put takes a whole result that is there already instead of its own, or replaces it.
   enum class IfThere : std::uint8_t { kTake, kReplace };
 
   /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files

@@ -45,8 +45,9 @@ struct CheckSummary {
 /// Wheels of one version are also held against each other (verify/matrix_checks.h), and conda packages of one
 /// channel (verify/shared_files.h); what differs is with the later one, by path. A path that is not there or
 /// no artifact is a failure, and the next one is looked at (FirstFailure). Errors before the first is read:
-/// kUsage (no such profile or target, none in a list of them, a target of what is no wheel or contradicts the
-/// profile, no list of architectures, a key for a folder of files), kNotFound and kInvalidInput for the key.
+/// kUsage (an unknown profile or target, an empty list of targets, a target for an artifact that is no wheel
+/// or that contradicts the profile, no list of architectures, a key for a folder of files), kNotFound and
+/// kInvalidInput for the key.
 Result<CheckSummary> Check(Env& env, const CheckRequest& request);
 
 /// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of

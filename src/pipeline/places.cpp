@@ -68,13 +68,14 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
     const auto stat = env.fs.Stat(folder);
     if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
     if (!stat || stat->kind != FileKind::kDirectory) continue;
+    const AbsPath source = RealPlace(env, folder);
     for (const Place& place : places) {
-      if (RealPlace(env, place.path) != RealPlace(env, folder)) continue;
+      if (RealPlace(env, place.path) != source) continue;
       return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' is the source of '{}'", place.what,
                                                   place.path.str(), recipe.name))
           .WithHint(fmt::format("name a folder in it, or elsewhere: {}", place.option));
     }
-    PTPKG_CHECK(CheckOutputInside(env, RealPlace(env, folder), RealPlace(env, output)));
+    PTPKG_CHECK(CheckOutputInside(env, source, RealPlace(env, output)));
   }
   return Ok();
 }

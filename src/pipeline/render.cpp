@@ -38,13 +38,19 @@ Result<void> CheckWheelRequirement(const std::string& text) {
   return parsed ? Ok() : Result<void>(parsed.error());
 }
 
-/// Adds what it tells to `told`.
+/// True the first time for a URL that holds a password or a token: it joins `told`, and its secrets are
+/// masked from now on.
+bool TellsSecret(const std::string& url, std::set<std::string>& told) {
+  if (CredentialsIn(url).empty() || !told.insert(url).second) return false;
+  RememberSecretsOf(url);
+  return true;
+}
+
 void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::string>& told) {
   std::vector<std::string> urls = source.urls;
   urls.push_back(source.git.url);
   for (const std::string& url : urls) {
-    if (CredentialsIn(url).empty() || !told.insert(url).second) continue;
-    RememberSecretsOf(url);
+    if (!TellsSecret(url, told)) continue;
     env.reporter.Warn(
         fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
                     "loses: leave it out{}",
@@ -52,11 +58,9 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   }
 }
 
-/// The same of the URLs that a package shows.
 void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::string>& told) {
   for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
-    if (CredentialsIn(url).empty() || !told.insert(url).second) continue;
-    RememberSecretsOf(url);
+    if (!TellsSecret(url, told)) continue;
     env.reporter.Warn(
         fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
                     MaskCredentials(url)));

@@ -270,8 +270,7 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
     if (!entrance.is_dev) {
       env.reporter.Warn(
           "if files change in that folder, the next build starts anew: look at them, and compile elsewhere "
-          "or with "
-          "'ptpkg dev'");
+          "or with 'ptpkg dev'");
     }
   }
   request.on_enter();

@@ -72,8 +72,7 @@ Error NoKeys(const std::string& profile, const std::optional<IniSection>& config
   }
   return std::move(error).WithHint(
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; 'ptpkg explain publishing' says "
-      "where "
-      "else they are looked for");
+      "where else they are looked for");
 }
 
 }  // namespace

@@ -197,8 +197,8 @@ bool IsOpaque(std::string_view value) {
          !(is_hex && value.size() == kCommit) && value.find_first_of("./:") == std::string_view::npos;
 }
 
-/// Those of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server sees: what
-/// has no name there is no secret.
+/// Adds the secrets of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server
+/// sees: a part of it without a name is no secret.
 void AddParameters(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
   const bool is_query = text[at] == '?';
   const std::vector<Parameter> all = ParametersFrom(text, ++at);

@@ -36,7 +36,9 @@ bool MayMeet(const Installed& one, const Installed& other) {
 
 std::vector<std::vector<Finding>> CheckSharedFiles(const std::vector<PackageFiles>& packages) {
   std::vector<Installed> installed;
-  std::map<std::string_view, std::vector<std::size_t>> by_path;  // packages of different names
+  // The first two packages of different names, of each platform and channel: any other one meets the first of
+  // these that has another name than its own.
+  std::map<std::string_view, std::vector<std::size_t>> by_path;
   std::vector<std::vector<Finding>> findings(packages.size());
   for (std::size_t i = 0; i < packages.size(); ++i) {
     installed.push_back(InstalledBy(packages[i].package));
@@ -51,12 +53,16 @@ std::vector<std::vector<Finding>> CheckSharedFiles(const std::vector<PackageFile
                      fmt::format("'{}' installs the file as well", installed[*other].file_name),
                      "move the file into a package that both depend on, or rename it"});
       }
-      const bool is_known = std::any_of(holders.begin(), holders.end(), [&](std::size_t holder) {
-        return installed[holder].name == installed[i].name &&
-               installed[holder].platform == installed[i].platform &&
-               installed[holder].channel == installed[i].channel;
-      });
-      if (!is_known) holders.push_back(i);
+      bool is_known = false;
+      std::size_t alike = 0;
+      for (const std::size_t holder : holders) {
+        if (installed[holder].platform != installed[i].platform ||
+            installed[holder].channel != installed[i].channel)
+          continue;
+        ++alike;
+        is_known = is_known || installed[holder].name == installed[i].name;
+      }
+      if (!is_known && alike < 2) holders.push_back(i);
     }
   }
   return findings;

@@ -100,6 +100,7 @@ class SymbolChecks {
                               [](const RelPath& path) { return path.Name().ends_with(".py"); });
     loaders_.resize(tree_.members.size());
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (IsProgram(tree_.members[i])) programs_.push_back(i);
       for (const std::size_t to : graph_.From(i)) loaders_[to].push_back(i);
     }
   }
@@ -208,9 +209,8 @@ class SymbolChecks {
   }
 
   [[nodiscard]] bool IsOfAProgram(const std::string& name) const {
-    return std::any_of(tree_.members.begin(), tree_.members.end(), [&](const ElfMember& member) {
-      return IsProgram(member) && member.symbols.Offers(name);
-    });
+    return std::any_of(programs_.begin(), programs_.end(),
+                       [&](std::size_t program) { return tree_.members[program].symbols.Offers(name); });
   }
 
   [[nodiscard]] static bool IsImported(const ElfMember& member) {
@@ -242,8 +242,8 @@ class SymbolChecks {
              "link the file with the library that defines them (-Wl,-z,defs shows these at link time)");
   }
 
-  /// Whether processes begin with the library, for which ld.so makes the block as large as needed: a program
-  /// of the tree needs it, or it replaces malloc, which LD_PRELOAD does alone.
+  /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
+  /// of the tree needs it, or it replaces malloc, for which LD_PRELOAD is the way.
   bool IsThereFromTheStart(std::size_t index) {
     if (tree_.members[index].symbols.Offers("malloc")) return true;
     const std::vector<std::size_t> loaders = LoadersOf(index);
@@ -274,6 +274,7 @@ class SymbolChecks {
   const Graph graph_;
   std::vector<Finding>& findings_;
   std::vector<std::vector<std::size_t>> loaders_;
+  std::vector<std::size_t> programs_;
   bool has_python_ = false;
   const bool any_static_tls_ =
       std::any_of(tree_.members.begin(), tree_.members.end(),

@@ -187,13 +187,6 @@ void CheckSummary(const wheel::CoreMetadata& metadata, const std::string& file,
        "shorten it, and move the rest into the description"});
 }
 
-std::string TagList(std::vector<wheel::Tag> tags) {
-  std::sort(tags.begin(), tags.end());
-  std::string out;
-  for (const wheel::Tag& tag : tags) out += (out.empty() ? "" : ", ") + tag.str();
-  return out;
-}
-
 /// The script's module as a file: a package, a module, or a compiled module.
 bool HasModule(const WheelView& view, const std::string& module) {
   const std::string base = ReplaceAll(module, ".", "/");
@@ -325,15 +318,12 @@ void CheckWheelFile(const WheelView& view, const std::string& text, Binaries bin
         {"wheel-wheel-field", Severity::kError, file, Where(parsed.error()), std::string(kFix)});
     return;
   }
-  std::set<wheel::Tag> inside;
-  for (const wheel::Tag& tag : parsed->tags) {
-    for (wheel::Tag& plain : wheel::ExpandTag(tag)) inside.insert(std::move(plain));
-  }
-  const std::vector<wheel::Tag> outside = wheel::ExpandTag(view.file_name.tag);
-  if (!std::equal(inside.begin(), inside.end(), outside.begin(), outside.end())) {
+  const std::set<wheel::Tag> inside = wheel::ExpandTags(parsed->tags);
+  const std::set<wheel::Tag> outside = wheel::ExpandTags({view.file_name.tag});
+  if (inside != outside) {
     findings.push_back({"wheel-tag-mismatch", Severity::kError, file,
-                        fmt::format("WHEEL has the tags {}; the file name has {}",
-                                    TagList({inside.begin(), inside.end()}), TagList(outside)),
+                        fmt::format("WHEEL has the tags {}; the file name has {}", wheel::JoinTags(inside),
+                                    wheel::JoinTags(outside)),
                         "write the tags into both places, as retagging does"});
   }
   if (parsed->build != view.file_name.build) {

@@ -67,4 +67,18 @@ std::vector<Tag> ExpandTag(const Tag& tag) {
   return tags;
 }
 
+std::set<Tag> ExpandTags(const std::vector<Tag>& tags) {
+  std::set<Tag> all;
+  for (const Tag& tag : tags) {
+    for (Tag& plain : ExpandTag(tag)) all.insert(std::move(plain));
+  }
+  return all;
+}
+
+std::string JoinTags(const std::set<Tag>& tags) {
+  std::string joined;
+  for (const Tag& tag : tags) joined += (joined.empty() ? "" : ", ") + tag.str();
+  return joined;
+}
+
 }  // namespace ptpkg::wheel

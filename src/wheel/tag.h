@@ -3,6 +3,7 @@
 // Source: PEP 425 (tags and compressed tag sets).
 
 #include <compare>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +34,10 @@ std::size_t CountTags(const Tag& tag);
 
 /// One plain tag per combination, sorted: what the Tag fields of WHEEL hold.
 std::vector<Tag> ExpandTag(const Tag& tag);
+/// Those of all `tags`, as a WHEEL file lists them.
+std::set<Tag> ExpandTags(const std::vector<Tag>& tags);
+
+/// "cp311-cp311-linux_x86_64, py3-none-any"
+std::string JoinTags(const std::set<Tag>& tags);
 
 }  // namespace ptpkg::wheel

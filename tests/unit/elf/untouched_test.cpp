@@ -79,7 +79,7 @@ TEST(Payload, StaysAtTheEndUnlessAllowed) {
   EXPECT_EQ(toys.Load(library), 42);
 }
 
-TEST(Payload, IsToldFromSectionsNowhereWithoutTheirHeaders) {
+TEST(Payload, IsRefusedWithoutSectionHeadersToo) {
   LinkedToys toys("bfd");
   toys.Output({"sh", "-c",
                "printf 'a payload' >> libanswer.so; "
