@@ -23,9 +23,7 @@ class UserSearch {
 
   Result<std::string> Run() {
     PTPKG_TRY(std::string why, FindSymbol());
-    const bool is_readable =
-        image_.codec.Is64() && image_.codec.order() == ByteOrder::kLittle && RelativeType(image_).has_value();
-    if (!why.empty() || !is_readable) return why;
+    if (!why.empty() || !RelativeType(image_)) return why;
     PTPKG_TRY(why, FindRelocation());
     if (!why.empty()) return why;
     const bool are_fixed = image_.header.type == kTypeExec;
@@ -81,7 +79,7 @@ class UserSearch {
     return why;
   }
 
-  /// FindCodeReference has searched the code of x86-64.
+  /// FindCodeReference has searched the code of x86.
   Result<std::string> FindAbsolute() {
     PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file_, image_));
     for (const NamedSection& section : named) {
@@ -90,7 +88,7 @@ class UserSearch {
     for (const Section& section : image_.sections) {
       const bool is_code = (section.flags & kSectionExecute) != 0;
       const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
-                           !(is_code && image_.header.machine == kMachineX8664);
+                           !(is_code && IsX86(image_));
       if (!is_read || IsPlace(section.addr)) continue;
       PTPKG_TRY(std::string why, FindAbsoluteIn(section));
       if (!why.empty()) return why;
@@ -100,11 +98,11 @@ class UserSearch {
 
   /// Aligned words hold addresses.
   Result<std::string> FindAbsoluteIn(const Section& section) {
-    constexpr std::size_t kWidth = 8;
+    const std::size_t width = image_.codec.WordSize();
     for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
       PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at,
                                             std::min(kSearchBytes, section.size - at), "a section"));
-      for (std::size_t i = 0; i + kWidth <= bytes.size(); i += kWidth) {
+      for (std::size_t i = 0; i + width <= bytes.size(); i += width) {
         // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
         if (at + i == 0 && tables_.contains(section.offset)) continue;
         if (IsPlace(image_.codec.Word(bytes, i)))

@@ -19,17 +19,38 @@ constexpr std::uint64_t kCodePage = 4096;
 /// Bytes that look like an operand to a place and are looked at more closely, 10 microseconds each: of
 /// libtorch_cuda.so 250 are expected. Where there are more, somebody made the file to be slow.
 constexpr std::size_t kMostSuspects = 1U << 13U;
+/// Of Power: the register that points into the TOC, and how far behind the begin of .got.
+constexpr std::uint32_t kTocRegister = 2;
+constexpr std::uint64_t kTocBias = 0x8000;
 
 class ReferenceScan {
  public:
-  ReferenceScan(const Image& image, const CodeTargets& targets)
-      : codec_(image.codec), machine_(image.header.machine), targets_(targets) {}
+  /// `tables`: addresses that the global offset table may have, ascending.
+  ReferenceScan(const Image& image, const CodeTargets& targets, const std::vector<std::uint64_t>& tables)
+      : codec_(image.codec), machine_(image.header.machine), targets_(targets), tables_(tables) {
+    if (machine_ == kMachinePpc64 && !tables.empty()) pages_[kTocRegister] = tables.front() + kTocBias;
+  }
 
   /// In `bytes`, which begin at address `vaddr`; `lead` of them were searched before, and the last ones that
   /// are searched are those before `end`.
   [[nodiscard]] std::optional<std::uint64_t> Find(Bytes bytes, std::size_t lead, std::size_t end,
                                                   std::uint64_t vaddr) {
-    return machine_ == kMachineX8664 ? FindOperand(bytes, lead, end, vaddr) : FindAdr(bytes, end, vaddr);
+    switch (machine_) {
+      case kMachineX8664:
+        return FindOperand(bytes, lead, end, vaddr);
+      case kMachine386:
+        return FindTableDistance(bytes, lead, end, vaddr);
+      case kMachineAarch64:
+        return FindAdr(bytes, end, vaddr);
+      case kMachineS390:
+        return FindLarl(bytes, end, vaddr);
+      case kMachinePpc64:
+        return FindTocDistance(bytes, end, vaddr);
+      case kMachineRiscv:
+        return FindAuipc(bytes, end, vaddr);
+      default:
+        return std::nullopt;
+    }
   }
 
  private:
@@ -54,7 +75,7 @@ class ReferenceScan {
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end; ++at) {
       if (const std::uint64_t word = targets_.are_fixed ? codec_.U32(bytes, at) : 0;
           word >= first && word < behind && IsTarget(word)) {
-        if (const auto begin = InstructionThatHolds(bytes, at)) return vaddr + *begin;
+        if (const auto begin = InstructionThatHolds(bytes, at, word)) return vaddr + *begin;
       }
       const bool is_relative = (std::to_integer<unsigned>(bytes[at]) & 0xc7U) == 0x05;
       if (!is_relative) continue;
@@ -71,9 +92,26 @@ class ReferenceScan {
     return std::nullopt;
   }
 
-  /// Where the instruction begins, as most streams have it, whose immediate or displacement begins at `at`.
-  [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at) {
-    const bool can_start = targets_.starts.empty() || targets_.starts.contains(codec_.U32(bytes, at));
+  /// i386: code has the address of the global offset table in a register and adds the distance from there.
+  [[nodiscard]] std::optional<std::uint64_t> FindTableDistance(Bytes bytes, std::size_t lead, std::size_t end,
+                                                               std::uint64_t vaddr) {
+    for (std::size_t at = std::max<std::size_t>(lead, 1); at < end && at + 4 <= bytes.size(); ++at) {
+      const std::uint32_t word = codec_.U32(bytes, at);
+      const auto finds = [&](std::uint64_t table) {
+        const std::uint32_t target = static_cast<std::uint32_t>(table) + word;
+        return IsTarget(target) && InstructionThatHolds(bytes, at, target);
+      };
+      if ((targets_.are_fixed && finds(0)) || std::any_of(tables_.begin(), tables_.end(), finds))
+        return vaddr + at;
+    }
+    return std::nullopt;
+  }
+
+  /// Where the instruction begins, as most streams have it, whose immediate or displacement begins at `at`
+  /// and leads to `target`.
+  [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at,
+                                                                std::uint64_t target) {
+    const bool can_start = targets_.starts.empty() || targets_.starts.contains(target);
     return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
       return place + one.displacement == at || (place + one.immediate == at && can_start);
     });
@@ -101,7 +139,7 @@ class ReferenceScan {
       std::size_t place = start;
       std::optional<X86Instruction> one;
       while (place < at) {
-        one = DecodeX86(bytes.subspan(place));
+        one = DecodeX86(bytes.subspan(place), machine_ == kMachine386 ? X86Mode::k32Bit : X86Mode::k64Bit);
         if (!one || place + one->size > at) break;
         place += one->size;
       }
@@ -122,8 +160,7 @@ class ReferenceScan {
       if ((word & 0x1f000000U) != 0x10000000U) continue;
       // 21 bits, signed: immhi in bits 5 to 23, immlo in 29 and 30.
       const std::uint32_t bits = (word >> 3U & 0x1ffffcU) | (word >> 29U & 3U);
-      const auto distance =
-          static_cast<std::uint64_t>(static_cast<std::int64_t>(bits ^ 0x100000U) - 0x100000);
+      const std::uint64_t distance = Signed(bits, 21);
       const bool is_page = (word >> 31U) != 0;
       if (!is_page) {
         if (IsTarget(pc + distance)) return pc;
@@ -134,6 +171,60 @@ class ReferenceScan {
       pages_[word & 0x1fU] = page;
     }
     return std::nullopt;
+  }
+
+  /// z/Architecture: instructions of six bytes that count half-words from themselves.
+  [[nodiscard]] std::optional<std::uint64_t> FindLarl(Bytes bytes, std::size_t end,
+                                                      std::uint64_t vaddr) const {
+    for (std::size_t at = vaddr % 2; at < end && at + 6 <= bytes.size(); at += 2) {
+      const unsigned code = codec_.U16(bytes, at);
+      const bool is_relative = (code & 0xff0fU) == 0xc000 || (code >> 8U) == 0xc4 || (code >> 8U) == 0xc6;
+      if (is_relative && IsTarget(vaddr + at + 2 * Signed(codec_.U32(bytes, at + 2), 32))) return vaddr + at;
+    }
+    return std::nullopt;
+  }
+
+  /// Power: `addis` adds the upper half of a distance to the TOC pointer, the next one the lower half;
+  /// without an upper half there is the next one alone.
+  [[nodiscard]] std::optional<std::uint64_t> FindTocDistance(Bytes bytes, std::size_t end,
+                                                             std::uint64_t vaddr) {
+    for (std::size_t at = (4 - vaddr % 4) % 4; at < end && at + 4 <= bytes.size(); at += 4) {
+      const std::uint32_t word = codec_.U32(bytes, at);
+      const std::uint32_t code = word >> 26U;
+      const std::uint64_t distance = Signed(word & 0xffffU, 16);
+      const std::optional<std::uint64_t>& base = pages_[word >> 16U & 0x1fU];
+      const std::uint32_t result = word >> 21U & 0x1fU;
+      if (code == 15 && base && (word >> 16U & 0x1fU) == kTocRegister) {  // addis
+        if (result != kTocRegister) pages_[result] = *base + (distance << 16U);
+      } else if (const bool is_doubleword = code == 58 || code == 62;
+                 base && (code == 14 || (code >= 32 && code <= 55) || is_doubleword) &&
+                 IsTarget(*base + (is_doubleword ? distance & ~3ULL : distance))) {
+        return vaddr + at;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// RISC-V: `auipc` adds the upper 20 bits of a distance to its own address, the next one the lower 12.
+  [[nodiscard]] std::optional<std::uint64_t> FindAuipc(Bytes bytes, std::size_t end, std::uint64_t vaddr) {
+    for (std::size_t at = vaddr % 2; at < end && at + 4 <= bytes.size(); at += 2) {
+      const std::uint32_t word = codec_.U32(bytes, at);
+      const std::uint32_t code = word & 0x7fU;
+      const std::optional<std::uint64_t>& base = pages_[word >> 15U & 0x1fU];
+      const bool is_load = code == 0x03 || code == 0x07;
+      if (code == 0x17) {
+        pages_[word >> 7U & 0x1fU] = vaddr + at + Signed(word & 0xfffff000U, 32);
+      } else if (base && (is_load || (word & 0x707fU) == 0x13) && IsTarget(*base + Signed(word >> 20U, 12))) {
+        return vaddr + at;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Two's complement of `bits` bits.
+  [[nodiscard]] static std::uint64_t Signed(std::uint64_t value, unsigned bits) {
+    const std::uint64_t sign = 1ULL << (bits - 1);
+    return (value ^ sign) - sign;
   }
 
   /// Whether the page has nothing but what may move, and a place.
@@ -161,18 +252,42 @@ class ReferenceScan {
   const Codec& codec_;
   std::uint16_t machine_;
   const CodeTargets& targets_;
+  const std::vector<std::uint64_t>& tables_;
   std::size_t suspects_ = 0;
-  std::array<std::optional<std::uint64_t>, 32> pages_ = {};  ///< Of each register, by the last adrp.
+  /// Of each register, by the last adrp, addis or auipc.
+  std::array<std::optional<std::uint64_t>, 32> pages_ = {};
 };
 
+/// Linkers count from the begin of .got.plt, of .got where it has both, and DT_PLTGOT says it too.
+Result<std::vector<std::uint64_t>> TablesOf(File& file, const Image& image) {
+  std::vector<std::uint64_t> tables;
+  if (image.header.machine != kMachine386 && image.header.machine != kMachinePpc64) return tables;
+  PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file, image));
+  for (const NamedSection& section : named) {
+    if (section.name == ".got" || section.name == ".got.plt") tables.push_back(section.address);
+  }
+  if (const auto table = image.dynamic ? image.dynamic->Find(kDtPltgot) : std::nullopt;
+      table && image.header.machine == kMachine386) {
+    tables.push_back(*table);
+  }
+  std::sort(tables.begin(), tables.end());
+  tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
+  return tables;
+}
+
 }  // namespace
+
+bool IsX86(const Image& image) {
+  return image.header.machine == kMachineX8664 || image.header.machine == kMachine386;
+}
 
 Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& image,
                                                        const CodeTargets& targets) {
   if (targets.places.empty()) return std::optional<std::uint64_t>();
+  PTPKG_TRY(const std::vector<std::uint64_t> tables, TablesOf(file, image));
   for (const Section& section : image.sections) {
     if ((section.flags & kSectionExecute) == 0 || !HasBytes(section)) continue;
-    ReferenceScan scan(image, targets);
+    ReferenceScan scan(image, targets, tables);
     for (std::uint64_t at = 0; at < section.size; at += kCodeAtOnce) {
       const std::uint64_t lead = std::min(at, kLeadBytes);
       const std::uint64_t size = std::min(lead + kCodeAtOnce + kTail, section.size - (at - lead));

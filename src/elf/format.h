@@ -21,9 +21,14 @@ inline constexpr std::uint16_t kTypeExec = 2;
 inline constexpr std::uint16_t kTypeDyn = 3;
 
 /// e_machine, where the code depends on it.
+inline constexpr std::uint16_t kMachine386 = 3;
 inline constexpr std::uint16_t kMachineMips = 8;
+inline constexpr std::uint16_t kMachinePpc64 = 21;
+inline constexpr std::uint16_t kMachineS390 = 22;
+inline constexpr std::uint16_t kMachineArm = 40;
 inline constexpr std::uint16_t kMachineX8664 = 62;
 inline constexpr std::uint16_t kMachineAarch64 = 183;
+inline constexpr std::uint16_t kMachineRiscv = 243;
 
 /// p_type.
 inline constexpr std::uint32_t kSegmentNull = 0;

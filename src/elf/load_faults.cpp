@@ -16,8 +16,6 @@ constexpr std::uint64_t kLoaderPage = 4096;
 constexpr std::uint64_t kMaxSpan = 1ULL << 40U;      // 1 TiB: more than a process gets at once
 constexpr std::uint64_t kMaxTlsAlign = 1ULL << 30U;  // beyond it the allocation fails
 
-constexpr std::uint16_t kMachineRiscv = 243;
-
 constexpr std::string_view kRelrVersion = "GLIBC_ABI_DT_RELR";
 
 std::uint64_t PageDown(std::uint64_t value) { return value / kLoaderPage * kLoaderPage; }
@@ -368,7 +366,6 @@ class Examiner {
 
   /// Function descriptors (PowerPC of the first ABI, PA-RISC) are data.
   [[nodiscard]] bool CanRun(std::uint64_t vaddr) const {
-    constexpr std::uint16_t kMachinePpc64 = 21;
     if (image_.header.machine == kMachinePpc64) return true;
     const Segment* const load = image_.LoadAt(vaddr);
     if (load == nullptr || (load->flags & kFlagExecute) == 0) return false;

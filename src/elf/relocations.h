@@ -1,7 +1,6 @@
 #pragma once
-// The dynamic relocations of a linked 64-bit little-endian file: what the loader writes where. Layer: elf,
-// private to it. Source: System V gABI chapter 4 "Relocation", chapter 5 "Dynamic Section" (DT_RELR);
-// processor supplements of x86-64 and AArch64.
+// The dynamic relocations of a linked file: what the loader writes where. Layer: elf, private to it. Source:
+// System V gABI chapter 4 "Relocation", chapter 5 "Dynamic Section" (DT_RELR); processor supplements.
 
 #include <functional>
 #include <optional>
@@ -17,7 +16,8 @@ struct Relocation {
   std::uint64_t place = 0;   ///< Address of the word.
   std::uint32_t type = 0;    ///< Of DT_RELR: that of a relative one.
   std::uint32_t symbol = 0;  ///< Index in .dynsym; 0: none.
-  /// Target of a relative one: of DT_RELA its addend, of DT_RELR the word at `place`.
+  /// Target of a relative one: of DT_RELA its addend, of DT_REL and DT_RELR the word at `place`.
+  /// 0 for others of DT_REL.
   std::uint64_t addend = 0;
   std::uint64_t addend_offset = 0;  ///< Where in the file that stands.
   bool is_relr = false;
@@ -32,10 +32,10 @@ std::optional<std::uint32_t> RelativeType(const Image& image);
 Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
                          const std::function<Result<void>(const Relocation&)>& take);
 
-/// Calls `take` with every relocation of DT_RELA, DT_JMPREL and DT_RELR, in this order. REQUIRES: 64-bit,
-/// little-endian, RelativeType. Errors: kUnsupported for tables of another kind (DT_REL, Android's packed
-/// ones), naming it, and for places of DT_RELR that do not ascend, as linkers write them; kCorrupt for tables
-/// and words that lie in no segment; kIo; those of `take`. Cost: reads the tables, and for DT_RELR the words.
+/// Calls `take` with every relocation of DT_REL, DT_RELA, DT_JMPREL and DT_RELR, in this order. REQUIRES:
+/// RelativeType. Errors: kUnsupported for Android's packed tables, naming them, and for places of DT_RELR
+/// that do not ascend, as linkers write them; kCorrupt for tables and words that lie in no segment; kIo;
+/// those of `take`. Cost: reads the tables, and for DT_RELR the words.
 Result<void> ForEachRelocation(File& file, const Image& image,
                                const std::function<Result<void>(const Relocation&)>& take);
 
@@ -48,7 +48,7 @@ class WordReader {
     std::uint64_t offset = 0;  ///< In the file.
     std::uint64_t value = 0;
   };
-  /// The 64-bit word at address `vaddr`. Errors: kCorrupt, kIo.
+  /// The word of the file's class at address `vaddr`. Errors: kCorrupt, kIo.
   Result<Word> Read(std::uint64_t vaddr);
 
  private:

@@ -76,6 +76,7 @@ Result<std::vector<NamedSection>> ReadNamedSections(File& file, const Image& ima
     found.push_back({.name = std::string(name),
                      .kind = KindOfSection(section, name),
                      .type = section.type,
+                     .address = section.addr,
                      .offset = section.offset,
                      .size_bytes = section.size});
   }

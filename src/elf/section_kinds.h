@@ -30,6 +30,7 @@ struct NamedSection {
   std::string name;
   SectionKind kind = SectionKind::kOther;
   std::uint32_t type = 0;  ///< sh_type
+  std::uint64_t address = 0;
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
 };

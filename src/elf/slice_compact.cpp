@@ -83,8 +83,9 @@ class CompactPlanner {
       return "the program has fixed addresses, and no relocations tell what points to its containers";
     if (image_.header.type != kTypeDyn || !image_.dynamic)
       return "the file is not a linked library or program";
-    if (!RelativeType(image_))
+    if (image_.header.machine != kMachineX8664 && image_.header.machine != kMachineAarch64)
       return fmt::format("relocations of machine {} are not known", image_.header.machine);
+    if (image_.dynamic->Find(kDtRel)) return "its relocations have no addends (DT_REL)";
     if (image_.sections.size() >= kFirstReservedIndex) return "the file has more than 65,279 sections";
     const bool has_static = std::any_of(image_.sections.begin(), image_.sections.end(), [](const Section& s) {
       return (s.type == kSectionRela || s.type == kSectionRel || s.type == kSectionCrel) && s.addr == 0;

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::uint64_t kSlotBytes = 64U << 10U;
 constexpr std::uint64_t kMaxNulRun = 256U << 10U;  // room looked for behind a string, and at the table's end
-constexpr std::uint16_t kMachineS390 = 22;
 constexpr std::uint16_t kMachineAlpha = 0x9026;
 
 Result<std::vector<std::byte>> ReadTable(File& file, const Image& image, StringRange range) {

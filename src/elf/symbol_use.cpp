@@ -550,7 +550,6 @@ bool SymbolUse::Offers(std::string_view name) const {
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over) {
   RelocationFacts facts;
-  constexpr std::uint16_t kMachineS390 = 22;
   constexpr std::uint16_t kMachineAlpha = 0x9026;  // both have hash tables of 8-byte words
   const std::uint16_t machine = image.header.machine;
   if (machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha) return facts;

@@ -27,6 +27,7 @@ enum class Form : std::uint8_t {
   kImmediate,  ///< Of the operand size.
   kWide,       ///< The same, or eight bytes.
   kOffset,     ///< An address.
+  kFarAddress,
   kModrm,
   kModrmByte,
   kModrmImmediate,
@@ -87,22 +88,43 @@ constexpr Forms MakeForms() {
 }
 constexpr Forms kForms = MakeForms();
 
+/// 32-bit mode: pushes of segments, decimal arithmetic, far calls.
+constexpr Forms MakeForms32() {
+  Forms forms = kForms;
+  for (std::size_t row = 0; row < 0x40; row += 8) Set(forms, row + 6, row + 7, Form::kAlone);
+  Set(forms, 0x60, 0x61, Form::kAlone);
+  Set(forms, 0x62, 0x62, Form::kModrm);
+  Set(forms, 0x82, 0x82, Form::kModrmByte);
+  Set(forms, 0x9a, 0x9a, Form::kFarAddress);
+  Set(forms, 0xc4, 0xc5, Form::kModrm);
+  Set(forms, 0xce, 0xce, Form::kAlone);
+  Set(forms, 0xd4, 0xd5, Form::kByte);
+  Set(forms, 0xd6, 0xd6, Form::kAlone);
+  Set(forms, 0xea, 0xea, Form::kFarAddress);
+  return forms;
+}
+constexpr Forms kForms32 = MakeForms32();
+
 class Decoder {
  public:
-  explicit Decoder(Bytes bytes) : bytes_(bytes.first(std::min(bytes.size(), kLongest))) {}
+  Decoder(Bytes bytes, X86Mode mode)
+      : bytes_(bytes.first(std::min(bytes.size(), kLongest))), is_64_bit_(mode == X86Mode::k64Bit) {}
 
   std::optional<X86Instruction> Run() {
     ReadPrefixes();
+    if (!is_64_bit_ && has_short_addresses_) return std::nullopt;
     const unsigned opcode = Next();
     Tail tail;
-    if (opcode == 0xc5) {
+    // In 32-bit mode these three load or compare with memory; of a vector prefix the next byte is a register.
+    const bool is_vector = is_64_bit_ || Peek() >= 0xc0;
+    if (opcode == 0xc5 && is_vector) {
       Next();
       tail = OfMap(1, Next());
-    } else if (opcode == 0xc4) {
+    } else if (opcode == 0xc4 && is_vector) {
       const unsigned map = Next() & 0x1fU;
       Next();
       tail = OfMap(map, Next());
-    } else if (opcode == 0x62) {
+    } else if (opcode == 0x62 && is_vector) {
       const unsigned map = Next() & 0x07U;
       Next();
       Next();
@@ -154,7 +176,7 @@ class Decoder {
       if (byte == 0x67) has_short_addresses_ = true;
       ++at_;
     }
-    if ((Peek() & 0xf0U) == 0x40) is_wide_ = (Next() & 8U) != 0;
+    if (is_64_bit_ && (Peek() & 0xf0U) == 0x40) is_wide_ = (Next() & 8U) != 0;
   }
 
   /// imm16 or imm32, by the operand size.
@@ -172,7 +194,7 @@ class Decoder {
       const unsigned sib_base = Next() & 7U;
       has_word |= mode == 0 && sib_base == 5;
     }
-    const bool is_relative = mode == 0 && base == 5;
+    const bool is_relative = is_64_bit_ && mode == 0 && base == 5;
     const std::size_t displacement = has_word && !is_relative ? at_ : 0;
     if (has_word) at_ += 4;
     if (mode == 1) ++at_;
@@ -183,7 +205,7 @@ class Decoder {
   unsigned Selector() const { return Peek() >> 3U & 7U; }
 
   Tail OfOneByte(unsigned opcode) const {
-    switch (kForms[opcode]) {
+    switch ((is_64_bit_ ? kForms : kForms32)[opcode]) {
       case Form::kAlone:
         return {};
       case Form::kInvalid:
@@ -201,7 +223,9 @@ class Decoder {
       case Form::kWide:
         return {.immediate = is_wide_ ? 8 : Immediate()};
       case Form::kOffset:
-        return {.immediate = has_short_addresses_ ? 4U : 8U};
+        return {.immediate = has_short_addresses_ || !is_64_bit_ ? 4U : 8U};
+      case Form::kFarAddress:
+        return {.immediate = Immediate() + 2, .is_distance = true};
       case Form::kModrm:
         return {.has_modrm = true};
       case Form::kModrmByte:
@@ -241,6 +265,7 @@ class Decoder {
   }
 
   Bytes bytes_;
+  bool is_64_bit_;
   std::size_t at_ = 0;
   bool is_16_bit_ = false;
   bool is_wide_ = false;
@@ -249,6 +274,6 @@ class Decoder {
 
 }  // namespace
 
-std::optional<X86Instruction> DecodeX86(Bytes bytes) { return Decoder(bytes).Run(); }
+std::optional<X86Instruction> DecodeX86(Bytes bytes, X86Mode mode) { return Decoder(bytes, mode).Run(); }
 
 }  // namespace ptpkg::elf

@@ -1,13 +1,16 @@
 #pragma once
-// Where an x86-64 instruction ends. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A (opcode
+// Where an x86 instruction ends. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A (opcode
 // maps) and chapter 2 (prefixes, ModRM, VEX, EVEX).
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "support/stream.h"
 
 namespace ptpkg::elf {
+
+enum class X86Mode : std::uint8_t { k32Bit, k64Bit };
 
 struct X86Instruction {
   std::size_t size = 0;   ///< Bytes, at most 15.
@@ -18,8 +21,8 @@ struct X86Instruction {
   std::size_t immediate = 0;
 };
 
-/// The instruction at the begin of `bytes`; nullopt for bytes that are none in 64-bit mode, or not all of
-/// one. Instructions of AMD's XOP and 3DNow! are not known.
-std::optional<X86Instruction> DecodeX86(Bytes bytes);
+/// The instruction at the begin of `bytes`; nullopt for bytes that are none in this mode, or not all of one.
+/// AMD's XOP and 3DNow! and 16-bit addresses are not known.
+std::optional<X86Instruction> DecodeX86(Bytes bytes, X86Mode mode = X86Mode::k64Bit);
 
 }  // namespace ptpkg::elf

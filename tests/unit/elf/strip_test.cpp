@@ -145,6 +145,32 @@ int main(void) { return answer(); }
   }
 }
 
+/// A note whose owner is known moves, unless code reads it.
+TEST(Stripped32Bit, NotesThatCodeReadsStay) {
+  LinkedToys toys("bfd");
+  ASSERT_OK(WriteFile(toys.fs(), toys.Path("note.c"), R"(
+struct note { unsigned name_size, size, type; char name[4], content[16]; };
+__attribute__((section(".note.own"), used, aligned(4)))
+static volatile const struct note own = {4, 16, 3, "GNU", "channel beta!"};
+#ifdef READS
+int mine(void) { return own.type * 100 + own.size; }
+#endif
+)"));
+  const auto moves = [&](const std::string& options) {
+    toys.Output({"sh", "-c",
+                 "gcc -m32 -O1 -shared -fPIC -nostdlib -Wl,--build-id " + options + " note.c -o note.so"});
+    const std::string list = "readelf -SW note.so | sed -n 's/.*note.own *NOTE *\\([0-9a-f]*\\).*/\\1/p'";
+    const std::string before = toys.Output({"sh", "-c", list});
+    EXPECT_NE(before, "");
+    EXPECT_OK(EditFile(toys.fs(), toys.Path("note.so"), LongPath()));
+    return toys.Output({"sh", "-c", list}) != before;
+  };
+  EXPECT_TRUE(moves(""));
+  EXPECT_FALSE(moves("-DREADS"));
+  EXPECT_FALSE(moves("-DREADS -Wl,-z,now"));
+  EXPECT_FALSE(moves("-DREADS -fuse-ld=bfd -O0"));
+}
+
 /// Grown, stripped, and so on: each time what was added before loses its only section.
 TEST_P(Stripped, LibraryThatGrowsAgainAndAgainHasOneSegmentMore) {
   LinkedToys toys(GetParam());

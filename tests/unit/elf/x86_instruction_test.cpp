@@ -1,4 +1,4 @@
-// Instructions of x86-64 end where the manual says, and bytes that are none are none.
+// Instructions of x86 end where the manual says, and bytes that are none are none.
 
 #include "elf/x86_instruction.h"
 
@@ -85,6 +85,37 @@ TEST(DecodeX86, SaysWhereAnAddressCouldStand) {
     EXPECT_EQ(found->displacement, row.displacement) << row.bytes.size();
     EXPECT_EQ(found->immediate, row.immediate) << row.bytes.size();
   }
+}
+
+TEST(DecodeX86, KnowsThe32BitMode) {
+  struct Row32 {
+    const char* name;
+    std::string bytes;
+    std::size_t displacement = 0;
+    std::size_t immediate = 0;
+  };
+  const std::vector<Row32> rows = {
+      {"inc eax", Of({0x40})},
+      {"push es", Of({0x06})},
+      {"lea eax, [ebx+disp32]", Of({0x8d, 0x83, 1, 2, 3, 4}), 2},
+      {"mov eax, [disp32]", Of({0x8b, 0x05, 1, 2, 3, 4}), 2},
+      {"mov eax, moffs32", Of({0xa1, 1, 2, 3, 4}), 0, 1},
+      {"mov eax, imm32", Of({0xb8, 1, 2, 3, 4}), 0, 1},
+      {"add ebx, imm32", Of({0x81, 0xc3, 1, 2, 3, 4}), 0, 2},
+      {"call far", Of({0x9a, 1, 2, 3, 4, 5, 6})},
+      {"les eax, [ebx+4]", Of({0xc4, 0x43, 4})},
+      {"bound eax, [ebx+disp32]", Of({0x62, 0x83, 1, 2, 3, 4}), 2},
+      {"vpaddq xmm0, xmm0, xmm1", Of({0xc5, 0xf9, 0xd4, 0xc1})},
+      {"aam", Of({0xd4, 10})},
+  };
+  for (const Row32& row : rows) {
+    const auto found = DecodeX86(AsBytes(row.bytes + "\xcc\xcc"), X86Mode::k32Bit);
+    ASSERT_TRUE(found) << row.name;
+    EXPECT_EQ(found->size, row.bytes.size()) << row.name;
+    EXPECT_EQ(found->displacement, row.displacement) << row.name;
+    EXPECT_EQ(found->immediate, row.immediate) << row.name;
+  }
+  EXPECT_FALSE(DecodeX86(AsBytes(Of({0x67, 0x8b, 0x07, 1, 2})), X86Mode::k32Bit)) << "16-bit addresses";
 }
 
 TEST(DecodeX86, KnowsWhatIsNoInstruction) {
