@@ -69,6 +69,12 @@ inline constexpr std::uint32_t kSectionGnuVersym = 0x6fffffff;
 /// SHN_XINDEX as the index of the section names: the index is in sh_link of section 0.
 inline constexpr std::uint16_t kEscapedIndex = 0xffff;
 
+/// sh_flags.
+inline constexpr std::uint64_t kSectionWrite = 1;
+inline constexpr std::uint64_t kSectionAlloc = 2;  ///< Takes memory in a process.
+inline constexpr std::uint64_t kSectionExecute = 4;
+inline constexpr std::uint64_t kSectionThreadLocal = 0x400;
+
 /// d_tag.
 inline constexpr std::uint64_t kDtNull = 0;
 inline constexpr std::uint64_t kDtNeeded = 1;

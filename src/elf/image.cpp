@@ -128,26 +128,41 @@ Result<void> CheckLoads(const Image& image) {
   return Ok();
 }
 
+/// By PT_DYNAMIC; without one by the section, which a linker script may give no segment.
+std::optional<MappedRange> DynamicRange(const Image& image) {
+  if (IsDebugCompanion(image)) return std::nullopt;
+  if (const Segment* const segment = image.FindSegment(kSegmentDynamic)) {
+    const bool has_bytes = image.FindSection(kSectionDynamic, segment->vaddr).has_value();
+    const bool is_of_companion = !has_bytes && image.FindSection(kSectionNobits, segment->vaddr);
+    if (is_of_companion || segment->file_size == 0) return std::nullopt;
+    return MappedRange{
+        .offset = segment->offset, .vaddr = segment->vaddr, .size_bytes = segment->file_size};
+  }
+  if (image.header.type == kTypeRel) return std::nullopt;
+  for (const Section& section : image.sections) {
+    if (section.type == kSectionDynamic && (section.flags & kSectionAlloc) != 0 && section.size != 0)
+      return MappedRange{.offset = section.offset, .vaddr = section.addr, .size_bytes = section.size};
+  }
+  return std::nullopt;
+}
+
 Result<void> ReadDynamic(File& file, Image& image) {
-  const Segment* segment = image.FindSegment(kSegmentDynamic);
-  if (segment == nullptr || segment->file_size == 0 || IsDebugCompanion(image)) return Ok();
-  const bool has_bytes = image.FindSection(kSectionDynamic, segment->vaddr).has_value();
-  if (!has_bytes && image.FindSection(kSectionNobits, segment->vaddr))
-    return Ok();  // a companion of data only
-  if (segment->file_size > kMaxDynamicBytes) {
-    return CorruptImage(fmt::format("a dynamic section of {} bytes", segment->file_size));
+  const std::optional<MappedRange> range = DynamicRange(image);
+  if (!range) return Ok();
+  if (range->size_bytes > kMaxDynamicBytes) {
+    return CorruptImage(fmt::format("a dynamic section of {} bytes", range->size_bytes));
   }
   PTPKG_TRY(const std::uint64_t mapped,
-            image.OffsetOf(segment->vaddr, segment->file_size, "the dynamic section"));
-  if (mapped != segment->offset) {
+            image.OffsetOf(range->vaddr, range->size_bytes, "the dynamic section"));
+  if (mapped != range->offset) {
     return CorruptImage(
         fmt::format("the dynamic section is declared to be at file offset {}, but its address is that of {}",
-                    segment->offset, mapped));
+                    range->offset, mapped));
   }
   DynamicTable table;
   const std::size_t record = image.codec.DynamicEntrySize();
-  table.capacity = segment->file_size / record;
-  table.range = {.offset = mapped, .vaddr = segment->vaddr, .size_bytes = table.capacity * record};
+  table.capacity = range->size_bytes / record;
+  table.range = {.offset = mapped, .vaddr = range->vaddr, .size_bytes = table.capacity * record};
   PTPKG_TRY(const auto bytes, ReadExact(file, mapped, table.range.size_bytes, "the dynamic section"));
   bool closed = false;
   for (std::size_t i = 0; i < table.capacity && !closed; ++i) {

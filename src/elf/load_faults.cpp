@@ -98,6 +98,8 @@ class Examiner {
   }
 
   void CheckOtherSegments() {
+    if (image_.dynamic && image_.FindSegment(kSegmentDynamic) == nullptr)
+      Segments("no PT_DYNAMIC leads to the dynamic section");
     for (const Segment& segment : image_.segments) {
       if (segment.type == kSegmentTls) CheckTls(segment);
       // A PT_PHDR is where the loader reads the program headers again.
@@ -476,7 +478,7 @@ std::vector<LoaderNeed> FindLoaderNeeds(const Image& image) {
   if (image.dynamic->Find(kDtGnuHash) && !image.dynamic->Find(kDtHash))
     needs.push_back({.minor = 5, .what = "DT_GNU_HASH without DT_HASH"});
   const Segment* const dynamic = image.FindSegment(kSegmentDynamic);
-  if ((dynamic->flags & kFlagWrite) == 0 && !IsMips(image) && image.header.machine != kMachineRiscv)
+  if (dynamic != nullptr && (dynamic->flags & kFlagWrite) == 0 && !IsMips(image) && image.header.machine != kMachineRiscv)
     needs.push_back({.minor = 35, .what = "a read-only PT_DYNAMIC"});
   // elf/dl-load.c asked both of p_align until 2.35, which looks at pages alone.
   const auto is_uneven = [](const Segment& segment) {

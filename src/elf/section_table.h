@@ -10,12 +10,6 @@
 
 namespace ptpkg::elf {
 
-// sh_flags.
-inline constexpr std::uint64_t kSectionWrite = 1;
-inline constexpr std::uint64_t kSectionAlloc = 2;  ///< Takes memory in a process.
-inline constexpr std::uint64_t kSectionExecute = 4;
-inline constexpr std::uint64_t kSectionThreadLocal = 0x400;
-
 /// Whether the file has bytes of the section.
 [[nodiscard]] inline bool HasBytes(const Section& section) {
   return section.type != 0 && section.type != kSectionNobits && section.size != 0;

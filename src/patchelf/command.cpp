@@ -332,7 +332,7 @@ Result<void> CheckSections(const PatchelfCommand& command, const ElfSummary& sum
                              edits.path_action != PathAction::kKeep || !edits.add_needed.empty() ||
                              !edits.remove_needed.empty() || !edits.replace_needed.empty() ||
                              edits.no_default_libraries || edits.add_debug_entry;
-  if (wants_dynamic && !summary.has_dynamic_segment) return missing(".dynamic");
+  if (wants_dynamic && !summary.declares_dynamic) return missing(".dynamic");
   return Ok();
 }
 

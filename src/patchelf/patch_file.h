@@ -15,7 +15,7 @@ namespace ptpkg::patchelf {
 struct ElfSummary {
   bool is_linked = false;  ///< A program or library; not an object file, not a core.
   bool has_dynamic = false;
-  bool has_dynamic_segment = false;  ///< Of debug companions too, which have no dynamic section to read.
+  bool declares_dynamic = false;  ///< Of debug companions too, which have no dynamic section to read.
   bool is_library = false;           ///< ET_DYN.
   std::optional<std::string> interpreter;
   std::optional<std::string> soname;

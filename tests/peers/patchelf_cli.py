@@ -6,6 +6,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,26 @@ class PatchelfCommandLine(unittest.TestCase):
                         seen[who] = (status, stdout, last.split(":")[:2], made)
                         self.assertEqual(file.read_bytes() if file.is_file() else None, before, who)
                     self.assertEqual(seen["ours"], seen["theirs"])
+
+    def test_a_dynamic_section_without_its_segment(self):
+        """Linker scripts leave PT_DYNAMIC out; both find the section by its header."""
+        for words in (["--set-rpath", "/x"], ["--set-rpath", "/x" * 400], ["--add-needed", "libdl.so.2"],
+                      ["--remove-needed", "libdeep.so.1"], ["--set-soname", "libx.so"]):
+            with self.subTest(" ".join(words)[:40]):
+                seen = {}
+                for who, tool in self.tools.items():
+                    library = self.copy(who) / "libanswer.so"
+                    image = bytearray(library.read_bytes())
+                    begin, = struct.unpack_from("<Q", image, 32)
+                    for at in range(begin, begin + 56 * struct.unpack_from("<H", image, 56)[0], 56):
+                        if image[at:at + 4] == b"\2\0\0\0":
+                            image[at:at + 4] = bytes(4)
+                    library.write_bytes(image)
+                    status = subprocess.run([tool, *words, library], check=False).returncode
+                    prints = [subprocess.run([tool, option, library], check=True, capture_output=True).stdout for option in PRINTS]
+                    seen[who] = (status, prints)
+                self.assertEqual(*seen.values())
+                self.assertEqual(seen["ours"][0], 0)
 
     def test_static_position_independent_program_is_left_alone(self):
         """patchelf gives it a path, and it aborts at its start."""
