@@ -135,8 +135,7 @@ std::optional<MappedRange> DynamicRange(const Image& image) {
     const bool has_bytes = image.FindSection(kSectionDynamic, segment->vaddr).has_value();
     const bool is_of_companion = !has_bytes && image.FindSection(kSectionNobits, segment->vaddr);
     if (is_of_companion || segment->file_size == 0) return std::nullopt;
-    return MappedRange{
-        .offset = segment->offset, .vaddr = segment->vaddr, .size_bytes = segment->file_size};
+    return MappedRange{.offset = segment->offset, .vaddr = segment->vaddr, .size_bytes = segment->file_size};
   }
   if (image.header.type == kTypeRel) return std::nullopt;
   for (const Section& section : image.sections) {

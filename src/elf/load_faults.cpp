@@ -478,7 +478,8 @@ std::vector<LoaderNeed> FindLoaderNeeds(const Image& image) {
   if (image.dynamic->Find(kDtGnuHash) && !image.dynamic->Find(kDtHash))
     needs.push_back({.minor = 5, .what = "DT_GNU_HASH without DT_HASH"});
   const Segment* const dynamic = image.FindSegment(kSegmentDynamic);
-  if (dynamic != nullptr && (dynamic->flags & kFlagWrite) == 0 && !IsMips(image) && image.header.machine != kMachineRiscv)
+  if (dynamic != nullptr && (dynamic->flags & kFlagWrite) == 0 && !IsMips(image) &&
+      image.header.machine != kMachineRiscv)
     needs.push_back({.minor = 35, .what = "a read-only PT_DYNAMIC"});
   // elf/dl-load.c asked both of p_align until 2.35, which looks at pages alone.
   const auto is_uneven = [](const Segment& segment) {

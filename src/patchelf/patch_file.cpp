@@ -56,8 +56,7 @@ Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file) {
   const std::uint16_t type = opened.image.header.type;
   summary.is_linked = type == elf::kTypeExec || type == elf::kTypeDyn;
   summary.has_dynamic = opened.image.dynamic.has_value();
-  summary.declares_dynamic =
-      summary.has_dynamic || opened.image.FindSegment(elf::kSegmentDynamic) != nullptr;
+  summary.declares_dynamic = summary.has_dynamic || opened.image.FindSegment(elf::kSegmentDynamic) != nullptr;
   summary.is_library = type == elf::kTypeDyn;
   summary.interpreter = opened.facts.interpreter;
   summary.soname = opened.facts.soname;

@@ -16,7 +16,7 @@ struct ElfSummary {
   bool is_linked = false;  ///< A program or library; not an object file, not a core.
   bool has_dynamic = false;
   bool declares_dynamic = false;  ///< Of debug companions too, which have no dynamic section to read.
-  bool is_library = false;           ///< ET_DYN.
+  bool is_library = false;        ///< ET_DYN.
   std::optional<std::string> interpreter;
   std::optional<std::string> soname;
   std::optional<std::string> search_path;  ///< DT_RUNPATH, else DT_RPATH.

@@ -259,7 +259,12 @@ class Retagger {
   Result<void> Replace(const std::string& path, const std::string& text) {
     PTPKG_TRY(RelPath name, RelPath::Parse(After(path)));
     out_.edits.dropped.insert(path);
-    out_.edits.added.push_back({.name = std::move(name), .size_bytes = text.size(), .text = text});
+    const archive::ZipReader::Member* const old = zip_.Find(path);
+    const std::uint32_t rights = old == nullptr ? 0 : old->mode & 0777U;
+    out_.edits.added.push_back({.name = std::move(name),
+                                .mode = rights == 0 ? 0644U : rights,
+                                .size_bytes = text.size(),
+                                .text = text});
     return Ok();
   }
 

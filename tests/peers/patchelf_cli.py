@@ -255,6 +255,27 @@ class PatchelfCommandLine(unittest.TestCase):
                     subprocess.run(["strip", library], check=True)
                     self.assertEqual(self.loads(folder), 42)
 
+    def test_our_other_writer_on_a_library_that_patchelf_grew(self):
+        """LIEF loses a note of some. They are refused then, and stay as they were."""
+        seen = set()
+        for linker in ("bfd", "lld", "mold"):
+            for times in (1, 2, 3):
+                library = self.scratch / f"{linker}{times}.so"
+                shutil.copy(self.toys.parent / linker / "libleaf.so", library)
+                for size in range(1, times + 1):
+                    self.assertEqual(self.call(self.tools["theirs"], "--set-rpath", "a" * 4500 * size, library)[0], 0)
+                self.assertEqual(self.call(self.tools["theirs"], "--set-soname", "libx" + "a" * 300, library)[0], 0)
+                before = library.read_bytes()
+                status, _, err = self.call(self.ours.parent / "ptpkg", "relink", "--cache-dir", self.scratch / "cache",
+                                           "--writer", "lief", "--set-rpath", "/" + "d" * 20000, library)
+                seen.add(status)
+                if status != 0:
+                    self.assertEqual(status, 3, err)
+                    self.assertIn("LIEF's writer does not keep the file as it is", err)
+                    self.assertIn("leave out --writer lief", err)
+                    self.assertEqual(library.read_bytes(), before)
+        self.assertEqual(seen, {0, 3})
+
     def test_permissions(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")

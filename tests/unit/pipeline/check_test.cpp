@@ -22,9 +22,10 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string Library(const std::string& needed, const std::string& version) {
+std::string Library(const std::string& needed, const std::string& version, const std::string& other = "") {
   elf::test::SyntheticElf elf;
   elf.needed = {needed};
+  if (!other.empty()) elf.needed.push_back(other);
   elf.soname.reset();
   elf.version = version;
   elf.symbols = {"used"};
@@ -97,6 +98,19 @@ TEST(Check, AFolderThatOffersArtifactsStandsForThem) {
   EXPECT_THAT(subjects("prefix", ""), ElementsAre("prefix ok"))
       << "wheels and zips among a prefix's files are files";
   EXPECT_THAT(subjects("dist", "tree"), ElementsAre("dist ok"));
+}
+
+TEST(Check, ALibraryOutsideEveryPolicyFitsNoPolicy) {
+  TestEnv env;
+  env.dir().WriteFile("own/a.so", Library("libc.so.6", "GLIBC_2.14"));
+  env.dir().WriteFile("driver/a.so", Library("libc.so.6", "GLIBC_2.14", "libcuda.so.1"));
+  env.dir().WriteFile("outside/a.so", Library("libc.so.6", "GLIBC_2.14", "libgomp.so.1"));
+  for (const auto& [folder, fits] :
+       {std::pair("own", "fits manylinux_2_17_x86_64"), std::pair("driver", "fits manylinux_2_17_x86_64"),
+        std::pair("outside", "fits linux_x86_64: no policy lists 'libgomp.so.1'")}) {
+    ASSERT_OK_AND_ASSIGN(const auto outcomes, OutcomesOf(env, {.paths = {env.dir() / folder}}));
+    EXPECT_THAT(outcomes[0].floor, HasSubstr(fits)) << folder;
+  }
 }
 
 TEST(Check, FactsAndTheLineForPeople) {

@@ -333,6 +333,19 @@ TEST_F(NewContentTest, FilesAreReplacedAndAddedAndDistInfoComesLast) {
   EXPECT_THAT(TextOf(to, "toy.libs/new.so"), test::IsOkAndHolds("new"));
 }
 
+TEST_F(NewContentTest, FilesOfDistInfoKeepTheirModes) {
+  archive::test::ZipText zip;
+  const std::string record = "toy-1.0.dist-info/RECORD";
+  for (const auto& [name, text] : Toy())
+    zip.members.push_back({.name = name, .content = text, .unix_mode = 0600});
+  zip.members.push_back({.name = record, .content = RecordOf(Toy(), record), .unix_mode = 0});
+  const AbsPath wheel = env_.dir().WriteFile(kToyName, archive::test::ToText(zip));
+  ASSERT_OK_AND_ASSIGN(const AbsPath to, Edit(wheel, {.build = "1", .local = "cu130"}, {}));
+  ASSERT_OK_AND_ASSIGN(const archive::ZipReader made, archive::ZipReader::Open(env_->fs, to));
+  for (const archive::ZipReader::Member& member : made.members())
+    EXPECT_EQ(member.mode & 0777U, member.name.ends_with("/RECORD") ? 0644U : 0600U) << member.name;
+}
+
 TEST_F(NewContentTest, ModesAreThoseOfTheFiles) {
   NewFile program = File("toy/prog", "x");
   program.mode = 0755;
