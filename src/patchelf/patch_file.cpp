@@ -28,6 +28,7 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
 Result<void> PatchCopy(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
                        const elf::Edits& edits) {
   PTPKG_TRY(const bool exists, Exists(fs, output));
+  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no folders either
   if (exists) {
     PTPKG_TRY(output, fs.RealPath(output.str()));
     PTPKG_TRY(const FileStat stat, fs.Stat(output));
@@ -67,7 +68,9 @@ Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file) {
   return summary;
 }
 
-Result<bool> PatchElf(Fs& fs, const PatchElfRequest& request) {
+namespace {
+
+Result<bool> PatchOnce(Fs& fs, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
   if (!request.output) PTPKG_CHECK(elf::RecoverEdit(fs, input));
   PTPKG_TRY(Opened opened, OpenElf(fs, input));
@@ -80,6 +83,17 @@ Result<bool> PatchElf(Fs& fs, const PatchElfRequest& request) {
     PTPKG_CHECK(elf::ApplyEdit(fs, input, plan));
   }
   return plan.strip_hazard;
+}
+
+}  // namespace
+
+Result<bool> PatchElf(Fs& fs, const PatchElfRequest& request) {
+  // Each further try follows an edit of somebody else that went through.
+  constexpr int kMostTries = 100;
+  for (int tried = 1;; ++tried) {
+    auto patched = PatchOnce(fs, request);
+    if (patched || patched.error().code() != ErrorCode::kRefused || tried == kMostTries) return patched;
+  }
 }
 
 }  // namespace ptpkg::patchelf

@@ -337,12 +337,26 @@ class PatchelfCommandLine(unittest.TestCase):
             running = [subprocess.Popen([self.ours, "--set-rpath", path, library], stderr=subprocess.PIPE, text=True)
                        for path in paths]
             for process in running:
-                error = process.communicate()[1]
-                if process.returncode != 0:
-                    self.assertIn("changed", error)  # by another between plan and write; never half of each
+                self.assertEqual((process.communicate()[1], process.returncode), ("", 0))
             self.assertIn(self.call(self.ours, "--print-rpath", library)[1].strip(), paths)
             self.assertEqual(self.loads(folder), 42)
             self.assertEqual([path.name for path in folder.glob(".*ptpkg*")], [])
+
+    def test_edits_of_different_kinds_at_the_same_time_all_happen(self):
+        library = self.copy("ours") / "libanswer.so"
+        names = {f"libq{number}.so" for number in range(8)}
+        running = [subprocess.Popen([self.ours, "--add-needed", name, library]) for name in names]
+        self.assertEqual({process.wait() for process in running}, {0})
+        self.assertLessEqual(names, set(self.call(self.ours, "--print-needed", library)[1].split()))
+
+    def test_output_into_a_folder_that_is_missing(self):
+        for who, tool in self.tools.items():
+            library = self.copy(who) / "libanswer.so"
+            missing = self.scratch / "no/such"
+            status, _, err = self.call(tool, "--set-rpath", "/x", "--output", missing / "x.so", library)
+            self.assertEqual(status, 1)
+            self.assertIn("No such file or directory", err)
+            self.assertFalse(missing.parent.exists())
 
     def test_values_from_files(self):
         (self.scratch / "path").write_text("$ORIGIN/from-file")
