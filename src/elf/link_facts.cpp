@@ -68,8 +68,12 @@ Result<void> CountRecord(const Image& image, std::uint64_t record_bytes, std::ui
   return Corrupt("chains of symbol versions overlap each other");
 }
 
-Result<std::uint64_t> NextRecord(std::uint64_t offset, std::uint32_t step, std::uint32_t minimum) {
-  if (step < minimum) return Corrupt("a chain of symbol versions overlaps itself or ends early");
+/// The place of the record behind the one at `offset`, or `offset` of the last one: the loader follows the
+/// chain, and does not count.
+Result<std::uint64_t> NextRecord(std::uint64_t offset, std::uint32_t step, std::uint32_t minimum,
+                                 bool is_last) {
+  if (is_last && step != 0) return Corrupt("a chain of symbol versions goes on behind its last record");
+  if (!is_last && step < minimum) return Corrupt("a chain of symbol versions overlaps itself or ends early");
   return offset + step;
 }
 
@@ -138,15 +142,11 @@ Result<VersionNeeds> ReadVersionNeeds(File& file, const Image& image) {
                                .index = image.codec.U16(entry, 6),
                                .name = image.codec.U32(entry, 8)});
       end = std::max(end, aux + kNeedRecord);
-      if (k + 1 < count) {
-        PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 12), kNeedRecord));
-      }
+      PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 12), kNeedRecord, k + 1 == count));
     }
     end = std::max(end, offset + kNeedRecord);
     needs.records.push_back(std::move(need));
-    if (i + 1 < chain->count) {
-      PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 12), kNeedRecord));
-    }
+    PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 12), kNeedRecord, i + 1 == chain->count));
   }
   needs.range = {
       .offset = chain->offset, .vaddr = *image.dynamic->Find(kDtVerneed), .size_bytes = end - chain->offset};
@@ -201,13 +201,9 @@ Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const 
       PTPKG_CHECK(CountRecord(image, kAux, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kAux, "a version definition's name"));
       names.push_back(image.codec.U32(entry, 0));
-      if (k + 1 < count) {
-        PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux));
-      }
+      PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux, k + 1 == count));
     }
-    if (i + 1 < chain->count) {
-      PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 16), kRecord));
-    }
+    PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 16), kRecord, i + 1 == chain->count));
   }
   return names;
 }

@@ -7,6 +7,7 @@
 
 #include "elf/corrupt.h"
 #include "elf/string_slots.h"
+#include "elf/symbol_table.h"
 #include "elf/symbol_versions.h"
 
 namespace ptpkg::elf {
@@ -19,6 +20,7 @@ constexpr std::uint64_t kFlag1Now = 1;
 constexpr std::uint64_t kRelocationStep = 1U << 20U;
 constexpr unsigned kBindLocal = 0;
 constexpr unsigned kBindWeak = 2;
+constexpr unsigned kIndirectType = 10;  // its value is the address of a function that says the address
 
 // Of relocations.
 constexpr std::uint32_t kX86Relative = 8;
@@ -487,7 +489,9 @@ class AskedNames {
     const auto other = std::to_integer<unsigned>(symbol[codec.Is64() ? 5 : 13]);
     const bool is_defined = codec.U16(symbol, codec.Is64() ? 6 : 14) != 0;
     const unsigned binding = info >> 4U;
-    if (binding == kBindLocal || binding == kBindWeak || other % 4 != 0) return Ok();
+    if (binding == kBindLocal) return Ok();
+    PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
+    if (binding == kBindWeak || other % 4 != 0) return Ok();
     if (is_defined && offered.HasNumber(number)) return Ok();
     if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
       return Ok();
@@ -496,6 +500,48 @@ class AskedNames {
     use.asked.push_back(
         {.name = std::move(name), .version = version, .lazy = walk_.uses()[number] == Use::kLazy});
     return Ok();
+  }
+
+  /// A relocation finds the symbol of the file itself, or calls its resolver.
+  Result<void> CheckDefined(std::uint64_t number, Bytes symbol) const {
+    const Codec& codec = image_.codec;
+    const unsigned type = std::to_integer<unsigned>(symbol[codec.Is64() ? 4 : 12]) & 0xfU;
+    constexpr unsigned kFound = 1U << 0U | 1U << 1U | 1U << 2U | 1U << 5U | 1U << 6U | 1U << kIndirectType;
+    if ((kFound >> type & 1U) == 0)
+      return Corrupt(fmt::format("symbol {} has type {}, which ld.so passes over", number, type));
+    const std::uint16_t section = codec.U16(symbol, codec.Is64() ? 6 : 14);
+    if (type == kThreadLocalType || section == kAbsoluteIndex) return CheckName(number, symbol);
+    return CheckPlace(number, symbol, type == kIndirectType);
+  }
+
+  /// ld.so takes a hidden symbol for one of the file and does not search for it. One with a value is a place
+  /// in the procedure linkage table, which other files take for the function.
+  Result<void> CheckUndefined(std::uint64_t number, Bytes symbol) const {
+    const Codec& codec = image_.codec;
+    if ((std::to_integer<unsigned>(symbol[codec.Is64() ? 5 : 13]) & 3U) != 0)
+      return Corrupt(
+          fmt::format("symbol {} is hidden or protected, and the file does not define it", number));
+    const bool has_value = codec.Word(symbol, codec.Is64() ? 8 : 4) != 0;
+    return has_value ? CheckPlace(number, symbol, true) : CheckName(number, symbol);
+  }
+
+  Result<void> CheckPlace(std::uint64_t number, Bytes symbol, bool is_code) const {
+    const std::uint64_t value = image_.codec.Word(symbol, image_.codec.Is64() ? 8 : 4);
+    const auto holds = [&](const Segment& segment) {
+      const bool fits = !is_code || (segment.flags & kFlagExecute) != 0;
+      return segment.type == kSegmentLoad && fits && value >= segment.vaddr &&
+             value - segment.vaddr <= segment.memory_size;  // a name may stand for the end
+    };
+    if (std::any_of(image_.segments.begin(), image_.segments.end(), holds)) return CheckName(number, symbol);
+    return Corrupt(fmt::format("symbol {} is at address {:#x}, where no {} is", number, value,
+                               is_code ? "code" : "segment"));
+  }
+
+  [[nodiscard]] Result<void> CheckName(std::uint64_t number, Bytes symbol) const {
+    const std::uint32_t name = image_.codec.U32(symbol, 0);
+    if (name < image_.strings.size_bytes) return Ok();
+    return Corrupt(fmt::format("the name of symbol {} is byte {} of a string table of {} bytes", number, name,
+                               image_.strings.size_bytes));
   }
 
   File& file_;

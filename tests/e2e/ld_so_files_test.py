@@ -199,13 +199,30 @@ def mutations(image: bytes) -> list[tuple[str, int, bytes]]:
                 put(f"symbol of relocation at {at:#x}", at + 12, "I", value)
             for value in (0, 1 << 20, 1 << 40):
                 put(f"place of relocation at {at:#x}", at, "Q", value)
+    symbols = file_offset(image, find(image, 6))
+    for number in range(1, (find(image, 5) - find(image, 6)) // 24):  # linkers put the strings behind the symbols
+        at = symbols + 24 * number
+        for value in (1 << 27, 1 << 31):
+            put(f"name of symbol {number}", at, "I", value)
+        for kind in (3, 10):
+            put(f"type of symbol {number}", at + 4, "B", image[at + 4] & 0xf0 | kind)
+        for value in (1, 2, 3):
+            put(f"visibility of symbol {number}", at + 5, "B", value)
+        for value in (1 << 30, 1 << 44):
+            put(f"value of symbol {number}", at + 8, "Q", value)
     needs = find(image, 0x6ffffffe)
     if needs is not None:
         at = file_offset(image, needs)
         for value in (0, 2):
             put("vn_version", at, "H", value)
-        put("vna_hash", at + struct.unpack_from("<I", image, at + 8)[0], "I", 12345)
-        put("vna_name", at + struct.unpack_from("<I", image, at + 8)[0] + 8, "I", 1)
+        for value in (4, 16, 1 << 27):
+            put("vn_next", at + 12, "I", value)
+        first = at + struct.unpack_from("<I", image, at + 8)[0]
+        put("vna_hash", first, "I", 12345)
+        for value in (1, 1 << 27):
+            put("vna_name", first + 8, "I", value)
+        for value in (0, 4, 16, 1 << 27):
+            put("vna_next", first + 12, "I", value)
     table = find(image, 0x6ffffef5)
     if table is not None:
         at = file_offset(image, table)
