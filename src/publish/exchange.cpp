@@ -75,6 +75,17 @@ bool IsWorthAnother(const Result<HttpAnswer>& answer, Repeat repeat) {
   return repeat == Repeat::kSafe ? PassesByItself(answer->status) : answer->status == 429;
 }
 
+/// Servers repeat the request that they do not take: whoever has its signature can send it again for a while.
+std::string WithoutSignatures(std::string text) {
+  constexpr std::string_view kMark = "ignature=";
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    at += kMark.size();
+    const std::size_t end = std::min(text.find_first_not_of("0123456789abcdefABCDEF%+/=", at), text.size());
+    text.replace(at, end - at, "****");
+  }
+  return text;
+}
+
 /// What an answer says in words: "error" or "message" of a JSON object, else its text.
 std::string WordsOf(const HttpAnswer& answer) {
   std::string words = answer.body;
@@ -89,7 +100,7 @@ std::string WordsOf(const HttpAnswer& answer) {
   // A page for browsers says nothing here.
   if (words.find('<') != std::string::npos) words.clear();
   // Before it is shortened: a part of a token would be recognised no more.
-  words = MaskSecrets(Trim(words));
+  words = WithoutSignatures(MaskSecrets(Trim(words)));
   if (words.size() > kShownBytes) words = words.substr(0, kShownBytes) + "…";
   return words;
 }

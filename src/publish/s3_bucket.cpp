@@ -284,7 +284,9 @@ Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) cons
   if (!code.empty()) shown.body = fmt::format("{}: {}", code, said.TextOf("Message"));
   Error error = AnswerError(shown, doing);
   for (const KnownCode& known : kKnownCodes) {
-    if (code == known.code) return Error(known.error, error.message()).WithHint(known.hint);
+    // A status that may pass is believed, whatever the words say.
+    if (code == known.code && error.code() != ErrorCode::kNetwork)
+      return Error(known.error, error.message()).WithHint(known.hint);
   }
   // Of HEAD, whose answers say nothing.
   if (answer.status == 412) return {ErrorCode::kAlreadyExists, error.message()};
@@ -310,15 +312,21 @@ Result<void> S3Bucket::Write(const std::string& path, const std::string& type, c
                              const S3Condition& condition) {
   // Whatever lies between a reader and the bucket asks whether there is a newer one: a page and the packages
   // that it lists belong together.
-  PTPKG_TRY(const HttpAnswer answer, SendIf({.method = "PUT",
-                                             .url = FileUrl(path),
-                                             .headers = {{"Content-Type", type},
-                                                         {"Cache-Control", "no-cache"},
-                                                         {"x-amz-meta-sha256", HashText(text).Hex()}},
-                                             .body = {.before = text}},
-                                            condition));
-  if (answer.status == 200) return Ok();
-  return ErrorOf(answer, fmt::format("given '{}'", path));
+  const Request request{.method = "PUT",
+                        .url = FileUrl(path),
+                        .headers = {{"Content-Type", type},
+                                    {"Cache-Control", "no-cache"},
+                                    {"x-amz-meta-sha256", HashText(text).Hex()}},
+                        .body = {.before = text}};
+  const bool is_conditional = condition.nothing || !condition.etag.empty();
+  for (int attempt = 1;; ++attempt) {
+    PTPKG_TRY(const HttpAnswer answer, SendIf(request, condition));
+    if (answer.status == 200) return Ok();
+    // 409: another write of the same key is under way. Who has a condition reads what came of it.
+    const bool is_busy = answer.status == 409 && !is_conditional;
+    if (!is_busy || attempt == kAttempts) return ErrorOf(answer, fmt::format("given '{}'", path));
+    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+  }
 }
 
 Result<bool> S3Bucket::WriteIfOther(const std::string& path, const std::string& type,

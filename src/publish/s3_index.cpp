@@ -24,6 +24,7 @@ constexpr const char* kHtmlType = "text/html; charset=utf-8";
 constexpr const char* kSimpleJsonType = "application/vnd.pypi.simple.v1+json";
 constexpr int kRounds = 40;  // each one that somebody else has outrun is progress of his
 constexpr int kLongestPause = 5;
+constexpr int kMostLost = 5;  // a store may be behind for a while
 /// Longer than anybody is between reading an index and writing it.
 constexpr std::chrono::milliseconds kSettlingTime{2000};
 
@@ -45,6 +46,13 @@ struct SharedIndex {
   std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
   bool only_if_there = false;  ///< There is nothing to take away from what is not there.
 };
+
+Error KeepsNothing(const S3Bucket& bucket, const std::string& path) {
+  return Error(ErrorCode::kNetwork,
+               fmt::format("{} confirms that it has taken '{}', and then does not have it", bucket.Title(),
+                           path))
+      .WithHint("look whether a cache or proxy lies between, and publish again: what is there stays");
+}
 
 class IndexWriter {
  public:
@@ -69,11 +77,14 @@ class IndexWriter {
     int outrun = 0;
     refused_.reset();
     refusals_ = 0;
+    last_write_ = {};
+    lost_ = 0;
     for (int round = 1; round <= kRounds; ++round) {
       PTPKG_TRY(const Outcome outcome, Round(index), fmt::format("while completing '{}'", index.path));
       if (outcome == Outcome::kNothingToWrite) return Ok();
       wrote_ = true;
-      if (outcome == Outcome::kWritten) continue;
+      if (lost_ == kMostLost) return KeepsNothing(bucket_, last_write_.first);
+      if (outcome == Outcome::kWritten && lost_ == 0) continue;
       outrun = std::min(outrun + 1, kLongestPause);
       PTPKG_CHECK(PauseBefore(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
     }
@@ -112,13 +123,22 @@ class IndexWriter {
       }
       PTPKG_CHECK(written);
     }
-    bool wrote = changes;
+    std::vector<std::string> written;
+    if (changes) written.push_back(index.path);
     PTPKG_TRY(const std::vector<DerivedFile> derived, index.derive(document, text));
     for (const DerivedFile& file : derived) {
       PTPKG_TRY(const bool other, bucket_.WriteIfOther(file.path, file.type, file.text));
-      wrote = wrote || other;
+      if (other) written.push_back(file.path);
     }
-    return wrote ? Outcome::kWritten : Outcome::kNothingToWrite;
+    if (written.empty()) return Outcome::kNothingToWrite;
+    NoteWrite(written.front(), changes && there ? there->etag : "");
+    return Outcome::kWritten;
+  }
+
+  void NoteWrite(const std::string& path, const std::string& replaced) {
+    const std::pair write(path, replaced);
+    lost_ = write == last_write_ ? lost_ + 1 : 0;
+    last_write_ = write;
   }
 
   /// A store whose ETags fulfil no condition, as weak ones do, refuses what nobody else has changed.
@@ -171,6 +191,8 @@ class IndexWriter {
   bool wrote_ = false;                  // in this pass
   std::optional<std::string> refused_;  // ETag of what a write was refused for; "": nothing was there
   int refusals_ = 0;                    // in a row, for that one
+  std::pair<std::string, std::string> last_write_;  // path, and the ETag of the index that it replaced
+  int lost_ = 0;                                    // how often in a row that write was to be done again
 };
 
 Result<std::vector<DerivedFile>> Nothing(const Json& /*index*/, const std::string& /*text*/) {
@@ -261,6 +283,16 @@ Result<void> CompleteSubdirs(IndexWriter& writer, const Subdirs& subdirs) {
 
 using Projects = std::map<std::string, std::vector<channel::IndexedWheel>>;
 
+/// Until the store says that it has the text.
+Result<void> WriteAndConfirm(S3Bucket& bucket, const std::string& path, const std::string& text) {
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    PTPKG_TRY(const bool written, bucket.WriteIfOther(path, "text/plain; charset=utf-8", text));
+    if (!written) return Ok();
+    if (attempt > 1) PTPKG_CHECK(PauseBefore(bucket.env().clock, attempt, bucket.env().cancel));
+  }
+  return KeepsNothing(bucket, path);
+}
+
 /// The rows of the wheels, by project; the .metadata files that they promise are there from now on.
 Result<Projects> ProjectsOf(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
   Projects projects;
@@ -269,10 +301,7 @@ Result<Projects> ProjectsOf(S3Bucket& bucket, const std::vector<const Upload*>& 
     PTPKG_TRY(channel::IndexedWheel wheel,
               channel::DescribeWheel(*upload->wheel, upload->Name(), upload->digests.size_bytes));
     wheel.sha256 = upload->digests.sha256;
-    PTPKG_TRY(const bool written,
-              bucket.WriteIfOther(S3PathOf(*upload) + ".metadata", "text/plain; charset=utf-8",
-                                  upload->wheel->metadata_text));
-    static_cast<void>(written);
+    PTPKG_CHECK(WriteAndConfirm(bucket, S3PathOf(*upload) + ".metadata", upload->wheel->metadata_text));
     projects[wheel.project].push_back(std::move(wheel));
   }
   return projects;

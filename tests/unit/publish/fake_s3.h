@@ -76,6 +76,7 @@ class FakeS3 final : public Http {
   bool knows_conditions = true;
   bool ignores_conditions = false;  ///< Writes whatever the condition, with status 200.
   bool keeps_metadata = true;
+  std::string loses;        ///< Ending of keys that it confirms and does not keep.
   std::string etag_prefix;  ///< "W/": weak ones, which fulfil no condition.
 
  private:
@@ -132,6 +133,7 @@ class FakeS3 final : public Http {
 
   HttpAnswer Put(const HttpCall& call, const std::string& key, const std::string& body) {
     if (auto refused = Unfulfilled(call, key)) return *refused;
+    if (!loses.empty() && key.ends_with(loses)) return {.status = 200, .headers = {}, .body = ""};
     objects[key] = {.text = body, .headers = {{"x-amz-meta-sha256", call.headers.at("x-amz-meta-sha256")}}};
     return {.status = 200, .headers = {{"etag", Etag(body)}}, .body = ""};
   }

@@ -8,6 +8,7 @@ namespace {
 using test::FailsWith;
 using test::IsOk;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using S3BucketTest = S3Test;
 
@@ -39,6 +40,21 @@ TEST_F(S3BucketTest, AddressesAreThoseOfAwsOrOfTheEndpoint) {
               FailsWith(ErrorCode::kInvalidInput, ::testing::_));
 }
 
+TEST_F(S3BucketTest, AKeyThatSomebodyElseWritesIsTriedAgain) {
+  const HttpAnswer busy = FakeS3::ErrorAnswer(409, "OperationAborted");
+  s3_.instead["PUT a"] = {2, busy};
+  EXPECT_THAT(bucket_->Write("a", "text/plain", "1", {}), IsOk());
+  EXPECT_EQ(s3_.objects["a"].text, "1");
+  s3_.instead["PUT a"] = {9, busy};
+  EXPECT_THAT(bucket_->Write("a", "text/plain", "2", {}),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("409")));
+  // A condition that did not hold is not tried again.
+  s3_.log.clear();
+  EXPECT_THAT(bucket_->Write("a", "text/plain", "2", {.nothing = true}),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("409")));
+  EXPECT_EQ(Sent("PUT").size(), 1U);
+}
+
 TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
   const auto error = [&](const HttpAnswer& answer) { return bucket_->ErrorOf(answer, "asked"); };
   const Error clock =
@@ -56,7 +72,19 @@ TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(error(FakeS3::ErrorAnswer(403, "AccessDenied")).hint(), HasSubstr("s3:PutObject"));
   EXPECT_EQ(error(FakeS3::ErrorAnswer(412, "PreconditionFailed")).code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(error(FakeS3::ErrorAnswer(409, "ConditionalRequestConflict")).code(), ErrorCode::kAlreadyExists);
-  EXPECT_EQ(error(FakeS3::ErrorAnswer(503, "SlowDown")).code(), ErrorCode::kNetwork);
+  for (const long status : {429L, 500L, 502L, 503L}) {
+    for (const char* code : {"SlowDown", "AccessDenied", "Other"}) {
+      const Error later = error(FakeS3::ErrorAnswer(status, code));
+      EXPECT_EQ(later.code(), ErrorCode::kNetwork) << status << code;
+      EXPECT_THAT(later.hint(), HasSubstr("publish again later")) << status << code;
+    }
+  }
+  HttpAnswer answer = FakeS3::ErrorAnswer(403, "AccessDenied");
+  answer.body =
+      "<Error><Code>X</Code><Message>Credential=I/2026, Signature=0a1b2c3d4e, and so on</Message></Error>";
+  const Error repeated = error(answer);
+  EXPECT_THAT(repeated.message(), HasSubstr("Signature=****, and so on"));
+  EXPECT_THAT(repeated.message(), Not(HasSubstr("0a1b2c3d4e")));
   EXPECT_EQ(error({.status = 403, .headers = {}, .body = ""}).code(), ErrorCode::kRefused);
 }
 

@@ -259,6 +259,22 @@ TEST_F(S3IndexTest, AnIndexThatIsNoneIsLeftAlone) {
   }
 }
 
+TEST_F(S3IndexTest, AStoreThatLosesWhatItConfirmsIsNamed) {
+  const Upload package = PackageUpload("one");
+  const Upload wheel = WheelUpload("foo", "1.0");
+  for (const char* lost : {"repodata.json", "repodata.json.zst", "run_exports.json", "simple/foo/index.json",
+                           "simple/foo/index.html", "simple/", ".whl.metadata"}) {
+    s3_.objects.clear();
+    s3_.loses = lost;
+    EXPECT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}),
+                FailsWith(ErrorCode::kNetwork, AllOf(HasSubstr("then does not have it"), HasSubstr(lost))))
+        << lost;
+  }
+  s3_.loses.clear();
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}), IsOk());
+  ExpectComplete({&package, &wheel});
+}
+
 TEST_F(S3IndexTest, WhoIsOutrunForeverGivesUp) {
   const Upload package = PackageUpload("one");
   int others = 0;
