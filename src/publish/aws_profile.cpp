@@ -24,8 +24,8 @@ std::string ProfileOf(const Env& env) {
 
 /// The file that `variable` names, or `usual` below the home folder.
 std::optional<AbsPath> AwsFile(const Env& env, const std::string& variable, const std::string& usual) {
-  if (auto named = PathOfText(env.Variable(variable))) return named;
-  const auto home = PathOfText(env.Variable("HOME"));
+  if (auto named = PathOfVariable(env, variable)) return named;
+  const auto home = PathOfVariable(env, "HOME");
   return home ? std::optional(*home / ".aws" / usual) : std::nullopt;
 }
 

@@ -38,9 +38,9 @@ Result<std::optional<Secret>> ReadTokenFile(Env& env, const AbsPath& path) {
 
 std::vector<AbsPath> AnacondaTokenFolders(const Env& env) {
   std::vector<AbsPath> folders;
-  if (const auto path = PathOfText(env.Variable("BINSTAR_CONFIG_DIR"))) folders.push_back(*path / "tokens");
-  const auto home = PathOfText(env.Variable("HOME"));
-  const auto data = PathOfText(env.Variable("XDG_DATA_HOME"));
+  if (const auto path = PathOfVariable(env, "BINSTAR_CONFIG_DIR")) folders.push_back(*path / "tokens");
+  const auto home = PathOfVariable(env, "HOME");
+  const auto data = PathOfVariable(env, "XDG_DATA_HOME");
   if (data) folders.push_back(*data / "binstar");
   if (home && !data) folders.push_back(*home / ".local/share/binstar");
   if (home) folders.push_back(*home / ".continuum/anaconda-client/tokens");
@@ -76,8 +76,8 @@ Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& us
 }
 
 std::optional<AbsPath> PypircPath(const Env& env) {
-  if (auto named = PathOfText(env.Variable("TWINE_CONFIG_FILE"))) return named;
-  const auto home = PathOfText(env.Variable("HOME"));
+  if (auto named = PathOfVariable(env, "TWINE_CONFIG_FILE")) return named;
+  const auto home = PathOfVariable(env, "HOME");
   return home ? std::optional(*home / ".pypirc") : std::nullopt;
 }
 

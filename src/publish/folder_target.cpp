@@ -32,10 +32,16 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
           .publication_size = batch};
 }
 
-Result<void> WriteIndexes(Env& env, const OutputFolder& output, std::string_view name) {
-  Task task(env.reporter, {.stage = "index", .subject = std::string(name)});
-  PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()));
-  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()));
+Result<void> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
+  Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
+  const std::string frame =
+      root == shown ? fmt::format(
+                          "while indexing '{0}': the files are there, and 'ptpkg index {0}' completes "
+                          "their index",
+                          shown.str())
+                    : fmt::format("while indexing what '{}' gets", shown.str());
+  PTPKG_TRY(const channel::IndexSummary conda, channel::IndexConda(env, output.CondaRoot()), frame);
+  PTPKG_TRY(const channel::IndexSummary wheels, channel::IndexWheels(env, output.WheelRoot()), frame);
   task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
   return Ok();
 }
@@ -75,7 +81,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
                 fmt::format("while publishing to '{}'", shown.str()));
   }
-  PTPKG_CHECK(WriteIndexes(env, output, shown.Name()));
+  PTPKG_CHECK(WriteIndexes(env, output, root, shown));
   return outcomes;
 }
 

@@ -19,8 +19,10 @@ bool TakeLine(std::string_view line, IniSection& section) {
 
 }  // namespace
 
-std::optional<AbsPath> PathOfText(const std::string& text) {
-  const auto path = AbsPath::Parse(text);
+std::optional<AbsPath> PathOfVariable(const Env& env, const std::string& variable) {
+  const std::string text = env.Variable(variable);
+  if (text.empty()) return std::nullopt;
+  const auto path = AbsPath::Resolve(env.cwd, text);
   return path ? std::optional(*path) : std::nullopt;
 }
 

@@ -77,6 +77,13 @@ Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& option
   return MakeAnaconda(env, std::move(place));
 }
 
+/// Paths are put behind the URL. The URL is not shown: its query may be a token.
+Result<void> RequireNoQuery(const std::string& url, const std::string& option) {
+  if (url.find_first_of("?#") == std::string::npos) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("{}: the URL of a server has no query", option))
+      .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
+}
+
 Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
   IndexPlace place{.name = name, .upload = options.server, .simple = options.check_url};
   if (place.upload.empty()) {
@@ -99,6 +106,8 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
                              options.to))
         .WithHint("name its simple index: --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
+  PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of ~/.pypirc"));
+  PTPKG_CHECK(RequireNoQuery(place.simple, "UV_PUBLISH_CHECK_URL"));
   place.simple = WithoutSlash(place.simple);
   return MakePackageIndex(env, std::move(place));
 }
@@ -222,6 +231,8 @@ Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, cons
 
 Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
   for (const std::string& url : {options.server, options.check_url}) RememberSecretsOf(url);
+  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
+  PTPKG_CHECK(RequireNoQuery(options.check_url, "--check-url"));
   PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
   const auto& [kind, rest] = text;
   if (!options.check_url.empty() && kind != "pypi")
@@ -236,6 +247,7 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
 
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
   RememberSecretsOf(options.server);
+  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
   PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
   std::optional<TargetText> to;
   if (!options.to.empty()) {

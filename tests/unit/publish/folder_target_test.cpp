@@ -120,6 +120,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
   good.CopyFrom(start);
   ASSERT_THAT(SendBoth(good), IsOk());
   int failed = 0;
+  int in_index = 0;
   int tried = 0;
   for (std::uint64_t number = 1 + way.number;; number += kWays) {
     SCOPED_TRACE(fmt::format("fault at operation {}", number));
@@ -135,6 +136,13 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
     } else {
       ++failed;
       EXPECT_EQ(sent.error().sys_errno(), way.sys_errno) << FormatError(sent.error());
+      const std::string said = FormatError(sent.error());
+      const bool is_of_index = said.find("while indexing '/dist'") != std::string::npos;
+      in_index += is_of_index;
+      EXPECT_EQ(is_of_index, said.find("'ptpkg index /dist' completes their index") != std::string::npos);
+      if (is_of_index) {
+        EXPECT_EQ(Named(fs), 2U);
+      }
       // A new folder appears whole; in an old one, what every later run begins with completes the
       // publication.
       test::TestEnv env({.fs = &fs});
@@ -150,6 +158,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
     if (HasFailure()) break;
   }
   EXPECT_GT(failed, 50);
+  EXPECT_EQ(in_index > 0, !way.is_new);
   std::printf("folder: %s: %d operations, %d went well at once, %d when it was run again\n", way.name, tried,
               tried - failed, failed);
 }

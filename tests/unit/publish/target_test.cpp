@@ -11,7 +11,9 @@ namespace {
 
 using test::FailsWith;
 using test::IsOk;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TargetTest : public ::testing::Test {
  protected:
@@ -72,6 +74,22 @@ TEST_F(TargetTest, OptionsWithoutMeaningAreRefused) {
               FailsWith(ErrorCode::kUsage, ::testing::_));
 }
 
+TEST_F(TargetTest, AQueryIsRefusedAndNotShown) {
+  const auto refused = AllOf(HasSubstr("has no query"), Not(HasSubstr("s3cr3t")));
+  for (const char* url : {"http://h/simple/?tok=s3cr3t", "http://h/?sig=s3cr3t", "http://h/#s3cr3t"}) {
+    for (const char* to : {"pypi:ours", "anaconda:me", "s3://bucket", "quetz:c"})
+      EXPECT_THAT(MakeTarget(env_, {.to = to, .server = url}), FailsWith(ErrorCode::kUsage, refused)) << to;
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:pypi", .check_url = url}),
+                FailsWith(ErrorCode::kUsage, refused));
+    EXPECT_THAT(MakeStore(env_, {.from = "anaconda:me", .server = url}),
+                FailsWith(ErrorCode::kUsage, refused));
+    env_->variables["UV_PUBLISH_CHECK_URL"] = url;
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours", .server = "http://h/"}),
+                FailsWith(ErrorCode::kUsage, refused));
+    env_->variables.erase("UV_PUBLISH_CHECK_URL");
+  }
+}
+
 TEST_F(TargetTest, AnIndexIsASectionOfPypirc) {
   const AbsPath file = env_.dir().path() / "pypirc";
   ASSERT_THAT(WriteFile(env_->fs, file,
@@ -79,6 +97,10 @@ TEST_F(TargetTest, AnIndexIsASectionOfPypirc) {
               IsOk());
   env_->variables["TWINE_CONFIG_FILE"] = file.str();
   EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours"}), FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
+  EXPECT_EQ(Title({.to = "pypi:ours", .check_url = "http://h/simple/"}), "index 'ours' at http://h/upload/");
+  // Like every path of the user, it may be relative.
+  env_->cwd = env_.dir().path();
+  env_->variables["TWINE_CONFIG_FILE"] = "pypirc";
   EXPECT_EQ(Title({.to = "pypi:ours", .check_url = "http://h/simple/"}), "index 'ours' at http://h/upload/");
   EXPECT_THAT(MakeTarget(env_, {.to = "pypi:others"}), FailsWith(ErrorCode::kUsage, HasSubstr("'others'")));
 }
