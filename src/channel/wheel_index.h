@@ -57,6 +57,8 @@ struct Yank {
   std::string project = {};                ///< PEP 503 normal form, with '-'.
   std::optional<std::string> reason = {};  ///< "" = none; nullopt: it is not yanked any more.
 };
+/// The SHA-256 with which a page lists the file, in hex; "" where it does not.
+std::string DigestInPage(const Json& page, const std::string& file_name);
 /// False: the page does not list the file, or not the one in that folder.
 bool IsListed(const Json& page, const Yank& yank);
 /// Whether the page says it already.

@@ -251,6 +251,15 @@ Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::
   return Ok();
 }
 
+std::string DigestInPage(const Json& page, const std::string& file_name) {
+  for (const Json& entry : page.value("files", Json::array())) {
+    if (!entry.is_object() || entry.value("filename", Json()) != file_name) continue;
+    const Json digest = entry.value("/hashes/sha256"_json_pointer, Json());
+    return digest.is_string() ? digest.get<std::string>() : "";
+  }
+  return "";
+}
+
 bool IsListed(const Json& page, const Yank& yank) {
   Json files = page.value("files", Json::array());
   return ListedAs(files, yank) != nullptr;

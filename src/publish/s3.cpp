@@ -102,7 +102,14 @@ class S3Remote final : public Remote {
 
   Result<void> Finish(const std::vector<const Upload*>& there) override {
     PTPKG_CHECK(RemoveWhatIsAboutOthers(there));
-    return CompleteIndexes(*bucket_, there);
+    return CompleteIndexes(*bucket_, there, [this](const Upload& upload) -> Result<void> {
+      PTPKG_TRY(const std::optional<RemoteFile> found, Find(upload));
+      if (found && found->sha256 == upload.digests.sha256.Hex()) return Ok();
+      return Error(
+                 ErrorCode::kRefused,
+                 fmt::format("another run has replaced or removed '{}' since it was sent", S3PathOf(upload)))
+          .WithHint("publish again with --force if yours is to stay");
+    });
   }
 
  private:

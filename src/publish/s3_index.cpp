@@ -20,6 +20,7 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr const char* kJsonType = "application/json";
+constexpr const char* kTextType = "text/plain; charset=utf-8";
 constexpr const char* kHtmlType = "text/html; charset=utf-8";
 constexpr const char* kSimpleJsonType = "application/vnd.pypi.simple.v1+json";
 constexpr int kRounds = 40;  // each one that somebody else has outrun is progress of his
@@ -45,6 +46,8 @@ struct SharedIndex {
   /// All files made of it. May be empty.
   std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
   bool only_if_there = false;  ///< There is nothing to take away from what is not there.
+  /// Fails where a row that is added is about another file than the bucket's. May be empty.
+  std::function<Result<void>()> confirm = {};
 };
 
 Error KeepsNothing(const S3Bucket& bucket, const std::string& path) {
@@ -112,6 +115,8 @@ class IndexWriter {
     const std::string text = changes ? index.text_of(document) : std::move(there->text);
     if (changes) {
       PTPKG_CHECK(bucket_.ProbeConditions());
+      // Between reading and writing: whoever puts another file there writes the index after it.
+      if (index.confirm) PTPKG_CHECK(index.confirm());
       const S3Condition condition{.nothing = !there, .etag = there ? there->etag : ""};
       const Result<void> written = bucket_.Write(index.path, index.type, text, condition);
       // 404: somebody has removed it since.
@@ -252,8 +257,20 @@ SharedIndex RootOf(const std::vector<std::string>& projects) {
       [&projects](Json& page) { return channel::AddToRootPage(page, projects); }, channel::RootHtml);
 }
 
+struct SubdirRows {
+  channel::CondaRecords records = {};
+  std::vector<const Upload*> uploads = {};
+};
 /// By subdir; noarch always, which conda's clients ask for in every channel.
-using Subdirs = std::map<std::string, channel::CondaRecords>;
+using Subdirs = std::map<std::string, SubdirRows>;
+
+std::function<Result<void>()> ConfirmAll(const std::vector<const Upload*>& uploads,
+                                         const ConfirmUpload& confirm) {
+  return [&uploads, &confirm]() -> Result<void> {
+    for (const Upload* upload : uploads) PTPKG_CHECK(confirm(*upload));
+    return Ok();
+  };
+}
 
 Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
   Subdirs subdirs;
@@ -263,30 +280,37 @@ Result<Subdirs> SubdirsOf(Env& env, const std::vector<const Upload*>& uploads) {
     PTPKG_TRY(channel::CondaRecord record,
               channel::ReadCondaRecord(env, upload->file, subdir, upload->digests));
     if (record.size_bytes != upload->digests.size_bytes) return ChangedWhilePublished(*upload);
-    subdirs[subdir].emplace(upload->Name(), std::move(record));
+    subdirs[subdir].records.emplace(upload->Name(), std::move(record));
+    subdirs[subdir].uploads.push_back(upload);
   }
   if (!subdirs.empty()) subdirs["noarch"];
   return subdirs;
 }
 
-Result<void> CompleteSubdirs(IndexWriter& writer, const Subdirs& subdirs) {
-  for (const auto& [subdir, records] : subdirs) {
+Result<void> CompleteSubdirs(IndexWriter& writer, const Subdirs& subdirs, const ConfirmUpload& confirm) {
+  for (const auto& [subdir, rows] : subdirs) {
     // First: who finds a package in the one finds it in the other.
-    const channel::CondaRecords& added = records;
+    const channel::CondaRecords& added = rows.records;
     PTPKG_CHECK(writer.Complete(
         RunExportsOf(subdir, [&added](Json& index) { return channel::AddToRunExports(index, added); })));
-    PTPKG_CHECK(writer.Complete(
-        RepodataOf(subdir, [&added](Json& index) { return channel::AddToRepodata(index, added); })));
+    SharedIndex repodata =
+        RepodataOf(subdir, [&added](Json& index) { return channel::AddToRepodata(index, added); });
+    repodata.confirm = ConfirmAll(rows.uploads, confirm);
+    PTPKG_CHECK(writer.Complete(repodata));
   }
   return Ok();
 }
 
-using Projects = std::map<std::string, std::vector<channel::IndexedWheel>>;
+struct ProjectRows {
+  std::vector<channel::IndexedWheel> wheels = {};
+  std::vector<const Upload*> uploads = {};  ///< Of these wheels, in this order.
+};
+using Projects = std::map<std::string, ProjectRows>;
 
 /// Until the store says that it has the text.
 Result<void> WriteAndConfirm(S3Bucket& bucket, const std::string& path, const std::string& text) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
-    PTPKG_TRY(const bool written, bucket.WriteIfOther(path, "text/plain; charset=utf-8", text));
+    PTPKG_TRY(const bool written, bucket.WriteIfOther(path, kTextType, text));
     if (!written) return Ok();
     if (attempt > 1) PTPKG_CHECK(PauseBefore(bucket.env().clock, attempt, bucket.env().cancel));
   }
@@ -302,18 +326,40 @@ Result<Projects> ProjectsOf(S3Bucket& bucket, const std::vector<const Upload*>& 
               channel::DescribeWheel(*upload->wheel, upload->Name(), upload->digests.size_bytes));
     wheel.sha256 = upload->digests.sha256;
     PTPKG_CHECK(WriteAndConfirm(bucket, S3PathOf(*upload) + ".metadata", upload->wheel->metadata_text));
-    projects[wheel.project].push_back(std::move(wheel));
+    ProjectRows& rows = projects[wheel.project];
+    rows.wheels.push_back(std::move(wheel));
+    rows.uploads.push_back(upload);
   }
   return projects;
 }
 
-Result<void> CompletePages(IndexWriter& writer, const Projects& projects) {
+/// The .metadata files of the wheels that a page lists: another run with a wheel of the same name may have
+/// written its own.
+std::vector<DerivedFile> MetadataFiles(const Json& page, const ProjectRows& rows) {
+  std::vector<DerivedFile> files;
+  for (const Upload* upload : rows.uploads) {
+    if (channel::DigestInPage(page, upload->Name()) != upload->digests.sha256.Hex()) continue;
+    files.push_back(
+        {.path = S3PathOf(*upload) + ".metadata", .type = kTextType, .text = upload->wheel->metadata_text});
+  }
+  return files;
+}
+
+Result<void> CompletePages(IndexWriter& writer, const Projects& projects, const ConfirmUpload& confirm) {
   if (projects.empty()) return Ok();
   std::vector<std::string> names;
-  for (const auto& [project, wheels] : projects) {
-    const std::vector<channel::IndexedWheel>& added = wheels;
-    PTPKG_CHECK(writer.Complete(
-        ProjectOf(project, [&added](Json& page) { return channel::AddToProjectPage(page, added); })));
+  for (const auto& [project, rows] : projects) {
+    const ProjectRows& added = rows;
+    SharedIndex page =
+        ProjectOf(project, [&added](Json& json) { return channel::AddToProjectPage(json, added.wheels); });
+    page.confirm = ConfirmAll(rows.uploads, confirm);
+    page.derive = [&added, pages = page.derive](const Json& json,
+                                                const std::string& text) -> Result<std::vector<DerivedFile>> {
+      PTPKG_TRY(std::vector<DerivedFile> files, pages(json, text));
+      std::ranges::move(MetadataFiles(json, added), std::back_inserter(files));
+      return files;
+    };
+    PTPKG_CHECK(writer.Complete(page));
     names.push_back(project);
   }
   return writer.Complete(RootOf(names));
@@ -392,14 +438,15 @@ Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& 
       .WithHint("it is left as it is; mend it");
 }
 
-Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads,
+                             const ConfirmUpload& confirm) {
   Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
   PTPKG_TRY(const Subdirs subdirs, SubdirsOf(bucket.env(), uploads));
   PTPKG_TRY(const Projects projects, ProjectsOf(bucket, uploads));
   IndexWriter writer(bucket);
   PTPKG_CHECK(writer.UntilSettled([&]() -> Result<void> {
-    PTPKG_CHECK(CompleteSubdirs(writer, subdirs));
-    return CompletePages(writer, projects);
+    PTPKG_CHECK(CompleteSubdirs(writer, subdirs, confirm));
+    return CompletePages(writer, projects, confirm);
   }));
   task.Done();
   return Ok();

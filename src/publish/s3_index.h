@@ -2,6 +2,7 @@
 // The indexes of a bucket: a conda channel in conda/, a simple index in wheels/, as an output folder has
 // them. Layer: publish.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,13 @@ std::string S3PathOf(const Upload& upload);
 /// index is read, completed, and written on condition that it is still what was read; else all over again.
 /// What is made of it (repodata.json.zst, HTML pages) follows, until a round finds nothing to write; in a
 /// store without conditional writes until that is so some seconds after the last write. Rows are those of
-/// IndexConda and IndexWheels. Errors: kNetwork (others keep writing), kRefused (an index that is
-/// none, a file that changed since), those of S3Bucket.
-Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads);
+/// IndexConda and IndexWheels. `confirm` fails where the bucket has another file under an upload's name by
+/// now; it is asked before each write of an index with digests, so that rows and files fit. Errors: kNetwork
+/// (others keep writing), kRefused (an index that is none, a file that changed since), those of S3Bucket and
+/// `confirm`.
+using ConfirmUpload = std::function<Result<void>(const Upload&)>;
+Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads,
+                             const ConfirmUpload& confirm);
 
 /// Takes what is to be removed out of the indexes, or says there that wheels are yanked: `changes`, all of
 /// one action. An index that is not there is not made. Errors: as CompleteIndexes.

@@ -9,6 +9,7 @@
 #include "support/json.h"
 #include "support/text.h"
 #include "support/utf8.h"
+#include "verify/wheel_metadata_checks.h"
 #include "wheel/core_metadata.h"
 #include "wheel/version.h"
 
@@ -95,7 +96,13 @@ std::vector<std::string> CheckCondaLink(const InfoFiles& files, const Json& inde
                         std::string(kPackAnew)});
   }
   std::vector<std::string> programs;
-  for (const std::string& point : link->entry_points) programs.push_back(Program(point));
+  for (const std::string& point : link->entry_points) {
+    programs.push_back(Program(point));
+    if (!IsInterpreterName(programs.back())) continue;
+    findings.push_back({"conda-link-invalid", Severity::kError, "info/link.json",
+                        fmt::format("the program '{}' would replace the interpreter", programs.back()),
+                        "give the entry point another name"});
+  }
   return programs;
 }
 

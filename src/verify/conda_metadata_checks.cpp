@@ -1,6 +1,7 @@
 // Metadata checks of conda packages. Layer: verify.
 #include "verify/conda_metadata_checks.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "conda/names.h"
@@ -29,6 +30,7 @@ class MetadataChecks {
     CheckFileName();
     CheckNames();
     CheckNoarch();
+    CheckPythonOfNoarch();
     CheckSpecs();
     CheckLicense();
     CheckReserved();
@@ -95,20 +97,53 @@ class MetadataChecks {
         "give a noarch package the subdir 'noarch'");
   }
 
+  /// Installers put its files where the environment's Python looks for them.
+  void CheckPythonOfNoarch() {
+    if (Text(info_.index, "noarch") != "python") return;
+    const auto depends = info_.index.find("depends");
+    const bool has_any = depends != info_.index.end() && depends->is_array() && !depends->empty();
+    const auto is_python = [](const Json& spec) {
+      return spec.is_string() && spec::MatchSpecName(spec.get<std::string>()) == "python";
+    };
+    if (has_any && std::any_of(depends->begin(), depends->end(), is_python)) return;
+    Add("conda-noarch", has_any ? Severity::kWarning : Severity::kError, kIndex,
+        "a noarch package for Python does not depend on python: it cannot be installed where nothing else "
+        "brings one",
+        "add 'python' to the requirements of the recipe, or make it 'noarch: generic'");
+  }
+
+  void CheckSpecsOf(const Json& specs, const std::string& key, const std::string& file,
+                    LimitedFindings& findings) const {
+    if (!specs.is_array()) return;
+    for (const Json& spec : specs) {
+      const auto normal =
+          spec::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
+      if (normal) continue;
+      findings.Add({"conda-dependency", Severity::kError, file,
+                    fmt::format("{}: {}", key, normal.error().message()),
+                    "write dependencies as 'name [version [build]]'"});
+    }
+  }
+
   void CheckSpecs() {
     LimitedFindings limited(findings_);
+    const std::string index(kIndex);
     for (const char* key : {"depends", "constrains"}) {
-      const auto specs = info_.index.find(key);
-      if (specs == info_.index.end() || !specs->is_array()) continue;
-      for (const Json& spec : *specs) {
-        const auto normal =
-            spec::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
-        if (normal) continue;
-        limited.Add({"conda-dependency", Severity::kError, std::string(kIndex),
-                     fmt::format("{}: {}", key, normal.error().message()),
-                     "write dependencies as 'name [version [build]]'"});
-      }
+      if (const auto specs = info_.index.find(key); specs != info_.index.end())
+        CheckSpecsOf(*specs, key, index, limited);
     }
+    if (const auto extras = info_.index.find("extra_depends");
+        extras != info_.index.end() && extras->is_object()) {
+      for (const auto& [extra, specs] : extras->items())
+        CheckSpecsOf(specs, "extra_depends." + extra, index, limited);
+    }
+    // Who builds against the package gets these as dependencies.
+    const auto text = info_.info_files.find("run_exports.json");
+    const auto exports = text == info_.info_files.end() ? Result<Json>(Json())
+                                                        : ParseJson(text->second, "info/run_exports.json");
+    if (!exports || !exports->is_object()) return;
+    for (const auto& [kind, specs] : exports->items())
+      CheckSpecsOf(specs, kind, "info/run_exports.json", limited);
   }
 
   void CheckLicense() {

@@ -169,8 +169,8 @@ std::string SyntheticElf::Build() {
     list.push_back({11, kSectionDynsym, 2, places.symbols, places.symbols,
                     symbol_names.size() * c.SymbolSize(), 3, 1, 8, c.SymbolSize()});
     list.push_back({19, kSectionStrtab, 2, places.strings, places.strings, places.strings_size, 0, 0, 1, 0});
-    list.push_back({27, kSectionDynamic, 3, places.dynamic, places.dynamic, dynamic_size, 3, 0, 8,
-                    c.DynamicEntrySize()});
+    list.push_back({27, dynamic ? kSectionDynamic : kSectionProgbits, 3, places.dynamic, places.dynamic,
+                    dynamic_size, 3, 0, 8, c.DynamicEntrySize()});
     if (versions) list.push_back({36, kSectionGnuVerneed, 2, places.needs, places.needs, 32, 3, 1, 8, 0});
     list.push_back({51, kSectionHash, 2, places.hash, places.hash, hash_size, 2, 0, 4, 4});
     places.section_headers = out.Reserve(list.size() * c.SectionSize());

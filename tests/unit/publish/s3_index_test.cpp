@@ -1,6 +1,7 @@
 #include "publish/s3_index.h"
 
 #include "channel/index.h"
+#include "channel/wheel_index.h"
 #include "support/json.h"
 #include "unit/conda/package_builder.h"
 #include "unit/publish/fake_s3.h"
@@ -22,6 +23,10 @@ using ::testing::StartsWith;
 
 class S3IndexTest : public S3Test {
  protected:
+  /// Nobody replaces an upload.
+  static Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads) {
+    return publish::CompleteIndexes(bucket, uploads, [](const Upload&) { return Ok(); });
+  }
   Upload PackageUpload(const std::string& name) {
     conda::PackageMetadata metadata = test::DemoMetadata();
     metadata.name = name;
@@ -257,6 +262,46 @@ TEST_F(S3IndexTest, AnIndexThatIsNoneIsLeftAlone) {
     EXPECT_THAT(completed, FailsWith(ErrorCode::kRefused, HasSubstr("is no index")));
     EXPECT_EQ(There(Repodata()), text);
   }
+}
+
+/// Two runs with --force put different files under one name; the one whose file is there has the rows.
+TEST_F(S3IndexTest, RowsAreOfTheFileThatIsThere) {
+  const Upload package = PackageUpload("one");
+  Upload mine = WheelUpload("foo", "1.0");
+  Upload other = mine;
+  other.digests.sha256.bytes[0] ^= 1U;
+  other.wheel->metadata_text += "Summary: other\n";
+  const std::string page = "wheels/simple/foo/index.json";
+  const Upload* there = &mine;
+  const auto complete = [&](const Upload& upload) {
+    return publish::CompleteIndexes(*bucket_, {&package, &upload}, [&](const Upload& one) -> Result<void> {
+      if (one.format != ArtifactFormat::kWheel || &one == there) return Ok();
+      return Error(ErrorCode::kRefused, "another run has replaced it");
+    });
+  };
+  // The other run replaces the file, and writes the index, just before this one writes it.
+  bool is_first = true;
+  s3_.on_call = [&](const std::string& line) {
+    if (line != "PUT " + page || !is_first) return;
+    is_first = false;
+    there = &other;
+    Json listed = channel::EmptyProjectPage("foo");
+    auto wheel = channel::DescribeWheel(*other.wheel, other.Name(), other.digests.size_bytes);
+    ASSERT_THAT(wheel, IsOk());
+    wheel->sha256 = other.digests.sha256;
+    ASSERT_THAT(channel::AddToProjectPage(listed, {*wheel}), IsOk());
+    s3_.objects[page].text = DumpJson(listed);
+  };
+  EXPECT_THAT(complete(mine), FailsWith(ErrorCode::kRefused, HasSubstr("another run has replaced it")));
+  EXPECT_EQ(channel::DigestInPage(Json::parse(There(page)), other.Name()), other.digests.sha256.Hex());
+  // The metadata are of that file in the end, too.
+  s3_.on_call = {};
+  ASSERT_THAT(complete(other), IsOk());
+  const std::string metadata = "wheels/" + other.Name() + ".metadata";
+  EXPECT_EQ(There(metadata), other.wheel->metadata_text);
+  s3_.objects[metadata].text = mine.wheel->metadata_text;
+  ASSERT_THAT(complete(other), IsOk());
+  EXPECT_EQ(There(metadata), other.wheel->metadata_text);
 }
 
 TEST_F(S3IndexTest, AStoreThatLosesWhatItConfirmsIsNamed) {

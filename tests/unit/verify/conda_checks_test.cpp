@@ -304,6 +304,62 @@ TEST_F(CondaChecksTest, NamesAndMetadata) {
   EXPECT_THAT(CheckInfo("info/repodata_record.json", "{}"), ElementsAre(HasId("conda-repodata-record")));
 }
 
+TEST_F(CondaChecksTest, RequirementsOfEveryKind) {
+  EXPECT_THAT(CheckIndex("extra_depends", {{"x", {"y >="}}}), ElementsAre(HasId("conda-dependency")));
+  EXPECT_THAT(CheckIndex("extra_depends", {{"x", {"y >=1"}}}), IsEmpty());
+  for (const char* kind : {"strong", "weak", "noarch", "strong_constrains", "weak_constrains"}) {
+    const auto check = [&](const char* spec) {
+      return CheckInfo("info/run_exports.json", DumpJson({{kind, {spec}}}));
+    };
+    EXPECT_THAT(check("a >="),
+                ElementsAre(AllOf(HasId("conda-dependency"), Field(&Finding::file, "info/run_exports.json"))))
+        << kind;
+    EXPECT_THAT(check("a >=1"), IsEmpty()) << kind;
+  }
+}
+
+TEST_F(CondaChecksTest, ANoarchPackageForPythonNeedsIt) {
+  Json index = DemoIndex();
+  index["noarch"] = "python";
+  index["subdir"] = "noarch";
+  const auto check = [&](const Json& depends) {
+    index["depends"] = depends;
+    return CheckInfo("info/index.json", DumpJson(index));
+  };
+  const auto severity = [](Severity wanted) {
+    return ElementsAre(AllOf(HasId("conda-noarch"), Field(&Finding::severity, wanted)));
+  };
+  EXPECT_THAT(check(Json::array()), severity(Severity::kError));
+  EXPECT_THAT(check({"numpy"}), severity(Severity::kWarning));
+  EXPECT_THAT(check({"python_abi"}), severity(Severity::kWarning));
+  for (const char* python : {"python", "python >=3.9", "python>=3.9", "python 3.11.*"})
+    EXPECT_THAT(check({"numpy", python}), IsEmpty()) << python;
+  index["noarch"] = "generic";
+  EXPECT_THAT(check(Json::array()), IsEmpty());
+}
+
+TEST_F(CondaChecksTest, NoEntryPointReplacesTheInterpreter) {
+  Json index = DemoIndex();
+  index["noarch"] = "python";
+  index["subdir"] = "noarch";
+  index["depends"] = {"python"};
+  for (const char* name : {"python", "python3", "python3.11", "run"}) {
+    std::vector<RawMember> members = DemoInfo({});
+    members.front().content = DumpJson(index);
+    members.push_back(
+        {.name = "info/link.json",
+         .content = fmt::format(
+             R"({{"package_metadata_version": 1, "noarch": {{"type": "python", "entry_points": ["{} = a:b"]}}}})",
+             name)});
+    const auto findings = CheckMembers(members);
+    if (name == std::string("run")) {
+      EXPECT_THAT(findings, IsEmpty());
+    } else {
+      EXPECT_THAT(findings, ElementsAre(HasId("conda-link-invalid"))) << name;
+    }
+  }
+}
+
 TEST_F(CondaChecksTest, LicenceFilesAreWantedWhereThereAreFiles) {
   EXPECT_THAT(CheckInfo("info/licenses/LICENSE", ""), IsEmpty());
   std::vector<RawMember> members = DemoInfo({{.name = "a", .content = "1"}});
@@ -405,6 +461,7 @@ TEST_F(CondaChecksTest, FilesThatMeetInAnEnvironment) {
   EXPECT_THAT(CheckPayload({meta}, {meta}), Contains(HasId("conda-meta-member")));
   Json index = DemoIndex();
   index["noarch"] = "python";
+  index["depends"] = {"python"};
   const auto check = [&](const std::vector<RawMember>& payload) {
     std::vector<RawMember> members = DemoInfo(payload);
     members[0].content = DumpJson(index);
@@ -475,6 +532,7 @@ TEST_F(CondaChecksTest, NamesThatDifferInCaseOnly) {
   const auto check = [&](const Json& noarch, const std::string& subdir) {
     Json index = DemoIndex();
     if (!noarch.is_null()) index["noarch"] = noarch;
+    index["depends"] = {"python >=3.9"};
     index["subdir"] = subdir;
     std::vector<RawMember> members = DemoInfo(payload);
     members[0].content = DumpJson(index);
