@@ -14,6 +14,7 @@
 #include "publish/s3.h"
 #include "publish/s3_store.h"
 #include "publish/server_store.h"
+#include "support/resolve_url.h"
 #include "support/secret.h"
 #include "support/text.h"
 
@@ -127,12 +128,14 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
 
 Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
   if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
+  constexpr std::string_view kOwnHost = "//localhost/";
+  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecoded(rest.substr(kOwnHost.size() - 1)));
   if (!rest.starts_with("///")) {
     return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
         .WithHint(fmt::format("three slashes begin the path: file:///{}",
                               rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
   }
-  return AbsPath::Parse(rest.substr(2));
+  return AbsPath::Parse(PercentDecoded(rest.substr(2)));
 }
 
 Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,

@@ -30,6 +30,8 @@ class TargetTest : public ::testing::Test {
 
 TEST_F(TargetTest, KnowsItsForms) {
   EXPECT_EQ(Title({.to = "file:///srv/x"}), "/srv/x");
+  EXPECT_EQ(Title({.to = "file:///srv/a%20b"}), "/srv/a b");
+  EXPECT_EQ(Title({.to = "file://localhost/srv/x"}), "/srv/x");
   EXPECT_EQ(Title({.to = "anaconda:me"}), "channel 'me' at https://api.anaconda.org");
   EXPECT_EQ(Title({.to = "anaconda:me/dev", .server = "http://h/api/"}),
             "channel 'me', label 'dev' at http://h/api");
