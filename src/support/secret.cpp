@@ -60,8 +60,24 @@ class Remembered {
   void Add(std::string_view value) {
     constexpr std::array<std::pair<char, std::string_view>, 4> kJson = {
         {{'"', "\\\""}, {'\\', "\\\\"}, {'\t', "\\t"}, {'/', "\\/"}}};
+    // As Go and .NET write JSON that may stand in HTML.
+    constexpr std::array<std::pair<char, std::string_view>, 5> kGoJson = {
+        {{'"', "\\\""}, {'\\', "\\\\"}, {'&', "\\u0026"}, {'<', "\\u003c"}, {'>', "\\u003e"}}};
+    constexpr std::array<std::pair<char, std::string_view>, 8> kNetJson = {{{'"', "\\u0022"},
+                                                                            {'\\', "\\\\"},
+                                                                            {'&', "\\u0026"},
+                                                                            {'\'', "\\u0027"},
+                                                                            {'+', "\\u002B"},
+                                                                            {'<', "\\u003C"},
+                                                                            {'>', "\\u003E"},
+                                                                            {'`', "\\u0060"}}};
     constexpr std::array<std::pair<char, std::string_view>, 5> kHtml = {
         {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#x27;"}}};
+    // As Go and Jinja write HTML; Go's templates escape '+' too.
+    constexpr std::array<std::pair<char, std::string_view>, 6> kGoHtml = {
+        {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&#34;"}, {'\'', "&#39;"}, {'+', "&#43;"}}};
+    constexpr std::array<std::pair<char, std::string_view>, 5> kHexHtml = {
+        {{'&', "&#x26;"}, {'<', "&#x3c;"}, {'>', "&#x3e;"}, {'"', "&#x22;"}, {'\'', "&#x27;"}}};
     constexpr std::array<std::pair<char, std::string_view>, 2> kUrlSafe = {{{'+', "-"}, {'/', "_"}}};
     constexpr std::array<std::pair<char, std::string_view>, 1> kBlank = {{{' ', "+"}}};
     if (value.size() < kShortest) return;
@@ -69,7 +85,9 @@ class Remembered {
     if (!forms_.emplace(value).second) return;
     for (std::string form :
          {Percented(value, true), Percented(value, false), Replaced(value, std::span(kJson).first(3)),
-          Replaced(value, kJson), Replaced(value, kHtml), Replaced(value, kBlank)})
+          Replaced(value, kJson), Replaced(value, kGoJson), Replaced(value, kNetJson), Replaced(value, kHtml),
+          Replaced(value, kGoHtml), Replaced(value, std::span(kGoHtml).first(5)), Replaced(value, kHexHtml),
+          Replaced(value, kBlank)})
       forms_.insert(std::move(form));
     for (const std::size_t before : {0U, 1U, 2U}) {
       std::string core = Base64Core(value, before);

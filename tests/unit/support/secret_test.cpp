@@ -18,6 +18,11 @@ TEST(MaskSecrets, HidesASecretInEachForm) {
   EXPECT_EQ(MaskSecrets("p&ss/wörd+\\\"42"), "****");
   EXPECT_EQ(MaskSecrets("p&ss\\/wörd+\\\"42"), "****");
   EXPECT_EQ(MaskSecrets("p&amp;ss/wörd+&quot;42"), "****");
+  EXPECT_EQ(MaskSecrets("p\\u0026ss/wörd+\\\"42"), "****");           // Go
+  EXPECT_EQ(MaskSecrets("p\\u0026ss/wörd\\u002B\\u002242"), "****");  // .NET
+  EXPECT_EQ(MaskSecrets("p&amp;ss/wörd+&#34;42"), "****");            // Jinja
+  EXPECT_EQ(MaskSecrets("p&amp;ss/wörd&#43;&#34;42"), "****");        // Go
+  EXPECT_EQ(MaskSecrets("p&#x26;ss/wörd+&#x22;42"), "****");
   // Wherever it begins in the text that was encoded.
   for (const std::string before : {"", "u:", "__token__:", "xyz"}) {
     const std::string shown = MaskSecrets(Base64(AsBytes(before + value + "z")));
