@@ -1,6 +1,7 @@
 // The text of `ptpkg diff`. Layer: cli.
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <map>
 
@@ -32,27 +33,21 @@ std::string ValueText(const Json& value) {
   return value.is_array() ? ListText(value) : value.get<std::string>();
 }
 
-/// Of two lists what each has alone; of two texts both.
-void AddField(const Json& change, std::vector<std::string>& lines) {
-  const std::string field = TextIn(change, "field");
-  if (!change["old"].is_array() || !change["new"].is_array()) {
-    lines.push_back(fmt::format("  {}: {} -> {}", field, ValueText(change["old"]), ValueText(change["new"])));
-    return;
-  }
-  const auto before = change["old"].get<std::vector<std::string>>();
-  const auto after = change["new"].get<std::vector<std::string>>();
-  const std::size_t begin = lines.size();
-  for (const std::string& text : before) {
-    if (std::find(after.begin(), after.end(), text) == after.end()) {
-      lines.push_back(fmt::format("  {}: - {}", field, text));
+/// "- text" for each text that only the first list has, then "+ text" for the second list.
+std::vector<std::string> ListDifference(const Json& old_list, const Json& new_list) {
+  const auto before = old_list.get<std::vector<std::string>>();
+  const auto after = new_list.get<std::vector<std::string>>();
+  std::vector<std::string> lines;
+  const auto add = [&](const char* mark, const std::vector<std::string>& some,
+                       const std::vector<std::string>& others) {
+    for (const std::string& text : some) {
+      if (std::find(others.begin(), others.end(), text) == others.end()) lines.push_back(mark + text);
     }
-  }
-  for (const std::string& text : after) {
-    if (std::find(before.begin(), before.end(), text) == before.end()) {
-      lines.push_back(fmt::format("  {}: + {}", field, text));
-    }
-  }
-  if (lines.size() == begin) lines.push_back(fmt::format("  {}: another order", field));
+  };
+  add("- ", before, after);
+  add("+ ", after, before);
+  if (lines.empty()) lines.emplace_back("another order");
+  return lines;
 }
 
 std::string PartText(const Json& part) {
@@ -67,7 +62,7 @@ std::string PartText(const Json& part) {
   return fmt::format("{}: {} -> {}", name, HumanBytes(before), HumanBytes(after));
 }
 
-void AddFile(const Json& file, std::vector<std::string>& lines) {
+std::string FileText(const Json& file) {
   const std::string change = TextIn(file, "change");
   std::string line = fmt::format("  {:<8} {}", change, TextIn(file, "path"));
   if (!file["old_path"].is_null()) line += " (was " + TextIn(file, "old_path") + ")";
@@ -79,13 +74,11 @@ void AddFile(const Json& file, std::vector<std::string>& lines) {
     line +=
         fmt::format(" ({})", SignedBytes(BytesIn(file, "old_size_bytes"), BytesIn(file, "new_size_bytes")));
   }
-  lines.push_back(std::move(line));
-  if (file["elf"].is_null()) return;
-  for (const Json& part : file["elf"]) lines.push_back("             " + PartText(part));
+  return line;
 }
 
 /// Rows that differ, the largest difference first.
-std::vector<SizeRow> ChangedSizes(const Json& list, const char* key, std::size_t most) {
+std::vector<SizeRow> ChangedSizes(const Json& list, const char* key) {
   std::vector<std::pair<std::uint64_t, SizeRow>> rows;
   for (const Json& item : list) {
     const std::uint64_t before = BytesIn(item, "old_bytes");
@@ -98,44 +91,112 @@ std::vector<SizeRow> ChangedSizes(const Json& list, const char* key, std::size_t
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& left, const auto& right) { return left.first > right.first; });
   std::vector<SizeRow> shown;
-  for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) shown.push_back(std::move(rows[i].second));
+  for (auto& [difference, row] : rows) shown.push_back(std::move(row));
   return shown;
 }
 
-void AddAll(const std::vector<std::string>& more, std::vector<std::string>& lines) {
-  lines.insert(lines.end(), more.begin(), more.end());
+/// Files whose content changed come first, then the other changes, each in the order of paths.
+std::vector<const Json*> ByChange(const Json& files) {
+  std::vector<const Json*> sorted;
+  for (const Json& file : files) sorted.push_back(&file);
+  const auto rank = [](const Json* file) {
+    static constexpr std::array<std::string_view, 5> kOrder = {"changed", "mode", "renamed", "added",
+                                                               "removed"};
+    return std::find(kOrder.begin(), kOrder.end(), TextIn(*file, "change")) - kOrder.begin();
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const Json* left, const Json* right) { return rank(left) < rank(right); });
+  return sorted;
 }
 
-}  // namespace
+class DiffText {
+ public:
+  explicit DiffText(std::size_t rows) : rows_(rows) {}
 
-std::vector<std::string> DiffLines(const Json& document, const InspectTextOptions& options) {
-  std::vector<std::string> lines;
-  if (document["identical"].get<bool>()) return lines;
-  if (!document["metadata"].empty()) lines.emplace_back("metadata");
-  for (const Json& change : document["metadata"]) AddField(change, lines);
-  std::map<std::string, std::uint64_t> counts;
-  for (const Json& file : document["files"]) ++counts[TextIn(file, "change")];
-  if (!counts.empty()) {
+  std::vector<std::string> Lines(const Json& document) && {
+    AddMetadata(document["metadata"]);
+    AddFiles(document);
+    const Json& sizes = document["sizes"];
+    AddSizes("size by folder (old, new, difference)", ChangedSizes(sizes["folders"], "name"));
+    AddSizes("sections of ELF files", ChangedSizes(sizes["sections"], "kind"));
+    AddSizes("GPU code", ChangedSizes(sizes["device_code"], "architecture"));
+    if (!document["packing"].empty()) {
+      const bool only = document["metadata"].empty() && document["files"].empty();
+      lines_.push_back((only ? "only packaging differs: " : "packaging: ") + ListText(document["packing"]));
+    }
+    if (longest_ > rows_)
+      lines_.push_back(fmt::format("--rows {} shows all rows, --json all details", longest_));
+    for (std::string& line : lines_) line = DisplayLine(line);
+    return std::move(lines_);
+  }
+
+ private:
+  /// Adds the lines of the first rows of a list, and one line for the rest. `add` runs for every row, so that
+  /// longest_ also counts the lists inside of rows that are cut.
+  template <class Add>
+  void AddRows(std::size_t count, std::string_view indent, const Add& add) {
+    std::size_t shown = lines_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      add(i);
+      if (i < rows_) shown = lines_.size();
+    }
+    lines_.resize(shown);
+    if (count > rows_) lines_.push_back(fmt::format("{}… and {} more", indent, count - rows_));
+    longest_ = std::max(longest_, count);
+  }
+
+  void AddMetadata(const Json& changes) {
+    if (!changes.empty()) lines_.emplace_back("metadata");
+    AddRows(changes.size(), "  ", [&](std::size_t i) {
+      const Json& change = changes[i];
+      const std::string field = "  " + TextIn(change, "field") + ": ";
+      if (!change["old"].is_array() || !change["new"].is_array()) {
+        lines_.push_back(
+            fmt::format("{}{} -> {}", field, ValueText(change["old"]), ValueText(change["new"])));
+        return;
+      }
+      const std::vector<std::string> texts = ListDifference(change["old"], change["new"]);
+      AddRows(texts.size(), "    ", [&](std::size_t k) { lines_.push_back(field + texts[k]); });
+    });
+  }
+
+  void AddFiles(const Json& document) {
+    std::map<std::string, std::uint64_t> counts;
+    for (const Json& file : document["files"]) ++counts[TextIn(file, "change")];
+    if (counts.empty()) return;
     std::vector<std::string> texts;
     for (const auto& [change, count] : counts) {
       texts.push_back(fmt::format("{} {}", count, change == "mode" ? "of another mode" : change));
     }
-    lines.push_back(
+    lines_.push_back(
         fmt::format("files: {}, {} equal", Join(texts, ", "), BytesIn(document, "unchanged_files")));
+    const std::vector<const Json*> files = ByChange(document["files"]);
+    AddRows(files.size(), "  ", [&](std::size_t i) {
+      lines_.push_back(FileText(*files[i]));
+      AddParts((*files[i])["elf"]);
+    });
   }
-  for (const Json& file : document["files"]) AddFile(file, lines);
-  const Json& sizes = document["sizes"];
-  AddAll(SizeTable("size by folder (old, new, difference)",
-                   ChangedSizes(sizes["folders"], "name", options.rows)),
-         lines);
-  AddAll(SizeTable("sections of ELF files", ChangedSizes(sizes["sections"], "kind", options.rows)), lines);
-  AddAll(SizeTable("GPU code", ChangedSizes(sizes["device_code"], "architecture", options.rows)), lines);
-  if (!document["packing"].empty()) {
-    const bool only = document["metadata"].empty() && document["files"].empty();
-    lines.push_back((only ? "only packaging differs: " : "packaging: ") + ListText(document["packing"]));
+
+  void AddParts(const Json& parts) {
+    AddRows(parts.size(), "    ", [&](std::size_t i) { lines_.push_back("    " + PartText(parts[i])); });
   }
-  for (std::string& line : lines) line = DisplayLine(line);
-  return lines;
+
+  void AddSizes(const std::string& title, const std::vector<SizeRow>& rows) {
+    const std::vector<std::string> table = SizeTable(title, rows);
+    if (!table.empty()) lines_.push_back(table.front());
+    AddRows(rows.size(), "  ", [&](std::size_t i) { lines_.push_back(table[i + 1]); });
+  }
+
+  std::size_t rows_;
+  std::size_t longest_ = 0;  ///< Rows of the longest list.
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> DiffLines(const Json& document, const InspectTextOptions& options) {
+  if (document["identical"].get<bool>()) return {};
+  return DiffText(options.rows).Lines(document);
 }
 
 }  // namespace ptpkg::cli

@@ -9,14 +9,15 @@
 namespace ptpkg::cli {
 
 struct InspectTextOptions {
-  std::size_t rows = 10;  ///< Of each table: the largest; the rest is summed up in a line.
+  std::size_t rows = 10;  ///< Most rows of each list; one line stands for the rest.
   bool graph = false;     ///< Every library that each ELF file needs, not the missing ones alone.
 };
 
 /// Lines for one item of docs/json/inspect.json, without its findings.
 std::vector<std::string> InspectLines(const Json& document, const InspectTextOptions& options);
 
-/// Lines for docs/json/diff.json; none of no difference.
+/// Lines for docs/json/diff.json; no lines for identical artifacts. If a list is cut, the last line has the
+/// options that show everything.
 std::vector<std::string> DiffLines(const Json& document, const InspectTextOptions& options);
 
 }  // namespace ptpkg::cli

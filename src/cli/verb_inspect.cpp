@@ -100,7 +100,7 @@ Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
 Option RowsOption(std::uint64_t& rows) {
   return {.names = "--rows",
           .value = "NUMBER",
-          .help = "Rows of each table (default: 10)",
+          .help = "Rows of each list (default: 10)",
           .target = Number{.value = &rows, .least = 1}};
 }
 

@@ -1,0 +1,86 @@
+// The text of `ptpkg diff`: every list is bounded by --rows.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/inspect_text.h"
+#include "support/json.h"
+
+namespace ptpkg::cli {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+
+Json FileItem(const std::string& path, const std::string& change) {
+  return {{"path", path},        {"change", change},   {"old_path", nullptr}, {"old_size_bytes", 1},
+          {"new_size_bytes", 2}, {"elf", nullptr},     {"text", nullptr}};
+}
+
+Json Document(Json files) {
+  return {{"identical", false},
+          {"metadata", Json::array()},
+          {"files", std::move(files)},
+          {"unchanged_files", 4},
+          {"packing", Json::array()},
+          {"sizes",
+           {{"folders", Json::array()}, {"sections", Json::array()}, {"device_code", Json::array()}}}};
+}
+
+TEST(DiffText, FilesAreBoundedAndChangedOnesComeFirst) {
+  Json files = Json::array();
+  for (const char* name : {"a", "b", "c"}) files.push_back(FileItem(name, "added"));
+  files.push_back(FileItem("d", "changed"));
+  EXPECT_THAT(DiffLines(Document(files), {.rows = 2}),
+              ElementsAre("files: 3 added, 1 changed, 4 equal", "  changed  d (+1 B)", "  added    a (2 B)",
+                          "  … and 2 more", "--rows 4 shows all rows, --json all details"));
+  EXPECT_THAT(DiffLines(Document(files), {.rows = 4}), Not(Contains(testing::HasSubstr("--rows"))));
+}
+
+TEST(DiffText, TheHintCountsListsOfHiddenFilesToo) {
+  Json files = {FileItem("a", "changed"), FileItem("b.so", "changed")};
+  for (const char* name : {"code", "data", "debug"}) {
+    files[1]["elf"].push_back(
+        {{"part", name}, {"old_bytes", 5}, {"new_bytes", 5}, {"old", nullptr}, {"new", nullptr}});
+  }
+  EXPECT_THAT(DiffLines(Document(files), {.rows = 1}),
+              ElementsAre("files: 2 changed, 4 equal", "  changed  a (+1 B)", "  … and 1 more",
+                          "--rows 3 shows all rows, --json all details"));
+}
+
+TEST(DiffText, MetadataIsBoundedFieldByField) {
+  Json document = Document(Json::array());
+  document["metadata"] = {{{"field", "requires"}, {"old", {"a", "b", "c"}}, {"new", {"c", "d"}}},
+                          {{"field", "version"}, {"old", "1"}, {"new", "2"}},
+                          {{"field", "summary"}, {"old", "x"}, {"new", nullptr}}};
+  EXPECT_THAT(DiffLines(document, {.rows = 2}),
+              ElementsAre("metadata", "  requires: - a", "  requires: - b", "    … and 1 more",
+                          "  version: 1 -> 2", "  … and 1 more",
+                          "--rows 3 shows all rows, --json all details"));
+}
+
+TEST(DiffText, SizesAreBounded) {
+  Json document = Document(Json::array());
+  for (int i = 1; i <= 3; ++i) {
+    document["sizes"]["folders"].push_back(
+        {{"name", std::string(1, static_cast<char>('a' + i))}, {"old_bytes", 0}, {"new_bytes", i}});
+  }
+  EXPECT_THAT(DiffLines(document, {.rows = 1}),
+              ElementsAre("size by folder (old, new, difference)", "  0 B  3 B  +3 B  d", "  … and 2 more",
+                          "--rows 3 shows all rows, --json all details"));
+}
+
+TEST(DiffText, PartsOfAnElfFileAreBounded) {
+  Json document = Document({FileItem("x.so", "changed")});
+  for (const char* name : {"code", "data", "debug"}) {
+    document["files"][0]["elf"].push_back(
+        {{"part", name}, {"old_bytes", 5}, {"new_bytes", 5}, {"old", nullptr}, {"new", nullptr}});
+  }
+  EXPECT_THAT(DiffLines(document, {.rows = 1}),
+              ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: other content, 5 B",
+                          "    … and 2 more", "--rows 3 shows all rows, --json all details"));
+}
+
+}  // namespace
+}  // namespace ptpkg::cli
