@@ -4,14 +4,11 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "inspect/side.h"
+#include "inspect/file_pairs.h"
 #include "support/json.h"
-#include "support/text.h"
 
 namespace ptpkg::inspect {
 namespace {
-
-using Files = std::map<std::string, SideFile>;
 
 template <class Value>
 Json NullOr(const std::optional<Value>& value) {
@@ -19,11 +16,6 @@ Json NullOr(const std::optional<Value>& value) {
 }
 
 std::string PermissionText(std::uint32_t mode) { return fmt::format("0{:03o}", mode); }
-
-bool SameContent(const SideFile& before, const SideFile& after) {
-  return before.is_link == after.is_link && before.target == after.target &&
-         before.size_bytes == after.size_bytes && before.sha256 == after.sha256;
-}
 
 Json PartsToJson(const SideFile& before, const SideFile& after) {
   if (!before.elf || !after.elf) return nullptr;
@@ -38,13 +30,19 @@ Json PartsToJson(const SideFile& before, const SideFile& after) {
   return list;
 }
 
-/// One file of the two; null: that side has none.
-struct FilePair {
-  const SideFile* before = nullptr;
-  const SideFile* after = nullptr;
-};
+std::string_view ChangeOf(const FilePair& pair) {
+  if (pair.before == nullptr) return "added";
+  if (pair.after == nullptr) return "removed";
+  if (!SameContent(*pair.before, *pair.after)) return "changed";
+  return pair.old_path != pair.path ? "renamed" : "mode";
+}
 
-Json PairToJson(const std::string& path, std::string_view change, const FilePair& pair) {
+bool IsUnchanged(const FilePair& pair) {
+  return pair.before != nullptr && pair.after != nullptr && pair.old_path == pair.path &&
+         pair.before->mode == pair.after->mode && SameContent(*pair.before, *pair.after);
+}
+
+Json PairToJson(const FilePair& pair) {
   const auto put = [](const SideFile* file, const std::string& side, Json& item) {
     item[side + "_size_bytes"] = file == nullptr ? Json(nullptr) : Json(file->size_bytes);
     item[side + "_mode"] = file == nullptr ? Json(nullptr) : Json(PermissionText(file->mode));
@@ -52,173 +50,15 @@ Json PairToJson(const std::string& path, std::string_view change, const FilePair
     item[side + "_target"] = file == nullptr || !file->is_link ? Json(nullptr) : Json(file->target);
   };
   const SideFile& shown = pair.after != nullptr ? *pair.after : *pair.before;
-  Json item = {{"path", path},
+  const std::string_view change = ChangeOf(pair);
+  Json item = {{"path", pair.path},
                {"change", change},
-               {"old_path", nullptr},
+               {"old_path", pair.old_path == pair.path ? Json(nullptr) : Json(pair.old_path)},
                {"kind", FileClassName(shown.file_class)},
-               {"elf", nullptr}};
+               {"elf", change == "changed" ? PartsToJson(*pair.before, *pair.after) : Json(nullptr)}};
   put(pair.before, "old", item);
   put(pair.after, "new", item);
   return item;
-}
-
-/// How many bytes the two paths have in common at their ends.
-std::size_t CommonTail(std::string_view left, std::string_view right) {
-  const auto ends = std::mismatch(left.rbegin(), left.rend(), right.rbegin(), right.rend());
-  return static_cast<std::size_t>(ends.first - left.rbegin());
-}
-
-/// The path without the versions of folders NAME-VERSION.dist-info and NAME-VERSION.data; nullopt where none
-/// is in it.
-std::optional<std::string> WithoutVersions(const std::string& path) {
-  std::vector<std::string> parts = Split(path, '/');
-  bool any = false;
-  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    for (const std::string_view end : {".dist-info", ".data"}) {
-      const std::size_t dash = parts[i].find('-');
-      if (!parts[i].ends_with(end) || dash == std::string::npos || dash + end.size() >= parts[i].size())
-        continue;
-      parts[i] = parts[i].substr(0, dash) + std::string(end);
-      any = true;
-      break;
-    }
-  }
-  return any ? std::optional(Join(parts, "/")) : std::nullopt;
-}
-
-/// Files that one side alone has. Those of equal content, but empty ones, are renamed. Those that differ and
-/// have the same name but for the version of their folder are changed.
-class Unpaired {
- public:
-  void Removed(const std::string& path, const SideFile& file) { removed_.emplace(path, &file); }
-  void Added(const std::string& path, const SideFile& file) { added_.emplace(path, &file); }
-
-  void Append(std::map<std::string, Json>& changes) {
-    PairByName(changes);
-    PairByContent(changes);
-    for (const auto& [path, file] : added_) {
-      changes.emplace(path, PairToJson(path, "added", {.after = file}));
-    }
-    for (const auto& [path, file] : removed_) {
-      changes.emplace(path, PairToJson(path, "removed", {.before = file}));
-    }
-  }
-
- private:
-  using Paths = std::map<std::string, const SideFile*>;
-
-  void Pair(Paths::iterator before, Paths::iterator after, std::map<std::string, Json>& changes) {
-    const bool same = SameContent(*before->second, *after->second);
-    Json item = PairToJson(after->first, same ? "renamed" : "changed",
-                           {.before = before->second, .after = after->second});
-    item["old_path"] = before->first;
-    if (!same) item["elf"] = PartsToJson(*before->second, *after->second);
-    changes.emplace(after->first, std::move(item));
-    removed_.erase(before);
-    added_.erase(after);
-  }
-
-  /// By what a path is without versions, if that is one path on each side.
-  static std::map<std::string, std::vector<std::string>> ByName(const Paths& paths) {
-    std::map<std::string, std::vector<std::string>> names;
-    for (const auto& [path, file] : paths) {
-      if (const auto name = WithoutVersions(path)) names[*name].push_back(path);
-    }
-    return names;
-  }
-
-  void PairByName(std::map<std::string, Json>& changes) {
-    const auto old_names = ByName(removed_);
-    for (const auto& [name, paths] : ByName(added_)) {
-      const auto old_paths = old_names.find(name);
-      if (paths.size() != 1 || old_paths == old_names.end() || old_paths->second.size() != 1) continue;
-      Pair(removed_.find(old_paths->second.front()), added_.find(paths.front()), changes);
-    }
-  }
-
-  /// Of several with the content those whose paths have the longest common end.
-  void PairByContent(std::map<std::string, Json>& changes) {
-    std::map<Sha256, std::array<std::vector<std::string>, 2>> equal;
-    for (std::size_t side = 0; side < 2; ++side) {
-      for (const auto& [path, file] : side == 0 ? removed_ : added_) {
-        if (!file->is_link && file->size_bytes != 0) equal[file->sha256].at(side).push_back(path);
-      }
-    }
-    for (const auto& [digest, paths] : equal) {
-      for (const auto& [old_path, new_path] : Twins(paths[0], paths[1])) {
-        Pair(removed_.find(old_path), added_.find(new_path), changes);
-      }
-    }
-  }
-
-  static std::vector<std::pair<std::string, std::string>> Twins(const std::vector<std::string>& before,
-                                                                const std::vector<std::string>& after) {
-    // A hundred thousand equal files would have ten thousand million pairs: those are taken in their order.
-    constexpr std::size_t kMostPairs = 1U << 20U;
-    std::vector<std::pair<std::string, std::string>> twins;
-    if (after.empty() || before.size() > kMostPairs / after.size()) {
-      for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
-        twins.emplace_back(before[i], after[i]);
-      }
-      return twins;
-    }
-    struct Candidate {
-      std::size_t tail = 0;
-      std::size_t before = 0;
-      std::size_t after = 0;
-    };
-    std::vector<Candidate> candidates;
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      for (std::size_t k = 0; k < after.size(); ++k) {
-        candidates.push_back({.tail = CommonTail(before[i], after[k]), .before = i, .after = k});
-      }
-    }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& left, const Candidate& right) { return left.tail > right.tail; });
-    std::vector<bool> before_taken(before.size());
-    std::vector<bool> after_taken(after.size());
-    for (const Candidate& one : candidates) {
-      if (before_taken[one.before] || after_taken[one.after]) continue;
-      before_taken[one.before] = true;
-      after_taken[one.after] = true;
-      twins.emplace_back(before[one.before], after[one.after]);
-    }
-    return twins;
-  }
-
-  Paths removed_;
-  Paths added_;
-};
-
-struct FileChanges {
-  std::map<std::string, Json> changes;
-  std::uint64_t unchanged = 0;
-};
-
-FileChanges CompareFiles(const Files& before, const Files& after) {
-  FileChanges result;
-  Unpaired unpaired;
-  for (const auto& [path, file] : before) {
-    const auto found = after.find(path);
-    if (found == after.end()) {
-      unpaired.Removed(path, file);
-      continue;
-    }
-    const SideFile& next = found->second;
-    const bool same = SameContent(file, next);
-    if (same && file.mode == next.mode) {
-      ++result.unchanged;
-      continue;
-    }
-    Json item = PairToJson(path, same ? "mode" : "changed", {.before = &file, .after = &next});
-    if (!same) item["elf"] = PartsToJson(file, next);
-    result.changes.emplace(path, std::move(item));
-  }
-  for (const auto& [path, file] : after) {
-    if (!before.contains(path)) unpaired.Added(path, file);
-  }
-  unpaired.Append(result.changes);
-  return result;
 }
 
 struct Amounts {
@@ -249,7 +89,7 @@ Json FolderSizes(const Side& before, const Side& after) {
 }
 
 /// Whether the file's sections count: if one side cannot read them, those of the other would seem to be more.
-bool CountsSections(const Files& others, const std::string& path, const SideFile& file) {
+bool CountsSections(const SideFiles& others, const std::string& path, const SideFile& file) {
   const auto readable = [](const SideFile& one) {
     return !one.elf || one.elf->facts.damage.sections.empty();
   };
@@ -257,7 +97,7 @@ bool CountsSections(const Files& others, const std::string& path, const SideFile
   return file.elf && readable(file) && (other == others.end() || readable(other->second));
 }
 
-Json SectionSizes(const Files& before, const Files& after) {
+Json SectionSizes(const SideFiles& before, const SideFiles& after) {
   std::array<Amounts, elf::kSectionKinds> kinds = {};
   for (std::size_t side = 0; side < 2; ++side) {
     for (const auto& [path, file] : side == 0 ? before : after) {
@@ -277,7 +117,7 @@ Json SectionSizes(const Files& before, const Files& after) {
   return list;
 }
 
-Json DeviceCodeSizes(const Files& before, const Files& after) {
+Json DeviceCodeSizes(const SideFiles& before, const SideFiles& after) {
   // Machine code before PTX, "sm_90" before "sm_100".
   std::map<std::pair<bool, elf::DeviceArchitecture>, Amounts> sums;
   const auto add = [&](const elf::DeviceAmounts& amounts, bool is_ptx, std::size_t side) {
@@ -318,7 +158,7 @@ Json MetadataChanges(const ArtifactMetadata& before, const ArtifactMetadata& aft
 }
 
 /// The paths that both have, in the order of the archive.
-std::vector<std::string> CommonOrder(const Files& files, const Files& others) {
+std::vector<std::string> CommonOrder(const SideFiles& files, const SideFiles& others) {
   std::vector<std::pair<std::size_t, std::string>> places;
   for (const auto& [path, file] : files) {
     if (others.contains(path)) places.emplace_back(file.index, path);
@@ -367,10 +207,15 @@ Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPa
     PTPKG_CHECK(ReadContents(env, old_side));
     PTPKG_CHECK(ReadContents(env, new_side));
   }
-  FileChanges files = CompareFiles(old_side.files, new_side.files);
-  if (identical) files.unchanged = new_side.listing.files.size();
+  std::uint64_t unchanged = identical ? new_side.listing.files.size() : 0;
   Json changes = Json::array();
-  for (auto& [path, item] : files.changes) changes.push_back(std::move(item));
+  for (const FilePair& pair : PairFiles(old_side.files, new_side.files)) {
+    if (IsUnchanged(pair)) {
+      ++unchanged;
+    } else {
+      changes.push_back(PairToJson(pair));
+    }
+  }
   Json metadata = MetadataChanges(old_side.listing.metadata, new_side.listing.metadata);
   Json packing = PackingChanges(old_side, new_side);
   if (!identical && changes.empty() && metadata.empty() && packing.empty()) packing.push_back("other");
@@ -383,7 +228,7 @@ Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPa
                                              {"packing", packing},
                                              {"metadata", metadata},
                                              {"files", changes},
-                                             {"unchanged_files", files.unchanged},
+                                             {"unchanged_files", unchanged},
                                              {"sizes",
                                               {{"folders", FolderSizes(old_side, new_side)},
                                                {"sections", sections},

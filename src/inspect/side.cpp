@@ -44,7 +44,7 @@ Result<SideFile> ReadSideFile(const archive::PassedMember& passed) {
 }
 
 /// Hard links of a tar come without content: they are what the end of their chain is.
-void FillHardLinks(std::map<std::string, SideFile>& files) {
+void FillHardLinks(SideFiles& files) {
   const auto is_hard_link = [](const SideFile& file) { return !file.is_link && !file.target.empty(); };
   for (auto& [path, file] : files) {
     std::vector<SideFile*> chain;

@@ -26,11 +26,13 @@ struct SideFile {
   std::optional<elf::DeviceCode> device_code = {};
 };
 
+using SideFiles = std::map<std::string, SideFile>;  ///< By path.
+
 struct Side {
   AbsPath artifact = AbsPath::Literal("/nonexistent");
   Listing listing = {};
-  Sha256 sha256 = {};                          ///< Of the artifact.
-  std::map<std::string, SideFile> files = {};  ///< By path; empty until ReadContents.
+  Sha256 sha256 = {};    ///< Of the artifact.
+  SideFiles files = {};  ///< Empty until ReadContents.
 };
 
 /// Listing and digest of the artifact. Errors: those of ReadListing, kIo.

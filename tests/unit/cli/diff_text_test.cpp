@@ -14,18 +14,18 @@ using testing::ElementsAre;
 using testing::Not;
 
 Json FileItem(const std::string& path, const std::string& change) {
-  return {{"path", path},        {"change", change},   {"old_path", nullptr}, {"old_size_bytes", 1},
-          {"new_size_bytes", 2}, {"elf", nullptr},     {"text", nullptr}};
+  return {{"path", path},        {"change", change}, {"old_path", nullptr}, {"old_size_bytes", 1},
+          {"new_size_bytes", 2}, {"elf", nullptr},   {"text", nullptr}};
 }
 
 Json Document(Json files) {
-  return {{"identical", false},
-          {"metadata", Json::array()},
-          {"files", std::move(files)},
-          {"unchanged_files", 4},
-          {"packing", Json::array()},
-          {"sizes",
-           {{"folders", Json::array()}, {"sections", Json::array()}, {"device_code", Json::array()}}}};
+  return {
+      {"identical", false},
+      {"metadata", Json::array()},
+      {"files", std::move(files)},
+      {"unchanged_files", 4},
+      {"packing", Json::array()},
+      {"sizes", {{"folders", Json::array()}, {"sections", Json::array()}, {"device_code", Json::array()}}}};
 }
 
 TEST(DiffText, FilesAreBoundedAndChangedOnesComeFirst) {
@@ -54,10 +54,10 @@ TEST(DiffText, MetadataIsBoundedFieldByField) {
   document["metadata"] = {{{"field", "requires"}, {"old", {"a", "b", "c"}}, {"new", {"c", "d"}}},
                           {{"field", "version"}, {"old", "1"}, {"new", "2"}},
                           {{"field", "summary"}, {"old", "x"}, {"new", nullptr}}};
-  EXPECT_THAT(DiffLines(document, {.rows = 2}),
-              ElementsAre("metadata", "  requires: - a", "  requires: - b", "    … and 1 more",
-                          "  version: 1 -> 2", "  … and 1 more",
-                          "--rows 3 shows all rows, --json all details"));
+  EXPECT_THAT(
+      DiffLines(document, {.rows = 2}),
+      ElementsAre("metadata", "  requires: - a", "  requires: - b", "    … and 1 more", "  version: 1 -> 2",
+                  "  … and 1 more", "--rows 3 shows all rows, --json all details"));
 }
 
 TEST(DiffText, SizesAreBounded) {
@@ -77,9 +77,10 @@ TEST(DiffText, PartsOfAnElfFileAreBounded) {
     document["files"][0]["elf"].push_back(
         {{"part", name}, {"old_bytes", 5}, {"new_bytes", 5}, {"old", nullptr}, {"new", nullptr}});
   }
-  EXPECT_THAT(DiffLines(document, {.rows = 1}),
-              ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: other content, 5 B",
-                          "    … and 2 more", "--rows 3 shows all rows, --json all details"));
+  EXPECT_THAT(
+      DiffLines(document, {.rows = 1}),
+      ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: other content, 5 B",
+                  "    … and 2 more", "--rows 3 shows all rows, --json all details"));
 }
 
 }  // namespace

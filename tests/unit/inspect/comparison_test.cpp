@@ -37,6 +37,19 @@ class ComparisonTest : public testing::Test {
     }
     return changes;
   }
+  /// "change path old_path" of each file that has an old path.
+  static std::vector<std::string> OldPaths(const Json& document) {
+    std::vector<std::string> changes = Changes(document);
+    for (std::size_t i = changes.size(); i-- > 0;) {
+      const Json& old_path = document["files"][i]["old_path"];
+      if (old_path.is_null()) {
+        changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        changes[i] += " " + old_path.get<std::string>();
+      }
+    }
+    return changes;
+  }
 
   test::TestEnv env_;
 };
@@ -90,6 +103,70 @@ TEST_F(ComparisonTest, FoldersOfTwoVersionsAreTheSame) {
                            "renamed toy-1.1+cpu.dist-info/WHEEL"));
   EXPECT_EQ(document["files"][3]["old_path"], "toy-1.0.dist-info/METADATA");
   EXPECT_EQ(document["files"][3]["old_size_bytes"], 12);
+}
+
+TEST_F(ComparisonTest, LibrariesOfOtherHashesAndVersionsAreTheSame) {
+  const auto library = [](const std::string& soname, const std::string& runpath) {
+    elf::test::SyntheticElf elf;
+    elf.soname = soname;
+    elf.runpath = runpath;
+    return elf.Build();
+  };
+  const Json document =
+      Compare(Zip("a.zip", {{"toy.libs/libgeos-3ef06f11.so.3", library("libgeos-3ef06f11.so.3", "/a")},
+                            {"toy.libs/libgeos_c-00aa00aa.so.1", library("libgeos_c-00aa00aa.so.1", "/a")},
+                            {"toy.libs/libf-11111111.so.3", library("libf-11111111.so.3", "/a")},
+                            {"toy.libs/libf-22222222.so.5", library("libf-22222222.so.5", "/a")},
+                            {"toy/_C.cpython-311-x86_64-linux-gnu.so", library("_C.so", "/a")}}),
+              Zip("b.zip", {{"toy.libs/libgeos-aa00bb11.so.3.11", library("libgeos-aa00bb11.so.3.11", "/b")},
+                            {"other.libs/libgeos_c.so.2", library("libgeos_c.so.2", "/b")},
+                            {"toy.libs/libf-33333333.so.5", library("libf-33333333.so.5", "/b")},
+                            {"toy.libs/libf-44444444.so.3", library("libf-44444444.so.3", "/b")},
+                            {"toy/_C.cpython-312-x86_64-linux-gnu.so", library("_C.so", "/b")}}));
+  EXPECT_THAT(OldPaths(document),
+              testing::ElementsAre("changed other.libs/libgeos_c.so.2 toy.libs/libgeos_c-00aa00aa.so.1",
+                                   "changed toy.libs/libf-33333333.so.5 toy.libs/libf-22222222.so.5",
+                                   "changed toy.libs/libf-44444444.so.3 toy.libs/libf-11111111.so.3",
+                                   "changed toy.libs/libgeos-aa00bb11.so.3.11 toy.libs/libgeos-3ef06f11.so.3",
+                                   "changed toy/_C.cpython-312-x86_64-linux-gnu.so "
+                                   "toy/_C.cpython-311-x86_64-linux-gnu.so"));
+  EXPECT_EQ(document["files"][0]["elf"][0]["part"], "search path");
+}
+
+TEST_F(ComparisonTest, NamesWithoutTheirHashAreTheSame) {
+  const Json document =
+      Compare(Zip("a.zip", {{"js/main-3ef06f11.js", "1"}, {"a/__init__.py", "1"}, {"b/__init__.py", "2"}}),
+              Zip("b.zip", {{"web/main-aa00bb11.js", "3"}, {"c/__init__.py", "4"}, {"d/main-page.js", "5"}}));
+  EXPECT_THAT(Changes(document),
+              testing::ElementsAre("removed a/__init__.py", "removed b/__init__.py", "added c/__init__.py",
+                                   "added d/main-page.js", "changed web/main-aa00bb11.js"));
+}
+
+TEST_F(ComparisonTest, AWheelAndACondaPackageHaveTheSameFiles) {
+  const std::vector<test::RawMember> payload = {
+      {.name = "bin/toy", .content = "#!x\n"},
+      {.name = "lib/python3.12/site-packages/toy-1.0.dist-info/METADATA", .content = "Version: 1.0"},
+      {.name = "lib/python3.12/site-packages/toy/__init__.py", .content = "one"},
+      {.name = "lib/python3.12/site-packages/toy/empty.py", .content = ""},
+      {.name = "lib/python3.12/site-packages/toy/sub/__init__.py", .content = "two"}};
+  std::vector<test::RawMember> members = test::DemoInfo(payload);
+  members.insert(members.end(), payload.begin(), payload.end());
+  const AbsPath conda = env_.dir() / "demo-1.0-0.tar.bz2";
+  ASSERT_OK(WriteFile(env_->fs, conda, test::MakeTarBz2(members)));
+  const Json document = Compare(Zip("a.zip", {{"toy-1.1.data/scripts/toy", "#!python\n"},
+                                              {"toy-1.1.dist-info/METADATA", "Version: 1.1"},
+                                              {"toy/__init__.py", "1"},
+                                              {"toy/empty.py", ""},
+                                              {"toy/sub/__init__.py", "2"}}),
+                                conda);
+  EXPECT_THAT(OldPaths(document),
+              testing::IsSupersetOf(
+                  {"changed bin/toy toy-1.1.data/scripts/toy",
+                   "changed lib/python3.12/site-packages/toy-1.0.dist-info/METADATA "
+                   "toy-1.1.dist-info/METADATA",
+                   "changed lib/python3.12/site-packages/toy/__init__.py toy/__init__.py",
+                   "renamed lib/python3.12/site-packages/toy/empty.py toy/empty.py",
+                   "changed lib/python3.12/site-packages/toy/sub/__init__.py toy/sub/__init__.py"}));
 }
 
 TEST_F(ComparisonTest, EmptyFilesAreNotRenamed) {
