@@ -62,6 +62,30 @@ std::string PartText(const Json& part) {
   return fmt::format("{}: {} -> {}", name, HumanBytes(before), HumanBytes(after));
 }
 
+/// "12,3". An empty range has the number of the line before it, like that of diff(1).
+std::string RangeText(std::uint64_t line, std::size_t count) {
+  return fmt::format("{},{}", count == 0 ? line - 1 : line, count);
+}
+
+/// The lines of diff(1)'s unified format.
+std::vector<std::string> UnifiedDiff(const Json& hunks) {
+  std::vector<std::string> rows;
+  for (const Json& hunk : hunks) {
+    std::array<std::size_t, 2> counts = {};
+    const std::size_t header = rows.size();
+    rows.emplace_back();
+    for (const Json& line : hunk["lines"]) {
+      const std::string mark = TextIn(line, "mark");
+      if (mark != "+") ++counts[0];
+      if (mark != "-") ++counts[1];
+      rows.push_back(mark + TextIn(line, "text"));
+    }
+    rows[header] = fmt::format("@@ -{} +{} @@", RangeText(BytesIn(hunk, "old_line"), counts[0]),
+                               RangeText(BytesIn(hunk, "new_line"), counts[1]));
+  }
+  return rows;
+}
+
 std::string FileText(const Json& file) {
   const std::string change = TextIn(file, "change");
   std::string line = fmt::format("  {:<8} {}", change, TextIn(file, "path"));
@@ -132,16 +156,17 @@ class DiffText {
 
  private:
   /// Adds the lines of the first rows of a list, and one line for the rest. `add` runs for every row, so that
-  /// longest_ also counts the lists inside of rows that are cut.
+  /// longest_ also counts the lists inside of rows that are cut. `more`: rows that the document leaves out.
   template <class Add>
-  void AddRows(std::size_t count, std::string_view indent, const Add& add) {
+  void AddRows(std::size_t count, std::string_view indent, const Add& add, std::size_t more = 0) {
     std::size_t shown = lines_.size();
     for (std::size_t i = 0; i < count; ++i) {
       add(i);
       if (i < rows_) shown = lines_.size();
     }
     lines_.resize(shown);
-    if (count > rows_) lines_.push_back(fmt::format("{}… and {} more", indent, count - rows_));
+    const std::size_t rest = count - std::min(count, rows_) + more;
+    if (rest != 0) lines_.push_back(fmt::format("{}… and {} more", indent, rest));
     longest_ = std::max(longest_, count);
   }
 
@@ -174,11 +199,20 @@ class DiffText {
     AddRows(files.size(), "  ", [&](std::size_t i) {
       lines_.push_back(FileText(*files[i]));
       AddParts((*files[i])["elf"]);
+      AddText((*files[i])["text"]);
     });
   }
 
   void AddParts(const Json& parts) {
     AddRows(parts.size(), "    ", [&](std::size_t i) { lines_.push_back("    " + PartText(parts[i])); });
+  }
+
+  void AddText(const Json& text) {
+    if (text.is_null()) return;
+    const std::vector<std::string> rows = UnifiedDiff(text["hunks"]);
+    AddRows(
+        rows.size(), "    ", [&](std::size_t i) { lines_.push_back("    " + rows[i]); },
+        BytesIn(text, "more_lines"));
   }
 
   void AddSizes(const std::string& title, const std::vector<SizeRow>& rows) {

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <map>
+#include <set>
 
 #include "inspect/file_pairs.h"
+#include "inspect/text_diff.h"
 #include "support/json.h"
 
 namespace ptpkg::inspect {
 namespace {
+
+constexpr std::uint64_t kMostTextBytes = 1U << 20U;     // of one file
+constexpr std::uint64_t kMostTextsBytes = 128U << 20U;  // of all files of both sides
 
 template <class Value>
 Json NullOr(const std::optional<Value>& value) {
@@ -59,6 +65,76 @@ Json PairToJson(const FilePair& pair) {
   put(pair.before, "old", item);
   put(pair.after, "new", item);
   return item;
+}
+
+/// Whether the pair's lines are compared. Lists of all files change with every file, and say nothing else.
+bool WantsText(const FilePair& pair) {
+  if (ChangeOf(pair) != "changed") return false;
+  const auto fits = [](const SideFile& file) {
+    return !file.is_link && !file.elf && file.file_class != FileClass::kArchive &&
+           file.file_class != FileClass::kStaticArchive && file.size_bytes <= kMostTextBytes;
+  };
+  return fits(*pair.before) && fits(*pair.after) && !pair.path.ends_with(".dist-info/RECORD") &&
+         pair.path != "info/paths.json" && pair.path != "info/files";
+}
+
+Json TextToJson(const TextDiff& diff) {
+  Json hunks = Json::array();
+  for (const TextHunk& hunk : diff.hunks) {
+    Json lines = Json::array();
+    for (const TextLine& line : hunk.lines) {
+      lines.push_back({{"mark", std::string(1, line.mark)}, {"text", line.text}});
+    }
+    hunks.push_back({{"old_line", hunk.old_line}, {"new_line", hunk.new_line}, {"lines", std::move(lines)}});
+  }
+  return {{"removed", diff.removed},
+          {"added", diff.added},
+          {"hunks", std::move(hunks)},
+          {"more_lines", diff.more_lines}};
+}
+
+/// "text" of each pair by its path: those that come first by path, up to kMostTextsBytes.
+Result<std::map<std::string, Json>> TextChanges(Env& env, const Side& before, const Side& after,
+                                                const std::vector<FilePair>& pairs) {
+  std::vector<const FilePair*> wanted;
+  std::array<std::set<std::string>, 2> paths;
+  std::uint64_t bytes = 0;
+  for (const FilePair& pair : pairs) {
+    if (!WantsText(pair)) continue;
+    bytes += pair.before->size_bytes + pair.after->size_bytes;
+    if (bytes > kMostTextsBytes) break;
+    wanted.push_back(&pair);
+    paths[0].insert(pair.old_path);
+    paths[1].insert(pair.path);
+  }
+  PTPKG_TRY(const auto old_texts, ReadTexts(env, before, paths[0]));
+  PTPKG_TRY(const auto new_texts, ReadTexts(env, after, paths[1]));
+  std::map<std::string, Json> changes;
+  for (const FilePair* pair : wanted) {
+    const auto old_text = old_texts.find(pair->old_path);
+    const auto new_text = new_texts.find(pair->path);
+    if (old_text == old_texts.end() || new_text == new_texts.end()) continue;
+    const auto diff = CompareTexts(old_text->second, new_text->second);
+    if (diff) changes.emplace(pair->path, TextToJson(*diff));
+  }
+  return changes;
+}
+
+/// "files" of the document.
+Result<Json> FileChanges(Env& env, const Side& before, const Side& after, std::uint64_t& unchanged) {
+  const std::vector<FilePair> pairs = PairFiles(before.files, after.files);
+  PTPKG_TRY(auto texts, TextChanges(env, before, after, pairs));
+  Json changes = Json::array();
+  for (const FilePair& pair : pairs) {
+    if (IsUnchanged(pair)) {
+      ++unchanged;
+      continue;
+    }
+    const auto text = texts.find(pair.path);
+    changes.push_back(PairToJson(pair));
+    changes.back()["text"] = text == texts.end() ? Json(nullptr) : std::move(text->second);
+  }
+  return changes;
 }
 
 struct Amounts {
@@ -208,14 +284,7 @@ Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPa
     PTPKG_CHECK(ReadContents(env, new_side));
   }
   std::uint64_t unchanged = identical ? new_side.listing.files.size() : 0;
-  Json changes = Json::array();
-  for (const FilePair& pair : PairFiles(old_side.files, new_side.files)) {
-    if (IsUnchanged(pair)) {
-      ++unchanged;
-    } else {
-      changes.push_back(PairToJson(pair));
-    }
-  }
+  PTPKG_TRY(const Json changes, FileChanges(env, old_side, new_side, unchanged));
   Json metadata = MetadataChanges(old_side.listing.metadata, new_side.listing.metadata);
   Json packing = PackingChanges(old_side, new_side);
   if (!identical && changes.empty() && metadata.empty() && packing.empty()) packing.push_back("other");

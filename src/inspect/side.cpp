@@ -64,6 +64,29 @@ void FillHardLinks(SideFiles& files) {
   }
 }
 
+/// Visits every file, or those of `only`.
+Result<void> VisitFiles(Env& env, const Side& side, const std::set<std::string>* only,
+                        const archive::VisitMember& visit) {
+  archive::PassOptions options{.hash = only == nullptr};
+  const bool conda =
+      side.listing.format == ArtifactFormat::kConda || side.listing.format == ArtifactFormat::kTarBz2;
+  if (conda) {
+    const auto visit_some = [&](const archive::PassedMember& passed) -> Result<void> {
+      return only == nullptr || only->contains(passed.member.path.str()) ? visit(passed) : Ok();
+    };
+    PTPKG_TRY(const conda::ContainerFacts facts,
+              conda::VisitPackage(env, side.artifact, options, visit_some));
+    return Ok();
+  }
+  PTPKG_TRY(const archive::ZipMembers zip, archive::ZipMembers::Open(env, side.artifact));
+  if (only != nullptr) {
+    options.is_known = [&](std::size_t index) -> Result<bool> {
+      return !only->contains(zip.members()[index].path.str());
+    };
+  }
+  return zip.Visit(options, visit);
+}
+
 }  // namespace
 
 Result<Side> OpenSide(Env& env, const AbsPath& artifact) {
@@ -82,15 +105,26 @@ Result<void> ReadContents(Env& env, Side& side) {
     side.files.insert_or_assign(passed.member.path.str(), std::move(file));
     return Ok();
   };
-  const bool conda =
-      side.listing.format == ArtifactFormat::kConda || side.listing.format == ArtifactFormat::kTarBz2;
-  if (conda) {
-    PTPKG_TRY(const conda::ContainerFacts facts, conda::VisitPackage(env, side.artifact, {}, visit));
-    FillHardLinks(side.files);
+  PTPKG_CHECK(VisitFiles(env, side, nullptr, visit));
+  FillHardLinks(side.files);
+  return Ok();
+}
+
+Result<std::map<std::string, std::string>> ReadTexts(Env& env, const Side& side,
+                                                     const std::set<std::string>& paths) {
+  std::map<std::string, std::string> texts;
+  if (paths.empty()) return texts;
+  std::mutex mutex;
+  const auto visit = [&](const archive::PassedMember& passed) -> Result<void> {
+    if (!passed.member.link_target.empty()) return Ok();
+    PTPKG_TRY(const auto bytes,
+              elf::ReadExact(passed.content, 0, passed.member.size_bytes, passed.member.path.str()));
+    const std::lock_guard lock(mutex);
+    texts.insert_or_assign(passed.member.path.str(), std::string(AsText(bytes)));
     return Ok();
-  }
-  PTPKG_TRY(const archive::ZipMembers zip, archive::ZipMembers::Open(env, side.artifact));
-  return zip.Visit({}, visit);
+  };
+  PTPKG_CHECK(VisitFiles(env, side, &paths, visit));
+  return texts;
 }
 
 }  // namespace ptpkg::inspect

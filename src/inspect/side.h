@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,11 @@ Result<Side> OpenSide(Env& env, const AbsPath& artifact);
 /// Reads every file once, in parallel (env.jobs). Errors: those of archive::ZipMembers and
 /// conda::VisitPackage.
 Result<void> ReadContents(Env& env, Side& side);
+
+/// The content of those files of the side, by path; hard links of a tar have none. Reads a zip's other
+/// members not at all, and a conda package to its end. REQUIRES: the files fit into memory. Errors: as
+/// ReadContents.
+Result<std::map<std::string, std::string>> ReadTexts(Env& env, const Side& side,
+                                                     const std::set<std::string>& paths);
 
 }  // namespace ptpkg::inspect

@@ -77,10 +77,11 @@ def quick(document):
     return {**document, "quick": True, "elf": None, "device_code": None, "floor": None, "findings": None}
 
 
-def changed(path, change, old, new, kind="python", parts=None, old_path=None):
+def changed(path, change, old, new, kind="python", parts=None, old_path=None, text=None):
     return {"path": path, "change": change, "old_path": old_path, "kind": kind, "old_size_bytes": old, "new_size_bytes": new,
             "old_mode": None if old is None else "0644", "new_mode": None if new is None else "0755" if change == "mode" else "0644",
-            "old_target": None, "new_target": None, "old_sha256": "a" * 64 if old else None, "new_sha256": "b" * 64 if new else None, "elf": parts}
+            "old_target": None, "new_target": None, "old_sha256": "a" * 64 if old else None, "new_sha256": "b" * 64 if new else None, "elf": parts,
+            "text": text}
 
 
 def part(name, old=None, new=None, before=None, after=None):

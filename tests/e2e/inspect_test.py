@@ -136,6 +136,26 @@ class Inspect(harness.Case):
         self.assertIn("+cpu.dist-info/METADATA", metadata["old_path"])
         self.assertIn(f"{metadata['path']} (was {metadata['old_path']})", self.ptpkg("diff", self.wheel, self.other, exit_code=1).stdout)
 
+    def test_patch_applies_the_lines_that_differ(self):
+        """patch(1) judges the unified diffs of two versions, where each text file that changed has one."""
+        text = self.ptpkg("diff", "--rows", 1000, self.wheel, self.other, exit_code=1).stdout.splitlines()
+        patched = 0
+        for file in self.diff(self.wheel, self.other)["files"]:
+            if not file["text"] or not file["text"]["hunks"]:
+                continue
+            old_path = file["old_path"] or file["path"]
+            begin = next(index for index, line in enumerate(text) if line.startswith(f"  changed  {file['path']} ")) + 1
+            end = next(index for index in range(begin, len(text)) if not text[index].startswith("    "))
+            with zipfile.ZipFile(self.wheel) as old, zipfile.ZipFile(self.other) as new:
+                before, after = old.read(old_path), new.read(file["path"])
+            target = self.scratch / "patched"
+            target.write_bytes(before)
+            hunks = ["--- patched", "+++ patched", *(line[4:] for line in text[begin:end])]
+            subprocess.run(["patch", "--silent", target], input="\n".join([*hunks, ""]), text=True, check=True)
+            self.assertEqual(target.read_bytes(), after, file["path"])
+            patched += 1
+        self.assertGreater(patched, 1)
+
     def test_what_of_a_library_changed(self):
         patched = self.scratch / self.wheel.name
         tree = self.unpacked()

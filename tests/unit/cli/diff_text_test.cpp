@@ -83,5 +83,23 @@ TEST(DiffText, PartsOfAnElfFileAreBounded) {
                   "    … and 2 more", "--rows 3 shows all rows, --json all details"));
 }
 
+TEST(DiffText, LinesOfTextFilesAreAUnifiedDiff) {
+  Json document = Document({FileItem("x.py", "changed")});
+  const auto line = [](const char* mark, const char* text) { return Json{{"mark", mark}, {"text", text}}; };
+  document["files"][0]["text"] = {
+      {"removed", 1},
+      {"added", 2},
+      {"hunks",
+       {{{"old_line", 4}, {"new_line", 5}, {"lines", {line(" ", "a"), line("-", "b"), line("+", "c")}}},
+        {{"old_line", 9}, {"new_line", 9}, {"lines", {line("+", "d")}}}}},
+      {"more_lines", 7}};
+  EXPECT_THAT(DiffLines(document, {.rows = 6}),
+              ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@",
+                          "     a", "    -b", "    +c", "    @@ -8,0 +9,1 @@", "    +d", "    … and 7 more"));
+  EXPECT_THAT(DiffLines(document, {.rows = 2}),
+              ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@",
+                          "     a", "    … and 11 more", "--rows 6 shows all rows, --json all details"));
+}
+
 }  // namespace
 }  // namespace ptpkg::cli

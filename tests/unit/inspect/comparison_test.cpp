@@ -169,6 +169,36 @@ TEST_F(ComparisonTest, AWheelAndACondaPackageHaveTheSameFiles) {
                    "changed lib/python3.12/site-packages/toy/sub/__init__.py toy/sub/__init__.py"}));
 }
 
+TEST_F(ComparisonTest, TextFilesAreComparedLineByLine) {
+  const std::string binary("\0\1", 2);
+  const Json document = Compare(Zip("a.zip", {{"toy-1.0.dist-info/METADATA", "Name: toy\nVersion: 1.0\n"},
+                                              {"toy-1.0.dist-info/RECORD", "x,1\n"},
+                                              {"toy.py", "one\ntwo\n"},
+                                              {"data.bin", binary},
+                                              {"moved.py", "equal"}}),
+                                Zip("b.zip", {{"toy-1.1.dist-info/METADATA", "Name: toy\nVersion: 1.1\n"},
+                                              {"toy-1.1.dist-info/RECORD", "x,2\n"},
+                                              {"toy.py", "one\n2\n"},
+                                              {"data.bin", binary + "2"},
+                                              {"new/moved.py", "equal"}}));
+  std::map<std::string, Json> texts;
+  for (const Json& file : document["files"]) texts[file["path"].get<std::string>()] = file["text"];
+  const auto line = [](const char* mark, const char* text) { return Json{{"mark", mark}, {"text", text}}; };
+  EXPECT_EQ(
+      texts["toy-1.1.dist-info/METADATA"],
+      (Json{{"removed", 1},
+            {"added", 1},
+            {"hunks",
+             {{{"old_line", 1},
+               {"new_line", 1},
+               {"lines", {line(" ", "Name: toy"), line("-", "Version: 1.0"), line("+", "Version: 1.1")}}}}},
+            {"more_lines", 0}}));
+  EXPECT_EQ(texts["toy.py"]["hunks"][0]["lines"][2], line("+", "2"));
+  for (const char* path : {"toy-1.1.dist-info/RECORD", "data.bin", "new/moved.py"}) {
+    EXPECT_EQ(texts[path], nullptr) << path;
+  }
+}
+
 TEST_F(ComparisonTest, EmptyFilesAreNotRenamed) {
   const Json document = Compare(Zip("a.zip", {{"a", ""}}), Zip("b.zip", {{"b", ""}}));
   EXPECT_THAT(Changes(document), testing::ElementsAre("removed a", "added b"));
@@ -240,6 +270,22 @@ TEST_F(ComparisonTest, PackagesOfBothFormatsCompare) {
   EXPECT_THAT(Changes(document), testing::ElementsAre("mode bin/tool", "changed lib/link"));
   EXPECT_EQ(document["files"][1]["old_target"], "a.txt");
   EXPECT_EQ(document["files"][1]["new_target"], "hard");
+}
+
+TEST_F(ComparisonTest, TextFilesOfCondaPackagesAreCompared) {
+  const auto package = [&](const std::string& name, const std::string& content) {
+    std::vector<test::RawMember> members = test::DemoInfo({});
+    members.push_back({.name = "lib/a.txt", .content = content});
+    members.push_back({.name = "lib/hard", .type = '1', .link_target = "lib/a.txt"});
+    const AbsPath path = env_.dir() / name;
+    EXPECT_OK(WriteFile(env_->fs, path, test::MakeTarBz2(members)));
+    return path;
+  };
+  const Json document =
+      Compare(package("demo-1.0-0.tar.bz2", "one\n"), package("demo-1.0-1.tar.bz2", "two\n"));
+  ASSERT_THAT(Changes(document), testing::ElementsAre("changed lib/a.txt", "changed lib/hard"));
+  EXPECT_EQ(document["files"][0]["text"]["hunks"][0]["lines"][0]["text"], "one");
+  EXPECT_EQ(document["files"][1]["text"], nullptr);
 }
 
 TEST_F(ComparisonTest, ChainsOfHardLinksAreWhatTheirEndIs) {

@@ -1,0 +1,35 @@
+#pragma once
+// Compares two texts line by line. Layer: inspect.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptpkg::inspect {
+
+struct TextLine {
+  char mark = ' ';   ///< '-' only in the old text, '+' only in the new one, ' ' in both.
+  std::string text;  ///< Without its line feed.
+};
+
+/// Lines that follow each other. Line numbers begin with 1.
+struct TextHunk {
+  std::size_t old_line = 1;
+  std::size_t new_line = 1;
+  std::vector<TextLine> lines = {};
+};
+
+struct TextDiff {
+  std::size_t removed = 0;  ///< Lines, of the whole text.
+  std::size_t added = 0;
+  std::vector<TextHunk> hunks = {};  ///< The first 64 KiB, with one line of context around each change.
+  std::size_t more_lines = 0;        ///< Lines of hunks beyond these.
+};
+
+/// nullopt: one of the two is not text (not UTF-8, or with a NUL). No hunks: only the end of the last line
+/// differs. The diff is minimal up to 1000 changed lines; beyond that, all lines between the first and the
+/// last change count as changed. Memory: 4 MiB, and some 100 bytes a line.
+std::optional<TextDiff> CompareTexts(std::string_view before, std::string_view after);
+
+}  // namespace ptpkg::inspect
