@@ -50,6 +50,11 @@ std::vector<std::string> ListDifference(const Json& old_list, const Json& new_li
   return lines;
 }
 
+/// Whether the part lists texts that only one side has.
+bool ListsDifference(std::string_view part) {
+  return part == "dynamic" || part == "embedded paths" || part.ends_with(" symbols");
+}
+
 std::string PartText(const Json& part) {
   std::string name = TextIn(part, "part");
   if (part["old_bytes"].is_null()) {
@@ -59,7 +64,8 @@ std::string PartText(const Json& part) {
   const std::uint64_t before = BytesIn(part, "old_bytes");
   const std::uint64_t after = BytesIn(part, "new_bytes");
   if (before == after) return fmt::format("{}: other content, {}", name, HumanBytes(after));
-  return fmt::format("{}: {} -> {}", name, HumanBytes(before), HumanBytes(after));
+  return fmt::format("{}: {} -> {} ({})", name, HumanBytes(before), HumanBytes(after),
+                     SignedBytes(before, after));
 }
 
 /// "12,3". An empty range has the number of the line before it, like that of diff(1).
@@ -204,7 +210,21 @@ class DiffText {
   }
 
   void AddParts(const Json& parts) {
-    AddRows(parts.size(), "    ", [&](std::size_t i) { lines_.push_back("    " + PartText(parts[i])); });
+    AddRows(parts.size(), "    ", [&](std::size_t i) {
+      const Json& part = parts[i];
+      if (!ListsDifference(TextIn(part, "part"))) {
+        lines_.push_back("    " + PartText(part));
+        return;
+      }
+      const std::uint64_t old_more = BytesIn(part, "old_more");
+      const std::uint64_t new_more = BytesIn(part, "new_more");
+      lines_.push_back(fmt::format("    {}: {} removed, {} added", TextIn(part, "part"),
+                                   part["old"].size() + old_more, part["new"].size() + new_more));
+      const std::vector<std::string> texts = ListDifference(part["old"], part["new"]);
+      AddRows(
+          texts.size(), "      ", [&](std::size_t k) { lines_.push_back("      " + texts[k]); },
+          old_more + new_more);
+    });
   }
 
   void AddText(const Json& text) {

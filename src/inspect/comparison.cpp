@@ -31,7 +31,9 @@ Json PartsToJson(const SideFile& before, const SideFile& after) {
                     {"old_bytes", NullOr(part.old_bytes)},
                     {"new_bytes", NullOr(part.new_bytes)},
                     {"old", NullOr(part.old_texts)},
-                    {"new", NullOr(part.new_texts)}});
+                    {"new", NullOr(part.new_texts)},
+                    {"old_more", part.old_more},
+                    {"new_more", part.new_more}});
   }
   return list;
 }

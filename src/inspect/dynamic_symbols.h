@@ -1,15 +1,25 @@
 #pragma once
-// The dynamic symbols of an ELF file as what they mean. Layer: inspect.
+// Digest and names of the dynamic symbols of an ELF file. Layer: inspect.
+
+#include <string>
+#include <vector>
 
 #include "support/fs.h"
 #include "support/hash.h"
 
 namespace ptpkg::inspect {
 
+/// Names of dynamic symbols, sorted, each once. Local symbols are left out.
+struct DynamicSymbols {
+  std::vector<std::string> exported = {};  ///< Defined, and visible to other files.
+  std::vector<std::string> needed = {};    ///< Undefined; "memcpy@GLIBC_2.14" if a version is required.
+  bool complete = true;  ///< False for more than 64 MiB of names: both lists are empty then.
+};
+
 /// Feeds `hash` with each dynamic symbol's name, type, binding, visibility and size, in the order of the
 /// table, and with the versions that the file requires and defines: not where the linker put names and
-/// values. Nothing for a file without them. Errors: kCorrupt for tables that are damaged, and for names of
-/// more than 512 MiB; kIo. Memory: the table of names.
-Result<void> HashDynamicSymbols(File& file, HashingSink& hash);
+/// values. Returns the names; none for a file without such a table. Errors: kCorrupt for tables that are
+/// damaged, and for a table of names of more than 512 MiB; kIo. Memory: the table of names, and the result.
+Result<DynamicSymbols> HashDynamicSymbols(File& file, HashingSink& hash);
 
 }  // namespace ptpkg::inspect

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "inspect/dynamic_symbols.h"
 #include "inspect/unless_damaged.h"
 
 namespace ptpkg::inspect {
@@ -14,7 +13,7 @@ constexpr std::size_t kPieceBytes = 1U << 20U;
 constexpr std::size_t kShortestPath = 6;
 constexpr std::size_t kLongestPath = 1024;
 constexpr std::size_t kMostPathBytes = 4U << 20U;
-constexpr std::size_t kShownPaths = 10;
+constexpr std::size_t kMostTexts = 1000;
 
 /// Tables of names and offsets are compared as what they mean: an entry of a search path moves bytes in all
 /// of them.
@@ -89,14 +88,16 @@ Result<void> HashSection(File& file, const elf::NamedSection& section, HashingSi
   return Ok();
 }
 
-Result<Sha256> HashKind(File& file, const ElfFacts& facts, elf::SectionKind kind, PathCollector& paths) {
+Result<Sha256> HashKind(File& file, elf::SectionKind kind, ElfContent& content, PathCollector& paths) {
   HashingSink hash(nullptr);
-  for (const elf::NamedSection& section : facts.sections) {
+  for (const elf::NamedSection& section : content.facts.sections) {
     if (section.kind != kind || CountsByMeaning(section)) continue;
     const bool strings = kind == elf::SectionKind::kReadOnlyData || kind == elf::SectionKind::kDebug;
     PTPKG_CHECK(HashSection(file, section, hash, strings ? &paths : nullptr));
   }
-  if (kind == elf::SectionKind::kSymbols) PTPKG_CHECK(HashDynamicSymbols(file, hash));
+  if (kind == elf::SectionKind::kSymbols) {
+    PTPKG_TRY(content.symbols, HashDynamicSymbols(file, hash));
+  }
   return hash.Finish().sha256;
 }
 
@@ -119,19 +120,29 @@ std::vector<std::string> OneOrNone(const std::optional<std::string>& text) {
   return text ? std::vector<std::string>{*text} : std::vector<std::string>();
 }
 
-/// What `some` has and `others` lack, ten at most.
-std::vector<std::string> OnlyIn(const std::vector<std::string>& some,
-                                const std::vector<std::string>& others) {
-  std::vector<std::string> only;
-  std::set_difference(some.begin(), some.end(), others.begin(), others.end(), std::back_inserter(only));
-  if (only.size() > kShownPaths) only.resize(kShownPaths);
-  return only;
-}
-
 void AddTexts(std::string_view part, std::vector<std::string> before, std::vector<std::string> after,
               std::vector<ElfPart>& parts) {
   if (before == after) return;
   parts.push_back({.part = std::string(part), .old_texts = std::move(before), .new_texts = std::move(after)});
+}
+
+/// The texts that only `some` has; `more`: how many there are beyond kMostTexts.
+std::vector<std::string> OnlyIn(const std::vector<std::string>& some, const std::vector<std::string>& others,
+                                std::size_t& more) {
+  std::vector<std::string> only;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(), std::back_inserter(only));
+  more = only.size() - std::min(only.size(), kMostTexts);
+  only.resize(only.size() - more);
+  return only;
+}
+
+/// Two sorted lists.
+void AddDifference(std::string_view part, const std::vector<std::string>& before,
+                   const std::vector<std::string>& after, std::vector<ElfPart>& parts) {
+  ElfPart difference{.part = std::string(part)};
+  difference.old_texts = OnlyIn(before, after, difference.old_more);
+  difference.new_texts = OnlyIn(after, before, difference.new_more);
+  if (*difference.old_texts != *difference.new_texts) parts.push_back(std::move(difference));
 }
 
 void CompareLinks(const elf::LinkFacts& before, const elf::LinkFacts& after, std::vector<ElfPart>& parts) {
@@ -147,7 +158,7 @@ void CompareHeaders(const ElfFacts& before, const ElfFacts& after, std::vector<E
   };
   if (both(&ElfDamage::links)) {
     CompareLinks(before.links, after.links, parts);
-    AddTexts("dynamic", OnlyIn(before.dynamic, after.dynamic), OnlyIn(after.dynamic, before.dynamic), parts);
+    AddDifference("dynamic", before.dynamic, after.dynamic, parts);
   }
   if (both(&ElfDamage::notes)) {
     AddTexts("build id", OneOrNone(before.build_id), OneOrNone(after.build_id), parts);
@@ -169,7 +180,7 @@ Result<std::optional<ElfContent>> ReadElfContent(File& file) {
   for (std::size_t i = 0; i < elf::kSectionKinds; ++i) {
     const auto kind = static_cast<elf::SectionKind>(i);
     PTPKG_TRY(content.kinds.at(i).digest,
-              UnlessDamaged(HashKind(file, content.facts, kind, paths), content.facts.damage.sections));
+              UnlessDamaged(HashKind(file, kind, content, paths), content.facts.damage.sections));
   }
   content.paths = paths.Paths();
   return std::optional(std::move(content));
@@ -187,7 +198,11 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   }
   CompareHeaders(before.facts, after.facts, parts);
   if (before.facts.damage.sections.empty() && after.facts.damage.sections.empty()) {
-    AddTexts("embedded paths", OnlyIn(before.paths, after.paths), OnlyIn(after.paths, before.paths), parts);
+    AddDifference("embedded paths", before.paths, after.paths, parts);
+    if (before.symbols.complete && after.symbols.complete) {
+      AddDifference("exported symbols", before.symbols.exported, after.symbols.exported, parts);
+      AddDifference("needed symbols", before.symbols.needed, after.symbols.needed, parts);
+    }
   }
   const std::vector<std::string> old_damage = before.facts.damage.Texts();
   const std::vector<std::string> new_damage = after.facts.damage.Texts();

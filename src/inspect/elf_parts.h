@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/dynamic_symbols.h"
 #include "inspect/elf_facts.h"
 #include "support/hash.h"
 
@@ -25,6 +26,7 @@ struct ElfContent {
   /// Absolute paths among the strings of read-only data and debug information, sorted, each once; the first
   /// 4 MiB of them.
   std::vector<std::string> paths = {};
+  DynamicSymbols symbols = {};  ///< Empty where `facts.damage.sections` has a reason.
 };
 
 /// nullopt: as ReadElfFacts. Sections that overlap are not read: facts.damage says so. Reads the file once.
@@ -38,12 +40,15 @@ struct ElfPart {
   std::optional<std::uint64_t> new_bytes = {};
   std::optional<std::vector<std::string>> old_texts = {};  ///< Of what is no section.
   std::optional<std::vector<std::string>> new_texts = {};
+  std::size_t old_more = 0;  ///< Texts beyond the first 1000, in parts that list only differences.
+  std::size_t new_more = 0;
 };
 
 /// Of two files with different contents; never empty: where no part differs, "headers" is what is left. What
 /// cannot be read of one of them is not compared: the part "unreadable" then has the reasons.
 /// Tables of names and dynamic symbols count by what they say alone, and so does the dynamic section, of
-/// which the part "dynamic" has all that is not told by name and is no address.
+/// which the part "dynamic" has all that is not told by name and is no address. The parts "exported symbols"
+/// and "needed symbols" list names that only one file has.
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
 
 }  // namespace ptpkg::inspect

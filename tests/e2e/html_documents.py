@@ -84,8 +84,8 @@ def changed(path, change, old, new, kind="python", parts=None, old_path=None, te
             "text": text}
 
 
-def part(name, old=None, new=None, before=None, after=None):
-    return {"part": name, "old_bytes": old, "new_bytes": new, "old": before, "new": after}
+def part(name, old=None, new=None, before=None, after=None, new_more=0):
+    return {"part": name, "old_bytes": old, "new_bytes": new, "old": before, "new": after, "old_more": 0, "new_more": new_more}
 
 
 def comparison():

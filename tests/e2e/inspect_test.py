@@ -156,6 +156,27 @@ class Inspect(harness.Case):
             patched += 1
         self.assertGreater(patched, 1)
 
+    def test_nm_sees_the_symbols_that_differ(self):
+        def symbols(wheel, path):
+            """By nm: (exported, needed), the latter with versions."""
+            file = self.scratch / "library.so"
+            with zipfile.ZipFile(wheel) as archive:
+                file.write_bytes(archive.read(path))
+            lists = [subprocess.run([harness.tool("nm"), "--dynamic", "--format=just-symbols", "--with-symbol-versions", flag, file], text=True,
+                                    capture_output=True, check=True).stdout.split() for flag in ("--defined-only", "--undefined-only")]
+            return {re.sub("@.*", "", name) for name in lists[0]}, set(lists[1])
+
+        seen = 0
+        for file in self.diff(self.wheel, self.other)["files"]:
+            if file["change"] != "changed" or not file["elf"]:
+                continue
+            before, after = symbols(self.wheel, file["old_path"] or file["path"]), symbols(self.other, file["path"])
+            parts = {part["part"]: (part["old"], part["new"]) for part in file["elf"]}
+            for part, old, new in zip(("exported symbols", "needed symbols"), before, after):
+                self.assertEqual(parts.get(part, ([], [])), (sorted(old - new), sorted(new - old)), (file["path"], part))
+                seen += old != new
+        self.assertGreater(seen, 0)
+
     def test_what_of_a_library_changed(self):
         patched = self.scratch / self.wheel.name
         tree = self.unpacked()

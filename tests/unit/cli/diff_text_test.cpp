@@ -83,6 +83,21 @@ TEST(DiffText, PartsOfAnElfFileAreBounded) {
                   "    … and 2 more", "--rows 3 shows all rows, --json all details"));
 }
 
+TEST(DiffText, SymbolsAreBoundedRows) {
+  Json document = Document({FileItem("x.so", "changed")});
+  document["files"][0]["elf"] = {{{"part", "needed symbols"},
+                                  {"old_bytes", nullptr},
+                                  {"new_bytes", nullptr},
+                                  {"old", {"a"}},
+                                  {"new", {"b", "c"}},
+                                  {"old_more", 0},
+                                  {"new_more", 20}}};
+  EXPECT_THAT(DiffLines(document, {.rows = 2}),
+              ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)",
+                          "    needed symbols: 1 removed, 22 added", "      - a", "      + b",
+                          "      … and 21 more", "--rows 3 shows all rows, --json all details"));
+}
+
 TEST(DiffText, LinesOfTextFilesAreAUnifiedDiff) {
   Json document = Document({FileItem("x.py", "changed")});
   const auto line = [](const char* mark, const char* text) { return Json{{"mark", mark}, {"text", text}}; };

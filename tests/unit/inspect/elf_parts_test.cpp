@@ -94,6 +94,77 @@ TEST(ElfParts, AddressesAreNoPart) {
   EXPECT_THAT(Parts(before, after), ElementsAre("headers"));
 }
 
+/// The texts of one part, those of the old file with a '-'.
+std::vector<std::string> TextsOf(const std::string& name, const std::string& before,
+                                 const std::string& after) {
+  std::vector<std::string> texts;
+  for (const ElfPart& part : CompareElfContents(ContentOf(before), ContentOf(after))) {
+    if (part.part != name) continue;
+    for (const std::string& text : *part.old_texts) texts.push_back("-" + text);
+    for (const std::string& text : *part.new_texts) texts.push_back("+" + text);
+  }
+  return texts;
+}
+
+/// The image with global symbols, the first of them defined in section 1.
+std::string WithDefined(SyntheticElf& elf, std::size_t count) {
+  std::string image = elf.Build();
+  const elf::Codec codec = elf.codec();
+  for (std::size_t i = 1; i <= elf.symbols.size(); ++i) {
+    const std::uint64_t record = elf.places.symbols + i * codec.SymbolSize();
+    image[record + (codec.Is64() ? 4 : 12)] = 0x10;  // STB_GLOBAL
+    elf::test::PokeU16(image, codec, record + (codec.Is64() ? 6 : 14), i <= count ? 1 : 0);
+  }
+  return image;
+}
+
+TEST(ElfParts, SymbolsThatOneFileHas) {
+  for (const elf::ElfClass elf_class : {elf::ElfClass::k32, elf::ElfClass::k64}) {
+    SyntheticElf one;
+    one.elf_class = elf_class;
+    one.symbols = {"mine", "gone", "asked"};
+    SyntheticElf other = one;
+    other.symbols = {"mine", "fresh", "asked", "wanted"};
+    EXPECT_THAT(TextsOf("exported symbols", WithDefined(one, 2), WithDefined(other, 2)),
+                ElementsAre("-gone", "+fresh"));
+    EXPECT_THAT(TextsOf("needed symbols", WithDefined(one, 2), WithDefined(other, 2)),
+                ElementsAre("+wanted@DEEP_1"));
+    EXPECT_THAT(TextsOf("needed symbols", WithDefined(one, 2), WithDefined(other, 3)),
+                ElementsAre("-asked@DEEP_1", "+wanted@DEEP_1"));
+    other.symbols = one.symbols;
+    other.version = "DEEP_2";
+    EXPECT_THAT(TextsOf("needed symbols", WithDefined(one, 2), WithDefined(other, 2)),
+                ElementsAre("-asked@DEEP_1", "+asked@DEEP_2"));
+  }
+}
+
+TEST(ElfParts, AThousandSymbolsAreListed) {
+  SyntheticElf one;
+  SyntheticElf other = one;
+  for (int i = 0; i < 1200; ++i) other.symbols.push_back("symbol_" + std::to_string(i));
+  const auto parts = CompareElfContents(ContentOf(WithDefined(one, 0)), ContentOf(WithDefined(other, 0)));
+  ASSERT_EQ(parts.back().part, "needed symbols");
+  EXPECT_EQ(parts.back().new_texts->size(), 1000U);
+  EXPECT_EQ(parts.back().new_more, 200U);
+  EXPECT_EQ(parts.back().old_more, 0U);
+}
+
+TEST(ElfParts, NamesWithoutEndAreNotListed) {
+  // Each of 2000 symbols has the same name of 60,000 bytes: 120 MB in a list, 100 kB in the file.
+  SyntheticElf elf;
+  elf.symbols = {std::string(60000, 'x')};
+  for (int i = 0; i < 2000; ++i) elf.symbols.emplace_back("s");
+  std::string image = WithDefined(elf, 0);
+  const elf::Codec codec = elf.codec();
+  const std::string first = image.substr(elf.places.symbols + codec.SymbolSize(), 4);
+  for (std::size_t i = 2; i <= 2001; ++i) {
+    image.replace(elf.places.symbols + i * codec.SymbolSize(), 4, first);
+  }
+  const ElfContent content = ContentOf(image);
+  EXPECT_FALSE(content.symbols.complete);
+  EXPECT_THAT(content.symbols.needed, testing::IsEmpty());
+}
+
 TEST(ElfParts, NoElfFileHasNone) {
   MemoryFile text(AsBytes("#!/bin/sh\n"));
   const auto content = ReadElfContent(text);
