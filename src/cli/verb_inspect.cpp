@@ -154,22 +154,23 @@ Verb InspectVerb() {
 Verb DiffVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<DiffFlags>();
-  return {
-      .name = "diff",
-      .summary = "Show in what two packages, wheels or zips differ",
-      .known_as = {"compare"},
-      .options = {{.names = "OLD", .help = "Artifact", .target = &flags->before, .words = 1},
-                  {.names = "NEW", .help = "Artifact, of another format perhaps", .target = &flags->after},
-                  RowsOption(flags->rows),
-                  HtmlOption(flags->html, kOnPage)},
-      .notes =
-          "Files are compared by content. Of ELF files it is told what differs: code,\n"
-          "data, GPU code, build id, search path, embedded paths. Modes count as\n"
-          "installers set them. Exit codes: 0 equal byte by byte; 1 different, if only in\n"
-          "how the files are packed; 3 not an artifact, 4 no such file.",
-      .examples = {"ptpkg diff old/toy-1.0-0.conda dist/conda/linux-64/toy-1.0-0.conda",
-                   "ptpkg diff --json torch-2.14.1-*.whl torch-2.15.0-*.whl"},
-      .run = [flags](Context& context) { return RunDiff(context, *flags); }};
+  return {.name = "diff",
+          .summary = "Compare two packages, wheels or zips",
+          .known_as = {"compare"},
+          .options = {{.names = "OLD", .help = "Artifact", .target = &flags->before, .words = 1},
+                      {.names = "NEW", .help = "Artifact, also of another format", .target = &flags->after},
+                      RowsOption(flags->rows),
+                      HtmlOption(flags->html, kOnPage)},
+          .notes =
+              "Files are paired by path, then by content, then by name without hash and\n"
+              "version; a wheel and a conda package are paired by installed path. Each changed\n"
+              "text file has a unified diff. Each changed ELF file has a list of its sections,\n"
+              "header fields, embedded paths and symbols that differ. File modes count as\n"
+              "installers set them. Exit codes: 0 identical; 1 different, if only in packaging;\n"
+              "3 not an artifact; 4 no such file.",
+          .examples = {"ptpkg diff old/toy-1.0-0.conda dist/conda/linux-64/toy-1.0-0.conda",
+                       "ptpkg diff --json torch-2.14.1-*.whl torch-2.15.0-*.whl"},
+          .run = [flags](Context& context) { return RunDiff(context, *flags); }};
 }
 
 }  // namespace ptpkg::cli

@@ -33,9 +33,18 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-/// A text as it is, a list of texts with commas, any other value as JSON.
+bool IsTextList(const Json& value) {
+  return value.is_array() &&
+         std::all_of(value.begin(), value.end(), [](const Json& item) { return item.is_string(); });
+}
+
+/// True for values that one cell can show.
+bool IsCell(const Json& value) { return !value.is_structured() || IsTextList(value); }
+
+/// A text unchanged, a list of texts with commas, any other value as JSON.
 std::string Cell(const Json& value) {
   if (value.is_null()) return "";
+  if (IsTextList(value)) return Escaped(DisplayText(Join(value.get<std::vector<std::string>>(), ", ")));
   if (value.is_string()) return Escaped(DisplayText(value.get<std::string>()));
   return Escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -53,7 +62,7 @@ void AddTable(const std::string& key, const Json& rows, std::string& html) {
   for (std::size_t i = 0; i < shown; ++i) {
     for (const auto& [name, value] : rows[i].items()) {
       const bool known = std::find(columns.begin(), columns.end(), name) != columns.end();
-      if (!value.is_structured() && !known) columns.push_back(name);
+      if (IsCell(value) && !known) columns.push_back(name);
     }
   }
   html += fmt::format("<h2>{}</h2>\n<table>\n<tr>", Title(key));

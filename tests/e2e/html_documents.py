@@ -90,7 +90,10 @@ def part(name, old=None, new=None, before=None, after=None, new_more=0):
 
 def comparison():
     elf_parts = [part("code", 20_000_000, 21_500_000), part("device code", 18_000_000, 17_000_000), part("build id", before=["01" * 20], after=["ab" * 20]),
-                 part("search path", before=["$ORIGIN"], after=["$ORIGIN", "$ORIGIN/../../nvidia/lib"])]
+                 part("search path", before=["$ORIGIN"], after=["$ORIGIN", "$ORIGIN/../../nvidia/lib"]),
+                 part("needed symbols", before=["toy_old"], after=["memcpy@GLIBC_2.14", "toy_new"], new_more=2_500)]
+    text = {"removed": 1, "added": 1, "more_lines": 12, "hunks": [{"old_line": 1, "new_line": 1, "lines": [
+        {"mark": mark, "text": line} for mark, line in ((" ", "Name: toy"), ("-", "Version: 1.0"), ("+", "Version: 1.1" + " and more" * 40))]}]}
     side = {"format": "wheel", "sha256": "c" * 64}
     return {
         "old": {**side, "subject": "/out/toy-1.0-py3-none-any.whl", "size_bytes": 31_000_000, "unpacked_bytes": 93_000_000},
@@ -99,6 +102,7 @@ def comparison():
         "metadata": [{"field": "version", "old": "1.0", "new": "1.1"}, {"field": "requires", "old": ["numpy>=2", "filelock"], "new": ["numpy>=2", "sympy"]}],
         "files": [changed("toy/added.py", "added", None, 7_000), changed("toy/gone.py", "removed", 90_000, None),
                   changed("toy/lib/libtoy_cuda.so", "changed", 60_000_000, 60_500_000, "elf", elf_parts),
+                  changed("toy-1.1.dist-info/METADATA", "changed", 30, 30, "metadata", old_path="toy-1.0.dist-info/METADATA", text=text),
                   changed("toy/new_name.py", "renamed", 500, 500, old_path="toy/old_name.py"), changed("toy/run.py", "mode", 100, 100),
                   *[changed(f"toy/many/module_{index:03}.py", "changed", 1_000, 1_000 + index) for index in range(200)]],
         "unchanged_files": 140,

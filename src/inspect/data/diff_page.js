@@ -25,7 +25,7 @@ function changeMap(diff) {
     return { path: file.path, kind: delta > 0 ? "grown" : "shrunk", measures: [Math.abs(delta)],
       more: parts.length ? () => parts.map((part) => ({ name: part.part, kind: part.new_bytes > part.old_bytes ? "grown" : "shrunk", measures: [Math.abs(part.new_bytes - part.old_bytes)] })) : null };
   });
-  if (!files.length) return [element("p", { class: "muted" }, "No file has another size.")];
+  if (!files.length) return [element("p", { class: "muted" }, "No file changed its size.")];
   const root = folderTree("all", files, 1);
   return sizeMap({ root, measures: [{ title: "Size change in bytes", zoomable: true }], kinds: ["grown", "shrunk"],
     amount: (bytes, node) => (node.kind === "grown" ? formatChange(bytes) : formatBytes(node.kind === "shrunk" ? -bytes : bytes)),
@@ -42,28 +42,45 @@ function sizeChanges(diff) {
   const most = 30;
   return element("div", { class: "columns two" },
     element("div", {}, element("h3", {}, "By folder"), changesTable(rest.length > most ? `Unpacked; the ${most} that changed most of ${rest.length}` : "Unpacked", "Folder", [...whole, ...rest.slice(0, most)])),
-    element("div", {}, sections.length ? [element("h3", {}, "By kind of section"), changesTable("Of all ELF files", "Kind", sections.map((row) => sides(row, row.kind)).sort(byChange))] : null,
-      device.length ? [element("h3", {}, "By GPU architecture"), changesTable("Of all files", "Architecture",
+    element("div", {}, sections.length ? [element("h3", {}, "By kind of section"), changesTable("All ELF files", "Kind", sections.map((row) => sides(row, row.kind)).sort(byChange))] : null,
+      device.length ? [element("h3", {}, "By GPU architecture"), changesTable("All files", "Architecture",
         device.map((row) => sides(row, row.architecture)).sort((left, right) => byNumber(left.name, right.name)), (row) =>
           (row.old_elements === row.new_elements ? formatCount(row.new_elements) : `${formatCount(row.old_elements)} → ${formatCount(row.new_elements)}`))] : null));
 }
 
+function moreText(count) {
+  return count ? element("div", { class: "muted" }, `… and ${formatCount(count)} more`) : null;
+}
+
 function elfChanges(file) {
-  const texts = (list) => (list && list.length ? list.map((text) => element("div", {}, element("code", {}, text || "(empty)"))) : "–");
-  return simpleTable("What of it differs", [{ text: "Part" }, { text: "Before" }, { text: "After" }, { text: "Change", number: true }], file.elf.map((part) => {
+  const texts = (list, more) => (list && list.length ? [list.map((text) => element("div", {}, element("code", {}, text || "(empty)"))), moreText(more)] : "–");
+  return simpleTable("Differences", [{ text: "Part" }, { text: "Before" }, { text: "After" }, { text: "Change", number: true }], file.elf.map((part) => {
     const sized = part.old_bytes !== null || part.new_bytes !== null;
-    return [part.part, sized ? formatBytes(part.old_bytes || 0) : texts(part.old), sized ? formatBytes(part.new_bytes || 0) : texts(part.new),
+    return [part.part, sized ? formatBytes(part.old_bytes || 0) : texts(part.old, part.old_more), sized ? formatBytes(part.new_bytes || 0) : texts(part.new, part.new_more),
       sized ? changeText((part.new_bytes || 0) - (part.old_bytes || 0)) : ""];
   }));
 }
 
+// A unified diff.
+function lineChanges(text) {
+  const marks = { "-": "minus", "+": "plus", " ": "" };
+  const range = (line, lines, without) => {
+    const count = lines.filter((one) => one.mark !== without).length;
+    return `${count ? line : line - 1},${count}`;
+  };
+  return element("pre", {}, text.hunks.map((hunk) => [
+    element("div", { class: "muted" }, `@@ -${range(hunk.old_line, hunk.lines, "+")} +${range(hunk.new_line, hunk.lines, "-")} @@`),
+    hunk.lines.map((line) => element("div", { class: marks[line.mark] }, line.mark + line.text))]), moreText(text.more_lines));
+}
+
 function changeDetails(file) {
   const both = (before, after) => (before === after ? after : `${before || "–"} → ${after || "–"}`);
-  return [element("h3", {}, file.path), factList([["Change", file.change], ["Before under", file.old_path], ["Kind", file.kind],
+  return [element("h3", {}, file.path), factList([["Change", file.change], ["Old path", file.old_path], ["Kind", file.kind],
     ["Size", file.old_size_bytes === file.new_size_bytes ? formatBytes(file.new_size_bytes) : `${formatBytes(file.old_size_bytes)} → ${formatBytes(file.new_size_bytes)}`],
-    ["Mode", both(file.old_mode, file.new_mode)], ["Points to", both(file.old_target, file.new_target)],
+    ["Mode", both(file.old_mode, file.new_mode)], ["Link target", both(file.old_target, file.new_target)],
     ["sha256", [file.old_sha256 && `before ${file.old_sha256}`, file.new_sha256 && file.new_sha256 !== file.old_sha256 && `after ${file.new_sha256}`].filter(Boolean)]]),
-  file.elf && file.elf.length ? element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "What of it differs" }, elfChanges(file)) : null];
+  file.elf && file.elf.length ? scrollBox("Differences", {}, elfChanges(file)) : null,
+  file.text && file.text.hunks.length ? scrollBox("Lines that differ", {}, lineChanges(file.text)) : null];
 }
 
 function changedFilesView(diff) {
@@ -77,10 +94,10 @@ function changedFilesView(diff) {
     details.replaceChildren(...changeDetails(file).filter(Boolean));
     table.redraw();
   }
-  const table = makeTable({ label: "Files that differ", sortedBy: 3, descending: true, rowClass: (file) => (file === open ? "open" : null), columns: [
+  const table = makeTable({ label: "Changed files", sortedBy: 3, descending: true, rowClass: (file) => (file === open ? "open" : null), columns: [
     { title: "File", value: (file) => file.path, cell: (file) => element("button", { type: "button", class: "link", onclick: () => show(file) }, pathCell(file.path)) },
     { title: "Change", width: "6rem", value: (file) => file.change, cell: (file) => file.change },
-    { title: "In ELF files", wide: true, value: parts, cell: (file) => element("span", { title: parts(file) }, parts(file)) },
+    { title: "ELF changes", wide: true, value: parts, cell: (file) => element("span", { title: parts(file) }, parts(file)) },
     { title: "Size", width: "6.5rem", number: true, value: (file) => Math.abs(changeOf(file)), cell: (file) => changeText(changeOf(file)) },
   ] });
   const found = CHANGES.filter((change) => files.some((file) => file.change === change));
@@ -106,7 +123,7 @@ function changedFilesView(diff) {
 
 function metadataChanges(diff) {
   const listed = (value) => (Array.isArray(value) ? value.map((one) => element("div", {}, one)) : value === null || value === undefined ? "–" : String(value));
-  return simpleTable("Fields that differ", [{ text: "Field" }, { text: "Before" }, { text: "After" }], diff.metadata.map((row) => {
+  return simpleTable("Changed fields", [{ text: "Field" }, { text: "Before" }, { text: "After" }], diff.metadata.map((row) => {
     if (!Array.isArray(row.old) || !Array.isArray(row.new)) return [row.field, listed(row.old), listed(row.new)];
     // Of two lists, what only one of them says.
     return [row.field, listed(row.old.filter((one) => !row.new.includes(one))), listed(row.new.filter((one) => !row.old.includes(one)))];
@@ -117,14 +134,14 @@ function diffPage(diff) {
   const count = (change) => diff.files.filter((file) => file.change === change).length;
   const size = (name, key) => [name, formatBytes(diff.new[key]), element("span", {}, "before ", formatBytes(diff.old[key]), ", ", changeText(diff.new[key] - diff.old[key]))];
   const figures = [size("Artifact", "size_bytes"), size("Unpacked", "unpacked_bytes"),
-    ["Files that differ", formatCount(diff.files.length), [...CHANGES.filter(count).map((change) => `${formatCount(count(change))} ${change}`), `${formatCount(diff.unchanged_files)} equal`].join(", ")],
-    ["ELF files that differ", formatCount(diff.files.filter((file) => file.elf && file.elf.length).length), null]];
+    ["Changed files", formatCount(diff.files.length), [...CHANGES.filter(count).map((change) => `${formatCount(count(change))} ${change}`), `${formatCount(diff.unchanged_files)} equal`].join(", ")],
+    ["Changed ELF files", formatCount(diff.files.filter((file) => file.elf && file.elf.length).length), null]];
   const sections = [{ id: "files", title: "Files", badge: diff.files.length, parts: () => changedFilesView(diff) },
     { id: "size", title: "Size", parts: () => [changeMap(diff), sizeChanges(diff)] }];
   if (diff.metadata.length || diff.packing.length) {
     sections.push({ id: "metadata", title: "Metadata", badge: diff.metadata.length, parts: () => [diff.metadata.length ? metadataChanges(diff) : null,
       diff.packing.length ? element("p", {}, `Equal files differ in packaging only: ${diff.packing.join(", ")}.`) : null] });
   }
-  return { title: diff.identical ? "Equal, byte by byte" : baseName(diff.new.subject), verb: "diff",
+  return { title: diff.identical ? "Identical" : baseName(diff.new.subject), verb: "diff",
     note: element("span", {}, "compared with ", element("strong", {}, baseName(diff.old.subject))), figures, sections };
 }

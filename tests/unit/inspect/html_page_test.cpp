@@ -59,6 +59,14 @@ TEST(HtmlPage, HasTablesForBrowsersWithoutScripts) {
   EXPECT_THAT(tables, HasSubstr("<tr><th>name</th><th>old bytes</th></tr>"));
 }
 
+TEST(HtmlPage, TablesForBrowsersWithoutScriptsShowListsOfTexts) {
+  const Json document = {
+      {"metadata", {{{"field", "requires"}, {"old", Json::array()}, {"new", {"numpy>=2", "sympy"}}}}}};
+  const std::string tables = Between(Must(HtmlPage(document)), "<noscript>", "</noscript>");
+  EXPECT_THAT(tables, HasSubstr("<tr><th>field</th><th>new</th><th>old</th></tr>\n"
+                                "<tr><td>requires</td><td>numpy&gt;=2, sympy</td><td></td></tr>\n"));
+}
+
 TEST(HtmlPage, OfHostileNamesHasTheMarkupOfAnyOther) {
   const std::string plain = Must(HtmlPage(Named("toy")));
   for (const std::string name : {"</script><script>alert(1)</script>", "<!--", "]]>", "\"'`${1}",
