@@ -50,9 +50,9 @@ std::vector<std::string> ListDifference(const Json& old_list, const Json& new_li
   return lines;
 }
 
-/// Whether the part lists texts that only one side has.
+/// True for parts that are sets of texts: their lines are the texts that only one side has.
 bool ListsDifference(std::string_view part) {
-  return part == "dynamic" || part == "embedded paths" || part.ends_with(" symbols");
+  return part == "needed" || part == "dynamic" || part == "embedded paths" || part.ends_with(" symbols");
 }
 
 std::string PartText(const Json& part) {
@@ -115,7 +115,7 @@ std::vector<SizeRow> ChangedSizes(const Json& list, const char* key) {
     const std::uint64_t after = BytesIn(item, "new_bytes");
     if (before == after) continue;
     rows.emplace_back(std::max(before, after) - std::min(before, after),
-                      SizeRow{.name = TextIn(item, key),
+                      SizeRow{.name = item[key] == "." ? "total" : TextIn(item, key),
                               .cells = {HumanBytes(before), HumanBytes(after), SignedBytes(before, after)}});
   }
   std::stable_sort(rows.begin(), rows.end(),
@@ -218,9 +218,13 @@ class DiffText {
       }
       const std::uint64_t old_more = BytesIn(part, "old_more");
       const std::uint64_t new_more = BytesIn(part, "new_more");
-      lines_.push_back(fmt::format("    {}: {} removed, {} added", TextIn(part, "part"),
-                                   part["old"].size() + old_more, part["new"].size() + new_more));
       const std::vector<std::string> texts = ListDifference(part["old"], part["new"]);
+      const auto count = [&](const char* mark) {
+        return std::ranges::count_if(texts, [&](const std::string& text) { return text.starts_with(mark); });
+      };
+      lines_.push_back(fmt::format("    {}: {} removed, {} added", TextIn(part, "part"),
+                                   old_more + static_cast<std::uint64_t>(count("- ")),
+                                   new_more + static_cast<std::uint64_t>(count("+ "))));
       AddRows(
           texts.size(), "      ", [&](std::size_t k) { lines_.push_back("      " + texts[k]); },
           old_more + new_more);

@@ -43,8 +43,8 @@ std::string InstalledPath(std::string path) {
   return top.substr(0, top.find('-')) + ".data/" + rest;
 }
 
-/// "libgeos.so" of "libgeos-3ef06f11.so.3.11", "main.js" of "main-3ef06f11.js". A library also loses what
-/// stands between the first dot and ".so": "_C.so" of "_C.cpython-311-x86_64-linux-gnu.so".
+/// "libgeos.so" of "libgeos-3ef06f11.so.3.11", "main.js" of "main-3ef06f11.js". A library also loses the
+/// text between the first dot and ".so": "_C.so" of "_C.cpython-311-x86_64-linux-gnu.so".
 std::string NameWithoutHash(std::string_view name) {
   const std::size_t dot = std::min(name.find('.', 1), name.size());
   std::string_view base = name.substr(0, dot);

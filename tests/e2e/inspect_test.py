@@ -156,6 +156,13 @@ class Inspect(harness.Case):
             patched += 1
         self.assertGreater(patched, 1)
 
+    def test_a_wheel_and_a_conda_package_are_paired(self):
+        files = self.diff(self.wheel, self.conda)["files"]
+        names = {change: {pathlib.PurePath(file["path"]).name for file in files if file["change"] == change} for change in ("added", "removed")}
+        self.assertEqual(names["added"] & names["removed"], set())
+        modules = [file for file in files if file["path"].endswith("toytorch/__init__.py")]
+        self.assertEqual([(file["change"], file["old_path"]) for file in modules], [("renamed", "toytorch/__init__.py")])
+
     def test_nm_sees_the_symbols_that_differ(self):
         def symbols(wheel, path):
             """By nm: (exported, needed), the latter with versions."""

@@ -62,13 +62,12 @@ TEST(DiffText, MetadataIsBoundedFieldByField) {
 
 TEST(DiffText, SizesAreBounded) {
   Json document = Document(Json::array());
-  for (int i = 1; i <= 3; ++i) {
-    document["sizes"]["folders"].push_back(
-        {{"name", std::string(1, static_cast<char>('a' + i))}, {"old_bytes", 0}, {"new_bytes", i}});
+  for (const auto& [name, bytes] : {std::pair("b", 1), std::pair("c", 2), std::pair(".", 3)}) {
+    document["sizes"]["folders"].push_back({{"name", name}, {"old_bytes", 0}, {"new_bytes", bytes}});
   }
   EXPECT_THAT(DiffLines(document, {.rows = 1}),
-              ElementsAre("size by folder (old, new, difference)", "  0 B  3 B  +3 B  d", "  … and 2 more",
-                          "--rows 3 shows all rows, --json all details"));
+              ElementsAre("size by folder (old, new, difference)", "  0 B  3 B  +3 B  total",
+                          "  … and 2 more", "--rows 3 shows all rows, --json all details"));
 }
 
 TEST(DiffText, PartsOfAnElfFileAreBounded) {
@@ -96,6 +95,16 @@ TEST(DiffText, SymbolsAreBoundedRows) {
               ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)",
                           "    needed symbols: 1 removed, 22 added", "      - a", "      + b",
                           "      … and 21 more", "--rows 3 shows all rows, --json all details"));
+}
+
+TEST(DiffText, NeededLibrariesThatChangedAreRows) {
+  Json document = Document({FileItem("x.so", "changed")});
+  Json part = {{"part", "needed"},       {"old_bytes", nullptr}, {"new_bytes", nullptr}, {"old", {"a", "b"}},
+               {"new", {"b", "c", "d"}}, {"old_more", 0},        {"new_more", 0}};
+  document["files"][0]["elf"] = Json::array({part});
+  const auto lines = DiffLines(document, {.rows = 5});
+  EXPECT_THAT(std::vector<std::string>(lines.begin() + 2, lines.end()),
+              ElementsAre("    needed: 1 removed, 2 added", "      - a", "      + c", "      + d"));
 }
 
 TEST(DiffText, LinesOfTextFilesAreAUnifiedDiff) {
