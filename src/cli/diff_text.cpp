@@ -155,7 +155,7 @@ class DiffText {
       lines_.push_back((only ? "only packaging differs: " : "packaging: ") + ListText(document["packing"]));
     }
     if (longest_ > rows_)
-      lines_.push_back(fmt::format("--rows {} shows all rows, --json all details", longest_));
+      lines_.push_back(fmt::format("--rows {} shows all rows, --json more details", longest_));
     for (std::string& line : lines_) line = DisplayLine(line);
     return std::move(lines_);
   }

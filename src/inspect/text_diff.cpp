@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostEdits = 1000;
 constexpr std::size_t kMostShownBytes = 64U << 10U;
+constexpr std::size_t kMostShownLines = 1000;
 constexpr std::size_t kContext = 1;
 
 bool IsText(std::string_view bytes) { return bytes.find('\0') == std::string_view::npos && IsUtf8(bytes); }
@@ -43,8 +44,8 @@ void Number(NumberedText& text, std::map<std::string_view, int>& known) {
 class Frontier {
  public:
   explicit Frontier(int reach) : reach_(reach), furthest_(2 * static_cast<std::size_t>(reach) + 1) {}
-  int& At(int k) { return furthest_[static_cast<std::size_t>(k + reach_)]; }
-  [[nodiscard]] int At(int k) const { return furthest_[static_cast<std::size_t>(k + reach_)]; }
+  int& At(int k) { return furthest_[Index(k)]; }
+  [[nodiscard]] int At(int k) const { return furthest_[Index(k)]; }
   /// The diagonal from which a path of `edits` edits comes to diagonal k.
   [[nodiscard]] int Before(int k, int edits) const {
     return k == -edits || (k != edits && At(k - 1) < At(k + 1)) ? k + 1 : k - 1;
@@ -57,6 +58,11 @@ class Frontier {
   }
 
  private:
+  [[nodiscard]] std::size_t Index(int k) const {
+    const int index = k + reach_;
+    return static_cast<std::size_t>(index);
+  }
+
   int reach_;
   std::vector<int> furthest_;
 };
@@ -85,7 +91,7 @@ std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before,
   return std::nullopt;
 }
 
-/// Marks what changed in both, which have `first` equal lines before these spans.
+/// Marks the changed lines of both texts, whose first `first` and last `last` lines are equal.
 void MarkChanges(NumberedText& before, NumberedText& after, std::size_t first, std::size_t last) {
   const std::size_t old_size = before.lines.size() - first - last;
   const std::size_t new_size = after.lines.size() - first - last;
@@ -167,17 +173,19 @@ std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_v
   TextDiff diff{.removed = static_cast<std::size_t>(std::ranges::count(before.changed, true)),
                 .added = static_cast<std::size_t>(std::ranges::count(after.changed, true))};
   std::size_t bytes = 0;
+  std::size_t shown = 0;
   bool full = false;
   for (std::size_t i = 0; i < script.size(); ++i) {
     if (!near[i]) continue;
     const ScriptLine& line = script[i];
     const std::string_view text = line.mark == '+' ? after.lines[line.new_line] : before.lines[line.old_line];
     bytes += text.size();
-    full = full || bytes > kMostShownBytes;
+    full = full || bytes > kMostShownBytes || shown == kMostShownLines;
     if (full) {
       ++diff.more_lines;
       continue;
     }
+    ++shown;
     if (i == 0 || !near[i - 1]) {
       diff.hunks.push_back({.old_line = line.old_line + 1, .new_line = line.new_line + 1});
     }

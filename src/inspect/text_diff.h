@@ -23,8 +23,9 @@ struct TextHunk {
 struct TextDiff {
   std::size_t removed = 0;  ///< Lines, of the whole text.
   std::size_t added = 0;
-  std::vector<TextHunk> hunks = {};  ///< The first 64 KiB, with one line of context around each change.
-  std::size_t more_lines = 0;        ///< Lines of hunks beyond these.
+  std::vector<TextHunk> hunks =
+      {};  ///< The first 1000 lines, 64 KiB at most, with one line of context around each change.
+  std::size_t more_lines = 0;  ///< Lines of hunks beyond these.
 };
 
 /// nullopt: one of the two is not text (not UTF-8, or with a NUL). No hunks: only the end of the last line

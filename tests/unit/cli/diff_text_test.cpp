@@ -34,7 +34,7 @@ TEST(DiffText, FilesAreBoundedAndChangedOnesComeFirst) {
   files.push_back(FileItem("d", "changed"));
   EXPECT_THAT(DiffLines(Document(files), {.rows = 2}),
               ElementsAre("files: 3 added, 1 changed, 4 equal", "  changed  d (+1 B)", "  added    a (2 B)",
-                          "  … and 2 more", "--rows 4 shows all rows, --json all details"));
+                          "  … and 2 more", "--rows 4 shows all rows, --json more details"));
   EXPECT_THAT(DiffLines(Document(files), {.rows = 4}), Not(Contains(testing::HasSubstr("--rows"))));
 }
 
@@ -46,7 +46,7 @@ TEST(DiffText, TheHintCountsListsOfHiddenFilesToo) {
   }
   EXPECT_THAT(DiffLines(Document(files), {.rows = 1}),
               ElementsAre("files: 2 changed, 4 equal", "  changed  a (+1 B)", "  … and 1 more",
-                          "--rows 3 shows all rows, --json all details"));
+                          "--rows 3 shows all rows, --json more details"));
 }
 
 TEST(DiffText, MetadataIsBoundedFieldByField) {
@@ -57,7 +57,7 @@ TEST(DiffText, MetadataIsBoundedFieldByField) {
   EXPECT_THAT(
       DiffLines(document, {.rows = 2}),
       ElementsAre("metadata", "  requires: - a", "  requires: - b", "    … and 1 more", "  version: 1 -> 2",
-                  "  … and 1 more", "--rows 3 shows all rows, --json all details"));
+                  "  … and 1 more", "--rows 3 shows all rows, --json more details"));
 }
 
 TEST(DiffText, SizesAreBounded) {
@@ -67,7 +67,7 @@ TEST(DiffText, SizesAreBounded) {
   }
   EXPECT_THAT(DiffLines(document, {.rows = 1}),
               ElementsAre("size by folder (old, new, difference)", "  0 B  3 B  +3 B  total",
-                          "  … and 2 more", "--rows 3 shows all rows, --json all details"));
+                          "  … and 2 more", "--rows 3 shows all rows, --json more details"));
 }
 
 TEST(DiffText, PartsOfAnElfFileAreBounded) {
@@ -79,7 +79,7 @@ TEST(DiffText, PartsOfAnElfFileAreBounded) {
   EXPECT_THAT(
       DiffLines(document, {.rows = 1}),
       ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: other content, 5 B",
-                  "    … and 2 more", "--rows 3 shows all rows, --json all details"));
+                  "    … and 2 more", "--rows 3 shows all rows, --json more details"));
 }
 
 TEST(DiffText, SymbolsAreBoundedRows) {
@@ -94,7 +94,7 @@ TEST(DiffText, SymbolsAreBoundedRows) {
   EXPECT_THAT(DiffLines(document, {.rows = 2}),
               ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)",
                           "    needed symbols: 1 removed, 22 added", "      - a", "      + b",
-                          "      … and 21 more", "--rows 3 shows all rows, --json all details"));
+                          "      … and 21 more", "--rows 3 shows all rows, --json more details"));
 }
 
 TEST(DiffText, NeededLibrariesThatChangedAreRows) {
@@ -122,7 +122,7 @@ TEST(DiffText, LinesOfTextFilesAreAUnifiedDiff) {
                           "     a", "    -b", "    +c", "    @@ -8,0 +9,1 @@", "    +d", "    … and 7 more"));
   EXPECT_THAT(DiffLines(document, {.rows = 2}),
               ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@",
-                          "     a", "    … and 11 more", "--rows 6 shows all rows, --json all details"));
+                          "     a", "    … and 11 more", "--rows 6 shows all rows, --json more details"));
 }
 
 }  // namespace

@@ -117,10 +117,17 @@ TEST(TextDiff, TextsThatDifferEverywhereAreBounded) {
   EXPECT_EQ(diff->removed, 20000U);
   EXPECT_EQ(diff->added, 20001U);
   ASSERT_EQ(diff->hunks.size(), 1U);
-  std::size_t bytes = 0;
-  for (const TextLine& line : diff->hunks[0].lines) bytes += line.text.size();
-  EXPECT_LE(bytes, 64U << 10U);
-  EXPECT_EQ(diff->hunks[0].lines.size() + diff->more_lines, 40002U);
+  EXPECT_EQ(diff->hunks[0].lines.size(), 1000U);
+  EXPECT_EQ(diff->more_lines, 39002U);
+}
+
+TEST(TextDiff, LongLinesAreBounded) {
+  const std::string line(40U << 10U, 'x');
+  const auto diff = CompareTexts("a\n" + line + "\n", "a\n" + line + "1\n" + line + "2\n");
+  ASSERT_TRUE(diff);
+  ASSERT_EQ(diff->hunks.size(), 1U);
+  EXPECT_EQ(diff->hunks[0].lines.size(), 2U);
+  EXPECT_EQ(diff->more_lines, 2U);
 }
 
 }  // namespace
