@@ -53,12 +53,15 @@ class CondaChecks {
     CheckCondaContainer(facts, StemOf(file_name), findings_);
     CheckCondaMembers(members_, findings_);
     if (facts.format == ArtifactFormat::kConda) PTPKG_CHECK(CheckCondaZip(env_, package_, findings_));
+    const bool has_index = collector_.Has("index.json");
     const std::size_t before = findings_.size();
     CheckCondaDocuments(collector_.files(), findings_);
     auto info = std::move(collector_).Finish(facts.format, file_name);
     if (!info) {
-      if (findings_.size() > before) return CondaContent{.tree = Tree(), .dependencies = {}};
-      Add("conda-index-invalid", Severity::kError, "info/index.json", info.error().message(), kWriteAgain);
+      // A document that cannot be read has its finding already.
+      if (!has_index || findings_.size() == before) {
+        Add("conda-index-invalid", Severity::kError, "info/index.json", info.error().message(), kWriteAgain);
+      }
       return CondaContent{.tree = Tree(), .dependencies = {}};
     }
     CheckCondaMetadata(*info, file_name, findings_);

@@ -1,6 +1,8 @@
 #include "verify/lenient_specifiers.h"
 
 #include <algorithm>
+#include <compare>
+#include <vector>
 
 namespace ptpkg::verify {
 namespace {
@@ -16,6 +18,13 @@ bool EndsInOrder(std::string_view text) {
   drop([](char c) { return c == ' ' || c == '\t'; });
   if (text.ends_with('=')) text.remove_suffix(1);
   return text.ends_with('<') || text.ends_with('>');
+}
+
+constexpr std::string_view kMost64 = "18446744073709551615";  // 2^64 - 1
+
+std::strong_ordering AgainstMost64(std::string_view number) {
+  if (number.size() != kMost64.size()) return number.size() <=> kMost64.size();
+  return number.compare(kMost64) <=> 0;
 }
 
 }  // namespace
@@ -35,6 +44,29 @@ std::string AsUvReads(std::string_view text) {
     }
   }
   return out.append(text.substr(end));
+}
+
+bool UvReadsNumbers(const wheel::Version& version) {
+  std::vector<std::string> numbers = version.release;
+  numbers.insert(numbers.end(),
+                 {version.epoch, version.pre, version.post.value_or("0"), version.dev.value_or("0")});
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [](const std::string& number) { return AgainstMost64(number) < 0; });
+}
+
+bool UvReadsNumbers(const wheel::Specifiers& specifiers) {
+  return std::all_of(specifiers.begin(), specifiers.end(), [](const auto& specifier) {
+    std::string_view text = specifier.second;
+    if (text.ends_with(".*")) text.remove_suffix(2);
+    const auto version = wheel::ParseVersion(text);
+    return !version || UvReadsNumbers(*version);
+  });
+}
+
+bool UvReadsBuild(std::string_view build) {
+  std::string_view number = build.substr(0, build.find_first_not_of("0123456789"));
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return AgainstMost64(number) <= 0;
 }
 
 }  // namespace ptpkg::verify

@@ -1,9 +1,12 @@
 #pragma once
-// Conditions on versions that PEP 440 does not allow, and uv mends. Layer: verify.
-// Source: uv 0.13.8 (uv-pypi-types, lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
+// Conditions on versions that PEP 440 does not allow, and uv mends; numbers that uv does not read. Layer:
+// verify. Source: uv 0.13.8 (uv-pypi-types, lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
 
 #include <string>
 #include <string_view>
+
+#include "wheel/requirement.h"
+#include "wheel/version.h"
 
 namespace ptpkg::verify {
 
@@ -11,5 +14,12 @@ namespace ptpkg::verify {
 /// (">=3.8.*"), missing commas and dots come ("<3>=2", "!=3.0*"), quotes around versions go. What only single
 /// old releases have (">dev", "!=~5.0") is left. The marker stays as it is.
 std::string AsUvReads(std::string_view text);
+
+/// Whether uv reads all numbers of the version: up to 2^64 - 2. Longer ones in a local label are text to it.
+bool UvReadsNumbers(const wheel::Version& version);
+/// The versions of all conditions; one that is no version counts as read.
+bool UvReadsNumbers(const wheel::Specifiers& specifiers);
+/// Whether uv reads the number that a build tag begins with: up to 2^64 - 1. "": yes.
+bool UvReadsBuild(std::string_view build);
 
 }  // namespace ptpkg::verify

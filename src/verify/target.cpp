@@ -26,7 +26,7 @@ constexpr Consumers kByReadersOfNames = {.pypi = true, .uv = true, .pip = true};
 constexpr Consumers kByReadersOfMetadata = {.pypi = true, .uv = true, .pip = true};  // installer reads none
 
 // Ids without a rule: nobody refuses a wheel for them.
-constexpr std::array<RefusalRule, 49> kRefusals = {{
+constexpr std::array<RefusalRule, 50> kRefusals = {{
     {"wheel-author-email", "", kByPypi},
     {"wheel-classifier", "", kByPypi},
     {"wheel-data-layout", "", kByInstallers},
@@ -41,6 +41,7 @@ constexpr std::array<RefusalRule, 49> kRefusals = {{
     {"wheel-entry-points-invalid", "", kAllConsumers},
     {"wheel-file-name", "", kAllConsumers},
     {"wheel-file-name-form", "", kByUv, Severity::kError},
+    {"wheel-file-name-spelling", "", kByPypiAndPip, Severity::kError},
     {"wheel-file-name-spelling", "", kByPypi},
     {"wheel-install-collision", "", kByInstaller},
     {"wheel-install-leftover", "/INSTALLER", kByInstaller},
@@ -94,10 +95,6 @@ Consumers ConsumersOfOne(Target target) {
       return kByInstaller;
   }
   return {};
-}
-
-bool Refuses(const RefusalRule& rule, Consumers targets, const Finding& finding) {
-  return finding.severity >= rule.least && rule.refused_by.Meets(targets);
 }
 
 }  // namespace
@@ -164,9 +161,10 @@ void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
     if (!finding.id.starts_with("wheel-") || finding.id == "wheel-zip") continue;
     const auto* const rule =
         std::find_if(kRefusals.begin(), kRefusals.end(), [&](const RefusalRule& candidate) {
-          return candidate.id == finding.id && finding.file.ends_with(candidate.file_end);
+          return candidate.id == finding.id && finding.file.ends_with(candidate.file_end) &&
+                 finding.severity >= candidate.least;
         });
-    if (rule != kRefusals.end() && Refuses(*rule, targets, finding)) {
+    if (rule != kRefusals.end() && rule->refused_by.Meets(targets)) {
       finding.severity = Severity::kError;
     } else if (finding.severity == Severity::kError) {
       finding.severity = Severity::kWarning;

@@ -48,7 +48,8 @@ struct RefusalRule {
   /// What is less than that to the check is refused by nobody.
   Severity least = Severity::kWarning;
 };
-/// Sorted by id; of one id those with a file's end first. For tests, which compare them with docs/findings.
+/// Sorted by id; of one id those with a file's end first, and then the higher `least`. For tests, which
+/// compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();
 
 /// Of findings about the wheel itself ("wheel-…"): errors are those for which one of `targets` refuses it;

@@ -9,12 +9,14 @@
 #include "support/text.h"
 #include "support/utf8.h"
 #include "verify/file_kind.h"
+#include "verify/lenient_specifiers.h"
 #include "verify/platform_policies.h"
 #include "verify/tree_map.h"
 #include "verify/wheel_layout_checks.h"
 #include "verify/wheel_metadata_checks.h"
 #include "wheel/record_lines.h"
 #include "wheel/variant.h"
+#include "wheel/version.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::verify {
@@ -238,10 +240,19 @@ void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
                         fmt::format("uv knows no tag with a capital letter, as '{}' has", tag),
                         "write the tags in lower case: 'ptpkg retag' does"});
   }
+  const Result<wheel::Version> version = wheel::ParseVersion(name.version);
+  if ((version && !UvReadsNumbers(*version)) || !UvReadsBuild(name.build)) {
+    findings.push_back({"wheel-file-name-form", Severity::kError, "",
+                        "the version or the build tag holds a number above 64 bits, which uv does not read",
+                        "write the wheel again with a smaller number"});
+  }
   if (name.str() == file_name) return;
-  const bool spelled = file_name.substr(0, file_name.find('-')) == name.name;
-  findings.push_back({spelled ? "wheel-file-name-form" : "wheel-file-name-spelling", Severity::kWarning, "",
-                      fmt::format("'{}' is not in normal form", file_name),
+  const std::string_view project = file_name.substr(0, file_name.find('-'));
+  // pip takes "__" for the mark of a name that was escaped wrongly.
+  const Severity severity =
+      project.find("__") == std::string_view::npos ? Severity::kWarning : Severity::kError;
+  findings.push_back({project == name.name ? "wheel-file-name-form" : "wheel-file-name-spelling", severity,
+                      "", fmt::format("'{}' is not in normal form", file_name),
                       fmt::format("name it '{}'", name.str())});
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "support/text.h"
@@ -30,14 +31,31 @@ Finding FolderOfScripts(const std::string& path) {
           "put the script beside the others"};
 }
 
-/// Of a known part of .data: what uv refuses to install.
-void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, LimitedFindings& findings) {
+/// Folders that each environment has.
+bool IsPrefixFolder(std::string_view name) {
+  return name == "bin" || name == "include" || name == "lib" || name == "lib64";
+}
+
+/// A file of a known part of .data: names that installers refuse, or that an environment has already.
+void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, std::string_view project,
+                   LimitedFindings& findings) {
   const bool script = parts[1] == "scripts";
+  const bool top_of_prefix = parts[1] == "data" && parts.size() == 3;
   if (script && parts.size() > 3) findings.Add(FolderOfScripts(entry.path.str()));
   const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
   if (program && IsInterpreterName(parts.back())) {
     findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
                   "the file would replace the interpreter", "give it another name"});
+  } else if ((program && IsEnvironmentProgram(parts.back(), project)) ||
+             (top_of_prefix && parts.back() == "pyvenv.cfg")) {
+    findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
+                  fmt::format("the file would replace the environment's own '{}'", parts.back()),
+                  "give it another name"});
+  } else if (top_of_prefix && IsPrefixFolder(parts.back())) {
+    findings.Add(
+        {"wheel-data-layout", Severity::kError, entry.path.str(),
+         fmt::format("the file has the name of a folder that each environment has, '{}'", parts.back()),
+         "give it another name"});
   }
 }
 
@@ -62,20 +80,34 @@ void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedF
         UnknownPlace(entry.path.str(),
                      fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]), stem));
   } else {
-    CheckDataFile(entry, parts, findings);
+    CheckDataFile(entry, parts, places.name.name, findings);
   }
+}
+
+/// Path below site-packages of "data/lib/python3.11/site-packages/toy.py" or "data/Lib/site-packages/toy.py".
+std::optional<std::string> DataInSitePackages(const std::string& below) {
+  constexpr std::string_view kFolder = "/site-packages/";
+  const std::size_t at = below.find(kFolder);
+  if (at == std::string::npos) return std::nullopt;
+  const std::vector<std::string> above = Split(below.substr(0, at), '/');
+  const bool of_posix = above.size() == 3 && above[1].starts_with("lib") && above[2].starts_with("python");
+  const bool of_windows = above.size() == 2 && above[1] == "Lib";
+  if (above[0] != "data" || (!of_posix && !of_windows)) return std::nullopt;
+  return below.substr(at + kFolder.size());
 }
 
 /// Where the file lies below a prefix. Site-packages has no fixed place in it.
 std::string PlaceOf(const std::string& path) {
   if (const auto installed = InstalledPath(path)) return "site-packages:" + *installed;
   const std::string below = path.substr(path.find('/') + 1);
+  if (const auto installed = DataInSitePackages(below)) return "site-packages:" + *installed;
   if (below.starts_with("scripts/")) return "bin/" + below.substr(8);
   if (below.starts_with("headers/")) return "headers:" + below.substr(8);
   return below.starts_with("data/") ? below.substr(5) : below;
 }
 
-/// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own.
+/// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own. No
+/// installer writes a file and a folder of one name.
 void CheckCollisions(const StagedTree& tree, LimitedFindings findings) {
   std::map<std::string, std::string> by_place;
   for (const TreeEntry& entry : tree.entries) {
@@ -83,6 +115,13 @@ void CheckCollisions(const StagedTree& tree, LimitedFindings findings) {
     if (added) continue;
     findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
                   fmt::format("is installed at the same place as '{}'", found->second), "keep one of them"});
+  }
+  for (const auto& [place, path] : by_place) {
+    const auto inside = by_place.lower_bound(place + "/");
+    if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
+    findings.Add({"wheel-data-layout", Severity::kError, path,
+                  fmt::format("is a file, where '{}' needs a folder", inside->second),
+                  "give one of them another name"});
   }
 }
 

@@ -115,6 +115,8 @@ std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requiremen
     if (op == "===" && !wheel::ParseVersion(version))
       return RequirementProblem{kInvalidRequirement, fmt::format("uv reads no version in '==={}'", version)};
   }
+  if (!UvReadsNumbers(requirement.specifiers))
+    return RequirementProblem{kInvalidRequirement, "it holds a number above 64 bits, which uv does not read"};
   const std::string_view versions = text.substr(0, text.find(';'));
   const std::size_t open = versions.find('(');
   if (requirement.url.empty() && open != std::string_view::npos && Trim(versions.substr(open + 1)) == ")")
@@ -150,6 +152,11 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
                   fmt::format("Requires-Python '{}' is not a list of version conditions: {}", python,
                               parsed.error().message()),
                   "write it like '>=3.10'"});
+  } else if (!UvReadsNumbers(*parsed)) {
+    findings.Add(
+        {"wheel-requires-python-invalid", Severity::kError, file,
+         fmt::format("Requires-Python '{}' holds a number above 64 bits, which uv does not read", python),
+         "write it like '>=3.10'"});
   }
 }
 
@@ -211,11 +218,16 @@ bool IsScriptName(std::string_view name) {
   });
 }
 
-void CheckScriptName(const std::string& name, const std::string& file, LimitedFindings& findings) {
+void CheckScriptName(const std::string& name, std::string_view project, const std::string& file,
+                     LimitedFindings& findings) {
   const bool only_dots = name.find_first_not_of('.') == std::string::npos;
   if (only_dots || name.find_first_of("/\\") != std::string::npos) {
     findings.Add({"wheel-script-path", Severity::kError, file,
                   fmt::format("the script '{}' would lie outside the folder of scripts", name),
+                  "use letters, digits, '_', '.' and '-'"});
+  } else if (name.find('\0') != std::string::npos) {
+    findings.Add({"wheel-script-path", Severity::kError, file,
+                  "a script name holds a NUL byte, which no file name can",
                   "use letters, digits, '_', '.' and '-'"});
   } else if (name.size() > kMaxFileName) {
     findings.Add(
@@ -226,10 +238,32 @@ void CheckScriptName(const std::string& name, const std::string& file, LimitedFi
     findings.Add({"wheel-script-interpreter", Severity::kError, file,
                   fmt::format("the script '{}' would replace the interpreter", name),
                   "give it another name"});
+  } else if (IsEnvironmentProgram(name, project)) {
+    findings.Add({"wheel-install-collision", Severity::kError, file,
+                  fmt::format("the script '{}' would replace the environment's own", name),
+                  "give it another name"});
   } else if (!IsScriptName(name)) {
     findings.Add({"wheel-script-name", Severity::kError, file,
                   fmt::format("'{}' cannot be the name of a script", name),
                   "use letters, digits, '_', '.' and '-'"});
+  }
+}
+
+/// Against files of .data that are installed to the folder of scripts.
+void CheckScriptPlace(const WheelView& view, const std::string& name, const std::string& file,
+                      LimitedFindings& findings) {
+  for (const std::string_view part : {"scripts/", "data/bin/"}) {
+    const std::string path = fmt::format("{}.data/{}{}", view.file_name.Stem(), part, name);
+    if (view.member_names.contains(path)) {
+      findings.Add({"wheel-install-collision", Severity::kError, file,
+                    fmt::format("the script '{}' is installed at the same place as '{}'", name, path),
+                    "keep one of them"});
+    }
+    const auto inside = view.member_names.lower_bound(path + "/");
+    if (inside == view.member_names.end() || !inside->starts_with(path + "/")) continue;
+    findings.Add({"wheel-data-layout", Severity::kError, file,
+                  fmt::format("the script '{}' is a file, where '{}' needs a folder", name, *inside),
+                  "give one of them another name"});
   }
 }
 
@@ -286,6 +320,20 @@ bool IsInterpreterName(std::string_view name) {
   }
   if (rest.size() > 1 && rest.ends_with("t")) rest.remove_suffix(1);  // free-threaded
   return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+bool IsEnvironmentProgram(std::string_view name, std::string_view project) {
+  constexpr std::array<std::string_view, 8> kActivation = {
+      "activate",    "activate.bat", "activate.csh",     "activate.fish",
+      "activate.nu", "activate.ps1", "activate_this.py", "deactivate.bat"};
+  const std::string lower = ToLower(name);
+  if (std::find(kActivation.begin(), kActivation.end(), lower) != kActivation.end()) return true;
+  std::string_view program = lower;
+  if (program.ends_with(".exe")) program.remove_suffix(4);
+  // pip writes a second and a third script beside each of these: "pip3.11", "easy_install-3.11".
+  if (program == "easy_install") return project != "setuptools" && project != "distribute";
+  return program.starts_with("pip") && project != "pip" &&
+         program.find_first_not_of("0123456789.", 3) == std::string_view::npos;
 }
 
 void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
@@ -348,10 +396,10 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
   std::set<std::string> scripts;
   for (const wheel::EntryPoint& point : *points) {
     if (!point.IsScript()) continue;
-    CheckScriptName(point.name, file, limited);
+    CheckScriptName(point.name, view.file_name.name, file, limited);
+    CheckScriptPlace(view, point.name, file, limited);
     CheckScriptReference(point, file, limited);
-    const std::string beside = view.file_name.Stem() + ".data/scripts/" + point.name;
-    if (!scripts.insert(point.name).second || view.member_names.contains(beside)) {
+    if (!scripts.insert(point.name).second) {
       limited.Add({"wheel-install-collision", Severity::kError, file,
                    fmt::format("the script '{}' is installed twice", point.name), "keep one of them"});
     }

@@ -39,4 +39,8 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
 /// "python", "python3", "python3.11", "Python.exe": uv refuses to install over the interpreter.
 bool IsInterpreterName(std::string_view name);
 
+/// "activate", "Activate.ps1", "pip3.11": a program that an environment has without the wheel. `project` is
+/// the wheel's own: pip brings pip.
+bool IsEnvironmentProgram(std::string_view name, std::string_view project);
+
 }  // namespace ptpkg::verify

@@ -11,6 +11,7 @@
 #include "verify/deserved_platform.h"
 #include "verify/file_kind.h"
 #include "verify/stable_abi.h"
+#include "verify/symbol_checks.h"
 #include "verify/tree_map.h"
 #include "wheel/core_metadata.h"
 #include "wheel/interpreter_tags.h"
@@ -201,11 +202,12 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
                       "correct the tag or Requires-Python"});
 }
 
-/// "ext" of "pkg/ext.abi3.so" if the file defines PyInit_ext: libraries that hold an interpreter define
-/// others.
+/// Whether "pkg/ext.abi3.so" defines PyInit_ext, or PyInitU_… for a name that is not ASCII: libraries that
+/// hold an interpreter define others.
 bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
   const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.')));
+  return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.'))) ||
+         symbols.defined.contains(ModuleNameOf(file).function);
 }
 
 /// The key of `path` in Modules.

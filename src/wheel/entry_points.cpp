@@ -92,6 +92,8 @@ Result<EntryPoint> ParsePoint(std::string_view content, const std::string& group
   const std::string_view reference = Trim(value.substr(0, value.find('[')));
   if (point.IsScript() && reference.find_first_of(" \t") != std::string_view::npos)
     return line.Fail(fmt::format("pip reads no blanks in the script reference '{}'", reference));
+  if (point.IsScript() && point.extras.empty() && point.name.find_first_of("[]") != std::string::npos)
+    return line.Fail(fmt::format("pip takes the brackets of the script name '{}' for extras", point.name));
   return point;
 }
 

@@ -185,7 +185,10 @@ class MarkerParser {
 
   Result<ParsedMarker> ParseTerm(int depth) {
     if (TakeChar('(')) {
-      if (depth == kMaxDepth) return Fail("its parentheses nest too deeply");
+      if (depth == kMaxDepth) {
+        return Fail(
+            fmt::format("its parentheses nest deeper than the {} levels that ptpkg reads", kMaxDepth));
+      }
       PTPKG_TRY(ParsedMarker marker, ParseOr(depth + 1));
       if (!TakeChar(')')) return Fail("')' is missing");
       return marker;

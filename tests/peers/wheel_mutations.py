@@ -10,6 +10,7 @@ import zlib
 from wheel_bytes import (INFO, MAX32, METADATA, NAME, UTF8, WHEEL, Member, Zip, descriptor, field, row, wheel,
                          with_first, zip64_sizes)
 
+ABOVE_64 = 2 ** 64
 DATA = b"some data, some data, some data\n"
 ROW = row("toy/data", DATA)
 MAIN = Member(b"toy/data", DATA)
@@ -294,7 +295,8 @@ REQUIREMENTS = ["other", "other>=1", "other >= 1", "other (>=1)", "other (>=1", 
                 "other @ file:x", "-other", "other-", "öther", "other>=١", "other>=1.0.0.0.0", "other>=v1", "other >= 1.0-1", "other>=x", "other!=1", "other<>1", "other=>1", "other=<1", ">=1", "", "other # c", "other>=1 # c",
                 "other>=1 other", "other, another", "other.x_y", "other;sys.platform=='x'", "other; python_implementation=='x'", "other; platform.version=='x'", "other ; extra=='a' and extra=='b'", "other; 'win' in sys_platform",
                 "other; python_version in '2.7, 3.0'", "other; python_version not in '2.7'", "other; python_full_version < '3.8.0rc1'", "other; os_name === 'x'", "other; os_name ~= 'x'", "other; python_version ~= '3.8'", "other; implementation_version<'3'",
-                "other>=1.0a", "other>=1.0.dev", "other==1!0", "other>=1.0+", "other\n >=1", "other\n  >=1,\n  <2", "other >=\n 1", "ot\n her", "other; os_name == '\n x'"]
+                "other>=1.0a", "other>=1.0.dev", "other==1!0", "other>=1.0+", f"other>={ABOVE_64}", f"other!={ABOVE_64 - 1}!1", f"other==1a{ABOVE_64}", f"other==1+{ABOVE_64}", f"other<{ABOVE_64 - 2}",
+                "other\n >=1", "other\n  >=1,\n  <2", "other >=\n 1", "ot\n her", "other; os_name == '\n x'"]
 
 
 @kind
@@ -307,7 +309,7 @@ def metadata_requires(rng):
 def metadata_python(rng):
     text = rng.choice([">=3.8", ">= 3.8", ">=3", "3", ">=3.8,", ">=3.8,<4", ">=3.8 <4", ">=3.8.*", "~=3.8", "~=3", "==3.*", "===3.11", ">=3.8; x", "(>=3.8)", ">=3.8 # c", ">=3.8rc1",
                        ">=3.8+x", ">= 3.8 , < 4", "!=3.0.*", "!=3.0,>=2.7", ">=v3", ">3.8.x", "=>3.8", "*", "", "any", ">=3,8", ">='3.8'", "<4,>=3.8", ">=3.8||<2", "^3.8", "~3.8", ">=3\n .8",
-                       ">=3.8,\n <4", ">=\n 3.8", ">=٣"])
+                       ">=3.8,\n <4", ">=\n 3.8", ">=٣", f"!={ABOVE_64}", f"<{ABOVE_64 - 1}.1"])
     return repr(text), wheel(METADATA=METADATA + f"Requires-Python: {text}\n"), NAME
 
 
@@ -326,7 +328,7 @@ def metadata_bytes(rng):
 # Entry points.
 SCRIPT_NAMES = ["toy", ".", "..", "a/b", "/abs", "../x", "a\\b", "a b", "python", "python3", "Python", "PYTHON.EXE", "python.exe", "python3.12", "python3.12t", "pythonw3.12t", "python3.999", "python3.", "python2",
                 "python2.7", "pythonw", "pythonw3", "python.py", "python3.py", "pypy", "pypy2", "pypy3", "pypy3.10", "PyPy3", "graalpy", "graalpy.py", "graalpy.exe", "activate", "activate.fish", "activate_this.py", "pip", "pip3",
-                "töy", "-toy", "toy.exe", "toy.py", "a:b", "toy[x]", "toy;x", "%", "%(x)s", "~", "con", "a" * 300, "toy\u200b", "python\u200b", ". ", "./x", "x/.", "x/..", "x/../y", "[toy", "a=b"]
+                "pip3.11", "easy_install", "Activate.ps1", "toy]", "toy\0x", "töy", "-toy", "toy.exe", "toy.py", "a:b", "toy[x]", "toy;x", "%", "%(x)s", "~", "con", "a" * 300, "toy\u200b", "python\u200b", ". ", "./x", "x/.", "x/..", "x/../y", "[toy", "a=b"]
 SCRIPT_VALUES = ["toy:main", "toy.a:b.c", "toy : main", "toy:main [x]", "toy:main[x,y]", "toy:main [x", "toy:main x]", "toy:main []", "toy:main [x] y", "toy:main [,]", "toy:main[x][y]", "toy", "toy:", ":main", "toy:main:x", "toy main", "toy:ma in",
                  "to-y:main", "toy:ma-in", "1toy:main", "toy:1main", "toy..a:main", ".toy:main", "toy.:main", "toy:.main", "toy:main.", "toy:main()", "toy:main;import os", "töy:mäin", "class:main", "toy:class", "toy:main # c", "toy:main ; c",
                  "toy.main", "%(x)s:main", "toy:main%", "toy:main%%", "", "toy: main", "toy\t:\tmain", "toy:main\n  x", "toy:\n  main", "toy:main\n", "\n  toy:main", "toy:main [a b]", "toy:main [é]", "toy/a:main", "None", "toy:main=x"]
@@ -386,7 +388,8 @@ def data_file(rng):
     top = rng.choice(["toy-1.0.data"] * 6 + ["Toy-1.0.data", "toy-2.0.data", "other.data", ".data", "toy-1.0.0.data"])
     if rng.random() < 0.1:
         return f"{top}, a file", wheel([Member(top.encode(), b"x")]), NAME
-    below = rng.choice(["purelib/x.py", "platlib/x.py", "headers/x.h", "scripts/x", "data/x", "scripts/sub/x", "scripts/a/b/c", "scripts/python3", "scripts/PYPY", "scripts/graalpy.exe", "scripts/python3.13t", "data/bin/python", "data/bin/pypy3", "data/bin/sub/python",
+    below = rng.choice(["purelib/x.py", "platlib/x.py", "headers/x.h", "scripts/x", "data/x", "scripts/sub/x", "scripts/a/b/c", "scripts/python3", "scripts/PYPY", "scripts/graalpy.exe", "scripts/python3.13t", "data/bin/python", "data/bin/pypy3", "data/bin/sub/python", "data/bin/x", "data/bin/x/y", "data/bin", "data/lib64", "data/pyvenv.cfg", "scripts/activate", "scripts/pip",
+                        "purelib/toy", "purelib/toy/__init__.py/x", "data/lib/python3.11/site-packages/toy/__init__.py", "data/include",
                         "data/lib/python3", "foo/x", "x", "data", "scripts", "purelib", "Scripts/x", "include/x", "data/../../x", "scripts/toy.exe", "purelib/toy/__init__.py", "headers/python3", "scripts/python.py", "data/bin/python3.py", "bin/x", "scripts/x/", "foo/", "data/",
                         "scripts/", "scripts/sub/", ""])
     points = rng.choice([{}, {}, {"entry_points_txt": "[console_scripts]\nx = toy:main\n"}])
@@ -430,7 +433,7 @@ def file_name(rng):
                        "toy-1.0-py3-NONE-any.whl", "toy-1.0-py3-none-ANY.whl", "toy-1.0-py3.-none-any.whl", "toy-1.0-.py3-none-any.whl", "toy-1.0-py3-none.abi3-any.whl", "toy-1.0-py3-none-any.any.whl", "toy-1.0-py3-none-any .whl", " toy-1.0-py3-none-any.whl",
                        "toy-1.0-py3-none.whl", "toy-py3-none-any.whl", "toy-x-py3-none-any.whl", "to_y-1.0-py3-none-any.whl", "to.y-1.0-py3-none-any.whl", "toy--1.0-py3-none-any.whl", "toy-1.0-py3-none-any-x.whl", "toy-1.1-py3-none-any.whl",
                        "toy-1.0+x-py3-none-any.whl", "toy-1.0-py33-none-any.whl", "toy-1.0-py311-none-any.whl", "toy-1.0-py3_-none-any.whl", "toy_-1.0-py3-none-any.whl", "_toy-1.0-py3-none-any.whl", "tôy-1.0-py3-none-any.whl", "toy-1.0-pÿ3-none-any.whl",
-                       "toy-1.0-py3-none-any(1).whl", "toy-1.0-py3-none-any-.whl", "toy-1!1.0-py3-none-any.whl", "toy-1.0-0-py3-none-any.whl", "toy-1.0-01-py3-none-any.whl", "toy-1.0-1+x-py3-none-any.whl"])
+                       "toy-1.0-py3-none-any(1).whl", "toy-1.0-py3-none-any-.whl", "toy-1!1.0-py3-none-any.whl", "to__y-1.0-py3-none-any.whl", f"toy-1.0-{ABOVE_64}-py3-none-any.whl", f"toy-1.0-{ABOVE_64 - 1}x-py3-none-any.whl", f"toy-1.{ABOVE_64 - 1}-py3-none-any.whl", "toy-1.0-0-py3-none-any.whl", "toy-1.0-01-py3-none-any.whl", "toy-1.0-1+x-py3-none-any.whl"])
     parts = name[:-4].split("-")
     text = WHEEL
     if len(parts) >= 5 and rng.random() < 0.7:

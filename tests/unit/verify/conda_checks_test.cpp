@@ -360,6 +360,23 @@ TEST_F(CondaChecksTest, NoEntryPointReplacesTheInterpreter) {
   }
 }
 
+TEST_F(CondaChecksTest, AMissingIndexIsNamedBesideOtherFaults) {
+  for (const char* name : {"about.json", "paths.json", "run_exports.json", "link.json"}) {
+    std::vector<RawMember> members = DemoInfo({});
+    std::erase_if(members, [&](const RawMember& member) {
+      return member.name == "info/index.json" || member.name == std::string("info/") + name;
+    });
+    members.push_back({.name = std::string("info/") + name, .content = "{"});
+    EXPECT_THAT(
+        CheckMembers(members),
+        UnorderedElementsAre(AllOf(HasId("conda-index-invalid"), Field(&Finding::file, "info/index.json")),
+                             Field(&Finding::file, std::string("info/") + name)))
+        << name;
+  }
+  // One finding for an index that cannot be read.
+  EXPECT_THAT(CheckInfo("info/index.json", "{"), ElementsAre(HasId("conda-index-invalid")));
+}
+
 TEST_F(CondaChecksTest, LicenceFilesAreWantedWhereThereAreFiles) {
   EXPECT_THAT(CheckInfo("info/licenses/LICENSE", ""), IsEmpty());
   std::vector<RawMember> members = DemoInfo({{.name = "a", .content = "1"}});

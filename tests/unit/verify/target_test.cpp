@@ -64,7 +64,10 @@ TEST(Target, RulesAreSortedAndNarrowOnesComeFirst) {
   const auto rules = RefusalRules();
   EXPECT_TRUE(
       std::is_sorted(rules.begin(), rules.end(), [](const RefusalRule& left, const RefusalRule& right) {
-        return std::pair(left.id, left.file_end.empty()) < std::pair(right.id, right.file_end.empty());
+        const auto key = [](const RefusalRule& rule) {
+          return std::tuple(rule.id, rule.file_end.empty(), -static_cast<int>(rule.least));
+        };
+        return key(left) < key(right);
       }));
 }
 
@@ -76,6 +79,8 @@ TEST(Target, RaisesWhatItRefusesAndLowersTheRest) {
                                    {"wheel-upload-size", Severity::kInfo, "", "m", "f"},
                                    {"wheel-variant-name", Severity::kInfo, "", "m", "f"},
                                    {"wheel-file-name-form", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-file-name-spelling", Severity::kWarning, "", "m", "f"},
+                                   {"wheel-file-name-spelling", Severity::kError, "", "m", "f"},
                                    {"wheel-dist-info-name", Severity::kWarning, "", "m", "f"},
                                    {"wheel-matrix-requirements", Severity::kWarning, "", "m", "f"},
                                    {"wheel-encoding", Severity::kError, "a/METADATA", "m", "f"},
@@ -89,17 +94,17 @@ TEST(Target, RaisesWhatItRefusesAndLowersTheRest) {
     return severities;
   };
   EXPECT_EQ(under({.pypi = true}),
-            "ewwwiewewe"
+            "ewwwieweeewe"
             "ee");
   EXPECT_EQ(under({.uv = true}),
-            "wwweiewwww"
+            "wwweiewwwwww"
             "ee");
   EXPECT_EQ(under({.pip = true}),
-            "wwweiewwwe"
+            "wwweiewwewwe"
             "ee");
   EXPECT_EQ(under({.installer = true}),
             "wewei"
-            "iwwww"
+            "iwwwwww"
             "ee");
 }
 

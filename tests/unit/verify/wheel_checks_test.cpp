@@ -1,18 +1,14 @@
-// One wheel made wrong for every finding.
+// One wheel made wrong for every finding about its documents.
 
 #include "verify/wheel_checks.h"
 
-#include <algorithm>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "archive/extract.h"
 #include "support/limits.h"
-#include "support/matchers.h"
 #include "unit/archive/builders.h"
 #include "unit/elf/synthetic_elf.h"
-#include "unit/wheel/wheel_fixture.h"
-#include "verify/check.h"
+#include "unit/verify/wheel_checks_fixture.h"
 #include "verify/input_gate.h"
 
 namespace ptpkg::verify {
@@ -25,53 +21,9 @@ using testing::IsEmpty;
 using testing::Not;
 using wheel::MinimalMembers;
 
-using Members = std::vector<std::pair<std::string, std::string>>;
-
-constexpr const char* kName = "toy-1.0-py3-none-any.whl";
-const std::string kInfo = "toy-1.0.dist-info/";
-const std::string kRecord = kInfo + "RECORD";
-const std::string kMetadata = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n";
-
 /// Of "x = 1\n".
 const std::string kSha512OfToy =
     "e73veyKgykOKZRFOeqVV-RiHar0CPb8GFYkM-jCLUlHBkx-rU_sUNgozT0yN7lCJ48E3W_3uNVShst_MuAk21g";
-
-class WheelChecksTest : public testing::Test {
- protected:
-  /// The minimal wheel with `changes` made to its members ("" removes one), RECORD fitting.
-  static Members With(const Members& changes) {
-    Members members = MinimalMembers();
-    members.pop_back();
-    for (const auto& [name, text] : changes) {
-      const std::string key = name;
-      std::erase_if(members, [&](const auto& member) { return member.first == key; });
-      if (!text.empty()) members.emplace_back(name, text);
-    }
-    members.emplace_back(kRecord, wheel::RecordOf(members, kRecord));
-    return members;
-  }
-
-  std::vector<Finding> Check(const Members& members, const std::string& name = kName) {
-    const AbsPath path = env_.dir() / (std::to_string(++count_) + "/" + name);
-    const Result<Report> report = CheckArtifact(env_, wheel::WriteRawZip(env_, path, members));
-    EXPECT_THAT(report, test::IsOk());
-    return report ? report->findings : std::vector<Finding>{};
-  }
-
-  /// "id file" of each finding.
-  std::vector<std::string> Ids(const Members& members, const std::string& name = kName) {
-    std::vector<std::string> ids;
-    for (const Finding& finding : Check(members, name)) {
-      EXPECT_FALSE(finding.message.empty());
-      EXPECT_FALSE(finding.fix.empty());
-      ids.push_back(finding.id + " " + finding.file);
-    }
-    return ids;
-  }
-
-  test::TestEnv env_;
-  int count_ = 0;
-};
 
 TEST_F(WheelChecksTest, DocumentsAreNoLinks) {
   for (const char* name : {"METADATA", "WHEEL", "RECORD", "entry_points.txt"}) {
@@ -103,6 +55,44 @@ TEST_F(WheelChecksTest, FileName) {
                               "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
                               "Tag: py2-none-any\n"}});
   EXPECT_THAT(Ids(tags, "toy-1.0-py3.py2-none-any.whl"), ElementsAre("wheel-file-name-form "));
+}
+
+TEST_F(WheelChecksTest, AProjectNameOfTheFileHasNoDoubleUnderscore) {
+  for (const auto& [name, severity] :
+       {std::pair("to__y", Severity::kError), std::pair("to.__y", Severity::kError),
+        std::pair("to._y", Severity::kWarning), std::pair("to.y", Severity::kWarning)})
+    EXPECT_THAT(Check(MinimalMembers(), std::string(name) + "-1.0-py3-none-any.whl"),
+                Contains(testing::AllOf(testing::Field(&Finding::id, "wheel-file-name-spelling"),
+                                        testing::Field(&Finding::severity, severity))))
+        << name;
+}
+
+TEST_F(WheelChecksTest, NumbersThatUvDoesNotRead) {
+  const std::string form = "wheel-file-name-form ";
+  const std::string below = "18446744073709551614";  // 2^64 - 2
+  const std::string most = "18446744073709551615";
+  const std::string above = "18446744073709551616";
+  const auto named = [&](const std::string& middle) {
+    return Ids(MinimalMembers(), "toy-" + middle + "-py3-none-any.whl");
+  };
+  for (const std::string& version : {"1." + most, most + "!1", "1a" + most, "1.post" + above, "1.dev" + most})
+    EXPECT_THAT(named(version), Contains(form)) << version;
+  for (const std::string& version : {"1." + below, "1+" + above, "1rc" + below})
+    EXPECT_THAT(named(version), Not(Contains(form))) << version;
+  EXPECT_THAT(named("1.0-" + above), Contains(form));
+  EXPECT_THAT(named("1.0-" + above + "x"), Contains(form));
+  EXPECT_THAT(named("1.0-" + most + "x"), Not(Contains(form)));
+  EXPECT_THAT(named("1.0-" + std::string(30, '0') + "1"), Not(Contains(form)));
+  const std::string file = kInfo + "METADATA";
+  const auto with = [&](const std::string& field) { return Ids(With({{file, kMetadata + field + "\n"}})); };
+  for (const std::string& condition :
+       {">=" + most, "!=" + above + ".*", "!=" + most + "!1", "~=1." + most, "===" + most})
+    EXPECT_THAT(with("Requires-Dist: a" + condition), ElementsAre("wheel-requirement-invalid " + file));
+  for (const std::string& condition : {">=" + below, ">=1.000" + below, "==1+" + above})
+    EXPECT_THAT(with("Requires-Dist: a" + condition), IsEmpty()) << condition;
+  for (const std::string& condition : {"<" + most, "!=" + above + ".*"})
+    EXPECT_THAT(with("Requires-Python: " + condition), ElementsAre("wheel-requires-python-invalid " + file));
+  EXPECT_THAT(with("Requires-Python: <" + below), IsEmpty());
 }
 
 TEST_F(WheelChecksTest, VariantsAreNamedAsWhatToolsDoNotRead) {
@@ -381,11 +371,6 @@ TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-url " + file)) << text;
 }
 
-TEST_F(WheelChecksTest, NamesThatDifferInCaseOnly) {
-  EXPECT_THAT(Ids(With({{"toy/Data", "1"}, {"toy/data", "2"}})), ElementsAre("artifact-name-case toy/data"));
-  EXPECT_THAT(Ids(With({{"toy/Data", "1"}, {"toy/data2", "2"}})), IsEmpty());
-}
-
 TEST_F(WheelChecksTest, AVersionHoldsNoVerticalTab) {
   const std::string file = kInfo + "METADATA";
   const auto with = [&](const std::string& version) {
@@ -410,16 +395,6 @@ TEST_F(WheelChecksTest, AnEggInfoHasAVersion) {
   EXPECT_THAT(Ids(With({{"toy/other.egg-info/PKG-INFO", "x"}})), IsEmpty());
 }
 
-TEST_F(WheelChecksTest, AFolderIsNotADocument) {
-  for (const char* name : {"entry_points.txt", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
-    EXPECT_THAT(Ids(With({{kInfo + name + "/x", "x"}})), ElementsAre("wheel-dist-info " + kInfo + name))
-        << name;
-  EXPECT_THAT(Ids(With({{kInfo + "licenses/LICENSE", "x"}, {kInfo + "top_level.txt/x", "x"}})), IsEmpty());
-  EXPECT_THAT(Check(With({{kInfo + "INSTALLER", "pip\n"}})),
-              ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-install-leftover"),
-                                         testing::Field(&Finding::severity, Severity::kError))));
-}
-
 TEST_F(WheelChecksTest, WhatAnInstallerWroteStopsNoConversion) {
   for (const auto& [name, taken] : {std::pair("INSTALLER", true), std::pair("INSTALLER/x", false)}) {
     const AbsPath folder = env_.dir() / std::to_string(++count_);
@@ -431,20 +406,6 @@ TEST_F(WheelChecksTest, WhatAnInstallerWroteStopsNoConversion) {
     ASSERT_OK(tree);
     EXPECT_EQ(RequireInstallable(env_, path, *tree).has_value(), taken) << name;
   }
-}
-
-TEST_F(WheelChecksTest, ScriptsOfOneReader) {
-  const std::string file = kInfo + "entry_points.txt";
-  const auto with = [&](const std::string& line) {
-    return Ids(With({{file, "[console_scripts]\n" + line + "\n"}}));
-  };
-  for (const char* value : {"toy: main", "toy :main", "toy\t:\tmain", "toy : main [x]"})
-    EXPECT_THAT(with(std::string("run = ") + value), ElementsAre("wheel-entry-points-invalid " + file))
-        << value;
-  EXPECT_THAT(with("run = toy:main [x]"), IsEmpty());
-  EXPECT_THAT(Ids(With({{file, "[other.group]\nrun = toy : main\n"}})), IsEmpty());
-  EXPECT_THAT(with(std::string(255, 'a') + " = toy:main"), IsEmpty());
-  EXPECT_THAT(with(std::string(256, 'a') + " = toy:main"), ElementsAre("wheel-script-path " + file));
 }
 
 TEST_F(WheelChecksTest, SeveritiesFollowTheVersionsLocalLabel) {
@@ -498,86 +459,9 @@ TEST_F(WheelChecksTest, Record) {
               ElementsAre("wheel-record-digest " + kRecord, "wheel-record-row " + kRecord));
 }
 
-TEST_F(WheelChecksTest, EntryPoints) {
-  const std::string file = kInfo + "entry_points.txt";
-  const auto with = [&](const std::string& text) { return Ids(With({{file, text}})); };
-  EXPECT_THAT(with("[console_scripts]\nrun = toy:main\n"), IsEmpty());
-  EXPECT_THAT(with("run = toy:main\n"), ElementsAre("wheel-entry-points-invalid " + file));
-  for (const auto& [name, id] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"python", "wheel-script-interpreter "},
-           {"Python3.11", "wheel-script-interpreter "},
-           {"pythonw.exe", "wheel-script-interpreter "},
-           {"python3.14t", "wheel-script-interpreter "},
-           {"PyPy3", "wheel-script-interpreter "},
-           {"graalpy.py", "wheel-script-interpreter "},
-           {"..", "wheel-script-path "},
-           {"a/b", "wheel-script-path "},
-           {"..\\b", "wheel-script-path "},
-           {"a b", "wheel-script-name "}}) {
-    EXPECT_THAT(with(std::string("[console_scripts]\n") + name + " = toy:main\n"), ElementsAre(id + file))
-        << name;
-  }
-  EXPECT_THAT(with("[console_scripts]\npython-config = toy:main\n"), IsEmpty());
-  EXPECT_THAT(with("[gui_scripts]\nrun = toy\n"), ElementsAre("wheel-script-target " + file));
-  EXPECT_THAT(with("[console_scripts]\nrun = other.mod:main\n"), ElementsAre("wheel-script-target " + file));
-  EXPECT_THAT(with("[plugins]\nrun = other\n"), IsEmpty());
-  EXPECT_THAT(with("[console_scripts]\nrun = toy:class\n"), ElementsAre("wheel-script-target " + file));
-  EXPECT_THAT(with("[console_scripts]\nrun = toy:main\n[gui_scripts]\nrun = toy:main\n"),
-              ElementsAre("wheel-install-collision " + file));
-}
-
 TEST_F(WheelChecksTest, DocumentsAreUtf8) {
   EXPECT_THAT(Ids(With({{kInfo + "METADATA", kMetadata + "Author: J\xE4ger\n"}})),
               ElementsAre("wheel-encoding " + kInfo + "METADATA"));
-}
-
-TEST_F(WheelChecksTest, FilesOfDataThatUvRefuses) {
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/scripts/sub/run", "#!python\n"}})),
-              ElementsAre("wheel-data-scripts toy-1.0.data/scripts/sub/run"));
-  for (const std::string path : {"toy-1.0.data/scripts/python3", "toy-1.0.data/data/bin/Python"})
-    EXPECT_THAT(Ids(With({{path, "x"}})), ElementsAre("wheel-script-interpreter " + path));
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/data/share/python", "x"}})), IsEmpty());
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/purelib/toy.py", "x"}})),
-              ElementsAre("wheel-install-collision toy.py"));
-  EXPECT_THAT(Ids(With({{"other.data", "x"}})), ElementsAre("wheel-data-layout other.data"));
-}
-
-TEST_F(WheelChecksTest, AScriptsModuleMayLieInSeveralPlaces) {
-  const Members script = {{kInfo + "entry_points.txt", "[console_scripts]\nrun = pkg.mod:main\n"}};
-  for (const char* const place : {"pkg/mod.py", "pkg/mod/__init__.py", "pkg/mod.abi3.so", "pkg/mod/inner.py",
-                                  "toy-1.0.data/purelib/pkg/mod.py"}) {
-    Members members = script;
-    members.emplace_back(place, "INPUT(x)");
-    EXPECT_THAT(Ids(With(members)), IsEmpty()) << place;
-  }
-}
-
-TEST_F(WheelChecksTest, Layout) {
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/scripts/run", "#!python\n"}})), IsEmpty());
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/bin/run", "x"}})),
-              ElementsAre("wheel-data-layout toy-1.0.data/bin/run"));
-  EXPECT_THAT(Ids(With({{"toy-1.0.data/run", "x"}})), ElementsAre("wheel-data-layout toy-1.0.data/run"));
-  EXPECT_THAT(Ids(With({{"toi-1.0.data/scripts/run", "x"}})),
-              ElementsAre("wheel-data-layout toi-1.0.data/scripts/run"));
-  EXPECT_THAT(Ids(With({{"__pycache__/toy.cpython-311.pyc", "x"}})),
-              ElementsAre("wheel-byte-code __pycache__/toy.cpython-311.pyc"));
-  EXPECT_THAT(Ids(With({{kInfo + "direct_url.json", "{}"}})),
-              ElementsAre("wheel-install-leftover " + kInfo + "direct_url.json"));
-  // RECORD lists it here, which installer refuses.
-  EXPECT_THAT(Ids(With({{kInfo + "RECORD.jws", "{}"}})),
-              ElementsAre("wheel-install-leftover " + kInfo + "RECORD.jws",
-                          "wheel-record-digest " + kInfo + "RECORD.jws"));
-}
-
-TEST_F(WheelChecksTest, ASymbolicLink) {
-  // No writer of ours makes one, so the tree is made directly.
-  const Members members = MinimalMembers();
-  for (const auto& [name, text] : members) env_.dir().WriteFile("tree/" + name, text);
-  env_.dir().MakeSymlink("toy.py", "tree/link.py");
-  ASSERT_OK_AND_ASSIGN(const StagedTree tree, ScanTree(env_, env_.dir() / "tree"));
-  std::vector<Finding> findings;
-  ASSERT_OK(CheckWheelContent(env_, AbsPath::Literal("/w") / kName, tree, findings));
-  EXPECT_THAT(findings, Contains(testing::Field(&Finding::id, "wheel-symlink")));
 }
 
 // The reason for which the zip reader refuses the file is reported once.

@@ -208,6 +208,9 @@ TEST_F(WheelTagChecksTest, AModuleHasTheAbiOfItsTag) {
     EXPECT_THAT(Check(std::string(tag) + "-linux_x86_64", {"toy/ext.so"}), none_abi) << tag;
   for (const char* tag : {"cp314-cp314", "cp311-none", "cp314-cp314t"})
     EXPECT_THAT(Check(std::string(tag) + "-linux_x86_64", {"toy/ext.so"}), IsEmpty()) << tag;
+  symbols_ = {{"toy/t\u00f6y.so", {.imported = {}, .defined = {"PyInitU_ty_fka"}}}};
+  EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/t\u00f6y.so"}),
+              ElementsAre(Field(&Finding::id, "wheel-none-abi")));
   // A library that holds an interpreter defines the modules of others.
   symbols_ = {{"toy/libpython3.so", {.imported = {}, .defined = {"PyInit__io", "PyInit_sys"}}}};
   EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/libpython3.so"}), IsEmpty());

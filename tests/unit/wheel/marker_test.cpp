@@ -90,7 +90,7 @@ TEST(CheckMarker, SaysWhatIsWrong) {
            {"os_name == ", "ends too early"},
            {"os_name not 'a'", "expected a comparison"},
            {"os_name == ,", "expected a name"},
-           {std::string(100, '(') + "os_name == 'a'", "nest too deeply"}}) {
+           {std::string(100, '(') + "os_name == 'a'", "deeper than the 64 levels that ptpkg reads"}}) {
     EXPECT_THAT(CheckMarker(marker), FailsWith(ErrorCode::kInvalidInput, HasSubstr(why))) << marker;
   }
 }
