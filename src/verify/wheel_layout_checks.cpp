@@ -177,10 +177,13 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
                        std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   CheckDocumentFolders(members, limited);
-  std::set<std::string> filled;  // .dist-info folders with files
+  std::set<std::string> filled;              // .dist-info folders with files
+  std::map<std::string, std::string> files;  // by place
   for (const archive::ZipReader::Member& member : members) {
     const std::string& name = member.name;
-    if (!name.ends_with('/')) filled.insert(name.substr(0, name.find('/')));
+    if (name.ends_with('/')) continue;
+    filled.insert(name.substr(0, name.find('/')));
+    files.emplace(PlaceOf(name), name);
   }
   for (const archive::ZipReader::Member& member : members) {
     const std::string& name = member.name;
@@ -189,6 +192,11 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
     if (parts[0].ends_with(".dist-info") && !filled.contains(parts[0])) {
       limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is a .dist-info folder without files",
                    "keep the folder of the wheel's own name only"});
+    }
+    if (const auto file = files.find(PlaceOf(Join(parts, "/"))); file != files.end()) {
+      limited.Add({"wheel-data-layout", Severity::kError, name,
+                   fmt::format("uv makes this folder where it writes the file '{}'", file->second),
+                   "leave the folder out"});
     }
     if (!parts[0].ends_with(".data") || parts.size() < 2) continue;
     const std::string_view stem = std::string_view(parts[0]).substr(0, parts[0].size() - 5);

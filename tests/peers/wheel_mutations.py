@@ -389,7 +389,7 @@ def data_file(rng):
     if rng.random() < 0.1:
         return f"{top}, a file", wheel([Member(top.encode(), b"x")]), NAME
     below = rng.choice(["purelib/x.py", "platlib/x.py", "headers/x.h", "scripts/x", "data/x", "scripts/sub/x", "scripts/a/b/c", "scripts/python3", "scripts/PYPY", "scripts/graalpy.exe", "scripts/python3.13t", "data/bin/python", "data/bin/pypy3", "data/bin/sub/python", "data/bin/x", "data/bin/x/y", "data/bin", "data/lib64", "data/pyvenv.cfg", "scripts/activate", "scripts/pip",
-                        "purelib/toy", "purelib/toy/__init__.py/x", "data/lib/python3.11/site-packages/toy/__init__.py", "data/include",
+                        "purelib/toy", "purelib/toy/__init__.py/x", "purelib/toy/__init__.py/", "data/lib/python3.11/site-packages/toy/__init__.py", "data/include",
                         "data/lib/python3", "foo/x", "x", "data", "scripts", "purelib", "Scripts/x", "include/x", "data/../../x", "scripts/toy.exe", "purelib/toy/__init__.py", "headers/python3", "scripts/python.py", "data/bin/python3.py", "bin/x", "scripts/x/", "foo/", "data/",
                         "scripts/", "scripts/sub/", ""])
     points = rng.choice([{}, {}, {"entry_points_txt": "[console_scripts]\nx = toy:main\n"}])

@@ -146,6 +146,28 @@ TEST_F(WheelLayoutChecksTest, OnePlaceByTwoWays) {
   EXPECT_THAT(Ids(With({{data + "data/share/python3/site-packages/toy.py", "x"}})), IsEmpty());
 }
 
+TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
+  const auto check = [](const std::string& folder) {
+    std::vector<archive::ZipReader::Member> members(4);
+    members[0].name = folder;
+    members[1].name = "toy/__init__.py";
+    members[2].name = "toy-1.0.data/scripts/run";
+    members[3].name = "toy-1.0.data/headers/toy.h";
+    std::vector<Finding> findings;
+    CheckWheelFolders(members, findings);
+    return findings;
+  };
+  const std::string data = "toy-1.0.data/";
+  for (const char* folder : {"purelib/toy/__init__.py/", "data/lib/python3.11/site-packages/toy/__init__.py/",
+                             "data/bin/run/", "headers/toy.h/"})
+    EXPECT_THAT(check(data + folder),
+                ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-data-layout"),
+                                           testing::Field(&Finding::file, data + folder))));
+  for (const std::string& folder :
+       {std::string("toy/"), data + "purelib/toy/", data + "data/bin/", data + "headers/toy/"})
+    EXPECT_THAT(check(folder), IsEmpty()) << folder;
+}
+
 TEST_F(WheelLayoutChecksTest, AScriptsModuleMayLieInSeveralPlaces) {
   const Members script = {{kInfo + "entry_points.txt", "[console_scripts]\nrun = pkg.mod:main\n"}};
   for (const char* const place : {"pkg/mod.py", "pkg/mod/__init__.py", "pkg/mod.abi3.so", "pkg/mod/inner.py",
