@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "elf/corrupt.h"
+#include "elf/offered_names.h"
 #include "elf/string_slots.h"
 #include "elf/symbol_table.h"
 #include "elf/symbol_versions.h"
@@ -298,120 +299,6 @@ class SymbolWalk {
   std::vector<LoadFault> faults_;
 };
 
-/// The names that ld.so finds through the hash table of a file.
-class OfferedNames {
- public:
-  OfferedNames(File& file, const Image& image) : file_(file), image_(image) {}
-
-  /// `symbols`: how many the table has.
-  Result<void> Read(std::uint64_t symbols) {
-    if (const auto gnu = image_.dynamic->Find(kDtGnuHash)) return ReadGnu(*gnu, symbols);
-    if (const auto hash = image_.dynamic->Find(kDtHash)) return ReadSysv(*hash, symbols);
-    return Ok();
-  }
-
-  /// Whether a symbol with a section is one of them. A GNU table has those from `first_` on.
-  [[nodiscard]] bool HasNumber(std::uint64_t number) const { return number >= first_; }
-  std::vector<std::uint32_t> Take() && {
-    std::sort(keys_.begin(), keys_.end());
-    return std::move(keys_);
-  }
-
- private:
-  Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
-    const Codec& codec = image_.codec;
-    const std::uint64_t word = codec.WordSize();
-    PTPKG_TRY(const auto head, ReadTable(vaddr, 16));
-    const std::uint64_t buckets = codec.U32(head, 0);
-    const std::uint64_t first = codec.U32(head, 4);
-    const std::uint64_t words = codec.U32(head, 8);
-    const unsigned shift = codec.U32(head, 12) % 32;
-    if (buckets == 0 || words == 0) return Ok();
-    first_ = first;
-    const std::uint64_t fixed = words * word + buckets * 4;
-    PTPKG_TRY(const auto bytes, ReadTable(vaddr + 16, fixed));
-    const Bytes of_buckets = Bytes(bytes).subspan(words * word);
-    if (std::all_of(of_buckets.begin(), of_buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
-      return Ok();  // linkers leave a chain of one zero there, or none
-    const std::uint64_t length = symbols > first ? symbols - first : 0;
-    PTPKG_TRY(const auto chain, ReadTable(vaddr + 16 + fixed, length * 4));
-    PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
-    const std::uint64_t bits = 8 * word;
-    const auto passes = [&](std::uint32_t hash) {
-      const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
-      return ((filter >> (hash % bits)) & (filter >> ((hash >> shift) % bits)) & 1U) != 0;
-    };
-    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
-      std::uint64_t number = codec.U32(bytes, words * word + bucket * 4);
-      if (number == 0) continue;
-      for (bool last = false; !last; ++number) {
-        if (number < first || number >= symbols || keys_.size() > symbols)
-          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
-        const std::uint32_t hash = codec.U32(chain, (number - first) * 4);
-        last = (hash & 1U) != 0;
-        // The lowest bit of the name's hash is not kept.
-        const std::uint32_t even = hash & ~1U;
-        const bool is_found = (passes(even) && even % buckets == bucket) ||
-                              (passes(even | 1U) && (even | 1U) % buckets == bucket);
-        if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
-        keys_.push_back(hash | 1U);
-      }
-    }
-    return Ok();
-  }
-
-  Result<std::vector<std::byte>> ReadTable(std::uint64_t vaddr, std::uint64_t size) {
-    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, size, "the hash table"));
-    return ReadExact(file_, at, size, "the hash table");
-  }
-
-  /// The first entry of the table is for the symbol that the head names.
-  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash, std::uint64_t symbols) {
-    const auto table = image_.dynamic->Find(kDtSymtab);
-    const std::uint64_t record = image_.codec.SymbolSize();
-    if (!table || number >= symbols) return Ok();
-    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
-    PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
-    PTPKG_TRY(const std::string name,
-              ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
-    if (SymbolKey(name) == (hash | 1U)) return Ok();
-    return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
-  }
-
-  Result<void> ReadSysv(std::uint64_t vaddr, std::uint64_t symbols) {
-    const Codec& codec = image_.codec;
-    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 8, "the hash table"));
-    PTPKG_TRY(const auto head, ReadExact(file_, at, 8, "the hash table"));
-    const std::uint64_t buckets = codec.U32(head, 0);
-    const std::uint64_t chain = codec.U32(head, 4);
-    if (buckets == 0) return Ok();
-    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 8, (buckets + chain) * 4, "the hash table"));
-    PTPKG_TRY(const auto bytes, ReadExact(file_, body, (buckets + chain) * 4, "the hash table"));
-    first_ = 0;
-    const auto table = image_.dynamic->Find(kDtSymtab);
-    std::uint64_t followed = 0;
-    for (std::uint64_t bucket = 0; table && bucket < buckets; ++bucket) {
-      for (std::uint64_t number = codec.U32(bytes, bucket * 4); number != 0;
-           number = codec.U32(bytes, (buckets + number) * 4)) {
-        if (number >= chain || number >= symbols || ++followed > chain)
-          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
-        PTPKG_TRY(const std::uint64_t record,
-                  image_.OffsetOf(*table + number * codec.SymbolSize(), codec.SymbolSize(), "a symbol"));
-        PTPKG_TRY(const auto symbol, ReadExact(file_, record, codec.SymbolSize(), "a symbol"));
-        if (codec.U16(symbol, codec.Is64() ? 6 : 14) == 0) continue;
-        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, codec.U32(symbol, 0), "a symbol"));
-        keys_.push_back(SymbolKey(name));
-      }
-    }
-    return Ok();
-  }
-
-  File& file_;
-  const Image& image_;
-  std::uint64_t first_ = ~0ULL;
-  std::vector<std::uint32_t> keys_;
-};
-
 /// The names of the symbols that the walk has seen.
 class AskedNames {
  public:
@@ -429,7 +316,7 @@ class AskedNames {
     if (const auto versym = image_.dynamic->Find(kDtVersym)) {
       PTPKG_TRY(versions_at, image_.OffsetOf(*versym, count * 2, "the table of symbol versions"));
     }
-    PTPKG_TRY(const std::vector<std::uint16_t> known, KnownVersions());
+    PTPKG_TRY(const std::vector<bool> known, KnownVersions());
     for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
       const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
       const auto begin = walk_.uses().begin() + static_cast<std::ptrdiff_t>(first);
@@ -448,7 +335,7 @@ class AskedNames {
         const std::uint16_t version =
             versions.empty() ? std::uint16_t{0}
                              : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
-        if (version > 1 && std::find(known.begin(), known.end(), version) == known.end())
+        if (version > 1 && !known[version])
           return Corrupt(
               fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
         PTPKG_CHECK(Take(first + i, Bytes(symbols).subspan(i * record, record), version, offered, use));
@@ -459,12 +346,12 @@ class AskedNames {
 
  private:
   /// Indexes that .gnu.version may hold.
-  Result<std::vector<std::uint16_t>> KnownVersions() {
-    std::vector<std::uint16_t> known;
+  Result<std::vector<bool>> KnownVersions() {
+    std::vector<bool> known(kVersionIndexMask + 1U);
     PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file_, image_));
     for (const VersionNeed& need : needs.records) {
       for (const VersionNeed::Version& version : need.versions)
-        known.push_back(static_cast<std::uint16_t>(version.index & kVersionIndexMask));
+        known[version.index & kVersionIndexMask] = true;
     }
     const auto at = image_.dynamic->Find(kDtVerdef);
     const auto count = image_.dynamic->Find(kDtVerdefnum);
@@ -474,7 +361,7 @@ class AskedNames {
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
       PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(address, kRecord, "a version definition"));
       PTPKG_TRY(const auto record, ReadExact(file_, offset, kRecord, "a version definition"));
-      known.push_back(static_cast<std::uint16_t>(image_.codec.U16(record, 4) & kVersionIndexMask));
+      known[image_.codec.U16(record, 4) & kVersionIndexMask] = true;
       const std::uint32_t step = image_.codec.U32(record, 16);
       if (step == 0) break;
       address += step;
@@ -569,10 +456,9 @@ Result<void> FillSymbols(File& file, const Image& image, SymbolWalk& walk,
   PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
   PTPKG_CHECK(walk.Run(count));
   use.binds_now = walk.binds_now();
-  OfferedNames offered(file, image);
-  PTPKG_CHECK(offered.Read(count.value_or(0)));
+  PTPKG_TRY(OfferedNames offered, ReadOfferedNames(file, image, count.value_or(0)));
   PTPKG_CHECK(AskedNames(file, image, walk, passed_over).Read(offered, use));
-  use.offered = std::move(offered).Take();
+  use.offered = std::move(offered.keys);
   PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, walk.static_tls_symbols(), count.value_or(0)));
   const Segment* const tls = image.FindSegment(kSegmentTls);
   if (tls == nullptr && (walk.needs_own_tls() || by_symbol))
@@ -582,12 +468,6 @@ Result<void> FillSymbols(File& file, const Image& image, SymbolWalk& walk,
 }
 
 }  // namespace
-
-std::uint32_t SymbolKey(std::string_view name) {
-  std::uint32_t hash = 5381;
-  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
-  return hash | 1U;
-}
 
 bool SymbolUse::Offers(std::string_view name) const {
   return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "elf/load_faults.h"
+#include "elf/offered_names.h"
 
 namespace ptpkg::elf {
 
@@ -32,9 +33,6 @@ struct SymbolUse {
 
   [[nodiscard]] bool Offers(std::string_view name) const;
 };
-
-/// What a GNU hash table holds of a name: its hash with the lowest bit set.
-std::uint32_t SymbolKey(std::string_view name);
 
 struct RelocationFacts {
   SymbolUse symbols;

@@ -132,7 +132,7 @@ TEST_F(SymbolVersions, ChainsThatShareTheirRecordsEnd) {
     const std::uint64_t at = first + 16 * i;
     PokeU16(bytes, codec, at + 2, static_cast<std::uint16_t>(kRecords - i));
     PokeU32(bytes, codec, at + 8, 16);
-    PokeU32(bytes, codec, at + 12, 16);
+    PokeU32(bytes, codec, at + 12, i == kRecords ? 0 : 16);
   }
   const Image honest = Open(bytes).image;
   for (std::size_t i = 0; i < honest.dynamic->entries.size(); ++i) {
