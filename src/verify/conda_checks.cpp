@@ -199,6 +199,16 @@ class CondaChecks {
           "file_mode is text but the file is binary: replacing the prefix would move its bytes",
           "list the file with file_mode binary");
     }
+    if (*mode == conda::FileMode::kText && entry.mode == conda::FileMode::kBinary) {
+      Add("conda-placeholder", Severity::kError, entry.path,
+          "file_mode is binary but the file is text: conda leaves the placeholder, rattler pads it with NUL",
+          "list the file with file_mode text");
+    }
+    if (entry.placeholder.ends_with('/')) {
+      Add("conda-placeholder", Severity::kError, entry.path,
+          "prefix_placeholder ends with '/', and the prefix that replaces it does not",
+          "list the placeholder without the '/'");
+    }
     if (entry.mode == conda::FileMode::kBinary && entry.placeholder.size() < kPlaceholderLength) {
       Add("conda-placeholder-short",
           entry.placeholder.size() < kOldestPlaceholder ? Severity::kError : Severity::kWarning, entry.path,
@@ -223,18 +233,28 @@ class CondaChecks {
                      findings_);
   }
 
-  /// "#!python" is a wheel's way to leave the interpreter to the installer. conda's replace prefixes only.
+  /// "#!python" is a wheel's way to leave the interpreter to the installer. conda's replace prefixes only,
+  /// where paths.json says so. Builds have prefixes such as ".../_h_env_placehold_placehold...".
   Result<void> CheckScripts() {
     constexpr std::string_view kMark = "#!python";
+    constexpr std::string_view kBuildPrefix = "placehold_placehold";
+    constexpr std::size_t kLongestLine = 512;
     for (const auto& [path, file] : tree_.files()) {
       if (file.symlink || (!path.starts_with("bin/") && !path.starts_with("python-scripts/"))) continue;
-      std::array<std::byte, kMark.size()> head{};
+      std::array<std::byte, kLongestLine> head{};
       PTPKG_TRY(const std::unique_ptr<File> script, env_.fs.Open(folder_ / path, OpenMode::kRead));
       PTPKG_TRY(const std::size_t count, script->ReadAt(0, head));
-      if (AsText(Bytes(head).first(count)) != kMark) continue;
-      Add("conda-script-interpreter", Severity::kError, path,
-          "the script begins with '#!python', which names no program",
-          "write the interpreter below the build prefix there: '#!$PREFIX/bin/python'");
+      const std::string_view text = AsText(Bytes(head).first(count));
+      const std::string_view line = text.substr(0, text.find('\n'));
+      if (line.starts_with(kMark)) {
+        Add("conda-script-interpreter", Severity::kError, path,
+            "the script begins with '#!python', which names no program",
+            "write the interpreter below the build prefix there: '#!$PREFIX/bin/python'");
+      } else if (line.starts_with("#!") && line.find(kBuildPrefix) != std::string_view::npos) {
+        Add("conda-script-interpreter", Severity::kError, path,
+            "the script's interpreter lies in a build prefix that paths.json does not say to replace",
+            "list the file with its prefix_placeholder");
+      }
     }
     return Ok();
   }

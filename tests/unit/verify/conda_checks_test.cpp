@@ -163,13 +163,15 @@ TEST_F(CondaChecksTest, RawPackagesOfBothFormatsAreFine) {
 
 TEST_F(CondaChecksTest, AScriptNamesItsInterpreter) {
   for (const char* path : {"bin/a", "python-scripts/a"}) {
-    for (const char* text : {"#!python\n", "#!pythonw -E\n"}) {
+    for (const char* text : {"#!python\n", "#!pythonw -E\n", "#!/b/_h_env_placehold_placehold_/bin/python\n",
+                             "#!/opt/_placehold_placehold_/bin/env python"}) {
       const std::vector<RawMember> script{{.name = path, .content = text}};
       EXPECT_THAT(CheckPayload(script, script),
                   ElementsAre(AllOf(HasId("conda-script-interpreter"), Field(&Finding::file, path))));
     }
   }
   const std::vector<RawMember> fine{{.name = "bin/a", .content = "#!/usr/bin/env python\n"},
+                                    {.name = "bin/b", .content = "#!/bin/sh\n# placehold_placehold\n"},
                                     {.name = "share/a", .content = "#!python\n"}};
   EXPECT_THAT(CheckPayload(fine, fine), IsEmpty());
 }
@@ -216,6 +218,13 @@ TEST_F(CondaChecksTest, Placeholders) {
               ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kWarning))));
   EXPECT_THAT(with(kPlaceholder + nul, kPlaceholder, "text"),
               ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kError))));
+  EXPECT_THAT(with("/x" + kPlaceholder, kPlaceholder, "binary"),
+              ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kError),
+                                Field(&Finding::message, HasSubstr("the file is text")))));
+  EXPECT_THAT(with(kPlaceholder + "/x", kPlaceholder + "/", "text"),
+              ElementsAre(AllOf(HasId("conda-placeholder"), Field(&Finding::severity, Severity::kError),
+                                Field(&Finding::message, HasSubstr("ends with '/'")))));
+  EXPECT_THAT(with(kPlaceholder + "/x", kPlaceholder, "text"), IsEmpty());
   const auto shorter = [&](std::size_t size) {
     const std::string placeholder = "/opt/" + std::string(size - 5, 'x');
     return with(placeholder + nul, placeholder, "binary");
