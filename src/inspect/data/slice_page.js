@@ -63,7 +63,7 @@ function sliceDetails({ slice, before, after }) {
   return [element("h3", {}, before.path),
     factList([["For GPU", slice.name], ["Size", before.size === after.size ? formatBytes(after.size) : `${formatBytes(before.size)} → ${formatBytes(after.size)}`],
       ["GPU code", codeBytes(before) === codeBytes(after) ? formatBytes(codeBytes(after)) : `${formatBytes(codeBytes(before))} → ${formatBytes(codeBytes(after))}`],
-      ["Form", formOf(after)], ["As it was, since", after.kept_because], ["Not compact, since", after.not_compact], ["Kept whole", gaps]]),
+      ["Form", formOf(after)], ["Unchanged because", after.kept_because], ["Not compact because", after.not_compact], ["Containers kept whole", gaps]]),
     scrollBox("GPU code of the file", {}, changesTable("GPU code of the file", "Architecture", names.map((name) => ({ name, old: before.code[name], new: after.code[name] || 0 }))))];
 }
 

@@ -256,6 +256,23 @@ TEST_F(CondaChecksTest, DocumentsBeyondTheLimitsAreFindings) {
                                 Field(&Finding::message, HasSubstr("longer than 4194304 bytes")))));
 }
 
+TEST_F(CondaChecksTest, AMissingIndexIsNamedBesideOtherFaults) {
+  for (const char* name : {"about.json", "paths.json", "run_exports.json", "link.json"}) {
+    std::vector<RawMember> members = DemoInfo({});
+    std::erase_if(members, [&](const RawMember& member) {
+      return member.name == "info/index.json" || member.name == std::string("info/") + name;
+    });
+    members.push_back({.name = std::string("info/") + name, .content = "{"});
+    EXPECT_THAT(
+        CheckMembers(members),
+        UnorderedElementsAre(AllOf(HasId("conda-index-invalid"), Field(&Finding::file, "info/index.json")),
+                             Field(&Finding::file, std::string("info/") + name)))
+        << name;
+  }
+  // One finding for an index that cannot be read.
+  EXPECT_THAT(CheckInfo("info/index.json", "{"), ElementsAre(HasId("conda-index-invalid")));
+}
+
 TEST_F(CondaChecksTest, BothFormsOfAnAccentAreTwoFiles) {
   const std::vector<RawMember> payload = {{.name = "cafe\xcc\x81", .content = "1"},
                                           {.name = "caf\xc3\xa9", .content = "2"}};
@@ -367,23 +384,6 @@ TEST_F(CondaChecksTest, NoEntryPointReplacesTheInterpreter) {
       EXPECT_THAT(findings, ElementsAre(HasId("conda-link-invalid"))) << name;
     }
   }
-}
-
-TEST_F(CondaChecksTest, AMissingIndexIsNamedBesideOtherFaults) {
-  for (const char* name : {"about.json", "paths.json", "run_exports.json", "link.json"}) {
-    std::vector<RawMember> members = DemoInfo({});
-    std::erase_if(members, [&](const RawMember& member) {
-      return member.name == "info/index.json" || member.name == std::string("info/") + name;
-    });
-    members.push_back({.name = std::string("info/") + name, .content = "{"});
-    EXPECT_THAT(
-        CheckMembers(members),
-        UnorderedElementsAre(AllOf(HasId("conda-index-invalid"), Field(&Finding::file, "info/index.json")),
-                             Field(&Finding::file, std::string("info/") + name)))
-        << name;
-  }
-  // One finding for an index that cannot be read.
-  EXPECT_THAT(CheckInfo("info/index.json", "{"), ElementsAre(HasId("conda-index-invalid")));
 }
 
 TEST_F(CondaChecksTest, LicenceFilesAreWantedWhereThereAreFiles) {
