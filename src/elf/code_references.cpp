@@ -95,11 +95,14 @@ class ReferenceScan {
   /// i386: code has the address of the global offset table in a register and adds the distance from there.
   [[nodiscard]] std::optional<std::uint64_t> FindTableDistance(Bytes bytes, std::size_t lead, std::size_t end,
                                                                std::uint64_t vaddr) {
+    const std::uint64_t first = targets_.places.front().begin;
+    const std::uint64_t behind = targets_.places.back().begin + targets_.places.back().size_bytes;
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end && at + 4 <= bytes.size(); ++at) {
       const std::uint32_t word = codec_.U32(bytes, at);
       const auto finds = [&](std::uint64_t table) {
         const std::uint32_t target = static_cast<std::uint32_t>(table) + word;
-        return IsTarget(target) && InstructionThatHolds(bytes, at, target);
+        return target >= first && target < behind && IsTarget(target) &&
+               InstructionThatHolds(bytes, at, target);
       };
       if ((targets_.are_fixed && finds(0)) || std::any_of(tables_.begin(), tables_.end(), finds))
         return vaddr + at;
@@ -207,8 +210,10 @@ class ReferenceScan {
 
   /// RISC-V: `auipc` adds the upper 20 bits of a distance to its own address, the next one the lower 12.
   [[nodiscard]] std::optional<std::uint64_t> FindAuipc(Bytes bytes, std::size_t end, std::uint64_t vaddr) {
-    for (std::size_t at = vaddr % 2; at < end && at + 4 <= bytes.size(); at += 2) {
+    std::uint64_t size = 4;
+    for (std::size_t at = vaddr % 2; at < end && at + 4 <= bytes.size(); at += size) {
       const std::uint32_t word = codec_.U32(bytes, at);
+      size = (word & 3U) == 3 ? 4 : 2;
       const std::uint32_t code = word & 0x7fU;
       const std::optional<std::uint64_t>& base = pages_[word >> 15U & 0x1fU];
       const bool is_load = code == 0x03 || code == 0x07;
@@ -263,8 +268,11 @@ Result<std::vector<std::uint64_t>> TablesOf(File& file, const Image& image) {
   std::vector<std::uint64_t> tables;
   if (image.header.machine != kMachine386 && image.header.machine != kMachinePpc64) return tables;
   PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file, image));
-  for (const NamedSection& section : named) {
-    if (section.name == ".got" || section.name == ".got.plt") tables.push_back(section.address);
+  // A file has one of each.
+  for (const std::string_view name : {".got", ".got.plt"}) {
+    const auto section =
+        std::find_if(named.begin(), named.end(), [&](const NamedSection& one) { return one.name == name; });
+    if (section != named.end()) tables.push_back(section->address);
   }
   if (const auto table = image.dynamic ? image.dynamic->Find(kDtPltgot) : std::nullopt;
       table && image.header.machine == kMachine386) {

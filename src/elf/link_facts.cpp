@@ -201,7 +201,10 @@ Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const 
       PTPKG_CHECK(CountRecord(image, kAux, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kAux, "a version definition's name"));
       names.push_back(image.codec.U32(entry, 0));
-      PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux, k + 1 == count));
+      // The loader reads the first of them alone.
+      if (k + 1 < count) {
+        PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux, false));
+      }
     }
     PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 16), kRecord, i + 1 == chain->count));
   }

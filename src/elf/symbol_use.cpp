@@ -19,6 +19,8 @@ constexpr std::uint64_t kFlagBindNow = 8;
 constexpr std::uint64_t kFlag1Now = 1;
 
 constexpr std::uint64_t kRelocationStep = 1U << 20U;
+/// So far behind a segment linkers put _end and its like, which they align.
+constexpr std::uint64_t kEndRoom = 4096;
 constexpr unsigned kBindLocal = 0;
 constexpr unsigned kBindWeak = 2;
 constexpr unsigned kIndirectType = 10;  // its value is the address of a function that says the address
@@ -415,9 +417,11 @@ class AskedNames {
   Result<void> CheckPlace(std::uint64_t number, Bytes symbol, bool is_code) const {
     const std::uint64_t value = image_.codec.Word(symbol, image_.codec.Is64() ? 8 : 4);
     const auto holds = [&](const Segment& segment) {
-      const bool fits = !is_code || (segment.flags & kFlagExecute) != 0;
+      // Function descriptors (PowerPC of the first ABI) are data.
+      const bool can_be_data = !is_code || image_.header.machine == kMachinePpc64;
+      const bool fits = can_be_data || (segment.flags & kFlagExecute) != 0;
       return segment.type == kSegmentLoad && fits && value >= segment.vaddr &&
-             value - segment.vaddr <= segment.memory_size;  // a name may stand for the end
+             value - segment.vaddr <= segment.memory_size + (is_code ? 0 : kEndRoom);
     };
     if (std::any_of(image_.segments.begin(), image_.segments.end(), holds)) return CheckName(number, symbol);
     return Corrupt(fmt::format("symbol {} is at address {:#x}, where no {} is", number, value,

@@ -112,11 +112,12 @@ Result<std::map<std::string, Json>> TextChanges(Env& env, const Side& before, co
   PTPKG_TRY(const auto old_texts, ReadTexts(env, before, paths[0]));
   PTPKG_TRY(const auto new_texts, ReadTexts(env, after, paths[1]));
   std::map<std::string, Json> changes;
+  std::uint64_t steps_left = kMostLineSteps;
   for (const FilePair* pair : wanted) {
     const auto old_text = old_texts.find(pair->old_path);
     const auto new_text = new_texts.find(pair->path);
     if (old_text == old_texts.end() || new_text == new_texts.end()) continue;
-    const auto diff = CompareTexts(old_text->second, new_text->second);
+    const auto diff = CompareTexts(old_text->second, new_text->second, steps_left);
     if (diff) changes.emplace(pair->path, TextToJson(*diff));
   }
   return changes;

@@ -59,14 +59,15 @@ class SymbolLists {
     if (local || name.empty() || !lists_.complete) return;
     const bool defined = codec.U16(record, layout.section) != 0;
     if (defined && (visibility == 1 || visibility == 2)) return;
-    bytes_ += name.size() + sizeof(std::string);
+    const auto required = versions_.find(version & elf::kVersionIndexMask);
+    const bool has_version = !defined && required != versions_.end();
+    bytes_ += name.size() + sizeof(std::string) + (has_version ? required->second.size() : 0);
     if (bytes_ > kMostListedBytes) {
       lists_ = {.complete = false};
       return;
     }
     std::string& listed = (defined ? lists_.exported : lists_.needed).emplace_back(name);
-    const auto required = versions_.find(version & elf::kVersionIndexMask);
-    if (!defined && required != versions_.end()) listed += "@" + required->second;
+    if (has_version) listed += "@" + required->second;
   }
 
   DynamicSymbols Finish() && {

@@ -68,8 +68,10 @@ class Frontier {
 };
 
 /// The frontiers before each number of edits, up to the number that turns `before` into `after`; nullopt
-/// beyond kMostEdits. Source: Myers, "An O(ND) Difference Algorithm and Its Variations", 1986.
-std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before, std::span<const int> after) {
+/// beyond kMostEdits and `steps_left`. Source: Myers, "An O(ND) Difference Algorithm and Its Variations",
+/// 1986.
+std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before, std::span<const int> after,
+                                                    std::uint64_t& steps_left) {
   const int old_size = static_cast<int>(before.size());
   const int new_size = static_cast<int>(after.size());
   const int most = static_cast<int>(std::min(before.size() + after.size(), kMostEdits));
@@ -84,6 +86,9 @@ std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before,
              before[static_cast<std::size_t>(x)] == after[static_cast<std::size_t>(x - k)]) {
         ++x;
       }
+      const auto steps = static_cast<std::uint64_t>(x - std::min(x, frontier.At(from))) + 1;
+      if (steps > steps_left) return std::nullopt;
+      steps_left -= steps;
       frontier.At(k) = x;
       if (x >= old_size && x - k >= new_size) return trace;
     }
@@ -92,11 +97,12 @@ std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before,
 }
 
 /// Marks the changed lines of both texts, whose first `first` and last `last` lines are equal.
-void MarkChanges(NumberedText& before, NumberedText& after, std::size_t first, std::size_t last) {
+void MarkChanges(NumberedText& before, NumberedText& after, std::size_t first, std::size_t last,
+                 std::uint64_t& steps_left) {
   const std::size_t old_size = before.lines.size() - first - last;
   const std::size_t new_size = after.lines.size() - first - last;
   const auto trace = ShortestScript(std::span(before.numbers).subspan(first, old_size),
-                                    std::span(after.numbers).subspan(first, new_size));
+                                    std::span(after.numbers).subspan(first, new_size), steps_left);
   if (!trace) {
     std::fill_n(before.changed.begin() + static_cast<std::ptrdiff_t>(first), old_size, true);
     std::fill_n(after.changed.begin() + static_cast<std::ptrdiff_t>(first), new_size, true);
@@ -152,7 +158,8 @@ std::vector<bool> NearChanges(const std::vector<ScriptLine>& script) {
 
 }  // namespace
 
-std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_view after_text) {
+std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_view after_text,
+                                     std::uint64_t& steps_left) {
   if (!IsText(before_text) || !IsText(after_text)) return std::nullopt;
   NumberedText before{.lines = LinesOf(before_text)};
   NumberedText after{.lines = LinesOf(after_text)};
@@ -167,7 +174,7 @@ std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_v
                                        after.numbers.end()[-1 - static_cast<std::ptrdiff_t>(last)]) {
     ++last;
   }
-  MarkChanges(before, after, first, last);
+  MarkChanges(before, after, first, last, steps_left);
   const std::vector<ScriptLine> script = ScriptOf(before, after);
   const std::vector<bool> near = NearChanges(script);
   TextDiff diff{.removed = static_cast<std::size_t>(std::ranges::count(before.changed, true)),

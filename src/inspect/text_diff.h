@@ -1,6 +1,7 @@
 #pragma once
 // Compares two texts line by line. Layer: inspect.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +29,14 @@ struct TextDiff {
   std::size_t more_lines = 0;  ///< Lines of hunks beyond these.
 };
 
+/// Comparisons of lines for all files of two artifacts: a second, at most.
+inline constexpr std::uint64_t kMostLineSteps = 50'000'000;
+
 /// nullopt: one of the two is not text (not UTF-8, or with a NUL). No hunks: only the end of the last line
-/// differs. The diff is minimal up to 1000 changed lines; beyond that, all lines between the first and the
-/// last change count as changed. Memory: 4 MiB, and some 100 bytes a line.
-std::optional<TextDiff> CompareTexts(std::string_view before, std::string_view after);
+/// differs. The diff is minimal up to 1000 changed lines, and while `steps_left` lasts, from which its
+/// comparisons of lines are taken; beyond that, all lines between the first and the last change count as
+/// changed. Memory: 4 MiB, and some 100 bytes a line.
+std::optional<TextDiff> CompareTexts(std::string_view before, std::string_view after,
+                                     std::uint64_t& steps_left);
 
 }  // namespace ptpkg::inspect

@@ -65,7 +65,7 @@ class S3Remote final : public Remote {
         {.file = upload.digests, .parts_etag = parts_etag, .written_etag = WrittenEtag(S3PathOf(upload))});
     if (content == ObjectContent::kSame)
       return std::optional(RemoteFile{.sha256 = upload.digests.sha256.Hex()});
-    if (content == ObjectContent::kUnknown) return ReadBack(upload);
+    if (content == ObjectContent::kUnknown) return ReadBack(upload, HeaderOfAnswer(answer, "etag"));
     // What a client said of another file is told, unless it is a lie.
     const std::string told = ToLower(HeaderOfAnswer(answer, "x-amz-meta-sha256"));
     if (!told.empty() && told != upload.digests.sha256.Hex())
@@ -162,9 +162,16 @@ class S3Remote final : public Remote {
   }
 
   /// The digest of a file of the same size that another client has put there.
-  Result<std::optional<RemoteFile>> ReadBack(const Upload& upload) {
+  Result<std::optional<RemoteFile>> ReadBack(const Upload& upload, const std::string& etag) {
     PTPKG_TRY(const HashedAnswer there, bucket_->Hash(S3PathOf(upload), upload.digests.size_bytes));
-    if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
+    if (there.answer.status == 200) {
+      // It is asked for again before each write of an index.
+      if (there.sha256 == upload.digests.sha256) {
+        const std::lock_guard lock(mutex_);
+        written_etags_[S3PathOf(upload)] = etag;
+      }
+      return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
+    }
     if (there.answer.status == 404) return std::optional<RemoteFile>();
     return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", S3PathOf(upload)));
   }
@@ -173,7 +180,7 @@ class S3Remote final : public Remote {
   S3Multipart multipart_;
   std::mutex mutex_;
   std::vector<ArtifactId> replaced_;                  // under mutex_ while files are sent
-  std::map<std::string, std::string> written_etags_;  // by path, and so the next
+  std::map<std::string, std::string> written_etags_;  // or found to be ours; by path, and so the next
   std::map<std::string, std::string> parts_etags_;
 };
 

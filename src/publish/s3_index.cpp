@@ -136,7 +136,7 @@ class IndexWriter {
       if (other) written.push_back(file.path);
     }
     if (written.empty()) return Outcome::kNothingToWrite;
-    NoteWrite(written.front(), changes && there ? there->etag : "");
+    NoteWrite(written.front(), there ? there->etag : "");
     return Outcome::kWritten;
   }
 
@@ -196,7 +196,7 @@ class IndexWriter {
   bool wrote_ = false;                  // in this pass
   std::optional<std::string> refused_;  // ETag of what a write was refused for; "": nothing was there
   int refusals_ = 0;                    // in a row, for that one
-  std::pair<std::string, std::string> last_write_;  // path, and the ETag of the index that it replaced
+  std::pair<std::string, std::string> last_write_;  // path, and the ETag of the index as it was read
   int lost_ = 0;                                    // how often in a row that write was to be done again
 };
 

@@ -24,8 +24,8 @@ std::string S3PathOf(const Upload& upload);
 /// store without conditional writes until that is so some seconds after the last write. Rows are those of
 /// IndexConda and IndexWheels. `confirm` fails where the bucket has another file under an upload's name by
 /// now; it is asked before each write of an index with digests, so that rows and files fit. Errors: kNetwork
-/// (others keep writing), kRefused (an index that is none, a file that changed since), those of S3Bucket and
-/// `confirm`.
+/// (others keep writing), kRefused (a file that is not an index, or that changed since), those of S3Bucket
+/// and `confirm`.
 using ConfirmUpload = std::function<Result<void>(const Upload&)>;
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads,
                              const ConfirmUpload& confirm);

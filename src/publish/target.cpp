@@ -81,7 +81,7 @@ Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& option
 /// Paths are put behind the URL. The URL is not shown: its query may be a token.
 Result<void> RequireNoQuery(const std::string& url, const std::string& option) {
   if (url.find_first_of("?#") == std::string::npos) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("{}: the URL of a server has no query", option))
+  return Error(ErrorCode::kUsage, fmt::format("{}: the URL of a server has no query and no fragment", option))
       .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
 }
 
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
                              options.to))
         .WithHint("name its simple index: --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
-  PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of ~/.pypirc"));
+  PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of .pypirc"));
   PTPKG_CHECK(RequireNoQuery(place.simple, "UV_PUBLISH_CHECK_URL"));
   place.simple = WithoutSlash(place.simple);
   return MakePackageIndex(env, std::move(place));
@@ -130,6 +130,7 @@ Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) 
   if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
   constexpr std::string_view kOwnHost = "//localhost/";
   if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecoded(rest.substr(kOwnHost.size() - 1)));
+  if (rest == kOwnHost.substr(0, kOwnHost.size() - 1)) return Wrong(fmt::format("{}: no folder", options.to));
   if (!rest.starts_with("///")) {
     return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
         .WithHint(fmt::format("three slashes begin the path: file:///{}",

@@ -59,6 +59,10 @@ void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts
   }
 }
 
+/// Places that have no fixed path below a prefix. No member of a wheel has this byte in its name.
+const std::string kSitePackages = "\1site-packages/";
+const std::string kHeaders = "\1headers/";
+
 /// pip takes every folder of such a name for one, uv that of .dist-info, installer that of the file name.
 bool AgreeOnData(const WheelPlaces& places, std::string_view top) {
   const std::string expected = places.name.Stem() + ".data";
@@ -84,43 +88,75 @@ void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedF
   }
 }
 
-/// Path below site-packages of "data/lib/python3.11/site-packages/toy.py" or "data/Lib/site-packages/toy.py".
-std::optional<std::string> DataInSitePackages(const std::string& below) {
+/// A file of .data/data that may come to lie in site-packages.
+struct DataInSitePackages {
+  std::string python =
+      {};  ///< "3.11", of lib/python3.11/site-packages/toy.py; "": of Lib/site-packages/toy.py.
+  std::string path = {};  ///< Below site-packages.
+};
+
+std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
   constexpr std::string_view kFolder = "/site-packages/";
+  constexpr std::string_view kPython = "python";
+  const std::string below = path.substr(path.find('/') + 1);
   const std::size_t at = below.find(kFolder);
-  if (at == std::string::npos) return std::nullopt;
+  if (!path.substr(0, path.find('/')).ends_with(".data") || at == std::string::npos) return std::nullopt;
   const std::vector<std::string> above = Split(below.substr(0, at), '/');
-  const bool of_posix = above.size() == 3 && above[1].starts_with("lib") && above[2].starts_with("python");
-  const bool of_windows = above.size() == 2 && above[1] == "Lib";
-  if (above[0] != "data" || (!of_posix && !of_windows)) return std::nullopt;
-  return below.substr(at + kFolder.size());
+  if (above[0] != "data") return std::nullopt;
+  const std::string rest = below.substr(at + kFolder.size());
+  if (above.size() == 2 && above[1] == "Lib") return DataInSitePackages{.path = rest};
+  const bool is_posix = above.size() == 3 && (above[1] == "lib" || above[1] == "lib64") &&
+                        above[2].starts_with(kPython) && above[2].find('.') != std::string::npos;
+  if (!is_posix) return std::nullopt;
+  return DataInSitePackages{.python = above[2].substr(kPython.size()), .path = rest};
+}
+
+/// Whether an installation of the wheel can have that site-packages for its own.
+bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
+  if (data.python.empty())
+    return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;
+  const std::string digits = ReplaceAll(data.python, ".", "");
+  const std::vector<std::string> pythons = Split(tag.python, '.');
+  const bool is_stable = tag.abi.find("abi3") != std::string::npos;
+  return std::any_of(pythons.begin(), pythons.end(), [&](const std::string& python) {
+    const std::string version = python.substr(std::min(python.find_first_of("0123456789"), python.size()));
+    const bool is_major = version.size() == 1 || is_stable;
+    return is_major ? digits.starts_with(version.substr(0, 1)) : digits == version;
+  });
 }
 
 /// Where the file lies below a prefix. Site-packages has no fixed place in it.
 std::string PlaceOf(const std::string& path) {
-  if (const auto installed = InstalledPath(path)) return "site-packages:" + *installed;
+  if (const auto installed = InstalledPath(path)) return kSitePackages + *installed;
   const std::string below = path.substr(path.find('/') + 1);
-  if (const auto installed = DataInSitePackages(below)) return "site-packages:" + *installed;
   if (below.starts_with("scripts/")) return "bin/" + below.substr(8);
-  if (below.starts_with("headers/")) return "headers:" + below.substr(8);
+  if (below.starts_with("headers/")) return kHeaders + below.substr(8);
   return below.starts_with("data/") ? below.substr(5) : below;
 }
 
 /// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own. No
 /// installer writes a file and a folder of one name.
-void CheckCollisions(const StagedTree& tree, LimitedFindings findings) {
+void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindings findings) {
   std::map<std::string, std::string> by_place;
+  const auto add = [&](const std::string& path, const std::string& other) {
+    findings.Add({"wheel-install-collision", Severity::kError, path,
+                  fmt::format("is installed at the same place as '{}'", other), "keep one of them"});
+  };
   for (const TreeEntry& entry : tree.entries) {
     const auto [found, added] = by_place.emplace(PlaceOf(entry.path.str()), entry.path.str());
-    if (added) continue;
-    findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
-                  fmt::format("is installed at the same place as '{}'", found->second), "keep one of them"});
+    if (!added) add(entry.path.str(), found->second);
+  }
+  for (const TreeEntry& entry : tree.entries) {
+    const auto data = FindInSitePackages(entry.path.str());
+    if (!data || !CanBeOwn(*data, tag)) continue;
+    const auto own = by_place.find(kSitePackages + data->path);
+    if (own != by_place.end()) add(own->second, entry.path.str());
   }
   for (const auto& [place, path] : by_place) {
     const auto inside = by_place.lower_bound(place + "/");
     if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
     findings.Add({"wheel-data-layout", Severity::kError, path,
-                  fmt::format("is a file, where '{}' needs a folder", inside->second),
+                  fmt::format("'{}' needs a folder of this file's name", inside->second),
                   "give one of them another name"});
   }
 }
@@ -162,7 +198,7 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
     }
     CheckDataFolder(places, entry, limited);
   }
-  CheckCollisions(tree, LimitedFindings(findings));
+  CheckCollisions(tree, places.name.tag, LimitedFindings(findings));
   for (const std::string_view leftover : wheel::kInstallerFiles) {
     const std::string path = fmt::format("{}/{}", places.dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
@@ -193,7 +229,12 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
       limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is a .dist-info folder without files",
                    "keep the folder of the wheel's own name only"});
     }
-    if (const auto file = files.find(PlaceOf(Join(parts, "/"))); file != files.end()) {
+    const std::string folder = Join(parts, "/");
+    const auto data = FindInSitePackages(folder);
+    const bool is_scheme = parts.size() == 2 && parts[0].ends_with(".data");
+    const auto file =
+        is_scheme ? files.end() : files.find(data ? kSitePackages + data->path : PlaceOf(folder));
+    if (file != files.end()) {
       limited.Add({"wheel-data-layout", Severity::kError, name,
                    fmt::format("uv makes this folder where it writes the file '{}'", file->second),
                    "leave the folder out"});

@@ -340,6 +340,8 @@ class LdSoFiles(harness.Case):
             "filter of nothing": ({"x.so": ("int f(void) { return 1; }", ["-Wl,-F,libnone.so"])}, "x.so", {"elf-filter"}),
             "filter beside it": ({"liba.so": lib, "x.so": ("int f(void) { return 1; }", ["-Wl,-F,liba.so", "-Wl,-rpath,$ORIGIN"])},
                                  "x.so", set()),
+            "names of the end": ({"x.so": ("char data[3] = {1}; extern char _end[], _edata[], end[]; char *f(void) { return data[0] ? _end : _edata; }"
+                                          "char *g(void) { return end; }", ["-nostartfiles"])}, "x.so", set()),
             "nothing exported": ({"x.so": ("", ["-Wl,--hash-style=gnu"])}, "x.so", set()),
             "undefined, at once": ({"x.so": (ask, ["-Wl,-z,now"])}, "x.so", {"elf-undefined-symbol"}),
             "undefined variable": ({"x.so": ("extern int nobody; int f(void) { return nobody; }", ["-Wl,-z,lazy"])}, "x.so",

@@ -10,6 +10,11 @@
 namespace ptpkg::inspect {
 namespace {
 
+std::optional<TextDiff> Compared(std::string_view before, std::string_view after,
+                                 std::uint64_t steps = kMostLineSteps) {
+  return CompareTexts(before, after, steps);
+}
+
 using testing::ElementsAre;
 
 /// "@old,new" of each hunk and "-text" of each line.
@@ -23,7 +28,7 @@ std::vector<std::string> Shown(const TextDiff& diff) {
 }
 
 std::vector<std::string> Shown(std::string_view before, std::string_view after) {
-  const auto diff = CompareTexts(before, after);
+  const auto diff = Compared(before, after);
   EXPECT_TRUE(diff.has_value());
   return diff ? Shown(*diff) : std::vector<std::string>();
 }
@@ -42,7 +47,7 @@ TEST(TextDiff, ChangesFarApartAreTwoHunks) {
 }
 
 TEST(TextDiff, ABlockThatMovesKeepsTheLongerPart) {
-  const auto diff = CompareTexts("a\nb\nc\nx\n", "x\na\nb\nc\n");
+  const auto diff = Compared("a\nb\nc\nx\n", "x\na\nb\nc\n");
   ASSERT_TRUE(diff);
   EXPECT_EQ(diff->removed, 1U);
   EXPECT_EQ(diff->added, 1U);
@@ -54,8 +59,8 @@ TEST(TextDiff, EndsOfLines) {
 }
 
 TEST(TextDiff, BinaryFilesHaveNone) {
-  EXPECT_FALSE(CompareTexts(std::string_view("a\0", 2), "a"));
-  EXPECT_FALSE(CompareTexts("a", "\xff"));
+  EXPECT_FALSE(Compared(std::string_view("a\0", 2), "a"));
+  EXPECT_FALSE(Compared("a", "\xff"));
 }
 
 /// The length of the longest common subsequence, by the quadratic table.
@@ -87,7 +92,7 @@ TEST(TextDiff, RandomTextsHaveShortestScripts) {
     };
     const std::string before = text();
     const std::string after = text();
-    const auto diff = CompareTexts(lines(before), lines(after));
+    const auto diff = Compared(lines(before), lines(after));
     ASSERT_TRUE(diff);
     const std::size_t common = CommonLines(before, after);
     EXPECT_EQ(diff->removed, before.size() - common) << before << " " << after;
@@ -112,7 +117,7 @@ TEST(TextDiff, TextsThatDifferEverywhereAreBounded) {
     before += "old " + std::to_string(i) + "\n";
     after += "new " + std::to_string(i) + "\n";
   }
-  const auto diff = CompareTexts(before, after + "end\n");
+  const auto diff = Compared(before, after + "end\n");
   ASSERT_TRUE(diff);
   EXPECT_EQ(diff->removed, 20000U);
   EXPECT_EQ(diff->added, 20001U);
@@ -123,11 +128,22 @@ TEST(TextDiff, TextsThatDifferEverywhereAreBounded) {
 
 TEST(TextDiff, LongLinesAreBounded) {
   const std::string line(40U << 10U, 'x');
-  const auto diff = CompareTexts("a\n" + line + "\n", "a\n" + line + "1\n" + line + "2\n");
+  const auto diff = Compared("a\n" + line + "\n", "a\n" + line + "1\n" + line + "2\n");
   ASSERT_TRUE(diff);
   ASSERT_EQ(diff->hunks.size(), 1U);
   EXPECT_EQ(diff->hunks[0].lines.size(), 2U);
   EXPECT_EQ(diff->more_lines, 2U);
+}
+
+TEST(TextDiff, BeyondTheStepsAllLinesBetweenChangesAreChanged) {
+  const std::string before = "a\nb\nc\nd\n";
+  const std::string after = "x\nb\nc\ny\n";
+  EXPECT_EQ(Compared(before, after)->removed, 2U);
+  EXPECT_EQ(Compared(before, after, 3)->removed, 4U);
+  // Files share them.
+  std::uint64_t left = 1000;
+  for (int file = 0; file < 100; ++file) CompareTexts(before, after, left);
+  EXPECT_LT(left, 30U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "publish/s3_index.h"
 
+#include "channel/conda_documents.h"
 #include "channel/index.h"
 #include "channel/wheel_index.h"
 #include "support/json.h"
@@ -318,6 +319,22 @@ TEST_F(S3IndexTest, AStoreThatLosesWhatItConfirmsIsNamed) {
   s3_.loses.clear();
   ASSERT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}), IsOk());
   ExpectComplete({&package, &wheel});
+}
+
+/// Another run writes the index again and again, just before what is made of it is written.
+TEST_F(S3IndexTest, WhoIsOftenOutrunHasLostNothing) {
+  const Upload package = PackageUpload("one");
+  int others = 0;
+  s3_.on_call = [&](const std::string& line) {
+    if (line != "PUT " + Repodata() + ".zst" || ++others > 12) return;
+    Json index = Json::parse(There(Repodata()));
+    index["packages"]["other-" + std::to_string(others)] = Json::object();
+    s3_.objects[Repodata()].text = channel::CompactJson(index);
+  };
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&package}), IsOk());
+  EXPECT_GT(others, 12);
+  s3_.on_call = {};
+  ExpectComplete({&package});
 }
 
 TEST_F(S3IndexTest, WhoIsOutrunForeverGivesUp) {

@@ -139,11 +139,18 @@ TEST_F(WheelLayoutChecksTest, OnePlaceByTwoWays) {
   EXPECT_THAT(Ids(With({{"a/b", "x"}, {data + "platlib/a", "x"}})),
               ElementsAre("wheel-data-layout " + data + "platlib/a"));
   for (const char* path :
-       {"lib/python3.11/site-packages/", "lib64/python3/site-packages/", "Lib/site-packages/"})
+       {"lib/python3.11/site-packages/", "lib64/python3.9/site-packages/", "Lib/site-packages/"})
     EXPECT_THAT(Ids(With({{data + "data/" + path + "toy.py", "x"}})),
                 ElementsAre("wheel-install-collision toy.py"))
         << path;
-  EXPECT_THAT(Ids(With({{data + "data/share/python3/site-packages/toy.py", "x"}})), IsEmpty());
+  for (const char* path : {"share/python3.9/site-packages/", "lib/python3/site-packages/",
+                           "lib/python2.7/site-packages/", "lib/python3.9/dist-packages/"})
+    EXPECT_THAT(Ids(With({{data + "data/" + path + "toy.py", "x"}})), IsEmpty()) << path;
+  // Each lies beside the others.
+  EXPECT_THAT(Ids(With({{data + "data/lib/python3.9/site-packages/a.py", "x"},
+                        {data + "data/lib/python3.10/site-packages/a.py", "x"},
+                        {data + "data/Lib/site-packages/a.py", "x"}})),
+              IsEmpty());
 }
 
 TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
@@ -153,6 +160,9 @@ TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
     members[1].name = "toy/__init__.py";
     members[2].name = "toy-1.0.data/scripts/run";
     members[3].name = "toy-1.0.data/headers/toy.h";
+    members.emplace_back().name = "toy-1.0.data/data/scripts";
+    members.emplace_back().name = "toy-1.0.data/data/headers";
+    members.emplace_back().name = "toy-1.0.data/data/purelib";
     std::vector<Finding> findings;
     CheckWheelFolders(members, findings);
     return findings;
@@ -164,7 +174,8 @@ TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
                 ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-data-layout"),
                                            testing::Field(&Finding::file, data + folder))));
   for (const std::string& folder :
-       {std::string("toy/"), data + "purelib/toy/", data + "data/bin/", data + "headers/toy/"})
+       {std::string("toy/"), data + "purelib/toy/", data + "data/bin/", data + "headers/toy/",
+        data + "headers/", data + "scripts/", data + "purelib/"})
     EXPECT_THAT(check(folder), IsEmpty()) << folder;
 }
 
