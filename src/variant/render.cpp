@@ -87,6 +87,8 @@ struct Rendered {
   recipe::Recipe recipe = {};         ///< With hash and variant.
   std::map<std::string, Value> used;  ///< Keys that enter the hash.
   bool ignores_keys = false;          ///< build.variant.ignore_keys says something.
+  /// It does not evaluate, and `select` leaves it out: `recipe` has its name and variant alone.
+  bool refused = false;
 };
 
 class Renderer {
@@ -108,9 +110,12 @@ class Renderer {
       PTPKG_TRY(std::vector<recipe::Recipe> recipes, TakeFound(outputs_[i]));
       std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
     }
-    PTPKG_CHECK(CheckRendered(document_, outputs_, all));
     return all;
   }
+
+  [[nodiscard]] const std::vector<recipe::OutputDocument>& outputs() const { return outputs_; }
+  /// Name and variant of what does not evaluate and `select` leaves out.
+  [[nodiscard]] const std::vector<recipe::Recipe>& refused() const { return refused_; }
 
  private:
   struct Found {
@@ -134,6 +139,10 @@ class Renderer {
       PTPKG_TRY(const Rendered* other, renderer_.Render(index, choice_));
       values_.Open(other->open);
       if (!other->open.empty()) return Facts{.version = "0", .build_string = "0"};  // nothing counts yet
+      if (other->refused) {
+        values_.used().insert(other->used.begin(), other->used.end());
+        return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is refused", name));
+      }
       const recipe::Recipe& recipe = other->recipe;
       if (!recipe.detects.empty()) return NotYetKnown(name);
       values_.pins().insert_or_assign(NormalizedKey(name), Value(recipe.version + " " + recipe.build_string));
@@ -184,6 +193,10 @@ class Renderer {
   Result<void> Visit(std::size_t index, const Choice& choice) {
     PTPKG_TRY(const Rendered* rendered, Render(index, choice));
     if (!rendered->open.empty()) return Unfold(index, choice, rendered->open);
+    if (rendered->refused) {
+      refused_.push_back(rendered->recipe);
+      return Ok();
+    }
     found_.push_back({Order(choice), rendered->recipe, rendered->ignores_keys});
     return Ok();
   }
@@ -210,7 +223,11 @@ class Renderer {
       PTPKG_TRY(inherited, Inherited(*first, choice, values));
     }
     if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
-    if (!first) return Failure(std::move(first).error(), values);
+    if (inherited != nullptr && inherited->refused) {
+      values.used().insert(inherited->used.begin(), inherited->used.end());
+      return LeftOut(index, values);
+    }
+    if (!first) return Refuse(index, std::move(first).error(), values);
 
     Rendered result{.open = {},
                     .recipe = std::move(first->recipe),
@@ -229,7 +246,7 @@ class Renderer {
       const std::string hash = BuildHash(hash_input);
       Result<recipe::Evaluation> second =
           Evaluate(index, values, others, {hash, BuildStringPrefix(result.used, recipe.noarch_python)});
-      if (!second) return Failure(std::move(second).error(), values);
+      if (!second) return Refuse(index, std::move(second).error(), values);
       recipe = std::move(second->recipe);
       recipe.hash = hash;
       if (recipe.staging) recipe.build_string = "h" + hash;
@@ -239,6 +256,26 @@ class Renderer {
     }
     recipe.hash_input = std::move(hash_input);
     recipe.variant = std::move(variant);
+    return result;
+  }
+
+  /// Only what is selected is judged: `error` counts unless `select` leaves these values out.
+  Result<Rendered> Refuse(std::size_t index, Error error, ChosenValues& values) const {
+    for (const auto& [key, wanted] : options_.select) {
+      const auto used = values.used().find(NormalizedKey(key));
+      if (used == values.used().end()) continue;
+      PTPKG_TRY(const std::string text, used->second.ToText());
+      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return LeftOut(index, values);
+    }
+    return Failure(std::move(error), values);
+  }
+
+  Result<Rendered> LeftOut(std::size_t index, ChosenValues& values) const {
+    Rendered result{.open = {}, .used = values.used(), .refused = true};
+    result.recipe.name = WrittenName(outputs_[index]);
+    for (const auto& [key, value] : result.used) {
+      PTPKG_TRY(result.recipe.variant[key], value.ToText());
+    }
     return result;
   }
 
@@ -445,19 +482,22 @@ class Renderer {
   const std::vector<recipe::OutputDocument> outputs_;
   const VariantConfig& config_;
   const RenderOptions& options_;
-  std::vector<Found> found_;         ///< Of the output at hand.
+  std::vector<Found> found_;  ///< Of the output at hand.
+  std::vector<recipe::Recipe> refused_;
   std::vector<std::size_t> active_;  ///< Outputs that are being rendered, each for the one before it.
   std::map<std::pair<std::size_t, Choice>, Rendered> rendered_;
 };
 
+using Variants = std::vector<const std::map<std::string, std::string>*>;
+
 /// A key or value that no variant has is a typing error: it would select nothing.
-Result<void> CheckSelected(const std::vector<recipe::Recipe>& recipes, const std::vector<std::size_t>& kept,
-                           const std::string& key, const std::vector<std::string>& wanted) {
+Result<void> CheckSelected(const Variants& variants, const std::string& key,
+                           const std::vector<std::string>& wanted) {
   const std::string normal = NormalizedKey(key);
   std::set<std::string> keys;
   std::set<std::string> values;
-  for (const std::size_t i : kept) {
-    for (const auto& [name, value] : recipes[i].variant) {
+  for (const auto* variant : variants) {
+    for (const auto& [name, value] : *variant) {
       keys.insert(name);
       if (name == normal) values.insert(value);
     }
@@ -500,12 +540,21 @@ Result<VariantConfig> ConfigOf(Fs& fs, const AbsPath& recipe_path, const RenderO
 
 Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
                                           const std::map<std::string, std::vector<std::string>>& select,
-                                          bool has_outputs) {
+                                          bool has_outputs, const std::vector<recipe::Recipe>& refused) {
   std::vector<std::size_t> kept(recipes.size());
   std::iota(kept.begin(), kept.end(), std::size_t{0});
+  Variants others;
+  for (const recipe::Recipe& recipe : refused) others.push_back(&recipe.variant);
   for (const auto& [key, wanted] : select) {
-    PTPKG_CHECK(CheckSelected(recipes, kept, key, wanted));
+    Variants known = others;
+    for (const std::size_t i : kept) known.push_back(&recipes[i].variant);
+    PTPKG_CHECK(CheckSelected(known, key, wanted));
     const std::string normal = NormalizedKey(key);
+    std::erase_if(others, [&, &allowed = wanted](const auto* variant) {
+      const auto found = variant->find(normal);
+      return found == variant->end() ||
+             std::find(allowed.begin(), allowed.end(), found->second) == allowed.end();
+    });
     // An output that never reads the key is the same for all its values, and the others may need it.
     std::set<std::string> readers;
     for (const std::size_t i : kept) {
@@ -534,11 +583,14 @@ Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options) {
   PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(fs, recipe_path));
   PTPKG_TRY(const VariantConfig config, ConfigOf(fs, recipe_path, options));
-  PTPKG_TRY(std::vector<recipe::Recipe> recipes, Renderer(fs, document, config, options).Run());
+  Renderer renderer(fs, document, config, options);
+  PTPKG_TRY(std::vector<recipe::Recipe> recipes, renderer.Run());
   PTPKG_TRY(const std::vector<std::size_t> kept,
-            Selected(recipes, options.select, document.root.Find("outputs") != nullptr));
+            Selected(recipes, options.select, document.root.Find("outputs") != nullptr, renderer.refused()));
   std::vector<recipe::Recipe> selected;
-  for (const std::size_t i : kept) selected.push_back(std::move(recipes[i]));
+  for (const std::size_t i : kept) selected.push_back(recipes[i]);
+  recipes.insert(recipes.end(), renderer.refused().begin(), renderer.refused().end());
+  PTPKG_CHECK(CheckRendered(document, renderer.outputs(), recipes, selected));
   return selected;
 }
 

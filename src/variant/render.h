@@ -17,7 +17,8 @@ struct RenderOptions {
   std::vector<AbsPath>
       variant_files;  ///< Later files win per key. Empty: variants.yaml beside the recipe, if any.
   /// Only variants whose value of the key equals one of the values, "--select key=value". A key or
-  /// value that no variant has is kUsage, with the nearest match.
+  /// value that no variant has is kUsage, with the nearest match. A variant that a key leaves out is not
+  /// judged: the recipe may refuse it.
   std::map<std::string, std::vector<std::string>> select;
   std::string target_platform = "linux-64";
   std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
@@ -38,9 +39,10 @@ Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
                                              const RenderOptions& options);
 
 /// Which of `recipes`, all of one recipe file, `select` keeps: their indexes, in order. `has_outputs`: of
-/// that file. Errors: those of `select`, as of Render.
+/// that file. `refused`: variants whose keys and values are known, but that no selection keeps. Errors: those
+/// of `select`, as of Render.
 Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
                                           const std::map<std::string, std::vector<std::string>>& select,
-                                          bool has_outputs);
+                                          bool has_outputs, const std::vector<recipe::Recipe>& refused = {});
 
 }  // namespace ptpkg::variant

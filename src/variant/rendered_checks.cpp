@@ -128,10 +128,11 @@ std::string WrittenName(const recipe::OutputDocument& output) {
 
 Result<void> CheckRendered(const recipe::Document& document,
                            const std::vector<recipe::OutputDocument>& outputs,
-                           const std::vector<recipe::Recipe>& recipes) {
-  PTPKG_CHECK(CheckNames(document, recipes));
-  PTPKG_CHECK(CheckExtraOutputs(document, recipes));
-  return HasOutputs(document) ? CheckOrder(outputs, NeedsOf(recipes)) : Ok();
+                           const std::vector<recipe::Recipe>& all,
+                           const std::vector<recipe::Recipe>& selected) {
+  PTPKG_CHECK(CheckNames(document, selected));
+  PTPKG_CHECK(CheckExtraOutputs(document, all));
+  return HasOutputs(document) ? CheckOrder(outputs, NeedsOf(selected)) : Ok();
 }
 
 }  // namespace ptpkg::variant

@@ -1,5 +1,5 @@
 #pragma once
-// What must hold between all packages that a recipe evaluates to. Layer: variant. Used by render.cpp.
+// Checks between the packages that a recipe evaluates to. Layer: variant. Used by render.cpp.
 
 #include <string>
 #include <vector>
@@ -15,10 +15,11 @@ std::string DescribeVariant(const std::map<std::string, std::string>& variant);
 /// The name of an output as it is written, templates and all; "" when it has none.
 std::string WrittenName(const recipe::OutputDocument& output);
 
-/// Errors: kInvalidInput with a span: two packages of one file name; outputs that are built with each other;
-/// a name under extra.ptpkg.outputs that is no output's in any variant.
+/// Errors: kInvalidInput with a span: two packages of `selected` with one file name; outputs among them that
+/// are built with each other; a name under extra.ptpkg.outputs that no output has in any variant of `all`.
 Result<void> CheckRendered(const recipe::Document& document,
                            const std::vector<recipe::OutputDocument>& outputs,
-                           const std::vector<recipe::Recipe>& recipes);
+                           const std::vector<recipe::Recipe>& all,
+                           const std::vector<recipe::Recipe>& selected);
 
 }  // namespace ptpkg::variant

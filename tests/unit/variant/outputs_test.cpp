@@ -5,13 +5,16 @@
 
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/text.h"
 #include "variant/render.h"
 
 namespace ptpkg::variant {
 namespace {
 
+using ::ptpkg::test::FailsWith;
 using recipe::Recipe;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -75,6 +78,26 @@ TEST_F(Outputs, AnOutputThatDoesNotReadASelectedKeyStays) {
   options.select = {{"python", {"3.11"}}, {"blas", {"mkl"}}};
   ASSERT_OK_AND_ASSIGN(const std::vector<Recipe> all, RenderText(kNative, options));
   EXPECT_THAT(Names(all), ElementsAre("libtoy blas=mkl", "toy blas=mkl libtoy=1.0 python=3.11"));
+}
+
+// The refusal reaches "toy" and "libtoy" through the staging output, and "toy" through its pin as well.
+TEST_F(Outputs, ARefusedVariantThatIsNotSelectedRefusesNoOther) {
+  const std::string refusing = ReplaceAll(
+      kNative, "script: make", "script: \"${{ 'make' if blas == 'mkl' else fail('mkl alone') }}\"");
+  EXPECT_THAT(RenderText(refusing), FailsWith(ErrorCode::kInvalidInput, HasSubstr("mkl alone")));
+  RenderOptions options;
+  options.select = {{"blas", {"mkl"}}};
+  ASSERT_OK_AND_ASSIGN(const std::vector<Recipe> all, RenderText(refusing, options));
+  EXPECT_THAT(Names(all), ElementsAre("libtoy blas=mkl", "toy blas=mkl libtoy=1.0 python=3.10",
+                                      "toy blas=mkl libtoy=1.0 python=3.11"));
+  const std::string pinned =
+      "outputs:\n"
+      "- package: {name: libtoy}\n"
+      "  requirements: {host: [\"${{ 'x' if blas == 'mkl' else fail('mkl alone') }}\"]}\n"
+      "- package: {name: toy}\n"
+      "  requirements: {run: [\"${{ pin_subpackage('libtoy', exact=true) }}\"]}\n";
+  ASSERT_OK_AND_ASSIGN(const std::vector<Recipe> two, RenderText(pinned, options));
+  EXPECT_THAT(Names(two), ElementsAre("libtoy blas=mkl", "toy libtoy=1.0"));
 }
 
 TEST_F(Outputs, StagingOutputsInheritFromEachOther) {

@@ -216,6 +216,37 @@ TEST_F(RenderTest, SelectKeepsValuesOfAKey) {
   EXPECT_THAT(RenderBody(body, variants), HasHint("the values are 1, 2, 3"));
 }
 
+TEST_F(RenderTest, OnlySelectedVariantsAreJudged) {
+  const std::string body = "build: {script: \"${{ 'ok' if a != 2 else fail('no switch in 2') }}\"}\n";
+  const std::string variants = "a: [1, 2, 3]\n";
+  options_.select = {{"a", {"1", "3"}}};
+  EXPECT_THAT(Values(RenderBody(body, variants), "a"), ElementsAre("1", "3"));
+  // A value whose variant is refused is a known value all the same.
+  options_.select = {{"a", {"4"}}};
+  EXPECT_THAT(RenderBody(body, variants), HasHint("the values are 1, 2, 3"));
+  options_.select = {{"a", {"2"}}};
+  EXPECT_THAT(RenderBody(body, variants), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no switch in 2")));
+  options_.select = {};
+  EXPECT_THAT(RenderBody(body, variants), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no switch in 2")));
+  // Refused for every value: the selected one too.
+  options_.select = {{"a", {"1"}}};
+  EXPECT_THAT(RenderBody("build: {script: \"${{ fail('never') }}\"}\nrequirements: {host: [a]}\n", variants),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("never")));
+}
+
+TEST_F(RenderTest, OnlySelectedVariantsNeedNamesOfTheirOwn) {
+  const std::string body =
+      "requirements: {host: [a]}\nbuild: {string: \"${{ 'one' if a == 1 else 'other' }}\"}\n";
+  const std::string variants = "a: [1, 2, 3]\n";
+  EXPECT_THAT(RenderBody(body, variants),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("both be named 'toy-1.0-other'")));
+  options_.select = {{"a", {"2", "3"}}};
+  EXPECT_THAT(RenderBody(body, variants),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("both be named 'toy-1.0-other'")));
+  options_.select = {{"a", {"1", "3"}}};
+  EXPECT_THAT(Values(RenderBody(body, variants), "a"), ElementsAre("1", "3"));
+}
+
 TEST_F(RenderTest, NamedVariantFilesReplaceTheOneBesideTheRecipe) {
   fs_.AddFile("/v/one.yaml", "a: [1]\nb: [1]\n");
   fs_.AddFile("/v/two.yaml", "a: [2]\n");
