@@ -1,6 +1,7 @@
 // Whole recipes against fixtures/golden: the exact text of diagnostics, and what good recipes render to.
 // PTPKG_UPDATE_GOLDEN=1 rewrites the expected files, and is refused where CI is set.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/paths.h"
+#include "support/text.h"
 #include "variant/render.h"
 #include "variant/render_json.h"
 
@@ -238,7 +240,7 @@ TEST(Golden, RenderingOfPytorch) {
     if (!toolkit.empty()) {
       chosen.select[platform == "cuda" ? "cuda_compiler_version" : "rocm_version"] = {toolkit};
     }
-    // Not by --select, which would render all versions.
+    // Not by --select, which renders all versions.
     chosen.mine = "torch_version: [\"" + version + "\"]\npython: [\"" + python + "\"]\n";
     chosen.mine += switches;
     CompareOne(chosen, kFixtures / "golden/pytorch" / (name + ".json"));
@@ -286,6 +288,84 @@ TEST(Golden, RenderingOfDomainLibraries) {
       chosen.mine = RowOfTable(torch) + "python: [\"" + python + "\"]\n";
       CompareOne(chosen, kFixtures / "golden" / library / (name + ".json"));
     }
+  }
+}
+
+constexpr const char* kOnTorch[] = {"torchvision", "torchaudio", "torchtext", "torch_scatter"};
+
+/// The files that choose a `library` and its torch, for `platform`: "", "cuda" or "rocm".
+Chosen OnTorch(const std::string& library, const std::string& torch, const std::string& platform,
+               const std::string& mine) {
+  Chosen chosen{.recipe = library + "/recipe.yaml", .variants = {"../pytorch/variants_torch"}};
+  if (!platform.empty()) chosen.variants.push_back("../pytorch/variants_torch_" + platform);
+  if (library != "torch_scatter") chosen.variants.emplace_back("../pytorch/variants_domain");
+  chosen.mine = RowOfTable(torch) + mine;
+  return chosen;
+}
+
+/// "3.11 12.6" for each Python and toolkit that is not skipped.
+std::set<std::string> NotSkipped(const Result<std::vector<recipe::Recipe>>& recipes,
+                                 const std::string& toolkit) {
+  EXPECT_OK(recipes);
+  std::set<std::string> found;
+  for (const recipe::Recipe& recipe : recipes ? *recipes : std::vector<recipe::Recipe>()) {
+    if (!recipe.skip) found.insert(recipe.variant.at("python") + " " + recipe.variant.at(toolkit));
+  }
+  return found;
+}
+
+// recipes/pytorch/torch.yaml has the table of Pythons and toolkits; an extension has no torch where that
+// skips.
+TEST(DomainLibraries, AreSkippedWhereTheirTorchIs) {
+  std::map<std::string, std::size_t> built;
+  for (const std::string platform : {"cuda", "rocm"}) {
+    const std::string toolkit = platform == "cuda" ? "cuda_compiler_version" : "rocm_version";
+    const std::string mine =
+        "python: [\"3.7\", \"3.10\", \"3.14\"]\n"
+        "rocm_version: [\"5.2\", \"6.2\"]\ntorch_magma: [default]\n";
+    for (const std::string torch : {"1.6.0", "1.13.1", "2.6.0", "2.8.0", "2.15.0"}) {
+      Chosen of_torch = OnTorch("torch_scatter", torch, platform, mine);
+      of_torch.recipe = "pytorch/torch.yaml";
+      for (std::string& file : of_torch.variants) file = files::path(file).filename().string();
+      const std::set<std::string> torches = NotSkipped(RenderOfProject(of_torch), toolkit);
+      for (const std::string library : kOnTorch) {
+        SCOPED_TRACE(library + " of torch " + torch + " for " + platform);
+        const auto recipes = RenderOfProject(OnTorch(library, torch, platform, mine));
+        for (const std::string& one : NotSkipped(recipes, toolkit)) {
+          EXPECT_TRUE(torches.contains(one)) << one;
+          ++built[library];
+        }
+      }
+    }
+  }
+  for (const std::string library : kOnTorch) EXPECT_GT(built[library], 0U) << library;
+}
+
+TEST(DomainLibraries, HaveCodeForTheGpusThatTheirTorchKnows) {
+  const auto archs = [](const std::string& library, const std::string& torch, const std::string& toolkit,
+                        const std::string& mine = "") {
+    Chosen chosen = OnTorch(library, torch, "cuda", "python: [\"3.11\"]\n" + mine);
+    chosen.select["cuda_compiler_version"] = {toolkit};
+    const auto recipes = RenderOfProject(chosen);
+    if (!recipes) return "error: " + recipes.error().message();
+    EXPECT_EQ(recipes->size(), 1U);
+    const std::vector<std::string>& lines = recipes->front().script.lines;
+    const std::string code = Join(recipes->front().ptpkg.device_code, " ");
+    const std::string line = "export TORCH_CUDA_ARCH_LIST=\"" + code + "\"";
+    EXPECT_NE(std::find(lines.begin(), lines.end(), line), lines.end()) << line;
+    return code;
+  };
+  for (const std::string library : {"torchvision", "torchaudio", "torch_scatter"}) {
+    SCOPED_TRACE(library);
+    EXPECT_EQ(archs(library, "2.6.0", "12.6"), "5.0;6.0;7.0;7.5;8.0;8.6;9.0");
+    EXPECT_EQ(archs(library, "2.6.0", "12.8"), "7.0;7.5;8.0;8.6;9.0+PTX");
+    EXPECT_EQ(archs(library, "2.6.0", "13.0"), "7.5;8.0;8.6;9.0+PTX");
+    EXPECT_EQ(archs(library, "2.9.1", "13.0"), "7.5;8.0;8.6;9.0;10.0;12.0+PTX");
+    const std::string own =
+        "zip_keys: []\ncuda_compiler_version: [\"13.0\"]\ntorch_gpu_archs: [\"9.0;12.0a\"]\n"
+        "torch_wheel_requires: [none]\n";
+    EXPECT_EQ(archs(library, "2.6.0", "13.0", own),
+              "error: torch 2.6.0 compiles extensions for GPUs up to 9.0, not for 9.0;12.0a");
   }
 }
 
