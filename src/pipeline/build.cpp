@@ -124,6 +124,7 @@ class BuildPlanner {
                                    .build_number = wanted.zip ? std::to_string(recipe.build_number) : "",
                                    .force = request_.force};
     if (!wanted.Packed().empty()) {
+      publication.dependencies = DependenciesOf(candidates_, recipe, resolution);
       PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));
       if (wanted.for_tests) {
         PTPKG_TRY(publication.test, AddTest(recipe, folder, built, conda, passed));

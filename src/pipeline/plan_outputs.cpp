@@ -13,6 +13,20 @@ bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name) {
   return std::any_of(run.begin(), run.end(), [&](const spec::MatchSpec& spec) { return spec.name == name; });
 }
 
+std::vector<channel::Candidate> DependenciesOf(const std::vector<channel::Candidate>& candidates,
+                                               const recipe::Recipe& recipe,
+                                               const channel::Resolution& built_with) {
+  channel::Request request;
+  request.host = recipe.requirements.run;
+  request.subdir = recipe.subdir;
+  for (const std::string& text : built_with.run_exports) {
+    auto spec = spec::MatchSpec::Parse(text);
+    if (spec) request.host.push_back(*std::move(spec));
+  }
+  auto resolved = channel::Resolve(candidates, request);
+  return resolved ? std::move(resolved->packages) : std::vector<channel::Candidate>();
+}
+
 std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node, graph::Plan& plan) {
   const auto last = std::find_if(plan.nodes.rbegin(), plan.nodes.rend(), [&](const graph::Node& other) {
     return std::any_of(node.needs.begin(), node.needs.end(),

@@ -1,10 +1,11 @@
 #pragma once
-// How a plan compares outputs of one recipe. Layer: pipeline. The stages are in outputs_stage.cpp.
+// What a plan knows of packages that belong together. Layer: pipeline. The stages are in outputs_stage.cpp.
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "channel/local_resolver.h"
 #include "graph/plan.h"
 #include "graph/stage.h"
 #include "recipe/recipe.h"
@@ -13,6 +14,12 @@ namespace ptpkg::pipeline {
 
 /// Whether `recipe` names the package `name` among what it requires to run.
 bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
+
+/// What the conda package of `recipe` depends on, as far as `candidates` have it in versions that fit
+/// together; none if they do not: that fails who installs the package, not its build.
+std::vector<channel::Candidate> DependenciesOf(const std::vector<channel::Candidate>& candidates,
+                                               const recipe::Recipe& recipe,
+                                               const channel::Resolution& built_with);
 
 /// Inserts `node` behind the last of those that it needs, as early as can be: a test that fails because two
 /// outputs clash must not come first. Returns the place behind it.

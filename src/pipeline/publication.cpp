@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "pipeline/package_inputs.h"
 #include "pipeline/slice_stage.h"
 #include "pipeline/wheel_form.h"
+#include "publish/output_folder.h"
 #include "support/hash.h"
 #include "support/json.h"
 
@@ -49,10 +51,13 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   check.inputs["linux may need more"] = MayEndAtLinux(whole);
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
+  const bool is_conda = RoleOf(whole.id) == "conda";
+  if (is_conda && !request.dependencies.empty())
+    SetPackages(check, request.dependencies, publish::OutputFolder::CondaRootOf(request.output));
   if (!request.staged.empty()) {
     check.needs.emplace("staged tree", request.staged);
     // conda replaces it at install; nobody does that for a wheel or a zip.
-    check.inputs["prefix may stay"] = RoleOf(whole.id) == "conda";
+    check.inputs["prefix may stay"] = is_conda;
   }
   std::string id = check.id;
   plan.nodes.push_back(std::move(check));

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include "channel/index.h"
+#include "conda/package_info.h"
+#include "conda/paths_json.h"
 #include "model/finding_json.h"
 #include "pipeline/package_inputs.h"
 #include "pipeline/packed.h"
@@ -41,6 +43,20 @@ Result<std::vector<std::string>> ForbiddenIn(const NodeRun& run, const Packed& p
   return texts;
 }
 
+/// Adds the names of all files in the packages that the artifacts depend on, as far as the plan has these.
+Result<void> AllowWhatDependenciesHave(Env& env, const NodeRun& run, verify::CheckOptions& options) {
+  if (!run.Input("packages").has_value()) return Ok();
+  PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env, run));
+  for (const build::LocalPackage& package : packages) {
+    PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package.path));
+    PTPKG_TRY(const std::vector<conda::PathsEntry> files,
+              conda::ParsePathsJson(info.paths, package.path.str()));
+    for (const conda::PathsEntry& file : files)
+      options.allow_unresolved.push_back(file.path.substr(file.path.rfind('/') + 1));
+  }
+  return Ok();
+}
+
 Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
   PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
@@ -48,6 +64,7 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
   PTPKG_TRY(options.device_code, run.Texts("device code"));
   PTPKG_TRY(options.forbidden_paths, ForbiddenIn(run, packed));
+  PTPKG_CHECK(AllowWhatDependenciesHave(env, run, options));
   PTPKG_TRY(const Json linux_may, run.Input("linux may need more"));
   Json reports = Json::array();
   for (const ArtifactRecord& record : packed.artifacts) {

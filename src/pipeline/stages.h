@@ -25,7 +25,9 @@
 //   makes
 //                 itself and they are built with. Inputs: key (its id), definition, count (of artifacts).
 //                 Place: sign key
-//   check         findings. Needs "artifacts", "staged tree". Inputs: allow unresolved, prefix may stay
+//   check         findings. Needs "artifacts", "staged tree", "package NAME". Inputs: allow unresolved,
+//   prefix
+//                 may stay, packages (what a conda package depends on)
 //   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
 //                 packages
 //   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests

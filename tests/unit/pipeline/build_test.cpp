@@ -128,6 +128,53 @@ TEST_F(BuildPipelineTest, ALayoutRuleThatDecidesNoFileIsWarnedOf) {
               Contains("'lib/*' of extra.ptpkg.layouts.conda decides no file of 'toy-1.0-0'"));
 }
 
+/// A library with a versioned name, and one that needs it.
+constexpr const char* kCore =
+    "mkdir -p $PREFIX/lib && echo 'int f(void) { return 1; }' > f.c && "
+    "cc -shared -fPIC -Wl,-soname,libcore.so.2.6 f.c -o $PREFIX/lib/libcore.so.2.6";
+constexpr const char* kUser =
+    "mkdir -p $PREFIX/lib && echo 'int f(void); int g(void) { return f(); }' > g.c && "
+    "cc -shared -fPIC g.c $PREFIX/lib/libcore.so.2.6 -o $PREFIX/lib/libuser.so";
+
+std::vector<std::string> MessagesOf(const std::vector<Report>& reports) {
+  std::vector<std::string> messages;
+  for (const Report& report : reports) {
+    for (const Finding& finding : report.findings) messages.push_back(finding.id + ": " + finding.message);
+  }
+  return messages;
+}
+
+TEST_F(BuildPipelineTest, ALibraryOfAPackageThatDependsNamesIsFound) {
+  const std::string rest = "requirements: {host: [core], run: [\"core ==1.0\"]}\n";
+  WriteRecipe("core", kCore, kCondaOnly);
+  WriteRecipe("user", kUser, rest + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary together, Run(Request({"core", "user"})));
+  EXPECT_THAT(MessagesOf(together.reports), Not(Contains(HasSubstr("libcore.so.2.6"))));
+  // From the channel, of an earlier run.
+  ASSERT_OK(env_->fs.Remove(output_ / "conda/linux-64/user-1.0-0.conda"));
+  WriteRecipe("user", std::string(kUser) + " && true", rest + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary after, Run(Request({"user"})));
+  EXPECT_THAT(Ran(after), Contains("check user-1.0-0"));
+  EXPECT_THAT(MessagesOf(after.reports), Not(Contains(HasSubstr("libcore.so.2.6"))));
+}
+
+TEST_F(BuildPipelineTest, ALibraryThatNoPackageOfDependsHasIsWarnedOf) {
+  WriteRecipe("core", kCore, kCondaOnly);
+  WriteRecipe("other", "mkdir -p $PREFIX/share && touch $PREFIX/share/other", kCondaOnly);
+  WriteRecipe("user", kUser, std::string("requirements: {host: [core], run: [other]}\n") + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"core", "other", "user"})));
+  EXPECT_THAT(MessagesOf(summary.reports),
+              Contains(HasSubstr("needs 'libcore.so.2.6', which is not in the tree")));
+}
+
+// A version that the channel does not have: the check has nothing to look into, and the build is no worse.
+TEST_F(BuildPipelineTest, APackageOfDependsThatIsNotThereFailsNoCheck) {
+  WriteRecipe("core", kCore, kCondaOnly);
+  WriteRecipe("user", kUser, std::string("requirements: {host: [core], run: [core >=2]}\n") + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"core", "user"})));
+  EXPECT_THAT(MessagesOf(summary.reports), Contains(HasSubstr("libcore.so.2.6")));
+}
+
 TEST_F(BuildPipelineTest, ADamagedCacheIsBuiltAgainAndNeverShipped) {
   WriteRecipe("toy", kMake, kCondaOnly);
   ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(Request({"toy"})));

@@ -82,7 +82,7 @@ const std::vector<Row> kRows = {
      "check/conda check/wheel conda wheel"},
     {"requirements.build", "requirements: {build: [dep]}\n", "build conda"},
     {"requirements.host", "requirements: {host: [dep]}\n", "build conda"},
-    {"requirements.run", "requirements: {run: [dep]}\n", "conda"},
+    {"requirements.run", "requirements: {run: [dep]}\n", "check/conda conda"},
     {"requirements.run_constraints", "requirements: {run_constraints: [dep]}\n", "conda"},
     {"requirements.run_exports", "requirements: {run_exports: dep}\n", "conda"},
     {"requirements.run_exports.weak", "requirements: {run_exports: {weak: dep}}\n", "conda"},
