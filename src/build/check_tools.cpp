@@ -70,8 +70,27 @@ class ToolPlanner {
     HostRequest rest = request_;
     rest.from_index = names;
     PTPKG_TRY(ToolSet tools, FindTools(env_, recipe_, rest));
-    if (!tools.missing.empty()) return MissingToolsError(recipe_, tools);
-    if (names.empty()) return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools)};
+    std::vector<Error> lacks;
+    if (!tools.missing.empty()) lacks.push_back(MissingToolsError(recipe_, tools));
+    std::optional<WheelPlan> wheels;
+    if (!names.empty()) {
+      Result<WheelPlan> resolved = Wheels(names, tools);
+      if (resolved) {
+        wheels = *std::move(resolved);
+      } else if (resolved.error().code() == ErrorCode::kCancelled ||
+                 resolved.error().code() == ErrorCode::kIo) {
+        return std::move(resolved).error();
+      } else {
+        lacks.push_back(std::move(resolved).error());
+      }
+    }
+    if (!lacks.empty()) return JoinLacks(lacks);
+    return HostPlan{.host_env = wheels ? HostEnv::kWheels : HostEnv::kSystem,
+                    .tools = std::move(tools),
+                    .wheels = std::move(wheels)};
+  }
+
+  Result<WheelPlan> Wheels(const std::set<std::string>& names, const ToolSet& tools) {
     PTPKG_TRY(Python pip, FindPip(tools));
     std::vector<WheelRequirement> requirements;
     for (const auto* specs : {&recipe_.requirements.build, &recipe_.requirements.host}) {
@@ -82,8 +101,7 @@ class ToolPlanner {
         requirements.push_back({.spec = spec, .row = *row, .in_build = specs == &recipe_.requirements.build});
       }
     }
-    PTPKG_TRY(WheelPlan wheels, ResolveWheels(env_, {.pip = std::move(pip)}, requirements, request_.given));
-    return HostPlan{.host_env = HostEnv::kWheels, .tools = std::move(tools), .wheels = std::move(wheels)};
+    return ResolveWheels(env_, {.pip = std::move(pip)}, requirements, request_.given);
   }
 
   /// Every requirement for which `takes` holds.

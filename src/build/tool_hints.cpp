@@ -84,4 +84,16 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
       .WithHint(std::move(hint));
 }
 
+Error JoinLacks(const std::vector<Error>& lacks) {
+  if (lacks.size() == 1) return lacks.front();
+  std::vector<std::string> messages;
+  std::vector<std::string> hints;
+  for (const Error& lack : lacks) {
+    messages.push_back(lack.message());
+    const bool is_new = std::find(hints.begin(), hints.end(), lack.hint()) == hints.end();
+    if (is_new && !lack.hint().empty()) hints.push_back(lack.hint());
+  }
+  return Error(ErrorCode::kNotFound, Join(messages, "; ")).WithHint(Join(hints, "; "));
+}
+
 }  // namespace ptpkg::build

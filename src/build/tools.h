@@ -96,6 +96,10 @@ Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRe
 /// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
 Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
 
+/// Several lacks as one kNotFound error, with all messages and hints; a single one stays as it is. REQUIRES:
+/// not empty.
+Error JoinLacks(const std::vector<Error>& lacks);
+
 /// The version in the output of "--version": every tool of the table prints its own before any other, but
 /// nvcc says "release 13.0, V13.0.88". "" if there is none.
 std::string ToolVersion(std::string_view output);

@@ -66,12 +66,26 @@ class Resolver {
     return Ok();
   }
 
+  /// Asks everything before the first lack is an error.
   Result<void> Ask() {
-    PTPKG_TRY(const std::string toolkit, ToolkitVersion());
-    PTPKG_CHECK(AskParts(toolkit));
-    PTPKG_CHECK(AskFolders(toolkit));
-    PTPKG_CHECK(AskPackages(true));
-    return AskPackages(false);
+    const Result<std::string> toolkit = ToolkitVersion();
+    if (toolkit) {
+      PTPKG_CHECK(Note(AskParts(*toolkit)));
+      PTPKG_CHECK(Note(AskFolders(*toolkit)));
+    } else {
+      PTPKG_CHECK(Note(toolkit.error()));
+    }
+    PTPKG_CHECK(Note(AskPackages(true)));
+    PTPKG_CHECK(Note(AskPackages(false)));
+    if (!lacks_.empty()) return JoinLacks(lacks_);
+    return Ok();
+  }
+
+  /// Keeps what the index lacks for JoinLacks; returns other errors.
+  Result<void> Note(Result<void> asked) {
+    if (asked || asked.error().code() != ErrorCode::kNotFound) return asked;
+    lacks_.push_back(std::move(asked).error());
+    return Ok();
   }
 
   [[nodiscard]] bool FollowsToolkit(const WheelRow& row) const {
@@ -169,12 +183,26 @@ class Resolver {
 
   Result<void> Take(WheelUse use, const WheelAsk& ask) {
     if (ask.requirements.empty()) return Ok();
-    PTPKG_TRY(std::vector<WheelPin> pins, AskIndex(env_, access_, ask));
-    for (WheelPin& pin : pins) {
+    Result<std::vector<WheelPin>> pins = AskIndex(env_, access_, ask);
+    if (!pins) return NoteEach(ask, pins.error());
+    for (WheelPin& pin : *pins) {
       pin.use = use;
       if (std::find(pins_.begin(), pins_.end(), pin) == pins_.end()) pins_.push_back(std::move(pin));
     }
     return Ok();
+  }
+
+  /// pip names one of the requirements that the index lacks: asked alone, each of them is noted.
+  Result<void> NoteEach(const WheelAsk& ask, const Error& error) {
+    if (error.code() != ErrorCode::kNotFound || env_.offline) return error;
+    const std::size_t before = lacks_.size();
+    for (const std::string& requirement : ask.requirements) {
+      const Result<std::vector<WheelPin>> alone =
+          AskIndex(env_, access_, {.requirements = {requirement}, .dependencies = false});
+      if (!alone) PTPKG_CHECK(Note(alone.error()));
+    }
+    if (lacks_.size() > before) return Ok();
+    return error;
   }
 
   static std::string PackageOf(const WheelRow& row, const std::string& toolkit) {
@@ -222,6 +250,7 @@ class Resolver {
   const IndexAccess& access_;
   const std::vector<WheelRequirement>& requirements_;
   std::vector<WheelPin> pins_;
+  std::vector<Error> lacks_;
 };
 
 }  // namespace

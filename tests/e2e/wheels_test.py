@@ -215,12 +215,14 @@ class Wheels(harness.Case):
 
     def test_a_version_that_does_not_exist_is_refused_before_a_file_is_copied(self):
         (self.recipe / "variants.yaml").write_text('cuda_compiler_version: ["13.9"]\n')
+        (self.recipe / "recipe.yaml").write_text(RECIPE.replace("- ninja\n", "- ninja ==99\n"))
         done = self.build(self.scratch / "out", exit_code=4)
         self.assertIn("the Python index has no 'cuda-toolkit==13.9.*': it has the versions", done.stderr)
+        self.assertIn("the Python index has no 'ninja==99'", done.stderr)
         self.assertIn("13.0.", done.stderr)
         self.assertFalse((self.scratch / "out").exists())
         self.assertFalse((self.cache / "work").exists(), "no work folder, so no source was copied")
-        self.assertFalse((self.cache / "downloads").exists(), "nothing was fetched")
+        self.assertEqual(list((self.cache / "downloads").rglob("nvidia*")), [], "no part of a toolkit was fetched")
 
     def test_parts_of_two_toolkits_are_refused(self):
         text = RECIPE.replace("about:", "  host: [cuda-cudart-dev 13.1.*]\nabout:")

@@ -253,6 +253,54 @@ TEST_F(WheelResolveTest, NeedsAPythonWithPip) {
   EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
 }
 
+// The machine lacks a compiler, the toolkit's release does not exist, and neither do two of three packages.
+TEST_F(WheelResolveTest, ReportsAllThatIsMissingAtOnce) {
+  const auto lacks = [&](const std::string& requirement) {
+    index_.Fails(requirement, "ERROR: Could not find a version that satisfies the requirement " +
+                                  requirement + " (from versions: 1.0, 2.0)\n");
+  };
+  lacks("cuda-toolkit==13.9.*");
+  lacks("cmake==99");
+  lacks("meson==98");
+  lacks("nvidia-cudnn-cu13==7");
+  recipe_.requirements.build = {Spec("gfortran_linux-64"), Spec("cuda-nvcc", "13.9.*"), Spec("cmake", "99"),
+                                Spec("ninja"), Spec("meson", "98")};
+  recipe_.requirements.host = {Spec("cudnn", "7")};
+  const auto plan = Check();
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().code(), ErrorCode::kNotFound);
+  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*': it has the versions 1.0, 2.0",
+                              "'cmake==99'", "'meson==98'", "'nvidia-cudnn-cu13==7'"}) {
+    EXPECT_THAT(plan.error().message(), HasSubstr(missing));
+  }
+  EXPECT_THAT(plan.error().message(), Not(HasSubstr("ninja")));
+  EXPECT_THAT(plan.error().hint(), HasSubstr("apt-get install gfortran"));
+}
+
+TEST_F(WheelResolveTest, ReportsAMissingPipBesideWhatTheMachineLacks) {
+  env_->variables["PATH"] = env_.dir().MakeDir("empty").str();
+  recipe_.requirements.build = {Spec("gfortran_linux-64"), Spec("cmake")};
+  const auto plan = Check();
+  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("'gfortran")));
+  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
+}
+
+TEST_F(WheelResolveTest, OfflineNamesEveryQuestionOnce) {
+  env_->offline = true;
+  recipe_.requirements.build = {Spec("cmake"), Spec("meson")};
+  EXPECT_THAT(Check(),
+              FailsWith(ErrorCode::kNotFound, "the Python index would have to be asked for cmake, meson"));
+}
+
+// Packages that exist, but not together: pip's own words say more than any of ours.
+TEST_F(WheelResolveTest, PackagesThatContradictEachOtherAreNoLack) {
+  index_.Has("meson", {Wheel("meson", "1.8.0")});
+  index_.Fails("cmake meson", "ERROR: Cannot install cmake and meson because of conflicting dependencies.\n");
+  recipe_.requirements.build = {Spec("cmake"), Spec("meson")};
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("conflicting dependencies")));
+  EXPECT_THAT(index_.asked, ElementsAre("cmake meson"));
+}
+
 TEST_F(WheelResolveTest, ANodeTakesWhatItsPlanChose) {
   recipe_.requirements.build = {Spec("ninja")};
   ASSERT_OK_AND_ASSIGN(const HostPlan planned, Check());
