@@ -92,7 +92,9 @@ class Doctor {
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
       diagnosis.findings.push_back(std::move(missing));
     }
-    PTPKG_CHECK(CheckTestsOf(recipe, host, diagnosis));
+    // Where the build's tools are missing, those of its tests are looked for in the same place.
+    const bool asks_index = host.wheels || (!found && request_.host_env == build::HostEnv::kWheels);
+    PTPKG_CHECK(CheckTestsOf(recipe, asks_index ? request_.host_env : host.host_env, diagnosis));
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     PTPKG_CHECK(CheckSourcesOf(recipe, diagnosis));
@@ -111,9 +113,8 @@ class Doctor {
   }
 
   /// Tests take their tools from where the build took its own, as `ptpkg build` has it.
-  Result<void> CheckTestsOf(const recipe::Recipe& recipe, const build::HostPlan& host, Diagnosis& diagnosis) {
+  Result<void> CheckTestsOf(const recipe::Recipe& recipe, build::HostEnv env, Diagnosis& diagnosis) {
     if (!build::HasTests(recipe)) return Ok();
-    const build::HostEnv env = host.wheels ? request_.host_env : host.host_env;
     const auto found = build::CheckTestTools(
         env_, recipe, {.host_env = env, .options = request_.tools, .provided = provided_});
     if (found) return Ok();

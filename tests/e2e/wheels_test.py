@@ -224,6 +224,15 @@ class Wheels(harness.Case):
         self.assertFalse((self.cache / "work").exists(), "no work folder, so no source was copied")
         self.assertEqual(list((self.cache / "downloads").rglob("nvidia*")), [], "no part of a toolkit was fetched")
 
+    def test_doctor_looks_for_what_tests_need_where_the_build_would(self):
+        """Also when the build lacks something."""
+        (self.recipe / "recipe.yaml").write_text(PYTHON_RECIPE.replace("build: [cython]", "build: [no-such-compiler]").replace(
+            "tests: [{python: {imports: [greet]}}]", "tests: [{script: 'true', requirements: {run: [ninja ==1.13.0]}}]"))
+        (self.recipe / "variants.yaml").unlink()
+        done = self.ptpkg("doctor", self.recipe, "--env", "wheels", exit_code=1, PATH="/usr/bin:/bin", PTPKG_PYTHON="")
+        self.assertIn("'no-such-compiler'", done.stdout)
+        self.assertNotIn("the tests need it", done.stdout)
+
     def test_parts_of_two_toolkits_are_refused(self):
         text = RECIPE.replace("about:", "  host: [cuda-cudart-dev 13.1.*]\nabout:")
         (self.recipe / "recipe.yaml").write_text(text)
