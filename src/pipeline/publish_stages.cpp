@@ -49,6 +49,7 @@ Result<void> AllowWhatDependenciesHave(Env& env, const NodeRun& run, verify::Che
   PTPKG_TRY(const std::vector<build::LocalPackage> packages, ReadPackages(env, run));
   for (const build::LocalPackage& package : packages) {
     PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package.path));
+    if (info.paths.empty()) continue;
     PTPKG_TRY(const std::vector<conda::PathsEntry> files,
               conda::ParsePathsJson(info.paths, package.path.str()));
     for (const conda::PathsEntry& file : files)

@@ -9,6 +9,7 @@
 #include "pipeline/packed.h"
 #include "pipeline/run_plan.h"
 #include "support/scratch.h"
+#include "unit/conda/package_builder.h"
 #include "unit/pipeline/build_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -165,6 +166,16 @@ TEST_F(BuildPipelineTest, ALibraryThatNoPackageOfDependsHasIsWarnedOf) {
   ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"core", "other", "user"})));
   EXPECT_THAT(MessagesOf(summary.reports),
               Contains(HasSubstr("needs 'libcore.so.2.6', which is not in the tree")));
+}
+
+// conda reads such packages too, and nothing of them is unpacked here.
+TEST_F(BuildPipelineTest, APackageOfDependsWithoutAListOfItsFilesFailsNoCheck) {
+  std::vector<test::RawMember> info = test::DemoInfo({});
+  std::erase_if(info, [](const test::RawMember& member) { return member.name.ends_with("paths.json"); });
+  Put("dist/conda/linux-64/demo-1.0-0.tar.bz2", test::MakeTarBz2(info));
+  WriteRecipe("toy", kMake, std::string("requirements: {run: [demo]}\n") + kCondaOnly);
+  ASSERT_OK_AND_ASSIGN(const BuildSummary summary, Run(Request({"toy"})));
+  EXPECT_THAT(Ran(summary), Contains("check toy-1.0-0"));
 }
 
 // A version that the channel does not have: the check has nothing to look into, and the build is no worse.
