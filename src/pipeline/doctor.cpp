@@ -86,15 +86,17 @@ class Doctor {
     build::HostPlan host;
     auto found = build::CheckTools(
         env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided_});
+    // Where the build's tools are missing, those of its tests are looked for in the same place.
+    build::HostEnv tests_from = request_.host_env;
+    if (tests_from != build::HostEnv::kWheels) tests_from = build::HostEnv::kSystem;
     if (found) {
       host = *std::move(found);
+      tests_from = host.wheels ? request_.host_env : host.host_env;
     } else {
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
       diagnosis.findings.push_back(std::move(missing));
     }
-    // Where the build's tools are missing, those of its tests are looked for in the same place.
-    const bool asks_index = host.wheels || (!found && request_.host_env == build::HostEnv::kWheels);
-    PTPKG_CHECK(CheckTestsOf(recipe, asks_index ? request_.host_env : host.host_env, diagnosis));
+    PTPKG_CHECK(CheckTestsOf(recipe, tests_from, diagnosis));
     PTPKG_TRY(const std::optional<std::string> script,
               build::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     PTPKG_CHECK(CheckSourcesOf(recipe, diagnosis));
