@@ -25,7 +25,7 @@ class Faults(publish_s3_test.Case):
             wanted = bucket.server.state()
             # The index after it is that of any wheel.
             requests = range(1, 2 + max(one.number for one in bucket.server.requests if "uploadId=" in one.target))
-        for name in ("cut in the body", "carried out, no answer", "carried out, answer 500"):
+        for name in ("cut in the middle of the body", "carried out, no answer", "carried out, answer 500"):
             self.each(f"parts: {name}", FAULTS[name], wheel, wanted, requests)
 
     def each(self, name: str, fault, artifact, wanted: dict, numbers: range) -> None:
