@@ -54,11 +54,10 @@ class UserSearch {
       PTPKG_TRY(const auto bytes,
                 ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
       for (std::size_t i = 0; i < bytes.size(); i += record) {
-        const unsigned kind = std::to_integer<unsigned>(bytes[i + (codec.Is64() ? 4 : 12)]) & 0xfU;
-        const std::uint16_t section = codec.U16(bytes, i + (codec.Is64() ? 6 : 14));
-        const bool has_address = section != 0 && section != kAbsoluteIndex && kind != kThreadLocalType;
-        if (has_address && IsPlace(codec.Word(bytes, i + (codec.Is64() ? 8 : 4))))
-          return std::string("a dynamic symbol");
+        const SymbolRecord symbol = DecodeSymbol(codec, Bytes(bytes).subspan(i, record));
+        const bool has_address =
+            symbol.section != 0 && symbol.section != kAbsoluteIndex && symbol.type != kThreadLocalType;
+        if (has_address && IsPlace(symbol.value)) return std::string("a dynamic symbol");
       }
     }
     return std::string();

@@ -19,7 +19,7 @@ constexpr std::uint64_t kCodePage = 4096;
 /// Bytes that look like an operand to a place and are looked at more closely, 10 microseconds each: of
 /// libtorch_cuda.so 250 are expected. Where there are more, somebody made the file to be slow.
 constexpr std::size_t kMostSuspects = 1U << 13U;
-/// Of Power: the register that points into the TOC, and how far behind the begin of .got.
+/// On Power this register points into the TOC, so many bytes behind the begin of .got.
 constexpr std::uint32_t kTocRegister = 2;
 constexpr std::uint64_t kTocBias = 0x8000;
 
@@ -259,7 +259,7 @@ class ReferenceScan {
   const CodeTargets& targets_;
   const std::vector<std::uint64_t>& tables_;
   std::size_t suspects_ = 0;
-  /// Of each register, by the last adrp, addis or auipc.
+  /// The address that the last adrp, addis or auipc put into each register.
   std::array<std::optional<std::uint64_t>, 32> pages_ = {};
 };
 

@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kSegmentDynamic = 2;
 inline constexpr std::uint32_t kSegmentInterp = 3;
 inline constexpr std::uint32_t kSegmentNote = 4;
 inline constexpr std::uint32_t kSegmentPhdr = 6;
-/// Of PT_INTERP, with the closing NUL: PATH_MAX of the kernel.
+/// The kernel takes so many bytes of PT_INTERP with the closing NUL (PATH_MAX).
 inline constexpr std::uint64_t kMaxInterpreterBytes = 4096;
 inline constexpr std::uint32_t kSegmentTls = 7;
 inline constexpr std::uint32_t kSegmentGnuStack = 0x6474e551;

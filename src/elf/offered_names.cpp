@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "elf/corrupt.h"
+#include "elf/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -103,8 +104,9 @@ class HashTableReader {
         PTPKG_TRY(const std::uint64_t record,
                   image_.OffsetOf(*table + number * codec.SymbolSize(), codec.SymbolSize(), "a symbol"));
         PTPKG_TRY(const auto symbol, ReadExact(file_, record, codec.SymbolSize(), "a symbol"));
-        if (codec.U16(symbol, codec.Is64() ? 6 : 14) == 0) continue;
-        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, codec.U32(symbol, 0), "a symbol"));
+        const SymbolRecord decoded = DecodeSymbol(codec, symbol);
+        if (decoded.section == 0) continue;
+        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, decoded.name, "a symbol"));
         names_.keys.push_back(SymbolKey(name));
       }
     }

@@ -9,7 +9,7 @@
 
 namespace ptpkg::elf {
 
-/// What a GNU hash table holds of a name: its hash with the lowest bit set.
+/// The hash of a name in a GNU hash table, with the lowest bit set.
 std::uint32_t SymbolKey(std::string_view name);
 
 struct OfferedNames {

@@ -33,14 +33,6 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kOtherTables
     {0x6fffe000, "DT_ANDROID_RELR"},
 }};
 
-/// Place, type and symbol of a record of any table.
-Relocation RecordAt(const Codec& codec, Bytes bytes, std::uint64_t at) {
-  const std::uint64_t info = codec.Word(bytes, at + codec.WordSize());
-  return {.place = codec.Word(bytes, at),
-          .type = static_cast<std::uint32_t>(codec.Is64() ? info : info & 0xffU),
-          .symbol = static_cast<std::uint32_t>(codec.Is64() ? info >> 32U : info >> 8U)};
-}
-
 class RelocationWalk {
  public:
   using Take = std::function<Result<void>(const Relocation&)>;
@@ -91,7 +83,7 @@ class RelocationWalk {
       PTPKG_TRY(const auto bytes,
                 ReadExact(file_, begin + at, std::min(kTableStep, whole - at), "the relocation table"));
       for (std::uint64_t entry = 0; entry < bytes.size(); entry += 2 * word_) {
-        Relocation relocation = RecordAt(image_.codec, bytes, entry);
+        Relocation relocation = DecodeRelocation(image_.codec, bytes, entry);
         if (relocation.type == RelativeType(image_)) {
           PTPKG_TRY(const WordReader::Word word, words_.Read(relocation.place));
           relocation.addend = word.value;
@@ -150,6 +142,13 @@ class RelocationWalk {
 
 }  // namespace
 
+Relocation DecodeRelocation(const Codec& codec, Bytes bytes, std::uint64_t at) {
+  const std::uint64_t info = codec.Word(bytes, at + codec.WordSize());
+  return {.place = codec.Word(bytes, at),
+          .type = static_cast<std::uint32_t>(codec.Is64() ? info : info & 0xffU),
+          .symbol = static_cast<std::uint32_t>(codec.Is64() ? info >> 32U : info >> 8U)};
+}
+
 Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
                          const std::function<Result<void>(const Relocation&)>& take) {
   const std::uint64_t word = image.codec.WordSize();
@@ -158,7 +157,7 @@ Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, s
     const std::uint64_t step = std::min(kTableStep, whole - at);
     PTPKG_TRY(const auto bytes, ReadExact(file, offset + at, step, "the relocation table"));
     for (std::uint64_t entry = 0; entry < step; entry += 3 * word) {
-      Relocation relocation = RecordAt(image.codec, bytes, entry);
+      Relocation relocation = DecodeRelocation(image.codec, bytes, entry);
       relocation.addend = image.codec.Word(bytes, entry + 2 * word);
       relocation.addend_offset = offset + at + entry + 2 * word;
       PTPKG_CHECK(take(relocation));

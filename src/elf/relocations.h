@@ -23,6 +23,9 @@ struct Relocation {
   bool is_relr = false;
 };
 
+/// Place, type and symbol of the record at `at`, of a table with or without addends.
+Relocation DecodeRelocation(const Codec& codec, Bytes bytes, std::uint64_t at);
+
 /// r_type of "the word is the load address + addend"; nullopt for machines that are not known here.
 std::optional<std::uint32_t> RelativeType(const Image& image);
 

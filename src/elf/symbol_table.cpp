@@ -22,6 +22,17 @@ SymbolLayout LayoutOf(const Codec& codec) {
 
 }  // namespace
 
+SymbolRecord DecodeSymbol(const Codec& codec, Bytes record) {
+  const SymbolLayout layout = LayoutOf(codec);
+  const auto info = std::to_integer<std::uint32_t>(record[layout.info]);
+  return {.name = codec.U32(record, 0),
+          .type = info & 0xfU,
+          .binding = info >> 4U,
+          .visibility = std::to_integer<std::uint32_t>(record[layout.info + 1]) & 3U,
+          .section = codec.U16(record, layout.section),
+          .value = codec.Word(record, layout.value)};
+}
+
 Result<std::string> ForEachSymbol(File& file, const Image& image, const Section& table,
                                   const std::function<std::string(const TableSymbol&)>& take) {
   const Codec& codec = image.codec;

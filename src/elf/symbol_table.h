@@ -19,7 +19,20 @@ inline constexpr std::uint16_t kAbsoluteIndex = 0xfff1;
 /// The value of a symbol of this type is an offset in a thread's block (STT_TLS).
 inline constexpr std::uint32_t kThreadLocalType = 6;
 
-/// A record of a symbol table.
+/// The fields of one record.
+struct SymbolRecord {
+  std::uint32_t name = 0;  ///< Offset in the string table.
+  std::uint32_t type = 0;
+  std::uint32_t binding = 0;
+  std::uint32_t visibility = 0;
+  std::uint16_t section = 0;
+  std::uint64_t value = 0;
+};
+
+/// REQUIRES: `record` has codec.SymbolSize() bytes.
+SymbolRecord DecodeSymbol(const Codec& codec, Bytes record);
+
+/// A record of a symbol table, and where its values stand.
 struct TableSymbol {
   std::uint64_t number = 0;  ///< In its table.
   std::uint32_t type = 0;

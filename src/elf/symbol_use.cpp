@@ -7,6 +7,7 @@
 
 #include "elf/corrupt.h"
 #include "elf/offered_names.h"
+#include "elf/relocations.h"
 #include "elf/string_slots.h"
 #include "elf/symbol_table.h"
 #include "elf/symbol_versions.h"
@@ -44,13 +45,6 @@ struct FunctionArray {
   std::uint64_t end = 0;
   std::string_view name;
   std::vector<bool> relocated;
-};
-
-struct Record {
-  std::uint64_t place = 0;
-  std::uint32_t type = 0;
-  std::uint32_t symbol = 0;
-  std::uint64_t addend = 0;  // 0 in tables without addends
 };
 
 /// One pass over all relocations.
@@ -135,18 +129,15 @@ class SymbolWalk {
       const std::uint64_t step = std::min(step_size, whole - at);
       PTPKG_TRY(const auto bytes, ReadExact(file_, *begin + at, step, "the relocation table"));
       for (std::uint64_t i = 0; i < step; i += entry) {
-        const std::uint64_t info = codec.Word(bytes, i + word);
-        Take({.place = codec.Word(bytes, i),
-              .type = static_cast<std::uint32_t>(codec.Is64() ? info : info & 0xffU),
-              .symbol = static_cast<std::uint32_t>(codec.Is64() ? info >> 32U : info >> 8U),
-              .addend = with_addends ? codec.Word(bytes, i + 2 * word) : 0},
-             use);
+        Relocation record = DecodeRelocation(codec, bytes, i);
+        if (with_addends) record.addend = codec.Word(bytes, i + 2 * word);
+        Take(record, use);
       }
     }
     return Ok();
   }
 
-  void Take(const Record& record, Use use) {
+  void Take(const Relocation& record, Use use) {
     if (is_x86_64_) TakeX86(record, use);
     if (record.type == 0) return;
     CheckPlace(record.place);
@@ -160,7 +151,7 @@ class SymbolWalk {
     }
   }
 
-  void TakeX86(const Record& record, Use use) {
+  void TakeX86(const Relocation& record, Use use) {
     if (plain_left_ > 0) {
       --plain_left_;
       if (record.type != kX86Relative)
@@ -206,7 +197,7 @@ class SymbolWalk {
     return load != nullptr && (load->flags & kFlagExecute) != 0;
   }
 
-  void NoteSlot(const Record& record) {
+  void NoteSlot(const Relocation& record) {
     for (FunctionArray& array : arrays_) {
       if (record.place < array.begin || record.place >= array.end) continue;
       array.relocated[(record.place - array.begin) / image_.codec.WordSize()] = true;
@@ -340,7 +331,8 @@ class AskedNames {
         if (version > 1 && !known[version])
           return Corrupt(
               fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
-        PTPKG_CHECK(Take(first + i, Bytes(symbols).subspan(i * record, record), version, offered, use));
+        PTPKG_CHECK(Take(first + i, DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)), version,
+                         offered, use));
       }
     }
     return Ok();
@@ -371,51 +363,41 @@ class AskedNames {
     return known;
   }
 
-  Result<void> Take(std::uint64_t number, Bytes symbol, std::uint16_t version, const OfferedNames& offered,
-                    SymbolUse& use) {
-    const Codec& codec = image_.codec;
-    const auto info = std::to_integer<unsigned>(symbol[codec.Is64() ? 4 : 12]);
-    const auto other = std::to_integer<unsigned>(symbol[codec.Is64() ? 5 : 13]);
-    const bool is_defined = codec.U16(symbol, codec.Is64() ? 6 : 14) != 0;
-    const unsigned binding = info >> 4U;
-    if (binding == kBindLocal) return Ok();
+  Result<void> Take(std::uint64_t number, const SymbolRecord& symbol, std::uint16_t version,
+                    const OfferedNames& offered, SymbolUse& use) {
+    const bool is_defined = symbol.section != 0;
+    if (symbol.binding == kBindLocal) return Ok();
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
-    if (binding == kBindWeak || other % 4 != 0) return Ok();
+    if (symbol.binding == kBindWeak || symbol.visibility != 0) return Ok();
     if (is_defined && offered.HasNumber(number)) return Ok();
     if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
       return Ok();
-    PTPKG_TRY(std::string name,
-              ReadDynamicString(file_, image_, codec.U32(symbol, 0), "the name of a symbol"));
+    PTPKG_TRY(std::string name, ReadDynamicString(file_, image_, symbol.name, "the name of a symbol"));
     use.asked.push_back(
         {.name = std::move(name), .version = version, .lazy = walk_.uses()[number] == Use::kLazy});
     return Ok();
   }
 
   /// A relocation finds the symbol of the file itself, or calls its resolver.
-  Result<void> CheckDefined(std::uint64_t number, Bytes symbol) const {
-    const Codec& codec = image_.codec;
-    const unsigned type = std::to_integer<unsigned>(symbol[codec.Is64() ? 4 : 12]) & 0xfU;
+  Result<void> CheckDefined(std::uint64_t number, const SymbolRecord& symbol) const {
     constexpr unsigned kFound = 1U << 0U | 1U << 1U | 1U << 2U | 1U << 5U | 1U << 6U | 1U << kIndirectType;
-    if ((kFound >> type & 1U) == 0)
-      return Corrupt(fmt::format("symbol {} has type {}, which ld.so passes over", number, type));
-    const std::uint16_t section = codec.U16(symbol, codec.Is64() ? 6 : 14);
-    if (type == kThreadLocalType || section == kAbsoluteIndex) return CheckName(number, symbol);
-    return CheckPlace(number, symbol, type == kIndirectType);
+    if ((kFound >> symbol.type & 1U) == 0)
+      return Corrupt(fmt::format("symbol {} has type {}, which ld.so passes over", number, symbol.type));
+    if (symbol.type == kThreadLocalType || symbol.section == kAbsoluteIndex) return CheckName(number, symbol);
+    return CheckPlace(number, symbol, symbol.type == kIndirectType);
   }
 
   /// ld.so takes a hidden symbol for one of the file and does not search for it. One with a value is a place
   /// in the procedure linkage table, which other files take for the function.
-  Result<void> CheckUndefined(std::uint64_t number, Bytes symbol) const {
-    const Codec& codec = image_.codec;
-    if ((std::to_integer<unsigned>(symbol[codec.Is64() ? 5 : 13]) & 3U) != 0)
+  Result<void> CheckUndefined(std::uint64_t number, const SymbolRecord& symbol) const {
+    if (symbol.visibility != 0)
       return Corrupt(
           fmt::format("symbol {} is hidden or protected, and the file does not define it", number));
-    const bool has_value = codec.Word(symbol, codec.Is64() ? 8 : 4) != 0;
-    return has_value ? CheckPlace(number, symbol, true) : CheckName(number, symbol);
+    return symbol.value != 0 ? CheckPlace(number, symbol, true) : CheckName(number, symbol);
   }
 
-  Result<void> CheckPlace(std::uint64_t number, Bytes symbol, bool is_code) const {
-    const std::uint64_t value = image_.codec.Word(symbol, image_.codec.Is64() ? 8 : 4);
+  Result<void> CheckPlace(std::uint64_t number, const SymbolRecord& symbol, bool is_code) const {
+    const std::uint64_t value = symbol.value;
     const auto holds = [&](const Segment& segment) {
       // Function descriptors (PowerPC of the first ABI) are data.
       const bool can_be_data = !is_code || image_.header.machine == kMachinePpc64;
@@ -428,11 +410,10 @@ class AskedNames {
                                is_code ? "code" : "segment"));
   }
 
-  [[nodiscard]] Result<void> CheckName(std::uint64_t number, Bytes symbol) const {
-    const std::uint32_t name = image_.codec.U32(symbol, 0);
-    if (name < image_.strings.size_bytes) return Ok();
-    return Corrupt(fmt::format("the name of symbol {} is byte {} of a string table of {} bytes", number, name,
-                               image_.strings.size_bytes));
+  [[nodiscard]] Result<void> CheckName(std::uint64_t number, const SymbolRecord& symbol) const {
+    if (symbol.name < image_.strings.size_bytes) return Ok();
+    return Corrupt(fmt::format("the name of symbol {} is byte {} of a string table of {} bytes", number,
+                               symbol.name, image_.strings.size_bytes));
   }
 
   File& file_;
@@ -450,7 +431,7 @@ Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::u
     if (!table || number >= count) continue;
     PTPKG_TRY(const std::uint64_t at, image.OffsetOf(*table + number * record, record, "a symbol"));
     PTPKG_TRY(const auto symbol, ReadExact(file, at, record, "a symbol"));
-    if (image.codec.U16(symbol, image.codec.Is64() ? 6 : 14) != 0) return true;
+    if (DecodeSymbol(image.codec, symbol).section != 0) return true;
   }
   return false;
 }

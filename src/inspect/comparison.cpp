@@ -69,7 +69,8 @@ Json PairToJson(const FilePair& pair) {
   return item;
 }
 
-/// Whether the pair's lines are compared. Lists of all files change with every file, and say nothing else.
+/// True if `diff` compares the lines of the pair. A list of all files changes with every file, and says
+/// nothing else.
 bool WantsText(const FilePair& pair) {
   if (ChangeOf(pair) != "changed") return false;
   const auto fits = [](const SideFile& file) {

@@ -47,8 +47,8 @@ struct ElfPart {
 /// Of two files with different contents; never empty: where no part differs, "headers" is what is left. What
 /// cannot be read of one of them is not compared: the part "unreadable" then has the reasons.
 /// Tables of names and dynamic symbols count by what they say alone, and so does the dynamic section, of
-/// which the part "dynamic" has all that is not told by name and is no address. The parts "exported symbols"
-/// and "needed symbols" list names that only one file has.
+/// which the part "dynamic" has the entries that are neither names nor addresses. The parts "exported
+/// symbols" and "needed symbols" list names that only one file has.
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
 
 }  // namespace ptpkg::inspect

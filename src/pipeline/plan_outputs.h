@@ -1,5 +1,5 @@
 #pragma once
-// What a plan knows of packages that belong together. Layer: pipeline. The stages are in outputs_stage.cpp.
+// The packages of one plan that belong together. Layer: pipeline. The stages are in outputs_stage.cpp.
 
 #include <map>
 #include <string>
@@ -15,8 +15,8 @@ namespace ptpkg::pipeline {
 /// Whether `recipe` names the package `name` among what it requires to run.
 bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
 
-/// What the conda package of `recipe` depends on, as far as `candidates` have it in versions that fit
-/// together; none if they do not: that fails who installs the package, not its build.
+/// The dependencies of the conda package of `recipe`, as far as `candidates` have it in versions that fit
+/// together; none if they do not. Installers then refuse the package; its build goes on.
 std::vector<channel::Candidate> DependenciesOf(const std::vector<channel::Candidate>& candidates,
                                                const recipe::Recipe& recipe,
                                                const channel::Resolution& built_with);

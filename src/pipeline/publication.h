@@ -20,7 +20,7 @@ struct PublicationRequest {
   std::string staged = {};                         ///< Id of the build node, "" when there is none.
   std::vector<std::string> allow_unresolved = {};  ///< For the checks.
   std::vector<std::string> device_code = {};       ///< For the checks.
-  /// What a conda package depends on, as far as `output` or the plan has it: the checks look into these.
+  /// The dependencies of a conda package that `output` or the plan has: the checks read their lists of files.
   std::vector<channel::Candidate> dependencies = {};
   std::string test = {};  ///< Id of the test node of what is published, "" when there is none.
   /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that

@@ -22,12 +22,10 @@
 //   slice         conda packages and wheels for one GPU each. Needs "artifacts". Inputs: slices (gpus, ptx,
 //                 allow; of wheels variant, cuda), count (of artifacts), source_date_epoch
 //   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
-//   makes
-//                 itself and they are built with. Inputs: key (its id), definition, count (of artifacts).
-//                 Place: sign key
+//                 makes itself and they are built with. Inputs: key (its id), definition, count (of
+//                 artifacts). Place: sign key
 //   check         findings. Needs "artifacts", "staged tree", "package NAME". Inputs: allow unresolved,
-//   prefix
-//                 may stay, packages (what a conda package depends on)
+//                 prefix may stay, packages (dependencies of a conda package)
 //   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
 //                 packages
 //   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests

@@ -198,7 +198,7 @@ bool IsOpaque(std::string_view value) {
 }
 
 /// Adds the secrets of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server
-/// sees: a part of it without a name is no secret.
+/// sees: a part of it without a name hides nothing.
 void AddParameters(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
   const bool is_query = text[at] == '?';
   const std::vector<Parameter> all = ParametersFrom(text, ++at);

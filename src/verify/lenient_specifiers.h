@@ -15,11 +15,12 @@ namespace ptpkg::verify {
 /// old releases have (">dev", "!=~5.0") is left. The marker stays as it is.
 std::string AsUvReads(std::string_view text);
 
-/// Whether uv reads all numbers of the version: up to 2^64 - 2. Longer ones in a local label are text to it.
+/// True if uv reads all numbers of the version: up to 2^64 - 2. It reads longer ones in a local label as
+/// text.
 bool UvReadsNumbers(const wheel::Version& version);
-/// The versions of all conditions; one that is no version counts as read.
+/// The same for the versions of all conditions. A text that does not parse as a version counts as read.
 bool UvReadsNumbers(const wheel::Specifiers& specifiers);
-/// Whether uv reads the number that a build tag begins with: up to 2^64 - 1. "": yes.
+/// True if uv reads the number that a build tag begins with, up to 2^64 - 1, and for "".
 bool UvReadsBuild(std::string_view build);
 
 }  // namespace ptpkg::verify
