@@ -349,9 +349,9 @@ class OsFs final : public Fs, public MagicFinder {
       if (::mkdir(it->c_str(), 0777) == 0) continue;
       const int saved = errno;
       struct stat st {};
+      if (saved != EEXIST) return PathError(saved, "create folder", *it);
       // Another process may have made it meanwhile; a dangling symlink is no folder.
-      if (saved == EEXIST && ::stat(it->c_str(), &st) == 0 && S_ISDIR(st.st_mode)) continue;
-      return PathError(saved, "create folder", *it);
+      if (::stat(it->c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return InTheWay(path, *it);
     }
     return Ok();
   }

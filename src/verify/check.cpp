@@ -48,12 +48,12 @@ Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, cons
   PTPKG_CHECK(CheckZipContainer(env, wheel, rules.container, findings));
   PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
   if (!zip) return zip;
-  PTPKG_TRY(const std::string dist_info_dir, CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
+  PTPKG_TRY(const WheelContent content, CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
   PTPKG_TRY(const archive::ZipReader reader, archive::ZipReader::Open(env.fs, wheel));
-  CheckWheelFolders(reader.members(), findings);
+  CheckWheelFolders(reader.members(), content.scripts, findings);
   if (rules.uploaded) {
     const UploadedFile file{
-        .name = wheel.Name(), .size_bytes = rules.size_bytes, .dist_info_dir = dist_info_dir};
+        .name = wheel.Name(), .size_bytes = rules.size_bytes, .dist_info_dir = content.dist_info_dir};
     PTPKG_CHECK(CheckUpload(zip->env(), file, zip->tree(), findings));
   }
   return zip;

@@ -34,9 +34,9 @@ Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree
   const ContainerRule container = {.id = "wheel-zip", .fix = "", .targets = ConsumersOf(kTargets)};
   std::vector<Finding> findings;
   PTPKG_CHECK(CheckZipContainer(env, wheel, container, findings));
-  PTPKG_CHECK(CheckWheelContent(env, wheel, unpacked, findings));
+  PTPKG_TRY(const WheelContent content, CheckWheelContent(env, wheel, unpacked, findings));
   PTPKG_TRY(const archive::ZipReader reader, archive::ZipReader::Open(env.fs, wheel));
-  CheckWheelFolders(reader.members(), findings);
+  CheckWheelFolders(reader.members(), content.scripts, findings);
   if (const auto name = wheel::FileName::Parse(wheel.Name())) {
     const std::set<MachineCode> code;
     const std::map<std::string, elf::PythonSymbols> symbols;

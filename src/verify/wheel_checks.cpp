@@ -311,19 +311,19 @@ Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& vie
 
 }  // namespace
 
-Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
-                                      std::vector<Finding>& findings) {
+Result<WheelContent> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                                       std::vector<Finding>& findings) {
   const Result<wheel::FileName> name = wheel::FileName::Parse(wheel.Name());
   if (!name) {
     findings.push_back({"wheel-file-name", Severity::kError, "", name.error().message(),
                         "name it name-version[-build]-python-abi-platform.whl"});
-    return std::string();
+    return WheelContent();
   }
   CheckFileNameForm(wheel.Name(), *name, findings);
   CheckPlatforms(*name, findings);
   CheckVariantName(*name, findings);
   const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, wheel, *name, findings);
-  if (!dist_info_dir) return std::string();
+  if (!dist_info_dir) return WheelContent();
   CheckWheelLayout({*name, wheel.Name(), *dist_info_dir}, tree, findings);
   PTPKG_CHECK(CheckEggInfo(env, tree, LimitedFindings(findings)));
 
@@ -340,11 +340,12 @@ Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const Stag
   if (record) {
     PTPKG_CHECK(CheckRecord(env, tree, *dist_info_dir, *record, LimitedFindings(findings)));
   }
+  WheelContent content{.dist_info_dir = *dist_info_dir};
   if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {
     PTPKG_TRY(const auto text, MemberText(env, tree, *dist_info_dir + "/entry_points.txt", findings));
-    if (text) CheckWheelEntryPoints(view, *text, findings);
+    if (text) content.scripts = CheckWheelEntryPoints(view, *text, findings);
   }
-  return *dist_info_dir;
+  return content;
 }
 
 }  // namespace ptpkg::verify

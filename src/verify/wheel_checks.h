@@ -3,6 +3,8 @@
 // verify. Sources: PyPA binary distribution format and core metadata, PEP 639, PEP 815; the rules of each
 // consumer: docs/formats/wheel.md.
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "model/finding.h"
@@ -11,10 +13,14 @@
 
 namespace ptpkg::verify {
 
+struct WheelContent {
+  std::string dist_info_dir = {};      ///< That the documents were read from; "": none, or none to choose.
+  std::set<std::string> scripts = {};  ///< That installers make of entry_points.txt.
+};
+
 /// Appends what is wrong with `wheel`, whose content lies unpacked in `tree` (.dist-info included).
-/// The .dist-info folder that its documents were read from; "" when there is none, or none to choose.
 /// Errors: kIo only; everything else is a finding.
-Result<std::string> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
-                                      std::vector<Finding>& findings);
+Result<WheelContent> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                                       std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

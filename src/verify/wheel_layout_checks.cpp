@@ -210,11 +210,12 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
 }
 
 void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
-                       std::vector<Finding>& findings) {
+                       const std::set<std::string>& scripts, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   CheckDocumentFolders(members, limited);
   std::set<std::string> filled;              // .dist-info folders with files
   std::map<std::string, std::string> files;  // by place
+  for (const std::string& script : scripts) files.emplace("bin/" + script, script);
   for (const archive::ZipReader::Member& member : members) {
     const std::string& name = member.name;
     if (name.ends_with('/')) continue;

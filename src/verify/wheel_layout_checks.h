@@ -2,6 +2,7 @@
 // Places that installers put a wheel's files at. Layer: verify. Pages: docs/findings/wheel-data-*.md,
 // wheel-symlink.md, wheel-byte-code.md, wheel-install-*.md, wheel-dist-info.md.
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,9 @@ struct WheelPlaces {
 /// Appends what installers refuse about the files of `tree`, or put at different places.
 void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::vector<Finding>& findings);
 
-/// The same for `members` that are folders, which a tree has only with files in them.
+/// The same for `members` that are folders, which a tree has only with files in them. `scripts`: made of
+/// entry_points.txt.
 void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
-                       std::vector<Finding>& findings);
+                       const std::set<std::string>& scripts, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

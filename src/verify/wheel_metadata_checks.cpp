@@ -384,13 +384,14 @@ void CheckWheelFile(const WheelView& view, const std::string& text, Binaries bin
   CheckPurity(view, parsed->root_is_purelib && binaries == Binaries::kInRoot, file, findings);
 }
 
-void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings) {
+std::set<std::string> CheckWheelEntryPoints(const WheelView& view, const std::string& text,
+                                            std::vector<Finding>& findings) {
   const std::string file = view.dist_info_dir + "/entry_points.txt";
   const Result<std::vector<wheel::EntryPoint>> points = wheel::ParseEntryPoints(text, file);
   if (!points) {
     findings.push_back({"wheel-entry-points-invalid", Severity::kError, file, Where(points.error()),
                         "write [group] lines and 'name = module:object' lines"});
-    return;
+    return {};
   }
   LimitedFindings limited(findings);
   std::set<std::string> scripts;
@@ -415,6 +416,7 @@ void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::
            "make sure that a required distribution provides it"});
     }
   }
+  return scripts;
 }
 
 }  // namespace ptpkg::verify

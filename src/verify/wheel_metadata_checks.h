@@ -33,8 +33,10 @@ enum class Binaries : std::uint8_t {
 void CheckWheelFile(const WheelView& view, const std::string& text, Binaries binaries,
                     std::vector<Finding>& findings);
 
-/// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel.
-void CheckWheelEntryPoints(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
+/// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel. The names of the
+/// scripts.
+std::set<std::string> CheckWheelEntryPoints(const WheelView& view, const std::string& text,
+                                            std::vector<Finding>& findings);
 
 /// "python", "python3", "python3.11", "Python.exe": uv refuses to install over the interpreter.
 bool IsInterpreterName(std::string_view name);

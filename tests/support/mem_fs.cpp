@@ -303,7 +303,8 @@ Result<void> MemFs::MakeDirsLocked(const AbsPath& path) {
   std::vector<AbsPath> missing;
   for (AbsPath current = path;; current = current.Parent()) {
     const Result<NodePtr> node = FindNode(current, Follow::kYes, "create folder");
-    if (node && !(*node)->IsDir()) {
+    const bool is_dangling = !node && FindNode(current, Follow::kNo, "create folder");
+    if (is_dangling || (node && !(*node)->IsDir())) {
       return Error(ErrorCode::kAlreadyExists,
                    fmt::format("cannot create folder '{}': '{}' is not a folder", path.str(), current.str()));
     }

@@ -162,7 +162,7 @@ TYPED_TEST(FsContract, MakeDirsFailsWhereAFileOrDanglingLinkIs) {
   EXPECT_THAT(this->fs().MakeDirs(this->At("file/x/y")),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("file' is not a folder")));
   EXPECT_THAT(this->fs().MakeDirs(this->At("dangling")),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("dangling")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("dangling' is not a folder")));
 }
 
 TYPED_TEST(FsContract, MakeDirIsExclusive) {

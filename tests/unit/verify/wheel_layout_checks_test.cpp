@@ -164,12 +164,12 @@ TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
     members.emplace_back().name = "toy-1.0.data/data/headers";
     members.emplace_back().name = "toy-1.0.data/data/purelib";
     std::vector<Finding> findings;
-    CheckWheelFolders(members, findings);
+    CheckWheelFolders(members, {"begin"}, findings);
     return findings;
   };
   const std::string data = "toy-1.0.data/";
   for (const char* folder : {"purelib/toy/__init__.py/", "data/lib/python3.11/site-packages/toy/__init__.py/",
-                             "data/bin/run/", "headers/toy.h/"})
+                             "data/bin/run/", "data/bin/begin/", "headers/toy.h/"})
     EXPECT_THAT(check(data + folder),
                 ElementsAre(testing::AllOf(testing::Field(&Finding::id, "wheel-data-layout"),
                                            testing::Field(&Finding::file, data + folder))));
