@@ -21,7 +21,7 @@ constexpr std::uint64_t kLargestRecipeFile = 1U << 20U;
 
 /// Files that the recipe names, relative to its folder, but patches. Only some of them need exist.
 std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
-  std::vector<std::string> names;
+  std::vector<std::string> names(recipe.loads.begin(), recipe.loads.end());
   const auto add_script = [&](const std::string& name) { names.insert(names.end(), {name, name + ".sh"}); };
   add_script(recipe.script.file.empty() ? "build.sh" : recipe.script.file);
   for (const recipe::Test& test : recipe.tests) {

@@ -20,7 +20,8 @@ struct RecipeFolder {
 /// Everything that $RECIPE_DIR shows to a script: the files of the recipe's folder but the recipe itself and
 /// variants.yaml (their values enter by name), version control, local sources, and all below `exclude` (the
 /// output folder: `ptpkg build .` has it here). Where a local source holds the recipe's folder, only the
-/// files that the recipe names: its script, patches and test scripts, and what the scripts name after
+/// files that the recipe names: its script, patches, test scripts and loaded files, and what the scripts name
+/// after
 /// "$RECIPE_DIR/"; everything if they name the folder itself, or a path that is not plain. Errors: kNotFound
 /// for such a recipe's script that is missing; kInvalidInput for a link to a folder outside, kNotFound for
 /// one to nothing, kIo, kCancelled.

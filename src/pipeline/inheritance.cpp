@@ -26,16 +26,27 @@ void AddScripts(const recipe::Recipe& recipe, std::set<std::string>& files) {
   }
 }
 
+/// Adds the files that load_from_file() has read. Their values are in the recipe.
+Result<void> AddLoaded(const recipe::Recipe& recipe, std::set<std::string>& files) {
+  for (const std::string& name : recipe.loads) {
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(recipe.recipe_dir, name));
+    if (const Result<RelPath> below = path.RelativeTo(recipe.recipe_dir)) files.insert(below->str());
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<recipe::Recipe>& recipes,
                                       const build::RecipeFolder& folder) {
-  if (recipe.recipe_name.empty()) return folder;  // no output
   std::set<std::string> others;
+  const bool is_output = !recipe.recipe_name.empty();
   for (const recipe::Recipe& other : recipes) {
-    if (other.recipe_file == recipe.recipe_file) AddScripts(other, others);
+    if (is_output && other.recipe_file == recipe.recipe_file) AddScripts(other, others);
   }
+  PTPKG_CHECK(AddLoaded(recipe, others));
+  if (others.empty()) return folder;
   others.erase(recipe.script.file);
   others.erase(recipe.script.file + ".sh");
   PTPKG_TRY(const std::optional<std::string> text,

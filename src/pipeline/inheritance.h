@@ -25,7 +25,8 @@ struct Inheritance {
 Result<Inheritance> ReadInheritance(const graph::NodeRun& run);
 
 /// The folder of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all of
-/// them), as far as its own script does not name them: an edit of one output's script builds no other again.
+/// them) and without the files that load_from_file() read, as far as its own script does not name them: an
+/// edit of one output's script builds no other again, and neither does a new row of a table.
 Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<recipe::Recipe>& recipes,
                                       const build::RecipeFolder& folder);

@@ -49,6 +49,7 @@ class RecipeEvaluator {
         scope_(input.target_platform, variants_, input.environment),
         reader_(scope_) {
     scope_.pins().others = input.others;
+    scope_.KnowFiles(input.files);
   }
 
   /// Context, name and version.
@@ -88,6 +89,7 @@ class RecipeEvaluator {
     PTPKG_TRY(const std::vector<std::string> allowed,
               reader_.TextsOf(FindIn(build, "dynamic_linking"), "missing_dso_allowlist"));
     recipe.ptpkg.allow_unresolved.insert(recipe.ptpkg.allow_unresolved.end(), allowed.begin(), allowed.end());
+    recipe.loads = scope_.loads();
     return std::move(evaluation_);
   }
 

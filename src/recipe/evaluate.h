@@ -31,6 +31,7 @@ struct EvaluationInput {
   DetectedVersions detected = {};  ///< For the build string.
   OtherOutputs* others = nullptr;  ///< Of an output; null for a recipe of one package.
   bool staging = false;            ///< The document is that of a staging output.
+  DataFiles* files = nullptr;      ///< For load_from_file(); null: it is refused.
 };
 
 struct Evaluation {

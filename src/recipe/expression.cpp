@@ -98,6 +98,8 @@ Result<Value> Membership(const std::string& op, const Value& needle, const Value
   bool found = false;
   if (const Value::List* list = haystack.AsList()) {
     found = std::find(list->begin(), list->end(), needle) != list->end();
+  } else if (haystack.AsMap() != nullptr && needle.AsText() != nullptr) {
+    found = haystack.AsMap()->contains(*needle.AsText());
   } else if (haystack.AsText() != nullptr && needle.AsText() != nullptr) {
     found = haystack.AsText()->find(*needle.AsText()) != std::string::npos;
   } else {
@@ -128,7 +130,23 @@ Result<Value> Binary(const std::string& op, const Value& left, const Value& righ
   return OperandError(op, left, right);
 }
 
+Result<Value> ValueOfKey(const Value::Map& map, const std::string& key) {
+  if (const auto found = map.find(key); found != map.end()) return found->second;
+  std::vector<std::string> keys;
+  for (const auto& [name, value] : map) keys.push_back(name);
+  Error error(ErrorCode::kInvalidInput, fmt::format("the mapping has no key '{}'", key));
+  if (const std::optional<std::string> nearest = NearestMatch(key, keys)) {
+    return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
+  }
+  return std::move(error).WithHint(
+      fmt::format("its keys are {}; .get(key, default) takes one that may be missing", Join(keys, ", ")));
+}
+
 Result<Value> ItemAt(const Value& object, const Value& index) {
+  if (const Value::Map* map = object.AsMap()) {
+    PTPKG_TRY(const std::string key, index.ToText());
+    return ValueOfKey(*map, key);
+  }
   const std::int64_t* position = index.AsInteger();
   if (position == nullptr) {
     return Error(ErrorCode::kInvalidInput,
@@ -201,9 +219,17 @@ class Evaluator {
         PTPKG_TRY(const Value right, Evaluate(node.children[1]));
         return node.kind == Kind::kIndex ? ItemAt(left, right) : Binary(node.name, left, right);
       }
+      case Kind::kAttribute: {
+        PTPKG_TRY(const Value object, Evaluate(node.children[0]));
+        if (object.AsMap() != nullptr) return ValueOfKey(*object.AsMap(), node.name);
+        return Error(ErrorCode::kInvalidInput, fmt::format("{} has no '.{}'", object.KindName(), node.name));
+      }
       case Kind::kCall:
         return Call(node);
-      case Kind::kMethod:
+      case Kind::kMethod: {
+        PTPKG_TRY(const CallArguments arguments, Arguments(node, 0));
+        return CallMethod(node.name, arguments);
+      }
       case Kind::kFilter:
         return Filter(node);
     }
@@ -256,7 +282,8 @@ class Evaluator {
 
   Result<Value> Filter(const ExpressionNode& node) {
     CallArguments arguments;
-    if (node.name == "default" && IsUndefined(node.children[0])) {
+    PTPKG_TRY(const bool undefined, IsUndefined(node));
+    if (undefined) {
       PTPKG_TRY(arguments, Arguments(node, 1));
       arguments.positional.insert(arguments.positional.begin(), Value());
     } else {
@@ -265,8 +292,20 @@ class Evaluator {
     return CallFilter(node.name, arguments);
   }
 
-  [[nodiscard]] bool IsUndefined(const ExpressionNode& node) {
-    return node.kind == Kind::kName && !scope_.Find(node.name).has_value();
+  /// Whether the filter `default` finds no value: an unknown name, or a key that its mapping lacks.
+  Result<bool> IsUndefined(const ExpressionNode& filter) {
+    const ExpressionNode& input = filter.children[0];
+    if (filter.name != "default") return false;
+    if (input.kind == Kind::kName) return !scope_.Find(input.name).has_value();
+    if (input.kind != Kind::kAttribute && input.kind != Kind::kIndex) return false;
+    PTPKG_TRY(const Value object, Evaluate(input.children[0]));
+    if (object.AsMap() == nullptr) return false;
+    std::string key = input.name;
+    if (input.kind == Kind::kIndex) {
+      PTPKG_TRY(const Value index, Evaluate(input.children[1]));
+      PTPKG_TRY(key, index.ToText());
+    }
+    return !object.AsMap()->contains(key);
   }
 
   const ExpressionPlace& place_;

@@ -35,6 +35,7 @@ struct ExpressionNode {
     kOr,           ///< two children
     kConditional,  ///< then, condition[, else]
     kIndex,        ///< object, index
+    kAttribute,    ///< object; the key in `name`
     kCall,         ///< function `name`, arguments
     kMethod,       ///< method `name`, object, arguments
     kFilter,       ///< filter `name`, input, arguments

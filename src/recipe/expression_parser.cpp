@@ -314,13 +314,19 @@ class Parser {
   }
 
   Result<void> ParseMethod(ExpressionNode& node) {
-    if (Peek().kind != Token::Kind::kName) return Unexpected("a method name");
+    if (Peek().kind != Token::Kind::kName) return Unexpected("a key or a method name");
     const Token name = Take();
-    if (name.text != "split" || !Peek().Is("(")) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("values have no '.{}'", name.text))
+    if (!Peek().Is("(")) {
+      node = Wrap(Kind::kAttribute, name, std::move(node));
+      return Ok();
+    }
+    const std::vector<std::string> methods = MethodNames();
+    if (std::find(methods.begin(), methods.end(), name.text) == methods.end()) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("values have no '.{}()'", name.text))
           .At(place_.Part(name.offset, name.length))
           .WithHint(
-              "the only method is .split(separator); everything else is a filter, as in ${{ name | lower }}");
+              fmt::format("the methods are {}; everything else is a filter, as in ${{{{ name | lower }}}}",
+                          Join(methods, ", ")));
     }
     node = Wrap(Kind::kMethod, name, std::move(node));
     return ParseArguments(node);

@@ -34,9 +34,14 @@ Result<void> CheckSize(std::size_t bytes) {
   return Invalid(fmt::format("the value grows above {} MiB", limits::kValue >> 20U));
 }
 
-/// The items of a list, or the characters of a text.
+/// The items of a list, the keys of a mapping, or the characters of a text.
 Result<Value::List> Items(std::string_view filter, const Value& value) {
   if (const Value::List* list = value.AsList()) return *list;
+  if (const Value::Map* map = value.AsMap()) {
+    Value::List keys;
+    for (const auto& [key, item] : *map) keys.emplace_back(key);
+    return keys;
+  }
   if (const std::string* text = value.AsText()) {
     Value::List characters;
     for (const char c : *text) characters.emplace_back(std::string(1, c));

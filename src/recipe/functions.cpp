@@ -116,17 +116,37 @@ Result<Value> Detected(const CallArguments& arguments, Scope& scope) {
   return scope.Detected(name);
 }
 
-/// match(python, '>=3.9'): the version is what a variant holds, so "3.11.* *_cpython" counts as 3.11.
-Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
-  PTPKG_CHECK(CheckArguments("match", arguments, 2, 2, {}));
-  PTPKG_TRY(std::string text, arguments.positional[0].ToText());
-  PTPKG_TRY(const std::string constraint, TextArgument("match", arguments.positional[1]));
+/// What a variant holds as a version: "3.11" of "3.11.* *_cpython".
+Result<std::string> VersionArgument(const Value& value) {
+  PTPKG_TRY(std::string text, value.ToText());
   text = text.substr(0, text.find(' '));
   while (text.ends_with(".*")) text.resize(text.size() - 2);
   while (text.ends_with('*')) text.pop_back();
+  return text;
+}
+
+/// match(python, '>=3.9')
+Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
+  PTPKG_CHECK(CheckArguments("match", arguments, 2, 2, {}));
+  PTPKG_TRY(const std::string text, VersionArgument(arguments.positional[0]));
+  PTPKG_TRY(const std::string constraint, TextArgument("match", arguments.positional[1]));
   PTPKG_TRY(const spec::Version version, spec::Version::Parse(text));
   PTPKG_TRY(const spec::VersionSpec allowed, spec::VersionSpec::Parse(constraint));
   return Value(allowed.Matches(version));
+}
+
+/// row_for(load_from_file('versions.yaml'), version)
+Result<Value> Row(const CallArguments& arguments, Scope& /*scope*/) {
+  PTPKG_CHECK(CheckArguments("row_for", arguments, 2, 2, {}));
+  PTPKG_TRY(const std::string version, VersionArgument(arguments.positional[1]));
+  return RowFor(arguments.positional[0], version);
+}
+
+/// load_from_file('versions.yaml'): a file beside the recipe, as a value.
+Result<Value> LoadFromFile(const CallArguments& arguments, Scope& scope) {
+  PTPKG_CHECK(CheckArguments("load_from_file", arguments, 1, 1, {}));
+  PTPKG_TRY(const std::string name, TextArgument("load_from_file", arguments.positional[0]));
+  return scope.Load(name);
 }
 
 /// fail('no switch for that'): what the recipe itself refuses. A branch that is not taken is not called.
@@ -265,7 +285,7 @@ struct Function {
   Result<Value> (*call)(const CallArguments&, Scope&);
 };
 
-constexpr std::array<Function, 15> kFunctions = {{
+constexpr std::array<Function, 17> kFunctions = {{
     {"cdt", Cdt},
     {"compiler", Compiler},
     {"detected", Detected},
@@ -277,9 +297,11 @@ constexpr std::array<Function, 15> kFunctions = {{
     {"is_unix", IsUnix},
     {"is_win", IsWin},
     {"is_windows", IsWin},
+    {"load_from_file", LoadFromFile},
     {"match", Match},
     {"pin_compatible", PinCompatible},
     {"pin_subpackage", PinSubpackage},
+    {"row_for", Row},
     {"stdlib", Stdlib},
 }};
 

@@ -23,6 +23,7 @@ struct CallArguments {
 /// Names, sorted; for the parser, which refuses unknown ones, and for "did you mean".
 std::vector<std::string> FunctionNames();
 std::vector<std::string> FilterNames();
+std::vector<std::string> MethodNames();
 
 /// Calls a function by name. REQUIRES: `name` is in FunctionNames().
 /// Errors (without span): kInvalidInput for a wrong number or kind of arguments and for what cannot be
@@ -31,5 +32,14 @@ Result<Value> CallFunction(const std::string& name, const CallArguments& argumen
 
 /// Calls a filter by name. REQUIRES: `name` is in FilterNames(). Errors as for CallFunction.
 Result<Value> CallFilter(const std::string& name, const CallArguments& arguments);
+
+/// Calls a method by name; the object is the first argument. REQUIRES: `name` is in MethodNames(). Errors as
+/// for CallFunction.
+Result<Value> CallMethod(const std::string& name, const CallArguments& arguments);
+
+/// row_for(rows, version): the row of a table whose `versions` allow this version, over the values of the
+/// rows above it. Mappings merge key by key and null removes a key, as in RFC 7386. Errors: kInvalidInput for
+/// a version that no row allows, and for a table that is not of this form.
+Result<Value> RowFor(const Value& rows, const std::string& version);
 
 }  // namespace ptpkg::recipe

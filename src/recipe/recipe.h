@@ -193,6 +193,9 @@ struct Recipe {
   /// What detected() of the build string asks for. While the tools are not looked up yet, build_string holds
   /// recipe::kNotDetected in their place.
   std::set<std::string> detects;
+  /// Files that load_from_file() has read, relative to recipe_dir. Their values stand in the other fields, so
+  /// no codec writes the names.
+  std::set<std::string> loads;
   bool noarch_python = false;
   bool skip = false;
   std::vector<Source> sources;

@@ -6,6 +6,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "recipe/data_files.h"
 #include "recipe/script_variables.h"
 #include "support/limits.h"
 
@@ -75,6 +76,12 @@ Result<Value> Scope::Detected(const std::string& name) {
   if (found != (*detected_)->end()) return Value(found->second);
   return Error(ErrorCode::kInvalidInput, fmt::format("no tool of this build tells the version of '{}'", name))
       .WithHint("require it in 'requirements.build' or 'requirements.host'");
+}
+
+Result<Value> Scope::Load(const std::string& name) {
+  if (files_ == nullptr) return Error(ErrorCode::kInvalidInput, "load_from_file() reads no files here");
+  loads_.insert(name);
+  return files_->Load(name);
 }
 
 std::optional<Value> Scope::FindPlatformName(const std::string& name) {

@@ -56,6 +56,8 @@ using DetectedVersions = std::optional<std::map<std::string, std::string>>;
 /// What detected() gives then.
 inline constexpr const char* kNotDetected = "0.0.0";
 
+class DataFiles;
+
 /// Looks names up: the names of `context`, then the variant, then the platform, then, where they are known,
 /// those of the build environment.
 class Scope {
@@ -83,6 +85,13 @@ class Scope {
   /// The names that Detected was asked for.
   [[nodiscard]] const std::set<std::string>& detects() const { return detects_; }
 
+  /// Where load_from_file() finds files; null: nowhere. Borrowed.
+  void KnowFiles(DataFiles* files) { files_ = files; }
+  /// Errors: those of DataFiles::Load; kInvalidInput where no files are known.
+  [[nodiscard]] Result<Value> Load(const std::string& name);
+  /// The names that Load was asked for.
+  [[nodiscard]] const std::set<std::string>& loads() const { return loads_; }
+
   /// Counts a value that an expression made, so that a short recipe cannot fill the memory. Errors (without
   /// span): kInvalidInput for one above limits::kValue, and once all of this scope are above
   /// limits::kEvaluation.
@@ -108,6 +117,8 @@ class Scope {
   std::size_t spent_bytes_ = 0;
   const DetectedVersions* detected_ = nullptr;
   std::set<std::string> detects_;
+  DataFiles* files_ = nullptr;
+  std::set<std::string> loads_;
   PinFacts pins_;
 };
 

@@ -50,6 +50,13 @@ Value Value::FromPlainScalar(const std::string& text) {
   return Value(text);
 }
 
+Value::Value(Map value) : data_(std::make_shared<const Map>(std::move(value))) {}  // as SharedMap says
+
+const Value::Map* Value::AsMap() const {
+  const auto* shared = std::get_if<SharedMap>(&data_);
+  return shared != nullptr ? shared->get() : nullptr;
+}
+
 double Value::Number() const {
   PTPKG_ASSERT(IsNumber());
   const std::int64_t* integer = AsInteger();
@@ -61,6 +68,7 @@ bool Value::Truthy() const {
   if (IsNumber()) return Number() != 0.0;
   if (const std::string* text = AsText()) return !text->empty();
   if (const List* list = AsList()) return !list->empty();
+  if (const Map* map = AsMap()) return !map->empty();
   return false;
 }
 
@@ -68,6 +76,7 @@ const char* Value::KindName() const {
   if (AsBool() != nullptr) return "a boolean";
   if (IsNumber()) return "a number";
   if (AsText() != nullptr) return "text";
+  if (AsMap() != nullptr) return "a mapping";
   return AsList() != nullptr ? "a list" : "nothing";
 }
 
@@ -81,6 +90,10 @@ Result<std::string> Value::ToText() const {
   }
   if (const std::string* text = AsText()) return *text;
   if (IsNone()) return std::string();
+  if (AsMap() != nullptr) {
+    return Error(ErrorCode::kInvalidInput, "a mapping cannot be put into text")
+        .WithHint("name one of its keys, as in ${{ table.key }}");
+  }
   return Error(ErrorCode::kInvalidInput, "a list cannot be put into text")
       .WithHint("join it, as in ${{ names | join(' ') }}");
 }
@@ -88,7 +101,7 @@ Result<std::string> Value::ToText() const {
 std::size_t Value::Bytes() const {
   if (const std::string* text = AsText()) return text->size();
   const List* list = AsList();
-  if (list == nullptr) return 0;
+  if (list == nullptr) return AsMap() != nullptr ? sizeof(Value) : 0;
   return std::accumulate(list->begin(), list->end(), list->size() * sizeof(Value),
                          [](std::size_t sum, const Value& item) { return sum + item.Bytes(); });
 }
@@ -103,6 +116,11 @@ Json Value::ToJson() const {
     for (const Value& item : *list) array.push_back(item.ToJson());
     return array;
   }
+  if (const Map* map = AsMap()) {
+    Json object = Json::object();
+    for (const auto& [key, item] : *map) object[key] = item.ToJson();
+    return object;
+  }
   return nullptr;
 }
 
@@ -113,6 +131,7 @@ bool operator==(const Value& left, const Value& right) {
     }
     return left.Number() == right.Number();
   }
+  if (left.AsMap() != nullptr && right.AsMap() != nullptr) return *left.AsMap() == *right.AsMap();
   return left.data_ == right.data_;
 }
 

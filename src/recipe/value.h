@@ -2,6 +2,8 @@
 // A value of a recipe expression. Layer: recipe.
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,10 +13,12 @@
 
 namespace ptpkg::recipe {
 
-/// Nothing, bool, integer, real, text or a list. "Nothing" is `none`, and `x if c` where c is false.
+/// Nothing, bool, integer, real, text, a list or a mapping. "Nothing" is `none`, and `x if c` where c is
+/// false. Copies of a mapping share it.
 class Value {
  public:
   using List = std::vector<Value>;
+  using Map = std::map<std::string, Value>;
 
   Value() = default;
   explicit Value(bool value) : data_(value) {}
@@ -23,6 +27,7 @@ class Value {
   explicit Value(std::string value) : data_(std::move(value)) {}
   explicit Value(const char* value) : data_(std::string(value)) {}
   explicit Value(List value) : data_(std::move(value)) {}
+  explicit Value(Map value);
 
   /// What an unquoted scalar means: true, false and integers; anything else, reals too, stays text, so
   /// that a version keeps its digits.
@@ -34,17 +39,20 @@ class Value {
   [[nodiscard]] const double* AsReal() const { return std::get_if<double>(&data_); }
   [[nodiscard]] const std::string* AsText() const { return std::get_if<std::string>(&data_); }
   [[nodiscard]] const List* AsList() const { return std::get_if<List>(&data_); }
+  [[nodiscard]] const Map* AsMap() const;
   [[nodiscard]] bool IsNumber() const { return AsInteger() != nullptr || AsReal() != nullptr; }
   /// REQUIRES: IsNumber().
   [[nodiscard]] double Number() const;
 
-  /// False for nothing, false, 0, "" and an empty list.
+  /// False for nothing, false, 0, "" and an empty list or mapping.
   [[nodiscard]] bool Truthy() const;
-  /// "nothing", "a boolean", "a number", "text" or "a list": for diagnostics.
+  /// "nothing", "a boolean", "a number", "text", "a list" or "a mapping": for diagnostics.
   [[nodiscard]] const char* KindName() const;
-  /// As it appears in text: "true", "12", "1.5". Nothing is "". Errors: kInvalidInput for a list.
+  /// As it appears in text: "true", "12", "1.5". Nothing is "". Errors: kInvalidInput for a list and a
+  /// mapping.
   [[nodiscard]] Result<std::string> ToText() const;
-  /// What it takes in memory, roughly: 40 bytes for each item of a list, and the texts.
+  /// What it takes in memory, roughly: 40 bytes for each item of a list, and the texts. A mapping counts as
+  /// one item: its content is shared.
   [[nodiscard]] std::size_t Bytes() const;
   /// The JSON value that enters a build hash. Nothing is null.
   [[nodiscard]] Json ToJson() const;
@@ -53,7 +61,9 @@ class Value {
   friend bool operator==(const Value& left, const Value& right);
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, List> data_;
+  // Shared by the copies of a mapping, none of which changes it.
+  using SharedMap = std::shared_ptr<const Map>;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, SharedMap> data_;
 };
 
 /// The integer that all of `text` spells in decimal, with an optional '-'; nullopt if it spells none

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "recipe/data_files.h"
 #include "recipe/evaluate.h"
 #include "recipe/outputs.h"
 #include "recipe/recipe_codec.h"
@@ -99,7 +100,8 @@ class Renderer {
         document_(document),
         outputs_(recipe::OutputDocuments(document)),
         config_(config),
-        options_(options) {}
+        options_(options),
+        files_(fs, document.path.Parent()) {}
 
   Result<std::vector<recipe::Recipe>> Run() {
     std::vector<recipe::Recipe> all;
@@ -284,7 +286,7 @@ class Renderer {
     std::string prefix;  ///< Of the build string.
   };
 
-  recipe::EvaluationInput InputOf(std::size_t index, ChosenValues& values, const HashTexts& texts) const {
+  recipe::EvaluationInput InputOf(std::size_t index, ChosenValues& values, const HashTexts& texts) {
     return {.target_platform = options_.target_platform,
             .variants = values,
             .environment = options_.variables,
@@ -293,7 +295,8 @@ class Renderer {
             .run_pins = config_.run_pins,
             .check_wheel_requirement = options_.check_wheel_requirement,
             .detected = options_.detected,
-            .staging = outputs_[index].staging};
+            .staging = outputs_[index].staging,
+            .files = &files_};
   }
 
   Result<recipe::Evaluation> Evaluate(std::size_t index, ChosenValues& values, Others& others,
@@ -482,6 +485,7 @@ class Renderer {
   const std::vector<recipe::OutputDocument> outputs_;
   const VariantConfig& config_;
   const RenderOptions& options_;
+  recipe::DataFiles files_;
   std::vector<Found> found_;  ///< Of the output at hand.
   std::vector<recipe::Recipe> refused_;
   std::vector<std::size_t> active_;  ///< Outputs that are being rendered, each for the one before it.

@@ -80,6 +80,8 @@ class Domain(harness.Case):
         text = (RECIPES / library / "recipe.yaml").read_text(encoding="utf-8")
         trimmed = self.scratch / library
         trimmed.mkdir(exist_ok=True)
+        for table in (RECIPES / library).glob("*versions.yaml"):
+            (trimmed / table.name).write_text(table.read_text(encoding="utf-8"), encoding="utf-8")
         (trimmed / "recipe.yaml").write_text(re.sub("(?m)^  string: .*\n", "", text[:text.index("\nrequirements:")]), encoding="utf-8")
         source = self.scratch / "source"
         source.mkdir(exist_ok=True)

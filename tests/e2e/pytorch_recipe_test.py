@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import harness
@@ -76,6 +77,50 @@ class Recipe(harness.Case):
                     self.assertIn(f"PyTorch {old} has no switch {key}", said := self.render(old, 3, gpu, **{key: "off"}))
                     self.assertIn(why, said)
 
+    def test_a_version_outside_the_table_is_refused(self):
+        for version in ("1.0.1", "2.16.0"):
+            with self.subTest(version):
+                self.assertIn(f"version '{version}' is outside the table, which has rows for >=1.1,<1.2 to ",
+                              self.render(version, 3))
+        # A release candidate has the row of its release.
+        self.assertIn("pytorch-2.15.0rc1-", self.render("2.15.0rc1", python="3.12"))
+
+    def test_a_new_release_is_a_row(self):
+        """As docs/tutorials/pytorch.md says: no line of torch.yaml or of a domain library is edited."""
+        copy = self.scratch / "recipes"
+        for name in ("pytorch", "torch_scatter"):
+            shutil.copytree(harness.REPOSITORY / "recipes" / name, copy / name, symlinks=True)
+        table = copy / "pytorch/torch_versions.yaml"
+        rows, rest = table.read_text(encoding="utf-8").split("\n# The end of a refusal", 1)
+        table.write_text(rows + """
+  - versions: ">=2.16,<2.17"
+    python: ">=3.12,<3.17"
+    cuda: ">=13.1"
+    requires: [typing_extensions >=5]
+    switches:
+      mkldnn: {"on": export USE_ONEDNN=1, "off": export USE_ONEDNN=0}
+      itt: {"on": null, "off": null}
+
+# The end of a refusal""" + rest, encoding="utf-8")
+        mine = self.scratch / "mine.yaml"
+
+        def render(recipe, *files, exit_code=0, **values):
+            mine.write_text("".join(f"{key}: {value}\n" for key, value in values.items()))
+            words = [word for name in (*files, mine) for word in ("--variants", copy / "pytorch" / name)]
+            if exit_code:
+                return self.ptpkg("render", copy / recipe, *words, exit_code=exit_code).stderr
+            return [one for one in self.ptpkg_json("render", copy / recipe, *words) if not one["skip"]]
+
+        new = {"torch_version": '["2.16.0"]', "python": '["3.11", "3.12", "3.16"]'}
+        built = render("pytorch/torch.yaml", "variants_torch.yaml", **new)
+        self.assertEqual([one["file_stem"] for one in built], ["pytorch-2.16.0-py3.12_cpu_0", "pytorch-2.16.0-py3.16_cpu_0"])
+        self.assertIn("typing_extensions >=5", built[0]["requirements"]["run"])
+        self.assertIn("has no switch torch_itt", render("pytorch/torch.yaml", "variants_torch.yaml", **new, torch_itt="[on]", exit_code=3))
+        gpu = {"torch_gpu_archs": '["9.0", "9.0"]', "cuda_compiler_version": '["13.0", "13.1"]', "torch_wheel_requires": "[none, none]"}
+        for recipe in ("pytorch/torch.yaml", "torch_scatter"):
+            built = render(recipe, "variants_torch.yaml", "variants_torch_cuda.yaml", **new, **gpu)
+            self.assertEqual({one["variant"]["cuda_compiler_version"] for one in built}, {"13.1"})
+
     def test_values_and_switches_without_their_gpu_are_refused(self):
         for values, why in (({"torch_mkldnn": "maybe"}, "none of them"), ({"torch_gpu": "tpu"}, "not tpu"),
                             ({"torch_nccl": "mine"}, "not mine"), ({"torch_cuda_link": "both"}, "not both"),
@@ -101,6 +146,9 @@ class Recipe(harness.Case):
     def test_every_switch_of_the_variants_is_in_the_table(self):
         keys = set(re.findall(r"^(torch_\w+):", (RECIPE / "variants_torch.yaml").read_text(encoding="utf-8"), re.MULTILINE))
         table = (RECIPE / "torch.yaml").read_text(encoding="utf-8")
+        values = set(re.findall(r"\bsw\.(\w+)", table))
+        rows = (RECIPE / "torch_versions.yaml").read_text(encoding="utf-8")
+        self.assertEqual(set(re.findall(r"(?m)^      (\w+): ", rows)) & values, values)
         self.assertEqual({key for key in keys if not re.search(rf"\b{key}\b", table)}, set())
 
     def test_names_of_1_1_are_those_of_its_time(self):
@@ -126,7 +174,7 @@ class Recipe(harness.Case):
         self.assertGreater(count, 20)
 
     def test_patches_apply_to_the_sources_and_are_all_used(self):
-        rendered = (RECIPE / "torch.yaml").read_text(encoding="utf-8")
+        rendered = (RECIPE / "torch_versions.yaml").read_text(encoding="utf-8")
         patches = sorted((harness.REPOSITORY / "patches/pytorch/2.6.0").glob("*.patch"))
         self.assertTrue(patches)
         for path in patches:

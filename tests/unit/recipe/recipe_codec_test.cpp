@@ -48,8 +48,8 @@ static_assert(CountFields<ZipOutput>() == 4);
 static_assert(CountFields<CondaOutput>() == 20);
 static_assert(CountFields<WheelOutput>() == 9);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
-// inherit_run_exports.
-static_assert(CountFields<Recipe>() == 29);
+// inherit_run_exports, loads.
+static_assert(CountFields<Recipe>() == 30);
 
 /// A recipe in which every field differs from its default.
 Recipe Filled() {

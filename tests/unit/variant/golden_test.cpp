@@ -109,6 +109,7 @@ struct Chosen {
   std::vector<std::string> variants;
   std::map<std::string, std::vector<std::string>> select = {};
   std::string mine = {};
+  std::map<std::string, std::string> tables = {};  ///< Texts that take the place of files beside the recipe.
 };
 
 Result<std::vector<recipe::Recipe>> RenderOfProject(const Chosen& chosen) {
@@ -128,6 +129,10 @@ Result<std::vector<recipe::Recipe>> RenderOfProject(const Chosen& chosen) {
   }
   const std::string name = files::path(chosen.recipe).filename().string();
   fs.AddFile((place / name).str(), ReadText(folder / name));
+  for (const std::string& table : NamesIn(folder, ".yaml")) {
+    fs.AddFile((place / (table + ".yaml")).str(), ReadText(folder / (table + ".yaml")));
+  }
+  for (const auto& [table, text] : chosen.tables) fs.AddFile((place / table).str(), text);
   return Render(fs, place / name, options);
 }
 
@@ -303,42 +308,34 @@ Chosen OnTorch(const std::string& library, const std::string& torch, const std::
   return chosen;
 }
 
-/// "3.11 12.6" for each Python and toolkit that is not skipped.
-std::set<std::string> NotSkipped(const Result<std::vector<recipe::Recipe>>& recipes,
-                                 const std::string& toolkit) {
-  EXPECT_OK(recipes);
-  std::set<std::string> found;
-  for (const recipe::Recipe& recipe : recipes ? *recipes : std::vector<recipe::Recipe>()) {
-    if (!recipe.skip) found.insert(recipe.variant.at("python") + " " + recipe.variant.at(toolkit));
-  }
-  return found;
-}
+std::string TorchTable() { return ReadText(kFixtures.parent_path() / "recipes/pytorch/torch_versions.yaml"); }
 
-// recipes/pytorch/torch.yaml has the table of Pythons and toolkits; an extension has no torch where that
-// skips.
-TEST(DomainLibraries, AreSkippedWhereTheirTorchIs) {
-  std::map<std::string, std::size_t> built;
-  for (const std::string platform : {"cuda", "rocm"}) {
-    const std::string toolkit = platform == "cuda" ? "cuda_compiler_version" : "rocm_version";
-    const std::string mine =
-        "python: [\"3.7\", \"3.10\", \"3.14\"]\n"
-        "rocm_version: [\"5.2\", \"6.2\"]\ntorch_magma: [default]\n";
-    for (const std::string torch : {"1.6.0", "1.13.1", "2.6.0", "2.8.0", "2.15.0"}) {
-      Chosen of_torch = OnTorch("torch_scatter", torch, platform, mine);
-      of_torch.recipe = "pytorch/torch.yaml";
-      for (std::string& file : of_torch.variants) file = files::path(file).filename().string();
-      const std::set<std::string> torches = NotSkipped(RenderOfProject(of_torch), toolkit);
-      for (const std::string library : kOnTorch) {
-        SCOPED_TRACE(library + " of torch " + torch + " for " + platform);
-        const auto recipes = RenderOfProject(OnTorch(library, torch, platform, mine));
-        for (const std::string& one : NotSkipped(recipes, toolkit)) {
-          EXPECT_TRUE(torches.contains(one)) << one;
-          ++built[library];
-        }
-      }
+// One table of Pythons and toolkits: an extension has no torch where torch is skipped.
+TEST(DomainLibraries, AreSkippedByTheTableOfTorch) {
+  const std::pair<const char*, const char*> edits[] = {{"", "python: [\"3.11\"]\n"},
+                                                       {"    python: \"<3.11\"\n", "python: [\"3.11\"]\n"},
+                                                       {"    cuda: \"<12\"\n", "python: [\"3.11\"]\n"}};
+  const std::string row = "  - versions: \">=2.6,<2.6.1\"\n";
+  for (const std::string library : {"torchvision", "torchaudio", "torch_scatter"}) {
+    for (const auto& [edit, mine] : edits) {
+      SCOPED_TRACE(library + edit);
+      Chosen chosen = OnTorch(library, "2.6.0", "cuda", mine);
+      chosen.select["cuda_compiler_version"] = {"12.6"};
+      std::string table = TorchTable();
+      ASSERT_NE(table.find(row), std::string::npos);
+      // The key of the row itself would be a second one.
+      if (std::string(edit).find("cuda") != std::string::npos)
+        table = ReplaceAll(table, "    cuda: \">=11\" ", edit);
+      if (std::string(edit).find("python") != std::string::npos) table = ReplaceAll(table, row, row + edit);
+      chosen.tables["torch_versions.yaml"] = table;
+      const auto recipes = RenderOfProject(chosen);
+      ASSERT_OK(recipes);
+      ASSERT_EQ(recipes->size(), 1U);
+      EXPECT_EQ(recipes->front().skip, !std::string(edit).empty());
+      EXPECT_EQ(TorchTable(),
+                ReadText(kFixtures.parent_path() / "recipes" / library / "torch_versions.yaml"));
     }
   }
-  for (const std::string library : kOnTorch) EXPECT_GT(built[library], 0U) << library;
 }
 
 TEST(DomainLibraries, HaveCodeForTheGpusThatTheirTorchKnows) {

@@ -1,0 +1,177 @@
+// Mappings, files that a recipe loads, and tables of rows by version.
+
+#include <gtest/gtest.h>
+
+#include "recipe/data_files.h"
+#include "recipe/expression.h"
+#include "recipe/functions.h"
+#include "support/json.h"
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+#include "unit/recipe/fake_variants.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+using ::ptpkg::test::FailsWith;
+using ::ptpkg::test::FakeVariants;
+using ::ptpkg::test::HasHint;
+using ::testing::HasSubstr;
+
+constexpr const char* kTable = R"(
+rows:
+  - versions: ">=1.1,<1.2"
+    python: ">=3.5"
+    switches: {numa: {"default": ""}, mkldnn: {"on": NO_MKLDNN=0, "off": NO_MKLDNN=1}}
+    old: true
+  - versions: ">=1.2,<2.0"
+    switches: {numa: {"on": USE_NUMA=1}, mkldnn: {"on": USE_MKLDNN=1}}
+    old: null
+  - versions: ">=2.0,<2.1"
+    python: [a, b]
+count: 3
+number: 1.10
+nothing:
+flag: true
+)";
+
+class MappingsTest : public ::testing::Test {
+ protected:
+  MappingsTest() {
+    fs_.AddFile("/r/table.yaml", kTable);
+    fs_.AddFile("/r/more/table.json", R"({"a": [1, 2.5, null, {"b": "c"}], "yes": true})");
+    fs_.AddFile("/r/words.txt", "one\ntwo\n");
+    fs_.AddFile("/beside.yml", "a: 1\n");
+    scope_.KnowFiles(&files_);
+  }
+
+  Result<Value> Evaluate(const std::string& text) {
+    PTPKG_TRY(const Expression expression, Expression::Parse(text, {SourceSpan{"f", 1, 1, 1, text}, true}));
+    return expression.Evaluate(scope_);
+  }
+  std::string Show(const std::string& text) {
+    const Result<Value> value = Evaluate(text);
+    return value ? value->ToJson().dump() : "error: " + value.error().message();
+  }
+
+  test::MemFs fs_;
+  DataFiles files_{fs_, AbsPath::Literal("/r")};
+  FakeVariants variants_;
+  std::map<std::string, std::string> environment_;
+  Scope scope_{"linux-64", variants_, environment_};
+};
+
+TEST_F(MappingsTest, FilesAreValues) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"load_from_file('table.yaml').count", "3"},
+      {"load_from_file('table.yaml').number", R"("1.10")"},
+      {"load_from_file('table.yaml').nothing", "null"},
+      {"load_from_file('table.yaml').flag", "true"},
+      {"load_from_file('./table.yaml')['rows'] | length", "3"},
+      {"load_from_file('more/table.json')", R"({"a":[1,2.5,null,{"b":"c"}],"yes":true})"},
+      {"load_from_file('more/table.json').a[-1].b", R"("c")"},
+      {"load_from_file('words.txt') | split", R"(["one","two"])"},
+      {"load_from_file('../beside.yml').a", "1"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+  EXPECT_EQ(scope_.loads(), (std::set<std::string>{"../beside.yml", "./table.yaml", "more/table.json",
+                                                   "table.yaml", "words.txt"}));
+}
+
+TEST_F(MappingsTest, KeysMethodsAndFilters) {
+  scope_.Define("m", Value(Value::Map{{"b", Value(std::int64_t{2})}, {"a", Value("x")}}));
+  scope_.Define("none_of_it", Value(Value::Map()));
+  const std::pair<const char*, const char*> cases[] = {
+      {"m.a", R"("x")"},
+      {"m['b'] + 1", "3"},
+      {"m.get('a')", R"("x")"},
+      {"m.get('c')", "null"},
+      {"m.get('c', 7)", "7"},
+      {"m.keys()", R"(["a","b"])"},
+      {"m.values()", R"(["x",2])"},
+      {"m.items()", R"([["a","x"],["b",2]])"},
+      {"'a' in m and 'c' not in m", "true"},
+      {"m | length", "2"},
+      {"m | list", R"(["a","b"])"},
+      {"m | join(',')", R"("a,b")"},
+      {"m == m and m != none_of_it", "true"},
+      {"'full' if m else 'empty'", R"("full")"},
+      {"'full' if none_of_it else 'empty'", R"("empty")"},
+      {"m.c | default('d')", R"("d")"},
+      {"m['c'] | default('d')", R"("d")"},
+      {"m.a | default('d')", R"("x")"},
+      {"[m, m] | length", "2"},
+      {"m.a.split('x')", R"(["",""])"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(MappingsTest, RefusesWhatIsNotThere) {
+  fs_.AddFile("/r/broken.yaml", "a: [1\n");
+  fs_.AddFile("/r/broken.json", "{");
+  fs_.AddFile("/r/data.toml", "a = 1\n");
+  fs_.AddFile("/r/large.yaml", std::string((1U << 20U) + 1, ' '));
+  scope_.Define("m", Value(Value::Map{{"mkldnn", Value("x")}}));
+  const std::pair<const char*, const char*> cases[] = {
+      {"m.mkldn", "the mapping has no key 'mkldn'"},
+      {"m['other']", "the mapping has no key 'other'"},
+      {"'x'.upper", "text has no '.upper'"},
+      {"m ~ 'x'", "a mapping cannot be put into text"},
+      {"m + m", "'+' does not work on a mapping and a mapping"},
+      {"'x'.get('a')", "'.get()' works on a mapping, not on text"},
+      {"m.get()", "'.get()' takes 1 or 2 arguments without names"},
+      {"m.keys(1)", "'.keys()' takes no arguments without names"},
+      {"load_from_file('/r/table.yaml')", "'/r/table.yaml' is not relative to the recipe"},
+      {"load_from_file('large.yaml')", "'large.yaml' is larger than 1 MiB"},
+      {"load_from_file(3)", "load_from_file() takes text, not a number"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_THAT(Evaluate(text), FailsWith(ErrorCode::kInvalidInput, message)) << text;
+  }
+  EXPECT_THAT(Evaluate("m.mkldn"), HasHint("did you mean 'mkldnn'?"));
+  EXPECT_THAT(Evaluate("m.x"),
+              HasHint("its keys are mkldnn; .get(key, default) takes one that may be missing"));
+  EXPECT_THAT(Evaluate("load_from_file('data.toml')"),
+              FailsWith(ErrorCode::kUnsupported, "'data.toml': files in TOML are not read"));
+  EXPECT_EQ(Evaluate("load_from_file('missing.yaml')").error().code(), ErrorCode::kNotFound);
+  EXPECT_THAT(FormatError(Evaluate("load_from_file('broken.yaml')").error()), HasSubstr("/r/broken.yaml:"));
+  EXPECT_THAT(FormatError(Evaluate("load_from_file('broken.json')").error()), HasSubstr("/r/broken.json:"));
+  Scope bare{"linux-64", variants_, environment_};
+  EXPECT_THAT(bare.Load("table.yaml"),
+              FailsWith(ErrorCode::kInvalidInput, "load_from_file() reads no files here"));
+}
+
+TEST_F(MappingsTest, ARowHasWhatTheRowsAboveItSay) {
+  const std::string row = "row_for(load_from_file('table.yaml').rows, '";
+  const std::pair<const char*, const char*> cases[] = {
+      {"1.1.0').switches.mkldnn.off", R"("NO_MKLDNN=1")"},
+      {"1.1.0').get('old')", "true"},
+      {"1.2.0').switches.mkldnn", R"({"off":"NO_MKLDNN=1","on":"USE_MKLDNN=1"})"},
+      {"1.2.0').switches.numa", R"({"default":"","on":"USE_NUMA=1"})"},
+      {"1.2.0').get('old')", "null"},
+      {"1.2.0').python", R"(">=3.5")"},
+      {"1.13.* *_x').versions", R"(">=1.2,<2.0")"},
+      {"2.0.1').python", R"(["a","b"])"},
+      {"2.0.1').switches.numa.on", R"("USE_NUMA=1")"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(row + text), expected) << text;
+}
+
+TEST_F(MappingsTest, AVersionOutsideTheTableIsRefused) {
+  for (const char* version : {"1.0.1", "2.1.0", "2.16"}) {
+    const auto row = Evaluate(std::string("row_for(load_from_file('table.yaml').rows, '") + version + "')");
+    ASSERT_FALSE(row.has_value());
+    EXPECT_EQ(row.error().message(),
+              "version '" + std::string(version) +
+                  "' is outside the table, which has rows for >=1.1,<1.2 to >=2.0,<2.1");
+    EXPECT_THAT(row, HasHint("add a row with its 'versions' to the table, or choose a version that it has"));
+  }
+  EXPECT_EQ(Show("row_for([], '1')"), "error: row_for() takes a list of rows, not an empty one");
+  EXPECT_EQ(Show("row_for('x', '1')"), "error: row_for() takes a list of rows, not text");
+  EXPECT_EQ(Show("row_for([1], '1')"), "error: a row of the table is a number, not a mapping");
+  scope_.Define("m", Value(Value::Map{{"a", Value("x")}}));
+  EXPECT_EQ(Show("row_for([m], '1')"), "error: a row of the table has no 'versions'");
+}
+
+}  // namespace
+}  // namespace ptpkg::recipe
