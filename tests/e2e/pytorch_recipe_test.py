@@ -116,7 +116,7 @@ class Recipe(harness.Case):
         self.assertEqual([one["file_stem"] for one in built], ["pytorch-2.16.0-py3.12_cpu_0", "pytorch-2.16.0-py3.16_cpu_0"])
         self.assertIn("typing_extensions >=5", built[0]["requirements"]["run"])
         self.assertIn("has no switch torch_itt", render("pytorch/torch.yaml", "variants_torch.yaml", **new, torch_itt="[on]", exit_code=3))
-        gpu = {"torch_gpu_archs": '["9.0", "9.0"]', "cuda_compiler_version": '["13.0", "13.1"]', "torch_wheel_requires": "[none, none]"}
+        gpu = {"torch_gpu_archs": '["9.0", "9.0"]', "cuda_compiler_version": '["13.0", "13.1"]'}
         for recipe in ("pytorch/torch.yaml", "torch_scatter"):
             built = render(recipe, "variants_torch.yaml", "variants_torch_cuda.yaml", **new, **gpu)
             self.assertEqual({one["variant"]["cuda_compiler_version"] for one in built}, {"13.1"})
@@ -135,6 +135,41 @@ class Recipe(harness.Case):
                             ({"torch_cuda_link": "static"}, "static is for torch_gpu")):
             with self.subTest(str(values)):
                 self.assertIn(why, self.render("2.6.0", 3, **values))
+
+    def test_requirements_of_the_wheel_for_cuda_are_those_of_the_index(self):
+        """By release and toolkit: how many there are, and some of them."""
+        for version, toolkit, count, some in (
+                ("1.13.1", "11.7", 4, "nvidia-cudnn-cu11==8.5.0.96"), ("2.0.1", "11.7", 12, "nvidia-nccl-cu11==2.14.3"),
+                ("2.3.1", "12.1", 12, "triton==2.3.1"), ("2.5.1", "12.4", 13, "nvidia-nvjitlink-cu12==12.4.127"),
+                ("2.6.0", "12.4", 14, "nvidia-cusparselt-cu12==0.6.2"), ("2.6.0", "12.6", 15, "nvidia-cublas-cu12==12.6.4.1"),
+                ("2.9.1", "12.8", 16, "nvidia-nvshmem-cu12==3.3.20"), ("2.11.0", "13.0", 7, "nvidia-cudnn-cu13==9.19.0.56"),
+                ("2.15.0", "13.2", 7, "nvidia-cudnn-cu13==9.26.0.51"), ("2.6.0", "11.8", 0, ""), ("2.15.0", "12.8", 0, "")):
+            with self.subTest(f"{version} for CUDA {toolkit}"):
+                python = "3.10" if version == "1.13.1" else "3.11"
+                mine = self.scratch / "mine.yaml"
+                mine.write_text(f'torch_version: ["{version}"]\npython: ["{python}"]\nzip_keys: []\ntorch_gpu_archs: ["9.0"]\n'
+                                f'cuda_compiler_version: ["{toolkit}"]\n')
+                arguments = [word for name in ("variants_torch.yaml", "variants_torch_cuda.yaml") for word in ("--variants", RECIPE / name)]
+                source = self.scratch / "source"
+                source.mkdir(exist_ok=True)
+                (source / "setup.py").touch()
+                script = self.script(*arguments, "--variants", mine, "--source", f"pytorch={source}")
+                line = re.search(r'(?m)^export PYTORCH_EXTRA_INSTALL_REQUIREMENTS="(.*)"$', script)
+                found = line[1].split("|") if line else []
+                self.assertEqual(len(found), count, found)
+                self.assertTrue(not some or any(one.startswith(f"{some}; platform_system == 'Linux'") for one in found), found)
+
+    def script(self, *arguments) -> str:
+        """The build script of one variant, as a plan has it: of the recipe without what a plan would look for on this machine."""
+        text = (RECIPE / "torch.yaml").read_text(encoding="utf-8")
+        trimmed = self.scratch / "trimmed"
+        trimmed.mkdir(exist_ok=True)
+        shutil.copy(RECIPE / "torch_versions.yaml", trimmed)
+        text = re.sub("(?m)^  string: .*\n", "", text[:text.index("\nrequirements:")])
+        (trimmed / "recipe.yaml").write_text(re.sub(r"(?ms)^source:.*?^build:", "source:\n  path: source\nbuild:", text), encoding="utf-8")
+        plan = self.ptpkg_json("build", trimmed, *arguments, "--output", self.scratch / "dist", "--plan")
+        script, = (node["inputs"]["script"] for node in plan["nodes"] if node["stage"] == "build")
+        return script
 
     def test_one_python_of_several_gives_libtorch(self):
         for value, of in (("default", "3.11"), ("3.12", "3.12"), ("off", None)):
