@@ -26,6 +26,7 @@ REFUSED = {
     "torch_xnnpack": ("1.5.1", "1.4.0", "which came with 1.5"),
     "torch_tensorpipe": ("1.6.0", "1.5.1", "which came with 1.6"),
     "torch_itt": ("1.13.1", "1.12.1", "which came with 1.13"),
+    "torch_cupti_so": ("1.8.1", "1.7.1", "which came with 1.8"),
     "torch_caffe2_ops": ("1.13.1", "2.6.0", "which went with 2.0"),
 }
 REFUSED_OF_GPU = {
@@ -146,30 +147,69 @@ class Recipe(harness.Case):
                 ("2.15.0", "13.2", 7, "nvidia-cudnn-cu13==9.26.0.51"), ("2.6.0", "11.8", 0, ""), ("2.15.0", "12.8", 0, "")):
             with self.subTest(f"{version} for CUDA {toolkit}"):
                 python = "3.10" if version == "1.13.1" else "3.11"
-                mine = self.scratch / "mine.yaml"
-                mine.write_text(f'torch_version: ["{version}"]\npython: ["{python}"]\nzip_keys: []\ntorch_gpu_archs: ["9.0"]\n'
-                                f'cuda_compiler_version: ["{toolkit}"]\n')
-                arguments = [word for name in ("variants_torch.yaml", "variants_torch_cuda.yaml") for word in ("--variants", RECIPE / name)]
-                source = self.scratch / "source"
-                source.mkdir(exist_ok=True)
-                (source / "setup.py").touch()
-                script = self.script(*arguments, "--variants", mine, "--source", f"pytorch={source}")
+                script = self.script(*self.variants("cuda", torch_version=version, python=python, torch_gpu_archs="9.0",
+                                                    cuda_compiler_version=toolkit))
                 line = re.search(r'(?m)^export PYTORCH_EXTRA_INSTALL_REQUIREMENTS="(.*)"$', script)
                 found = line[1].split("|") if line else []
                 self.assertEqual(len(found), count, found)
                 self.assertTrue(not some or any(one.startswith(f"{some}; platform_system == 'Linux'") for one in found), found)
 
     def script(self, *arguments) -> str:
-        """The build script of one variant, as a plan has it: of the recipe without what a plan would look for on this machine."""
+        """The build script of one variant, as a plan has it."""
+        source = self.scratch / "source"
+        source.mkdir(exist_ok=True)
+        (source / "setup.py").touch()
+        plan = self.plan(*arguments, "--source", f"pytorch={source}")
+        script, = (node["inputs"]["script"] for node in plan["nodes"] if node["stage"] == "build")
+        return script + "\n"
+
+    def plan(self, *arguments) -> dict:
+        """Of the recipe without what a plan would look for on this machine."""
         text = (RECIPE / "torch.yaml").read_text(encoding="utf-8")
         trimmed = self.scratch / "trimmed"
         trimmed.mkdir(exist_ok=True)
         shutil.copy(RECIPE / "torch_versions.yaml", trimmed)
         text = re.sub("(?m)^  string: .*\n", "", text[:text.index("\nrequirements:")])
         (trimmed / "recipe.yaml").write_text(re.sub(r"(?ms)^source:.*?^build:", "source:\n  path: source\nbuild:", text), encoding="utf-8")
-        plan = self.ptpkg_json("build", trimmed, *arguments, "--output", self.scratch / "dist", "--plan")
-        script, = (node["inputs"]["script"] for node in plan["nodes"] if node["stage"] == "build")
-        return script
+        return self.ptpkg_json("build", trimmed, *arguments, "--output", self.scratch / "dist", "--plan")
+
+    def test_options_of_nvcc_and_switches_of_the_releases(self):
+        values = {"torch_version": "2.9.1", "python": "3.11", "torch_gpu_archs": "9.0", "cuda_compiler_version": "13.0",
+                  "torch_compress": "size", "torch_nvcc_threads": "2", "torch_binary_build": "on", "torch_install_test": "off",
+                  "torch_cupti_so": "off"}
+        script = self.script(*self.variants("cuda", **values))
+        for line in ('TORCH_NVCC_FLAGS="-compress-mode=size --threads 2"', "TH_BINARY_BUILD=1", "INSTALL_TEST=0", "USE_CUPTI_SO=0"):
+            self.assertIn(f"export {line}\n", script)
+        script = self.script(*self.variants("cuda", **{**values, "torch_compress": "off", "torch_nvcc_threads": "1"}))
+        self.assertIn('export TORCH_NVCC_FLAGS=""\n', script)
+        for wrong, why in (({"cuda_compiler_version": "12.6"}, "is for CUDA 12.8 and later"),
+                           ({"torch_compress": "most"}, "torch_compress is all, size or off"),
+                           ({"torch_nvcc_threads": "many"}, "'many' is not a whole number"),
+                           ({"torch_binary_build": "maybe"}, "none of them")):
+            said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **{**values, **wrong}), exit_code=3).stderr
+            self.assertIn(why, said)
+
+    def test_a_candidate_a_branch_and_a_commit_are_sources(self):
+        rendered = self.ptpkg_json("render", RECIPE / "torch.yaml", *self.variants("", torch_version="2.7.0rc1", python="3.11"))
+        self.assertEqual(rendered[0]["sources"][0]["tag"], "v2.7.0-rc1")
+        self.assertEqual(rendered[0]["version"], "2.7.0rc1")
+        clone = self.scratch / "clone"
+        clone.mkdir()
+        (clone / "setup.py").write_text("one")
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "one"], ["checkout", "-q", "-b", "release/2.4"],
+                      ["commit", "-q", "--allow-empty", "-m", "two"]):
+            subprocess.run([*git, *words], cwd=clone, check=True, capture_output=True)
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=clone, check=True, capture_output=True, text=True).stdout.strip()
+        for name in ("release/2.4", commit):
+            plan = self.plan(*self.variants("", torch_version="2.4.2", python="3.11"), "--source", f"pytorch={clone}@{name}")
+            self.assertIn(commit, json.dumps(plan))
+
+    def variants(self, gpu: str, **values: str) -> list:
+        mine = self.scratch / "mine.yaml"
+        mine.write_text("zip_keys: []\n" + "".join(f'{key}: ["{value}"]\n' for key, value in values.items()))
+        files = ["variants_torch.yaml"] + [f"variants_torch_{gpu}.yaml"] * bool(gpu)
+        return [word for file in (*(RECIPE / name for name in files), mine) for word in ("--variants", file)]
 
     def test_one_python_of_several_gives_libtorch(self):
         for value, of in (("default", "3.11"), ("3.12", "3.12"), ("off", None)):
