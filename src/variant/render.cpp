@@ -1,7 +1,6 @@
 // The matrix, walked lazily: an axis is unfolded only when the evaluation of the recipe reads one of its
-// keys, so the keys that a recipe uses need no analysis of their own. Each output of a recipe has a matrix of
-// its own: what it takes from another output, which is then rendered for the same choice, unfolds the axes of
-// that one too. Layer: variant.
+// keys. Each output of a recipe has a matrix of its own. Another output that it needs is rendered for the
+// same choice, and unfolds its axes too. Layer: variant.
 
 #include "variant/render.h"
 
