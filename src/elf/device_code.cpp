@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/device_bundles.h"
 #include "elf/section_table.h"
 #include "elf/static_archive.h"
 
@@ -29,15 +30,48 @@ bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
   return std::all_of(some.begin(), some.end(), [&](const auto& item) { return all.contains(item.first); });
 }
 
+/// ForEachContainer or ForEachBundle.
+using Walk = Result<void> (*)(File&, std::string_view, const Section&,
+                              const std::function<Result<void>(const DeviceContainer&)>&);
+
 /// Calls `take` with what each container of the sections of that name holds.
 Result<void> ForEachShare(File& file, const Image& image, std::string_view names, std::string_view name,
-                          const std::function<void(const DeviceShare&)>& take) {
+                          Walk walk, const std::function<void(const DeviceShare&)>& take) {
   PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, name));
   for (const std::size_t section : sections) {
-    PTPKG_CHECK(ForEachContainer(file, name, image.sections[section], [&](const DeviceContainer& container) {
+    PTPKG_CHECK(walk(file, name, image.sections[section], [&](const DeviceContainer& container) {
       take(ShareOf(container));
       return Ok();
     }));
+  }
+  return Ok();
+}
+
+/// The sections of an object that hold one entry of a bundle each, and are linked later.
+Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, DeviceCode& code) {
+  constexpr std::size_t kLongestName = 1024;
+  std::uint64_t sum = 0;
+  for (const Section& section : image.sections) {
+    if (section.type == kSectionNobits || section.name >= names.size()) continue;
+    std::string_view name = names.substr(section.name, kLongestName);
+    name = name.substr(0, name.find('\0'));
+    if (name == kPackagerSection && section.size != 0) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("section {}: code of LLVM's offload packager is not read", kPackagerSection))
+          .WithHint("compile with --no-offload-new-driver, or link the object");
+    }
+    if (!name.starts_with(kBundleSection)) continue;
+    std::optional<DeviceElement> element = ElementOfId(name.substr(kBundleSection.size()));
+    if (!element || section.size == 0) continue;
+    if (section.offset > image.file_size || section.size > image.file_size - section.offset ||
+        section.size > image.file_size - sum) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("section {} passes the end of the file, or overlaps another", name))
+          .WithHint("build the file again; its device code cannot be told");
+    }
+    sum += section.size;
+    element->size_bytes = section.size;
+    code.AddRelocatable(ShareOf({.elements = {*std::move(element)}}));
   }
   return Ok();
 }
@@ -83,6 +117,16 @@ DeviceShare DeviceCode::Judged() const {
   return judged;
 }
 
+bool DeviceCode::HasAmd() const {
+  const auto is_amd = [](const auto& item) { return item.first.IsAmd(); };
+  for (const DeviceShare* share : {&embedded, &relocatable}) {
+    for (const DeviceAmounts* amounts : {&share->sass, &share->ptx}) {
+      if (std::any_of(amounts->begin(), amounts->end(), is_amd)) return true;
+    }
+  }
+  return false;
+}
+
 void DeviceCode::AddRelocatable(const DeviceShare& container) {
   AddShare(container, relocatable);
   if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
@@ -93,10 +137,12 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image)
   // A library without names for its sections has none that can be found.
   if (image.sections.empty() || image.header.section_names_index == 0) return std::optional<DeviceCode>();
   PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
-  PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode,
-                           [&](const DeviceShare& container) { AddShare(container, code.embedded); }));
-  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode,
+  const auto embed = [&](const DeviceShare& container) { AddShare(container, code.embedded); };
+  PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode, ForEachContainer, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, kAmdCode, ForEachBundle, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode, ForEachContainer,
                            [&](const DeviceShare& container) { code.AddRelocatable(container); }));
+  PTPKG_CHECK(AddUnlinkedEntries(image, names, code));
   return IsEmpty(code) ? std::optional<DeviceCode>() : std::optional(std::move(code));
 }
 
