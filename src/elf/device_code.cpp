@@ -31,12 +31,12 @@ bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
 }
 
 /// ForEachContainer or ForEachBundle.
-using Walk = Result<void> (*)(File&, std::string_view, const Section&,
-                              const std::function<Result<void>(const DeviceContainer&)>&);
+using SectionWalker = Result<void> (*)(File&, std::string_view, const Section&,
+                                       const std::function<Result<void>(const DeviceContainer&)>&);
 
 /// Calls `take` with what each container of the sections of that name holds.
 Result<void> ForEachShare(File& file, const Image& image, std::string_view names, std::string_view name,
-                          Walk walk, const std::function<void(const DeviceShare&)>& take) {
+                          SectionWalker walk, const std::function<void(const DeviceShare&)>& take) {
   PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, name));
   for (const std::size_t section : sections) {
     PTPKG_CHECK(walk(file, name, image.sections[section], [&](const DeviceContainer& container) {
