@@ -1,6 +1,5 @@
 #include "elf/device_code.h"
 
-#include <algorithm>
 #include <fmt/core.h>
 
 #include "elf/device_bundles.h"
@@ -10,13 +9,6 @@
 namespace ptpkg::elf {
 namespace {
 
-void Add(const DeviceAmounts& more, DeviceAmounts& sum) {
-  for (const auto& [architecture, amount] : more) {
-    sum[architecture].elements += amount.elements;
-    sum[architecture].size_bytes += amount.size_bytes;
-  }
-}
-
 /// The member in front of what is wrong with it.
 Error InMember(const std::string& name, const Error& error) {
   return Error(error.code(), fmt::format("member '{}': {}", name, error.message())).WithHint(error.hint());
@@ -24,10 +16,6 @@ Error InMember(const std::string& name, const Error& error) {
 
 bool IsEmpty(const DeviceCode& code) {
   return code.embedded.containers == 0 && code.relocatable.containers == 0;
-}
-
-bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
-  return std::all_of(some.begin(), some.end(), [&](const auto& item) { return all.contains(item.first); });
 }
 
 /// ForEachContainer or ForEachBundle.
@@ -82,55 +70,6 @@ Result<std::optional<DeviceCode>> ReadElf(File& file) {
 }
 
 }  // namespace
-
-void AddShare(const DeviceShare& more, DeviceShare& sum) {
-  Add(more.sass, sum.sass);
-  Add(more.ptx, sum.ptx);
-  sum.other_bytes += more.other_bytes;
-  sum.containers += more.containers;
-}
-
-void AddElement(const DeviceElement& element, DeviceShare& sum) {
-  if (element.kind == DeviceCodeKind::kOther) {
-    sum.other_bytes += element.size_bytes;
-    return;
-  }
-  DeviceAmounts& amounts = element.kind == DeviceCodeKind::kSass ? sum.sass : sum.ptx;
-  DeviceAmount& amount = amounts[element.architecture];
-  ++amount.elements;
-  amount.size_bytes += element.size_bytes;
-}
-
-DeviceShare ShareOf(const DeviceContainer& container) {
-  DeviceShare share{.containers = 1};
-  for (const DeviceElement& element : container.elements) AddElement(element, share);
-  return share;
-}
-
-DeviceShare DeviceCode::Judged() const {
-  DeviceShare judged = embedded;
-  if (is_linked && !embedded.sass.empty()) {
-    Add(linkable_ptx, judged.ptx);
-  } else {
-    AddShare(relocatable, judged);
-  }
-  return judged;
-}
-
-bool DeviceCode::HasAmd() const {
-  const auto is_amd = [](const auto& item) { return item.first.IsAmd(); };
-  for (const DeviceShare* share : {&embedded, &relocatable}) {
-    for (const DeviceAmounts* amounts : {&share->sass, &share->ptx}) {
-      if (std::any_of(amounts->begin(), amounts->end(), is_amd)) return true;
-    }
-  }
-  return false;
-}
-
-void DeviceCode::AddRelocatable(const DeviceShare& container) {
-  AddShare(container, relocatable);
-  if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
-}
 
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image) {
   DeviceCode code{.is_linked = image.header.type != kTypeRel};
