@@ -5,6 +5,7 @@
 #include "fuzz/require.h"
 #include "support/mem_fs.h"
 #include "unit/elf/device_containers.h"
+#include "unit/elf/offload_bundles.h"
 
 namespace ptpkg::fuzz {
 namespace {
@@ -14,6 +15,17 @@ std::uint64_t BytesIn(const elf::DeviceShare& share) {
   for (const auto& [architecture, amount] : share.sass) sum += amount.size_bytes;
   for (const auto& [architecture, amount] : share.ptx) sum += amount.size_bytes;
   return sum;
+}
+
+/// With a plain bundle behind one that is compressed that way.
+std::string AmdLibrary(std::string_view compression) {
+  using elf::test::PackedBundle;
+  const std::string bundle =
+      elf::test::Bundle({{elf::test::kHostId, ""}, {}, {"hip-amdgcn-amd-amdhsa--gfx9"}});
+  std::string packed;
+  if (compression == "zlib") packed = PackedBundle(2, 0, elf::test::StoredZlib(bundle), bundle.size());
+  if (compression == "zstd") packed = PackedBundle(3, 1, elf::test::StoredZstd(bundle), bundle.size());
+  return elf::test::LibraryWith({{".hip_fatbin", packed + bundle}});
 }
 
 }  // namespace
@@ -27,8 +39,14 @@ std::vector<std::string> Seeds() {
       one + std::string(24, '\0') + Container({{.kind = 8}, {.kind = 16, .header_bytes = 112}});
   const std::string library = DeviceLibrary(one, two);
   const std::string object = DeviceLibrary("", one, elf::kTypeRel);
-  return {library, object, elf::test::StaticArchive({{"a.o", object}, {"a_name_of_many_letters.o", object}}),
-          "!<arch>\n" + elf::test::ArchiveMember("#1/4", "b.o" + object), "!<thin>\n"};
+  return {library,
+          object,
+          elf::test::StaticArchive({{"a.o", object}, {"a_name_of_many_letters.o", object}}),
+          "!<arch>\n" + elf::test::ArchiveMember("#1/4", "b.o" + object),
+          "!<thin>\n",
+          AmdLibrary(""),
+          AmdLibrary("zlib"),
+          AmdLibrary("zstd")};
 }
 
 }  // namespace ptpkg::fuzz

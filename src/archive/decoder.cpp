@@ -115,8 +115,9 @@ class Bzip2Source final : public DecodingSource {
 
 class ZstdSource final : public DecodingSource {
  public:
-  explicit ZstdSource(ByteSource& packed) : input_(packed), context_(ZSTD_createDCtx(), ZSTD_freeDCtx) {
-    ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, 31);
+  ZstdSource(ByteSource& packed, int window_log_max)
+      : input_(packed), context_(ZSTD_createDCtx(), ZSTD_freeDCtx) {
+    ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, window_log_max);
   }
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
@@ -189,8 +190,8 @@ std::unique_ptr<DecodingSource> MakeBzip2Source(ByteSource& packed) {
   return std::make_unique<Bzip2Source>(packed);
 }
 
-std::unique_ptr<DecodingSource> MakeZstdSource(ByteSource& packed) {
-  return std::make_unique<ZstdSource>(packed);
+std::unique_ptr<DecodingSource> MakeZstdSource(ByteSource& packed, int window_log_max) {
+  return std::make_unique<ZstdSource>(packed, window_log_max);
 }
 
 }  // namespace ptpkg::archive

@@ -27,7 +27,8 @@ class DecodingSource : public ByteSource {
 /// do not begin another one.
 std::unique_ptr<DecodingSource> MakeBzip2Source(ByteSource& packed);
 
-/// The same for zstd. Windows up to 2^31 bytes are accepted here: a reader judges, this only reports.
-std::unique_ptr<DecodingSource> MakeZstdSource(ByteSource& packed);
+/// The same for zstd. Windows of up to 2^`window_log_max` bytes are accepted; by default a reader judges, and
+/// this only reports.
+std::unique_ptr<DecodingSource> MakeZstdSource(ByteSource& packed, int window_log_max = 31);
 
 }  // namespace ptpkg::archive

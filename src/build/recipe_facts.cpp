@@ -195,8 +195,14 @@ class RecipeFacts {
       const auto parsed = spec::ParseDeviceArchitectures(
           glob == std::string::npos ? std::string_view(list) : std::string_view(list).substr(glob + 1));
       if (!parsed) continue;  // "any", "native": nothing to compare
-      all.sass.insert(parsed->sass.begin(), parsed->sass.end());
-      all.ptx.insert(parsed->ptx.begin(), parsed->ptx.end());
+      // The machine's GPUs are known by CUDA's numbers: names of AMD have none.
+      const auto add = [](const spec::ArchitectureNames& from, spec::ArchitectureNames& to) {
+        for (const std::string& name : from) {
+          if (NumberOf(name)) to.insert(name);
+        }
+      };
+      add(parsed->sass, all.sass);
+      add(parsed->ptx, all.ptx);
     }
     Value::List numbers;
     for (const auto* names : {&all.sass, &all.ptx}) {

@@ -163,8 +163,10 @@ class Page {
       for (const char* share : {"embedded", "relocatable"}) {
         const std::string what = share == std::string_view("embedded") ? "" : ", relocatable";
         for (const char* kind : {"sass", "ptx"}) {
-          const std::string name = kind == std::string_view("sass") ? "SASS" : "PTX";
+          const bool is_sass = kind == std::string_view("sass");
           for (const auto& [architecture, amount] : file[share][kind].items()) {
+            const bool is_amd = architecture.starts_with("gfx") || architecture.starts_with("amdgcn");
+            const std::string name = is_sass ? (is_amd ? "code" : "SASS") : (is_amd ? "SPIR-V" : "PTX");
             rows.push_back({.name = architecture + " " + name + what,
                             .cells = {fmt::format("{}", Count(amount, "elements")),
                                       HumanBytes(Count(amount, "bytes"))}});

@@ -42,7 +42,7 @@ std::vector<std::size_t> ForGpu(const DeviceContainer& container, std::uint32_t 
 }  // namespace
 
 bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t gpu) {
-  if (kind == DeviceCodeKind::kOther) return false;
+  if (kind == DeviceCodeKind::kOther || code.IsAmd()) return false;
   if (code.suffix == 'a') return code.number == gpu;
   if (kind == DeviceCodeKind::kPtx && code.suffix != 'f') return code.number <= gpu;
   // Left are machine code and the PTX of a family, which is compiled to what only its chips have.

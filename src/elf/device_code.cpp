@@ -1,20 +1,13 @@
 #include "elf/device_code.h"
 
-#include <algorithm>
 #include <fmt/core.h>
 
+#include "elf/device_bundles.h"
 #include "elf/section_table.h"
 #include "elf/static_archive.h"
 
 namespace ptpkg::elf {
 namespace {
-
-void Add(const DeviceAmounts& more, DeviceAmounts& sum) {
-  for (const auto& [architecture, amount] : more) {
-    sum[architecture].elements += amount.elements;
-    sum[architecture].size_bytes += amount.size_bytes;
-  }
-}
 
 /// The member in front of what is wrong with it.
 Error InMember(const std::string& name, const Error& error) {
@@ -25,19 +18,48 @@ bool IsEmpty(const DeviceCode& code) {
   return code.embedded.containers == 0 && code.relocatable.containers == 0;
 }
 
-bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
-  return std::all_of(some.begin(), some.end(), [&](const auto& item) { return all.contains(item.first); });
-}
+/// ForEachContainer or ForEachBundle.
+using SectionWalker = Result<void> (*)(File&, std::string_view, const Section&,
+                                       const std::function<Result<void>(const DeviceContainer&)>&);
 
 /// Calls `take` with what each container of the sections of that name holds.
 Result<void> ForEachShare(File& file, const Image& image, std::string_view names, std::string_view name,
-                          const std::function<void(const DeviceShare&)>& take) {
+                          SectionWalker walk, const std::function<void(const DeviceShare&)>& take) {
   PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, name));
   for (const std::size_t section : sections) {
-    PTPKG_CHECK(ForEachContainer(file, name, image.sections[section], [&](const DeviceContainer& container) {
+    PTPKG_CHECK(walk(file, name, image.sections[section], [&](const DeviceContainer& container) {
       take(ShareOf(container));
       return Ok();
     }));
+  }
+  return Ok();
+}
+
+/// The sections of an object that hold one entry of a bundle each, and are linked later.
+Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, DeviceCode& code) {
+  constexpr std::size_t kLongestName = 1024;
+  std::uint64_t sum = 0;
+  for (const Section& section : image.sections) {
+    if (section.type == kSectionNobits || section.name >= names.size()) continue;
+    std::string_view name = names.substr(section.name, kLongestName);
+    name = name.substr(0, name.find('\0'));
+    if (name == kPackagerSection && section.size != 0) {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("section {}: code of LLVM's offload packager is not read", kPackagerSection))
+          .WithHint("compile with --no-offload-new-driver, or link the object");
+    }
+    if (!name.starts_with(kBundleSection)) continue;
+    std::optional<DeviceElement> element = ElementOfId(name.substr(kBundleSection.size()));
+    if (!element || section.size == 0) continue;
+    if (section.offset > image.file_size || section.size > image.file_size - section.offset ||
+        section.size > image.file_size - sum) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("section {} passes the end of the file, or overlaps another", name))
+          .WithHint("build the file again; its device code cannot be told");
+    }
+    sum += section.size;
+    element->size_bytes = section.size;
+    code.AddRelocatable(ShareOf({.elements = {*std::move(element)}}));
   }
   return Ok();
 }
@@ -49,54 +71,17 @@ Result<std::optional<DeviceCode>> ReadElf(File& file) {
 
 }  // namespace
 
-void AddShare(const DeviceShare& more, DeviceShare& sum) {
-  Add(more.sass, sum.sass);
-  Add(more.ptx, sum.ptx);
-  sum.other_bytes += more.other_bytes;
-  sum.containers += more.containers;
-}
-
-void AddElement(const DeviceElement& element, DeviceShare& sum) {
-  if (element.kind == DeviceCodeKind::kOther) {
-    sum.other_bytes += element.size_bytes;
-    return;
-  }
-  DeviceAmounts& amounts = element.kind == DeviceCodeKind::kSass ? sum.sass : sum.ptx;
-  DeviceAmount& amount = amounts[element.architecture];
-  ++amount.elements;
-  amount.size_bytes += element.size_bytes;
-}
-
-DeviceShare ShareOf(const DeviceContainer& container) {
-  DeviceShare share{.containers = 1};
-  for (const DeviceElement& element : container.elements) AddElement(element, share);
-  return share;
-}
-
-DeviceShare DeviceCode::Judged() const {
-  DeviceShare judged = embedded;
-  if (is_linked && !embedded.sass.empty()) {
-    Add(linkable_ptx, judged.ptx);
-  } else {
-    AddShare(relocatable, judged);
-  }
-  return judged;
-}
-
-void DeviceCode::AddRelocatable(const DeviceShare& container) {
-  AddShare(container, relocatable);
-  if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
-}
-
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image) {
   DeviceCode code{.is_linked = image.header.type != kTypeRel};
   // A library without names for its sections has none that can be found.
   if (image.sections.empty() || image.header.section_names_index == 0) return std::optional<DeviceCode>();
   PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
-  PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode,
-                           [&](const DeviceShare& container) { AddShare(container, code.embedded); }));
-  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode,
+  const auto embed = [&](const DeviceShare& container) { AddShare(container, code.embedded); };
+  PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode, ForEachContainer, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, kAmdCode, ForEachBundle, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode, ForEachContainer,
                            [&](const DeviceShare& container) { code.AddRelocatable(container); }));
+  PTPKG_CHECK(AddUnlinkedEntries(image, names, code));
   return IsEmpty(code) ? std::optional<DeviceCode>() : std::optional(std::move(code));
 }
 

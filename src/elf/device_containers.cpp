@@ -27,6 +27,7 @@ constexpr std::uint64_t kFamilySpecific = 0x200000;
 Codec LittleEndian() { return {ElfClass::k64, ByteOrder::kLittle}; }
 
 std::string NameOf(std::string_view prefix, const DeviceArchitecture& architecture) {
+  if (architecture.IsAmd()) return architecture.target;
   std::string name = fmt::format("{}_{}", prefix, architecture.number);
   if (architecture.suffix != '\0') name += architecture.suffix;
   return name;
@@ -55,7 +56,7 @@ class SectionWalk {
   Result<void> Run() {
     std::uint64_t at = 0;
     while (at < size_) {
-      PTPKG_TRY(at, SkipPadding(at));
+      PTPKG_TRY(at, SkipZeros(file_, name_, begin_, at, size_));
       if (at == size_) break;
       PTPKG_TRY(at, ReadContainer(at));
     }
@@ -67,26 +68,6 @@ class SectionWalk {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("section {}, byte {} (file offset {}): {}", name_, at, begin_ + at, what))
         .WithHint("build the file again; its device code cannot be told");
-  }
-
-  /// From `at` to the next byte that is not 0: linkers align containers, and tools that take code out of a
-  /// library leave zeros where it was.
-  Result<std::uint64_t> SkipPadding(std::uint64_t at) {
-    for (std::uint64_t chunk = 16; at < size_; chunk = std::min<std::uint64_t>(chunk * 4, 1U << 16U)) {
-      PTPKG_TRY(const auto bytes, ReadExact(file_, begin_ + at, std::min(chunk, size_ - at), name_));
-      // memcmp with itself, one byte on: a library sliced in place has hundreds of megabytes of zeros.
-      const std::string_view text = AsText(bytes);
-      const bool has_zeros = text.front() == '\0' && text.substr(1) == text.substr(0, text.size() - 1);
-      const auto found = has_zeros ? bytes.end()
-                                   : std::find_if(bytes.begin(), bytes.end(),
-                                                  [](std::byte byte) { return byte != std::byte{0}; });
-      at += static_cast<std::uint64_t>(found - bytes.begin());
-      if (found != bytes.end() || at == size_) break;
-      // What a slice in place has lost is a hole, mostly: of libtorch_cuda.so 281 MB.
-      PTPKG_TRY(const std::uint64_t data, file_.NextData(begin_ + at));
-      at = std::min(size_, std::max(at, data - begin_));
-    }
-    return at;
   }
 
   /// Returns where the container at `at` ends. u32 magic, u16 version, u16 size of this header, u64 size of
@@ -182,6 +163,26 @@ Result<std::vector<std::size_t>> FindDeviceSections(const Image& image, std::str
     found.push_back(i);
   }
   return found;
+}
+
+/// Linkers align containers, and tools that take code out of a library leave zeros where it was.
+Result<std::uint64_t> SkipZeros(File& file, std::string_view name, std::uint64_t begin, std::uint64_t at,
+                                std::uint64_t size) {
+  for (std::uint64_t chunk = 16; at < size; chunk = std::min<std::uint64_t>(chunk * 4, 1U << 16U)) {
+    PTPKG_TRY(const auto bytes, ReadExact(file, begin + at, std::min(chunk, size - at), name));
+    // memcmp with itself, one byte on: a library sliced in place has hundreds of megabytes of zeros.
+    const std::string_view text = AsText(bytes);
+    const bool has_zeros = text.front() == '\0' && text.substr(1) == text.substr(0, text.size() - 1);
+    const auto found = has_zeros ? bytes.end() : std::find_if(bytes.begin(), bytes.end(), [](std::byte byte) {
+      return byte != std::byte{0};
+    });
+    at += static_cast<std::uint64_t>(found - bytes.begin());
+    if (found != bytes.end() || at == size) break;
+    // What a slice in place has lost is a hole, mostly: of libtorch_cuda.so 281 MB.
+    PTPKG_TRY(const std::uint64_t data, file.NextData(begin + at));
+    at = std::min(size, std::max(at, data - begin));
+  }
+  return at;
 }
 
 Result<void> ForEachContainer(File& file, std::string_view name, const Section& section,

@@ -12,19 +12,21 @@
 
 namespace ptpkg::elf {
 
-/// sm_90a is {90, 'a'}.
+/// sm_90a is {90, 'a'}; an architecture of AMD is {0, '\0', "gfx90a:xnack-"}.
 struct DeviceArchitecture {
   std::uint32_t number = 0;
-  char suffix = '\0';  ///< 'a': this chip alone; 'f': its family; '\0': none.
+  char suffix = '\0';       ///< 'a': this chip alone; 'f': its family; '\0': none.
+  std::string target = {};  ///< NormalGfxTarget; "" for CUDA.
 
-  [[nodiscard]] std::string SassName() const;  ///< "sm_90a"
-  [[nodiscard]] std::string PtxName() const;   ///< "compute_90a"
+  [[nodiscard]] bool IsAmd() const { return !target.empty(); }
+  [[nodiscard]] std::string SassName() const;  ///< "sm_90a", "gfx90a"
+  [[nodiscard]] std::string PtxName() const;   ///< "compute_90a", "amdgcnspirv"
   auto operator<=>(const DeviceArchitecture&) const = default;
 };
 
 enum class DeviceCodeKind : std::uint8_t {
   kSass,   ///< Machine code.
-  kPtx,    ///< Text that the driver compiles for chips of later architectures.
+  kPtx,    ///< PTX or SPIR-V, which the driver compiles for chips of later architectures.
   kOther,  ///< Intermediate code for link-time optimisation, and kinds not known here.
 };
 
@@ -59,6 +61,10 @@ inline constexpr std::size_t kMaxDeviceElements = 65'536;
 /// one that passes the end of the file, and when all of them hold more bytes than the file.
 Result<std::vector<std::size_t>> FindDeviceSections(const Image& image, std::string_view names,
                                                     std::string_view name);
+
+/// From `at` of a section at file offset `begin` to its next byte that is not 0, or to `size`.
+Result<std::uint64_t> SkipZeros(File& file, std::string_view name, std::uint64_t begin, std::uint64_t at,
+                                std::uint64_t size);
 
 /// Calls `take` with each container of `section`, in file order; payloads are not read. `name` is for
 /// messages. Zeros between containers are passed over. Errors: kInvalidInput for containers that contradict

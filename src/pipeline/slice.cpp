@@ -107,7 +107,7 @@ class Slicing {
       outcome_.files.push_back({.path = file->place.path.str(),
                                 .size_bytes = file->place.size_bytes,
                                 .code = SizesOf(file->code),
-                                .kept_because = WhyKept(file->place.path, licence)});
+                                .kept_because = WhyKept(*file, licence)});
       files_.push_back(*std::move(file));
     }
     task.Done(Plural(files_.size(), "file") + " with GPU code");
@@ -131,7 +131,9 @@ class Slicing {
     return run_.of_recipe ? "extra.ptpkg.slices.allow" : "--allow";
   }
 
-  [[nodiscard]] std::string WhyKept(const RelPath& path, const std::string& licence) const {
+  [[nodiscard]] std::string WhyKept(const DeviceFile& file, const std::string& licence) const {
+    if (file.code.HasAmd()) return "code for AMD's GPUs is not sliced";
+    const RelPath& path = file.place.path;
     if (IsAllowed(run_.allow, path)) return {};
     if (IsVendorLibrary(path.Name())) return "NVIDIA's licence does not allow to change it";
     if (!licence.empty())
@@ -155,6 +157,13 @@ class Slicing {
     std::vector<std::string> lines;
     for (const SliceableFile& file : outcome_.files)
       lines.push_back(fmt::format("\n    {}: {}", file.path, file.kept_because));
+    if (std::all_of(files_.begin(), files_.end(),
+                    [](const DeviceFile& file) { return file.code.HasAmd(); })) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("code for AMD's GPUs is not sliced, and '{}' has no other",
+                               run_.artifact.Name()))
+          .WithHint("build a package for each architecture: a variant key lists them");
+    }
     return Error(ErrorCode::kRefused,
                  fmt::format("all GPU code of '{}' is in files that must stay as they are:{}",
                              run_.artifact.Name(), Join(lines, "")))

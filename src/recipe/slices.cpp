@@ -24,9 +24,11 @@ Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_
   PTPKG_TRY(const spec::DeviceCodeRequest asked, spec::DeviceCodeRequest::Parse(device_code));
   std::vector<std::string> gpus;
   for (const std::string& name : asked.Sass()) {
-    const bool suffixed = name.ends_with('a') || name.ends_with('f');
+    const bool is_cuda = name.starts_with("sm_");
+    const bool suffixed = is_cuda && (name.ends_with('a') || name.ends_with('f'));
     const auto slice =
         spec::ParseGpuSlice(std::string_view(name).substr(0, name.size() - (suffixed ? 1 : 0)));
+    if (!slice && !is_cuda) return Error(slice.error()).At(span);
     if (!slice) return Error(slice.error()).At(span).WithHint("list the GPUs in place of 'each'");
     // Code of sm_90 and sm_90a is for one GPU.
     if (std::find(gpus.begin(), gpus.end(), slice->str()) == gpus.end()) gpus.push_back(slice->str());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/gfx_target.h"
 #include "support/text.h"
 
 namespace ptpkg::spec {
@@ -11,9 +12,8 @@ namespace {
 constexpr std::string_view kAny = "any";
 constexpr std::string_view kMore = "more";
 constexpr std::string_view kHint =
-    "write architectures as in TORCH_CUDA_ARCH_LIST (8.0;9.0a+PTX), CMAKE_CUDA_ARCHITECTURES (80-real;90) or "
-    "nvcc's "
-    "names (sm_80;compute_90)";
+    "write architectures as in TORCH_CUDA_ARCH_LIST (8.0;9.0a+PTX), CMAKE_CUDA_ARCHITECTURES (80-real;90), "
+    "nvcc's names (sm_80;compute_90) or AMD's (gfx90a;gfx942:xnack+)";
 
 Error Invalid(std::string message) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).WithHint(std::string(kHint));
@@ -55,6 +55,10 @@ std::string NumberOf(std::string_view text, bool dotted) {
 Result<void> AddWord(const std::string& word, DeviceArchitectures& list) {
   if (word == kMore) {
     list.more = true;
+    return Ok();
+  }
+  if (const std::optional<std::string> target = NormalGfxTarget(word)) {
+    (*target == kAmdSpirv ? list.ptx : list.sass).insert(*target);
     return Ok();
   }
   std::string_view rest = word;

@@ -18,10 +18,10 @@ struct ArchitectureOrder {
 };
 using ArchitectureNames = std::set<std::string, ArchitectureOrder>;
 
-/// Architectures under nvcc's names: machine code apart from text that the driver compiles.
+/// Architectures under nvcc's and AMD's names: machine code apart from code that the driver compiles.
 struct DeviceArchitectures {
-  ArchitectureNames sass;  ///< "sm_90a"
-  ArchitectureNames ptx;   ///< "compute_90"
+  ArchitectureNames sass;  ///< "sm_90a", "gfx90a:xnack-"
+  ArchitectureNames ptx;   ///< "compute_90", "amdgcnspirv"
   bool more = false;       ///< Of a list that is asked for: others may be there, too.
 
   bool operator==(const DeviceArchitectures&) const = default;
@@ -32,6 +32,7 @@ struct DeviceArchitectures {
 ///     9.0, 9.0a, 10.0f     machine code; with +PTX behind it PTX too (TORCH_CUDA_ARCH_LIST)
 ///     90-real, 90-virtual  machine code, PTX; 90 alone both (CMAKE_CUDA_ARCHITECTURES)
 ///     sm_90, compute_90    machine code, PTX
+///     gfx90a:xnack-        machine code for AMD's GPUs; gfx9-generic too; amdgcnspirv: SPIR-V, with the PTX
 ///     more                 beside these: whatever else the project compiles is fine
 ///
 /// Errors: kInvalidInput for any other word, and when the text has no architecture; a list that depends on

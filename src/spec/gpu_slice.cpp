@@ -8,6 +8,7 @@
 #include <set>
 
 #include "spec/characters.h"
+#include "support/gfx_target.h"
 #include "support/text.h"
 
 namespace ptpkg::spec {
@@ -44,6 +45,11 @@ std::string KnownText() {
 }
 
 Result<std::uint32_t> ParseGpu(const std::string& word) {
+  if (NormalGfxTarget(word)) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is a GPU of AMD, whose code is not sliced", word))
+        .WithHint("build a package for each architecture: a variant key lists them");
+  }
   const bool suffixed = !word.empty() && (word.back() == 'a' || word.back() == 'f');
   if (suffixed) {
     const std::string plain = word.substr(0, word.size() - 1);

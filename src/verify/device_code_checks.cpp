@@ -8,6 +8,15 @@
 namespace ptpkg::verify {
 namespace {
 
+/// Of what the driver compiles.
+spec::ArchitectureNames WithPrefix(const spec::ArchitectureNames& names, std::string_view prefix) {
+  spec::ArchitectureNames found;
+  for (const std::string& name : names) {
+    if (name.starts_with(prefix)) found.insert(name);
+  }
+  return found;
+}
+
 constexpr std::string_view kAbsentHint =
     "see in the build log whether the GPU part was configured; pack its libraries";
 
@@ -26,8 +35,12 @@ std::string Differences(const spec::DeviceArchitectures& has, const spec::Device
   std::vector<std::string> differences;
   AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
   if (!asked.more) AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
-  AddDifference(asked.ptx, has.ptx, "PTX", kMissing, differences);
-  if (!asked.more) AddDifference(has.ptx, asked.ptx, "PTX", kExtra, differences);
+  for (const auto& [what, prefix] : {std::pair("PTX", "compute_"), std::pair("SPIR-V", "amdgcn")}) {
+    const spec::ArchitectureNames wanted = WithPrefix(asked.ptx, prefix);
+    const spec::ArchitectureNames found = WithPrefix(has.ptx, prefix);
+    AddDifference(wanted, found, what, kMissing, differences);
+    if (!asked.more) AddDifference(found, wanted, what, kExtra, differences);
+  }
   return Join(differences, "; ");
 }
 

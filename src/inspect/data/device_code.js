@@ -1,4 +1,4 @@
-// GPU code: files by architectures, SASS and PTX, elements and bytes.
+// GPU code: files by architectures, SASS and PTX, AMD's code and SPIR-V, elements and bytes.
 
 // Rows of one file: what programs load, and what a linker would still link; [{file, part, cells: Map name → {elements, bytes}, wanted}].
 function deviceRows(entry) {
@@ -14,12 +14,14 @@ function deviceRows(entry) {
 }
 
 function architectureKind(name) {
-  return name === "other" ? "" : name.startsWith("compute_") ? "PTX" : "SASS";
+  if (name === "other") return "";
+  if (name.startsWith("gfx")) return "AMD";
+  return name.startsWith("amdgcn") ? "SPIR-V" : name.startsWith("compute_") ? "PTX" : "SASS";
 }
 
 // Machine code before PTX, what has no architecture at the end.
 function sortedArchitectures(names) {
-  const kinds = ["SASS", "PTX", ""];
+  const kinds = ["SASS", "PTX", "AMD", "SPIR-V", ""];
   return [...new Set(names)].sort((left, right) => kinds.indexOf(architectureKind(left)) - kinds.indexOf(architectureKind(right)) || byNumber(left, right));
 }
 
@@ -83,6 +85,6 @@ function deviceView(entries) {
   const names = sortedArchitectures([...all.flatMap((row) => [...row.cells.keys()]), ...wanted]);
   const problems = all.filter((row) => row.wanted && row.wanted.missing.length).length;
   return [problems ? element("p", {}, element("span", { class: "state error" }, plural(problems, "file")), " without all that is wanted.") : null,
-    all.some((row) => [...row.cells.keys()].some((name) => name.startsWith("compute_"))) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
+    names.some((name) => name.startsWith("compute_")) || !names.some((name) => name.startsWith("sm_")) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
     deviceGrid({ rows: () => all, names, label: "GPU code by file and architecture", caption: "Bytes as they are stored, and × how many elements", told: elementCount }).nodes];
 }

@@ -90,6 +90,7 @@ TEST_F(SlicesTest, WhatIsRefusedIsNamedAtItsPlace) {
   };
   const std::vector<Row> rows = {
       {"hopper", "'hopper' is no GPU", 13},
+      {"gfx90a", "'gfx90a' is a GPU of AMD, whose code is not sliced", 13},
       {"\"\"", "'' is no GPU", 13},
       {"[9.0, 9.0a]", "'9.0a' is code, not a GPU", 19},
       {"[8.0, 9.7]", "no GPU of compute capability 9.7 is known", 19},

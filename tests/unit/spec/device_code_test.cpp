@@ -31,6 +31,8 @@ TEST(DeviceArchitectures, InEveryForm) {
       {"sm_90;compute_90", {"sm_90"}, {"compute_90"}},
       {";8.0;;8.0\n", {"sm_80"}, {}},
       {"compute_90a", {}, {"compute_90a"}},
+      {"gfx90a;gfx1100,gfx9-4-generic", {"gfx9-4-generic", "gfx90a", "gfx1100"}, {}},
+      {"gfx942:xnack+:sramecc- amdgcnspirv", {"gfx942:sramecc-:xnack+"}, {"amdgcnspirv"}},
   };
   for (const Row& row : rows) {
     EXPECT_THAT(ParseDeviceArchitectures(row.text),
@@ -45,14 +47,37 @@ TEST(DeviceArchitectures, AreInTheOrderOfTheirNumbers) {
 }
 
 TEST(DeviceArchitectures, OtherWordsAreRefused) {
-  for (const char* text : {"native",  "all",    "all-major",
-                           "Hopper",  "9",      "9.",
-                           "9.00",    ".9",     "90b",
-                           "9.0+ptx", "90+PTX", "sm90",
-                           "sm_",     "sm_9.0", "compute_90-real",
-                           "1000",    "0.9",    "90-real-virtual",
-                           "-real",   "a",      "9.0a+PTX+PTX",
-                           "8.0:9.0", "9..0",   "\xc3\xa9"}) {
+  for (const char* text : {"native",
+                           "all",
+                           "all-major",
+                           "Hopper",
+                           "9",
+                           "9.",
+                           "9.00",
+                           ".9",
+                           "90b",
+                           "9.0+ptx",
+                           "90+PTX",
+                           "sm90",
+                           "sm_",
+                           "sm_9.0",
+                           "compute_90-real",
+                           "1000",
+                           "0.9",
+                           "90-real-virtual",
+                           "-real",
+                           "a",
+                           "9.0a+PTX+PTX",
+                           "8.0:9.0",
+                           "9..0",
+                           "\xc3\xa9",
+                           "gfx",
+                           "gfx90a:xnack",
+                           "gfx90a:xnack+:xnack-",
+                           "gfx9-",
+                           "GFX90A",
+                           "gfx90a:",
+                           "gfxa"}) {
     EXPECT_THAT(ParseDeviceArchitectures(text),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU architecture")))
         << text;

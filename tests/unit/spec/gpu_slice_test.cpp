@@ -65,5 +65,12 @@ TEST(CudaVersions, HaveTwoNumbers) {
   }
 }
 
+TEST(GpuSlice, OfAmdIsRefusedByName) {
+  for (const char* text : {"gfx90a", "gfx90a:xnack-", "9.0+gfx1100"}) {
+    EXPECT_THAT(ParseGpuSlice(text),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a GPU of AMD, whose code is not sliced")));
+  }
+}
+
 }  // namespace
 }  // namespace ptpkg::spec

@@ -1,6 +1,7 @@
 #include "verify/device_code_checks.h"
 
 #include "unit/elf/device_containers.h"
+#include "unit/elf/offload_bundles.h"
 #include "unit/verify/memory_tree.h"
 
 namespace ptpkg::verify {
@@ -93,6 +94,22 @@ TEST(DeviceCodeChecks, EachGlobHasAFileWithCode) {
                   Is("device-code-absent", Severity::kError, "", "asked of 'libbb.so'")));
   EXPECT_THAT(tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "10.0"}}), IsEmpty())
       << "the list for all others, where there are none";
+}
+
+TEST(DeviceCodeChecks, CodeOfAmdByItsTargets) {
+  Tree tree;
+  tree.AddText("lib/a.so",
+               elf::test::LibraryWith(
+                   {{".hip_fatbin", elf::test::Bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"},
+                                                       {"hipv4-amdgcn-amd-amdhsa--gfx1100"},
+                                                       {"hip-spirv64-amd-amdhsa--amdgcnspirv"}})}}));
+  EXPECT_THAT(tree.Check({.device_code = {"gfx90a:xnack-;gfx1100;amdgcnspirv"}}), IsEmpty());
+  EXPECT_THAT(tree.Check({.device_code = {"gfx1100;more"}}), IsEmpty());
+  EXPECT_THAT(tree.Check({.device_code = {"gfx90a;gfx1100;9.0+PTX"}}),
+              ElementsAre(Is(
+                  "device-code-mismatch", Severity::kError, "lib/a.so",
+                  "machine code for gfx90a, sm_90 is missing; machine code for gfx90a:xnack- was not asked "
+                  "for; PTX for compute_90 is missing; SPIR-V for amdgcnspirv was not asked for")));
 }
 
 TEST(DeviceCodeChecks, MoreTakesWhatTheProjectAddsAndMissesWhatItLost) {
