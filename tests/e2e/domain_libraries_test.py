@@ -19,7 +19,7 @@ import on_torch
 
 # What the projects' tests need: of the time of torch 2.6, and NumPy 1 as our torch is built with.
 TEST_PACKAGES = ("numpy<2", "pillow<12", "scipy<1.12", "pytest<9", "pytest-mock", "expecttest", "hypothesis", "parameterized",
-                 "requests", "soundfile")
+                 "requests", "setuptools<82", "soundfile")
 
 
 @dataclasses.dataclass(frozen=True)
