@@ -159,16 +159,21 @@ Result<void> RefuseFilesBelowFiles(const std::vector<RelPath>& files, std::strin
   return Ok();
 }
 
-Result<ExitStatus> RunPatch(Env& env, const PatchFile& patch, const AbsPath& tree, std::size_t strip) {
-  const std::optional<AbsPath> program = FindProgram("patch", PathVariable(env.variables));
+Result<AbsPath> FindPatchProgram(const Env& env) {
+  std::optional<AbsPath> program = FindProgram("patch", PathVariable(env.variables));
   if (!program) {
     return Error(ErrorCode::kNotFound, "program 'patch' is missing")
         .WithHint("install it: apt-get install patch");
   }
+  return *std::move(program);
+}
+
+Result<ExitStatus> RunPatch(Env& env, const PatchFile& patch, const AbsPath& tree, std::size_t strip) {
+  PTPKG_TRY(const AbsPath program, FindPatchProgram(env));
   Command command;
   // -u: never read the input as an ed script, which could run commands. -N before -t: a patch that is
   // already there is an error, not a question and not a reversal.
-  command.argv = {program->str(),
+  command.argv = {program.str(),
                   fmt::format("-p{}", strip),
                   "-u",
                   "-N",
@@ -199,6 +204,18 @@ Result<ExitStatus> RunGitApply(Env& env, const PatchFile& patch, const AbsPath& 
 }
 
 }  // namespace
+
+Result<void> CheckPatch(Env& env, const PatchFile& patch) {
+  PTPKG_TRY(const std::string content, ReadFile(env.fs, patch.file),
+            fmt::format("while reading patch '{}'", patch.shown));
+  PTPKG_TRY(const PatchText text, ReadPatch(content, patch.shown));
+  if (text.needs_git) {
+    PTPKG_CHECK(Git::Find(env), fmt::format("patch '{}' needs git", patch.shown));
+  } else {
+    PTPKG_CHECK(FindPatchProgram(env), fmt::format("patch '{}' needs it", patch.shown));
+  }
+  return Ok();
+}
 
 Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
   const std::string& name = patch.shown;

@@ -6,6 +6,10 @@
 
 namespace ptpkg::source {
 
+/// Finds what is wrong with `patch` before there is a tree to apply it to. Errors: kNotFound (the file, the
+/// program that applies it); kInvalidInput (see patch_text.h).
+Result<void> CheckPatch(Env& env, const PatchFile& patch);
+
 /// Applies `patch` (unified diff, also git's: renames, modes, new, removed and binary files) to folder `tree`
 /// as `patch -pN --fuzz=0` does: every line of context must match, though a hunk may have moved. Binary
 /// changes need git. Without `patch.strip`, N is the first of 1, 0, 2, 3, … (0 first, if git wrote the names

@@ -136,11 +136,7 @@ class Preparer {
         static_cast<void>(key);
       }
       PTPKG_TRY(const std::vector<PatchFile> patches, ListPatches(env_, recipe_, origin.source));
-      for (const PatchFile& patch : patches) {
-        PTPKG_TRY(const FileStat stat, env_.fs.Stat(patch.file),
-                  fmt::format("while reading patch '{}'", patch.shown));
-        static_cast<void>(stat);
-      }
+      for (const PatchFile& patch : patches) PTPKG_CHECK(CheckPatch(env_, patch));
     }
     return Ok();
   }

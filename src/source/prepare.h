@@ -39,8 +39,9 @@ bool OverrideApplies(const recipe::Recipe& recipe, std::string_view name);
 Result<Sha256> SourceKey(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
 
 /// What is known to be wrong before anything is fetched or unpacked: a local source or a patch that is
-/// missing, a bare repository in place of a folder, a download without digest, a local file with another
-/// digest than the declared one. Errors: those of Prepare for these; kIo.
+/// missing, a patch that nothing on this machine applies, a bare repository in place of a folder, a download
+/// without digest, a local file with another digest than the declared one. Errors: those of Prepare for
+/// these; kIo.
 Result<void> CheckInputs(Env& env, const recipe::Recipe& recipe, const SourceOptions& options);
 
 /// Leaves the sources of `recipe` below `destination`, which must not exist and appears only when all

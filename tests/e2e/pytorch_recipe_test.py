@@ -39,8 +39,12 @@ REFUSED_OF_GPU = {
 }
 
 
-def source() -> pathlib.Path | None:
-    place = os.environ.get("PTPKG_PYTORCH_SOURCE", "")
+# Which variable names the sources of a version: those of Debian.
+SOURCES = {"2.6.0": "PTPKG_PYTORCH_SOURCE", "1.13.1": "PTPKG_PYTORCH_1_13_SOURCE"}
+
+
+def source(version: str) -> pathlib.Path | None:
+    place = os.environ.get(SOURCES[version], "")
     return pathlib.Path(place).resolve() if place else None
 
 
@@ -233,33 +237,38 @@ class Recipe(harness.Case):
         self.assertEqual({variables[name] for name in variables if name.startswith("NO_") and name != "NO_CUDA"}, {"1"})
         self.assertEqual(variables["NO_CUDA"], "0")
 
-    def test_names_of_2_6_are_those_of_its_sources(self):
+    def test_names_are_those_of_the_sources(self):
         """A variable that no file of the build reads would be dropped in silence."""
-        if source() is None:
-            self.skipTest("PTPKG_PYTORCH_SOURCE does not name the sources of PyTorch 2.6.0")
-        files = [source() / "CMakeLists.txt", source() / "setup.py", *(source() / "cmake").rglob("*.cmake"),
-                 *(source() / "tools/setup_helpers").glob("*.py")]
-        known = set(re.findall(r"\b(?:USE|BUILD)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
-        count = 0
-        for name in ("2.6.0_off", "2.6.0_cpu", "2.6.0_cuda", "2.6.0_rocm", "2.6.0_debian"):
-            one, = json.loads((GOLDEN / f"{name}.json").read_text())
-            variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_"))}
-            self.assertEqual(variables - known, set(), name)
-            count = max(count, len(variables))
-        self.assertGreater(count, 20)
+        for version, golden, least in (("2.6.0", ("off", "cpu", "cuda", "rocm", "debian"), 20), ("1.13.1", ("cpu", "debian"), 10)):
+            with self.subTest(version):
+                place = source(version)
+                if place is None:
+                    self.skipTest(f"{SOURCES[version]} does not name the sources of PyTorch {version}")
+                files = [place / "CMakeLists.txt", place / "setup.py", *(place / "cmake").rglob("*.cmake"),
+                         *(place / "tools/setup_helpers").glob("*.py")]
+                known = set(re.findall(r"\b(?:USE|BUILD)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
+                count = 0
+                for name in golden:
+                    one, = json.loads((GOLDEN / f"{version}_{name}.json").read_text())
+                    variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_"))}
+                    self.assertEqual(variables - known, set(), name)
+                    count = max(count, len(variables))
+                self.assertGreater(count, least)
 
     def test_patches_apply_to_the_sources_and_are_all_used(self):
         rendered = (RECIPE / "torch_versions.yaml").read_text(encoding="utf-8")
-        patches = sorted((harness.REPOSITORY / "patches/pytorch/2.6.0").glob("*.patch"))
-        self.assertTrue(patches)
-        for path in patches:
-            self.assertIn("\nWhy: ", path.read_text(encoding="utf-8"))
-            self.assertIn(str(path.relative_to(harness.REPOSITORY)), rendered)
-        if source() is None:
-            self.skipTest("PTPKG_PYTORCH_SOURCE does not name the sources of PyTorch 2.6.0")
-        for name in re.findall(r"patches/pytorch/\S+\.patch", rendered):
-            subprocess.run([harness.tool("patch"), "-p1", "--dry-run", "-F0", "-i", harness.REPOSITORY / name], cwd=source(),
-                           check=True, capture_output=True)
+        for version, variable in SOURCES.items():
+            with self.subTest(version):
+                patches = sorted((harness.REPOSITORY / "patches/pytorch" / version).glob("*.patch"))
+                self.assertTrue(patches)
+                for path in patches:
+                    self.assertIn("\nWhy: ", path.read_text(encoding="utf-8"))
+                    self.assertIn(str(path.relative_to(harness.REPOSITORY)), rendered)
+                if source(version) is None:
+                    self.skipTest(f"{variable} does not name the sources of PyTorch {version}")
+                for path in patches:
+                    subprocess.run([harness.tool("patch"), "-p1", "--dry-run", "-F0", "-i", path], cwd=source(version), check=True,
+                                   capture_output=True)
 
     def test_our_channel_can_have_the_magma_that_is_required(self):
         mine = self.scratch / "mine.yaml"

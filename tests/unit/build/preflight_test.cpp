@@ -146,6 +146,20 @@ class PreflightTest : public ::testing::Test {
   }
 };
 
+TEST_F(PreflightTest, EmptySubmodulesOfPytorchAreNoLackWhereTheSystemHasTheLibraries) {
+  const auto findings = [this](const char* package, const char* script) {
+    return Judge({{"package", Value(package)},
+                  {"version", Value("1.13.1")},
+                  {"numpy", Value("1.24.2")},
+                  {"empty_submodules", Texts({"third_party/fmt"})},
+                  {"script", Value(script)}})
+        .size();
+  };
+  EXPECT_EQ(findings("pytorch", "export USE_SYSTEM_LIBS=1 BLAS=OpenBLAS"), 0U);
+  EXPECT_EQ(findings("pytorch", "export BLAS=OpenBLAS"), 1U);
+  EXPECT_EQ(findings("torchaudio", "export USE_SYSTEM_LIBS=1"), 1U);
+}
+
 TEST_F(PreflightTest, NothingIsWrongWithASoundMachine) {
   EXPECT_THAT(Judge({}), IsEmpty());
   for (const char* version : {"1.13.1", "2.6.0", "2.15.0"}) {

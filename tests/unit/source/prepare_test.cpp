@@ -305,6 +305,20 @@ TEST_F(PrepareTest, ChecksWhatNeedsNoReading) {
   EXPECT_THAT(env_.http.requested(), IsEmpty());
 }
 
+TEST_F(PrepareTest, ChecksThatPatchesCanBeApplied) {
+  env_.dir().WriteFile("recipes/toys/source/f", "one\ntwo\n");
+  env_.dir().WriteFile("recipes/toys/more.patch", kPatch);
+  recipe_.sources[0].patches = {"more.patch"};
+  EXPECT_OK(CheckInputs(env_, recipe_, options_));
+  env_->variables["PATH"] = env_.dir().MakeDir("no-programs").str();
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_),
+              FailsWith(ErrorCode::kNotFound, "program 'patch' is missing"));
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_), HasHint("install it: apt-get install patch"));
+  env_.dir().WriteFile("recipes/toys/more.patch", "no patch\n");
+  EXPECT_THAT(CheckInputs(env_, recipe_, options_),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("more.patch")));
+}
+
 TEST_F(PrepareTest, DoesNotTouchAnExistingDestination) {
   env_.dir().WriteFile("recipes/toys/source/f", "1");
   env_.dir().WriteFile("work/src/mine", "x");

@@ -223,6 +223,7 @@ TEST(Golden, RenderingOfPytorch) {
       {"2.6.0", "3.11", "cpu", ""},
       {"2.14.1", "3.12", "cpu", ""},
       {"2.15.0", "3.12", "cpu", ""},
+      {"1.13.1", "3.11", "debian", "debian_1.13"},
       {"2.6.0", "3.11", "debian", "debian"},
       {"2.6.0", "3.11", "debian_cuda", "debian_cuda"},
       {"1.1.0", "3.7", "cuda", "cuda", "10.0"},
