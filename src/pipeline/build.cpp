@@ -21,6 +21,7 @@
 #include "pipeline/run_plan.h"
 #include "pipeline/stages.h"
 #include "pipeline/wanted.h"
+#include "pipeline/wheel_repair.h"
 #include "publish/output_folder.h"
 #include "recipe/recipe_codec.h"
 #include "source/prepare.h"
@@ -132,7 +133,10 @@ class BuildPlanner {
       if (!wanted.conda.empty()) publication.packs.push_back(conda);
       AddVerdicts(wanted, publication, conda, passed);
     }
-    if (wanted.wheel) publication.packs.push_back(AddWheel(recipe, wanted, built));
+    if (wanted.wheel) {
+      PTPKG_TRY(const std::string wheel, AddWheel(recipe, wanted, built));
+      publication.packs.push_back(wheel);
+    }
     if (wanted.zip) {
       PTPKG_TRY(const std::string zip, AddZip(recipe, built));
       publication.packs.push_back(zip);
@@ -370,11 +374,12 @@ class BuildPlanner {
     return id;
   }
 
-  std::string AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
+  Result<std::string> AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
     graph::Node node = stages_.MakeNode("wheel", recipe.FileStem());
     node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
     SetWheelForm(request_.wheel_form, node);
+    PTPKG_CHECK(SetWheelRepair(env_, recipe.ptpkg.wheel_repair, node));
     node.inputs["materials"] = MaterialsOfBuild(plan_, built, request_, recipe, toolchains_);
     return AddPack(std::move(node), built);
   }

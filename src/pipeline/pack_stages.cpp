@@ -16,6 +16,7 @@
 #include "pipeline/recipe_sbom.h"
 #include "pipeline/stages.h"
 #include "pipeline/wheel_form.h"
+#include "pipeline/wheel_repair.h"
 #include "pipeline/work_folder.h"
 #include "recipe/recipe_codec.h"
 #include "wheel/sbom.h"
@@ -131,10 +132,13 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   const std::string site_packages = staged.prefix + "/" + distribution.site_packages;
   PTPKG_CHECK(convert::RelinkTree(env, tree.payload, {.rules = rules, .build_prefix = site_packages},
                                   {.subject = run.subject(), .layout = "extra.ptpkg.layouts.wheel"}));
-  PTPKG_TRY(const Artifact artifact, WriteWheelOf(env, run,
-                                                  {.description = description,
-                                                   .entry_points = distribution.entry_points,
-                                                   .tree = std::move(tree)}));
+  PTPKG_TRY(Artifact artifact, WriteWheelOf(env, run,
+                                            {.description = description,
+                                             .entry_points = distribution.entry_points,
+                                             .tree = std::move(tree)}));
+  if (!output.wheel_repair.empty()) {
+    PTPKG_TRY(artifact, RepairWheel(env, run, output.wheel_repair, artifact));
+  }
   return PackedResult(run, {artifact}, output.subdir, {});
 }
 

@@ -54,6 +54,7 @@ WheelOutput WheelOutputOf(const Recipe& recipe) {
           .wheel_name = recipe.ptpkg.wheel_name,
           .wheel_requires = recipe.ptpkg.wheel_requires,
           .wheel_exclude = recipe.ptpkg.wheel_exclude,
+          .wheel_repair = recipe.ptpkg.wheel_repair,
           .allow_unresolved = recipe.ptpkg.allow_unresolved,
           .device_code = recipe.ptpkg.device_code,
           .layout = LayoutOf(recipe, "wheel")};

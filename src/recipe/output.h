@@ -43,9 +43,10 @@ struct WheelOutput {
   std::string version = {};
   std::string subdir = {};
   std::vector<std::string> python_entry_points = {};
-  std::string wheel_name = {};  ///< These five as in PtpkgExtra.
+  std::string wheel_name = {};  ///< These six as in PtpkgExtra.
   std::vector<std::string> wheel_requires = {};
   std::vector<std::string> wheel_exclude = {};
+  std::string wheel_repair = {};
   std::vector<std::string> allow_unresolved = {};
   std::vector<std::string> device_code = {};
   Layout layout = {};  ///< extra.ptpkg.layouts.wheel; empty: none.

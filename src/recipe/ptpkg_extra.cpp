@@ -279,6 +279,7 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
   PTPKG_TRY(extra.wheel_name, reader.TextOf(wheel, "name"));
   PTPKG_TRY(extra.wheel_requires, ReadRequires(reader, FindIn(wheel, "requires"), check_requirement));
   PTPKG_TRY(extra.wheel_exclude, reader.TextsOf(wheel, "exclude"));
+  PTPKG_TRY(extra.wheel_repair, reader.TextOf(wheel, "repair"));
   PTPKG_TRY(extra.zip, ReadZip(reader, *section, extra.formats));
   PTPKG_TRY(extra.system_packages, reader.TextsOf(section, "system_packages"));
   PTPKG_TRY(extra.allow_unresolved, reader.TextsOf(section, "allow_unresolved"));

@@ -162,6 +162,7 @@ struct PtpkgExtra {
   std::string wheel_name;                   ///< "" = the name in the staged .dist-info.
   std::vector<std::string> wheel_requires;  ///< Extra Requires-Dist lines.
   std::vector<std::string> wheel_exclude;   ///< Globs of prefix files that stay out of the wheel.
+  std::string wheel_repair;  ///< "BACKEND [PLATFORM]" of `ptpkg repair`; "": the wheel is not repaired.
   /// Named exactly if `formats` has "zip". Only packing reads it, from a ZipOutput, so the codec of a whole
   /// recipe leaves it out.
   ZipPart zip;

@@ -39,12 +39,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, bui
                                    layout, allow_unresolved, device_code, rendered_recipe_yaml,
                                    variant_config_yaml, tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
-                                   wheel_requires, wheel_exclude, allow_unresolved, device_code, layout)
+                                   wheel_requires, wheel_exclude, wheel_repair, allow_unresolved, device_code,
+                                   layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ZipPart, name, root, top, files, exclude, texts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ZipOutput, zip, allow_unresolved, device_code, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PtpkgExtra, formats, formats_given, layouts, wheel_name, wheel_requires,
-                                   wheel_exclude, system_packages, allow_unresolved, device_code, allow_empty,
-                                   resume)
+                                   wheel_exclude, wheel_repair, system_packages, allow_unresolved,
+                                   device_code, allow_empty, resume)
 
 namespace {
 

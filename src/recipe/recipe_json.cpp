@@ -126,6 +126,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
                         .Add("name", extra.wheel_name)
                         .Add("requires", extra.wheel_requires)
                         .Add("exclude", extra.wheel_exclude)
+                        .Add("repair", extra.wheel_repair)
                         .Take())
       .Add("zip", Members()
                       .Add("name", extra.zip.name)

@@ -211,7 +211,7 @@ constexpr Rule kLayoutRule[] = {{"files"}, {"rpath", Shape::kTexts}, {"tag"}};
 constexpr Rule kLayouts[] = {{"conda", Shape::kMappingList, kLayoutRule},
                              {"wheel", Shape::kMappingList, kLayoutRule},
                              {"zip", Shape::kMappingList, kLayoutRule}};
-constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}};
+constexpr Rule kWheel[] = {{"name"}, {"requires", Shape::kTexts}, {"exclude", Shape::kTexts}, {"repair"}};
 constexpr Rule kZip[] = {
     {"name"},
     {"root"},

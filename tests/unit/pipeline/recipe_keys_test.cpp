@@ -162,6 +162,7 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.wheel.name", "extra: {ptpkg: {wheel: {name: a}}}\n", "wheel"},
     {"extra.ptpkg.wheel.requires", "extra: {ptpkg: {wheel: {requires: a}}}\n", "wheel"},
     {"extra.ptpkg.wheel.exclude", "extra: {ptpkg: {wheel: {exclude: a}}}\n", "wheel"},
+    {"extra.ptpkg.wheel.repair", "extra: {ptpkg: {wheel: {repair: plain}}}\n", "wheel"},
     {"extra.ptpkg.zip.name", "extra: {ptpkg: {formats: [conda, zip], zip: {name: m}}}\n", "zip",
      "extra: {ptpkg: {formats: [conda, zip], zip: {name: n}}}\n"},
     {"extra.ptpkg.zip.root", "extra: {ptpkg: {formats: [conda, zip], zip: {name: n, root: a}}}\n", "zip",

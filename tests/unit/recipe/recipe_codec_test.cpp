@@ -42,11 +42,11 @@ static_assert(CountFields<PythonTest>() == 2);
 static_assert(CountFields<ScriptTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 15);  // all but the zip and the slices travel
+static_assert(CountFields<PtpkgExtra>() == 16);  // all but the zip and the slices travel
 static_assert(CountFields<ZipPart>() == 6);
 static_assert(CountFields<ZipOutput>() == 4);
 static_assert(CountFields<CondaOutput>() == 20);
-static_assert(CountFields<WheelOutput>() == 9);
+static_assert(CountFields<WheelOutput>() == 10);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
 // inherit_run_exports, loads.
 static_assert(CountFields<Recipe>() == 30);
@@ -122,6 +122,7 @@ Recipe Filled() {
   recipe.ptpkg.wheel_name = "toy-wheel";
   recipe.ptpkg.wheel_requires = {"numpy"};
   recipe.ptpkg.wheel_exclude = {"include/**"};
+  recipe.ptpkg.wheel_repair = "plain";
   recipe.ptpkg.system_packages = {"libz-dev"};
   recipe.ptpkg.allow_unresolved = {"libgomp.so.1"};
   recipe.ptpkg.device_code = {"9.0"};
