@@ -40,7 +40,7 @@ class RecipeRepair(wheel_maker.WheelCase):
 
     def test_a_platform_that_the_files_do_not_satisfy_and_an_unknown_backend_are_refused(self):
         self.assertIn("manylinux_2_17_x86_64", self.build("plain manylinux_2_17_x86_64", exit_code=1).stderr)
-        self.assertIn("'windows'", self.build("plain windows", exit_code=2).stderr)
+        self.assertIn("cannot be 'windows'", self.build("plain windows", exit_code=3).stderr)
         self.assertIn("did you mean 'pytorch-cpu'?", self.build("pytorch-cpus", exit_code=3).stderr)
 
 
