@@ -5,6 +5,13 @@ case "$TARGET" in
   *) echo "unknown target '$TARGET'" >&2; exit 1 ;;
 esac
 
+# Debian's 1.13.1 says 1.13.0a0: the first two numbers count.
+version=${VERSION:-$PKG_VERSION} found=$(cat version.txt)
+if [ "$(cut -d. -f-2 <<< "$found")" != "$(cut -d. -f-2 <<< "$version")" ]; then
+  echo "the sources are PyTorch $found, and the variant is $version: name that release with --source pytorch=PATH" >&2
+  exit 1
+fi
+
 # CMake asks for googletest even where no test is built; a release archive brings its own.
 if [ ! -e third_party/googletest/CMakeLists.txt ]; then
   rm -rf third_party/googletest

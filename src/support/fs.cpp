@@ -40,13 +40,13 @@ Result<std::vector<AbsPath>> RemoveFilesIn(Fs& fs, const AbsPath& folder,
   constexpr int kThreads = 8;
   constexpr std::size_t kFewFiles = 32;
   std::vector<char> is_folder(names.size(), 0);
-  PTPKG_CHECK(ParallelFor(names.size() < kFewFiles ? 1 : kThreads, names.size(),
-                          [&](std::size_t i) -> Result<void> {
-                            PTPKG_TRY(const auto stat, LstatIfExists(fs, folder / names[i]));
-                            if (!stat) return Ok();
-                            is_folder[i] = stat->kind == FileKind::kDirectory ? 1 : 0;
-                            return is_folder[i] != 0 ? Ok() : RemoveLeaf(fs, folder / names[i]);
-                          }));
+  PTPKG_CHECK(
+      ParallelFor(names.size() < kFewFiles ? 1 : kThreads, names.size(), [&](std::size_t i) -> Result<void> {
+        PTPKG_TRY(const auto stat, LstatIfExists(fs, folder / names[i]));
+        if (!stat) return Ok();
+        is_folder[i] = stat->kind == FileKind::kDirectory ? 1 : 0;
+        return is_folder[i] != 0 ? Ok() : RemoveLeaf(fs, folder / names[i]);
+      }));
   std::vector<AbsPath> folders;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_folder[i] != 0) folders.push_back(folder / names[i]);

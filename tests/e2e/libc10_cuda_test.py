@@ -20,10 +20,10 @@ class LibC10Cuda(harness.Case):
         if not place:
             self.skipTest("PTPKG_PYTORCH_SOURCE does not name the sources of PyTorch 2.6.0")
         output = self.scratch / "dist"
-        self.ptpkg("build", RECIPE / "c10_cuda.yaml", "--variants", RECIPE / "variants_c10_cuda.yaml", "--env", "wheels",
-                   "--source", f"pytorch={pathlib.Path(place).resolve()}", "--output", output)
+        self.ptpkg("build", RECIPE / "c10_cuda.yaml", "--variants", RECIPE / "variants_c10_cuda.yaml", "--select",
+                   "cuda_compiler_version=13.0", "--env", "wheels", "--source", f"pytorch={pathlib.Path(place).resolve()}", "--output", output)
         made = harness.artifacts(output)
-        names = sorted(re.sub(r"_h[0-9a-f]{7}_0", "", path.rsplit("/", 1)[1]) for path in made)
+        names = sorted(re.sub(r"_h[0-9a-f]{7}_13", "", path.rsplit("/", 1)[1]) for path in made)
         self.assertEqual(names, [f"{name}-2.6.0-cuda130.{ending}" for name in ("libc10", "libc10_cuda")
                                  for ending in ("conda", "tar.bz2")])
         log, = (output / "logs").glob("*.build.log")  # of the staging output: the packages only take their files

@@ -207,6 +207,17 @@ class SourceFile:
         digests = {json.dumps(one["sources"]) for one in self.ptpkg_json("render", RECIPE)}
         self.assertEqual(len(digests), 3, "one archive for each version")
 
+    def test_one_variant_for_each_toolkit(self):
+        files = [RECIPE / "variants.yaml", RECIPE / "variants_toolkits.yaml"]
+        rendered = self.ptpkg_json("render", RECIPE, "--variants", files[0], "--variants", files[1])
+        self.assertEqual(sorted(one["file_stem"] for one in rendered),
+                         ["magma-cuda118-2.6.1-1", "magma-cuda124-2.9.0-1", "magma-cuda130-2.9.0-1"])
+        # Each with the architectures that variants.yaml has for that toolkit.
+        all_of_them = self.ptpkg_json("render", RECIPE, "--variants", files[0])
+        lists = {(one["variant"]["cuda_compiler_version"], one["variant"]["magma_archs"]) for one in all_of_them}
+        for one in rendered:
+            self.assertIn((one["variant"]["cuda_compiler_version"], one["variant"]["magma_archs"]), lists)
+
     def test_a_version_that_is_not_known_is_refused(self):
         """It had the digest of another release."""
         variants = self.scratch / "variants.yaml"
