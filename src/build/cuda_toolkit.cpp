@@ -27,9 +27,8 @@ std::string LeadingFields(const std::string& version, std::size_t count) {
   return Join(fields, ".");
 }
 
-/// The number of "#define NAME 12040"; 0 without one.
-int MacroNumber(const std::string& text, std::string_view name) {
-  const std::string macro = fmt::format("#define {} ", name);
+/// The number behind the first `macro`, such as "#define CUDA_VERSION "; 0 without one.
+int MacroNumber(const std::string& text, std::string_view macro) {
   const std::size_t at = text.find(macro);
   int number = 0;
   if (at == std::string::npos) return number;
@@ -43,9 +42,9 @@ struct HeaderPart {
   std::string_view macro;
   bool is_major;  ///< "12"; else 12040 for 12.4.
 };
-constexpr auto kHeaders = std::to_array<HeaderPart>({{"cuda.h", "CUDA_VERSION", false},
-                                                     {"cuda_runtime_api.h", "CUDART_VERSION", false},
-                                                     {"cublas_api.h", "CUBLAS_VER_MAJOR", true}});
+constexpr auto kHeaders = std::to_array<HeaderPart>({{"cuda.h", "#define CUDA_VERSION ", false},
+                                                     {"cuda_runtime_api.h", "#define CUDART_VERSION ", false},
+                                                     {"cublas_api.h", "#define CUBLAS_VER_MAJOR ", true}});
 
 struct LibraryPart {
   std::string_view link;
