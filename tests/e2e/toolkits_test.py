@@ -51,13 +51,14 @@ zip_keys: [[cuda_compiler_version, archs, compiled]]
 
 # The packages that a solver takes on a machine with the driver of CONDA_OVERRIDE_CUDA.
 SOLVE = """
-import asyncio, sys, rattler
+import asyncio, os, sys, rattler
 channel, cache, *specs = sys.argv[1:]
 async def solve():
     machine = rattler.VirtualPackage.detect(rattler.VirtualPackageOverrides.from_env())
     records = await rattler.solve(sources=[rattler.Channel(channel)], specs=specs, gateway=rattler.Gateway(cache_dir=cache),
                                   platforms=["linux-64", "noarch"], virtual_packages=machine)
-    print(*sorted(f"{one.name.normalized}-{one.version}-{one.build}" for one in records))
+    print(*sorted(f"{one.name.normalized}-{one.version}-{one.build}" for one in records), flush=True)
+    os._exit(0)  # rattler's threads may crash an interpreter that ends
 asyncio.run(solve())
 """
 
