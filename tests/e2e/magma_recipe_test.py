@@ -226,6 +226,15 @@ class SourceFile:
             done = self.ptpkg("render", RECIPE, "--variants", RECIPE / "variants.yaml", "--variants", variants, exit_code=3)
             self.assertIn(f"magma_version '{version}' is not one of 2.6.1, 2.9.0 and 2.10.0{reason}", done.stderr)
 
+    def test_sources_of_another_version_are_refused(self):
+        write(self.scratch, {"include/magma_types.h": "#define MAGMA_VERSION_MAJOR 2\n#define MAGMA_VERSION_MINOR 10\n"
+                                                      "#define MAGMA_VERSION_MICRO 0\n"})
+        done = subprocess.run(["bash", "-e", RECIPE / "build.sh"], cwd=self.scratch, text=True, capture_output=True, check=False,
+                              env={"PATH": os.environ["PATH"], "PKG_NAME": "magma-cuda130", "PKG_VERSION": "2.9.0"})
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "the sources are MAGMA 2.10.0, and the variant is 2.9.0: name that release with --source "
+                                      "magma-cuda130=PATH\n")
+
     def test_doctor(self):
         """Three versions on a machine with CUDA 13.0, which is made here."""
         for name in ("g++", "cmake", "ninja", "make", "perl"):
