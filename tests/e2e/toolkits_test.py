@@ -86,6 +86,29 @@ def make_toolkit(root: pathlib.Path, version: str, gcc: str = "") -> pathlib.Pat
     return root
 
 
+def assert_choices(case: harness.Case, channel: pathlib.Path) -> None:
+    """The builds of libc10_cuda that a solver takes from a channel with three of them, by driver and by build string."""
+    def taken(cuda: str, *specs: str) -> str:
+        done = subprocess.run([harness.peers_python(), "-c", SOLVE, channel.as_uri(), case.scratch / "gateway", *specs], text=True,
+                              env=case.environment(CONDA_OVERRIDE_CUDA=cuda), capture_output=True, check=False)
+        if done.returncode != 0:
+            case.assertIn("Cannot solve the request", done.stderr)
+            return "none"
+        return re.sub(r"_h[0-9a-f]{7}_\d+", "", done.stdout.strip())
+
+    def both(build: str) -> str:
+        return f"libc10-{build} libc10_cuda-{build}"
+
+    case.assertEqual(taken("13.0", "libc10_cuda"), both("2.6.0-cuda130"))
+    case.assertEqual(taken("12.6", "libc10_cuda"), both("2.6.0-cuda124"))
+    case.assertEqual(taken("11.8", "libc10_cuda"), both("1.13.1-cuda118"))
+    case.assertEqual(taken("13.0", "libc10_cuda 2.6.* cuda124*"), both("2.6.0-cuda124"), "by its build string")
+    case.assertEqual(taken("13.0", "libc10_cuda * cuda118*"), both("1.13.1-cuda118"))
+    case.assertEqual(taken("11.8", "libc10_cuda 2.6.*"), "none")
+    case.assertEqual(taken("", "libc10_cuda"), "none", "no GPU")
+    case.assertRegex(taken("", "libc10"), r"^libc10-2\.6\.0-cuda130$")
+
+
 class Toolkits(harness.Case):
     def setUp(self) -> None:
         super().setUp()
@@ -231,7 +254,7 @@ install(FILES cuda/CUDACachingAllocator.h DESTINATION include/c10/cuda)
                           PATH=f"{self.scratch / 'bin'}:/usr/bin:/bin", **more)
 
     def test_side_by_side(self):
-        peers = harness.peers_python()
+        harness.peers_python()
         for cuda, (version, _) in self.BUILDS.items():
             self.build(cuda, version)
         channel = self.scratch / "dist/conda"
@@ -239,25 +262,7 @@ install(FILES cuda/CUDACachingAllocator.h DESTINATION include/c10/cuda)
         self.assertEqual(names, [f"{name}-{build}.conda" for name in ("libc10", "libc10_cuda")
                                  for build in ("1.13.1-cuda118_h_11", "2.6.0-cuda124_h_12", "2.6.0-cuda130_h_13")])
 
-        def taken(cuda: str, *specs: str) -> str:
-            done = subprocess.run([peers, "-c", SOLVE, channel.as_uri(), self.scratch / "gateway", *specs], text=True,
-                                  env=self.environment(CONDA_OVERRIDE_CUDA=cuda), capture_output=True, check=False)
-            if done.returncode != 0:
-                self.assertIn("Cannot solve the request", done.stderr)
-                return "none"
-            return re.sub(r"_h[0-9a-f]{7}_\d+", "", done.stdout.strip())
-
-        def both(build: str) -> str:
-            return f"libc10-{build} libc10_cuda-{build}"
-
-        self.assertEqual(taken("13.0", "libc10_cuda"), both("2.6.0-cuda130"))
-        self.assertEqual(taken("12.6", "libc10_cuda"), both("2.6.0-cuda124"))
-        self.assertEqual(taken("11.8", "libc10_cuda"), both("1.13.1-cuda118"))
-        self.assertEqual(taken("13.0", "libc10_cuda 2.6.* cuda124*"), both("2.6.0-cuda124"), "by its build string")
-        self.assertEqual(taken("13.0", "libc10_cuda * cuda118*"), both("1.13.1-cuda118"))
-        self.assertEqual(taken("11.8", "libc10_cuda 2.6.*"), "none")
-        self.assertEqual(taken("", "libc10_cuda"), "none", "no GPU")
-        self.assertRegex(taken("", "libc10"), r"^libc10-2\.6\.0-cuda130$")
+        assert_choices(self, channel)
 
     def test_sources_of_another_version(self):
         done = self.build("11.8", "2.6.0", exit_code=5)
