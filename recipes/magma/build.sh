@@ -1,5 +1,11 @@
 # Run by bash -e in the source folder. BACKEND: cuda or hip. ARCHS: GPU architectures. CLOSURE: all, or a list of closures/.
 
+found=$(sed -nE 's/^#define MAGMA_VERSION_(MAJOR|MINOR|MICRO) +([0-9]+).*/\2/p' include/magma_types.h | paste -sd.)
+if [ "$found" != "$PKG_VERSION" ]; then
+  echo "the sources are MAGMA $found, and the variant is $PKG_VERSION: name that release with --source $PKG_NAME=PATH" >&2
+  exit 1
+fi
+
 # What is there already is left alone: a build that was interrupted would compile again what depends on it.
 if ! cmp -s "$RECIPE_DIR/CMakeLists.txt" CMakeLists.txt; then
   cp "$RECIPE_DIR/CMakeLists.txt" CMakeLists.txt

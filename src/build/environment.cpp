@@ -120,9 +120,10 @@ void AddDeviceCode(Variables& out, const EnvironmentInput& input) {
     std::string flags = "--objdir-as-tempdir";
     for (const std::string& map : maps) flags += " -Xcompiler=" + map;
     out["NVCC_PREPEND_FLAGS"] = flags;
-    if (!tool.path.IsWithin(input.layout.build_prefix)) continue;
-    // Where projects look for the libraries that go with it.
-    const std::string toolkit = tool.path.Parent().Parent().str();
+    const bool is_one = tool.toolkit && tool.toolkit->has_profile;
+    if (!is_one && !tool.path.IsWithin(input.layout.build_prefix)) continue;
+    // Where projects look for the libraries that go with it; PATH may have another one first.
+    const std::string toolkit = (is_one ? tool.toolkit->root : tool.path.Parent().Parent()).str();
     for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"}) out[name] = toolkit;
   }
 }

@@ -10,7 +10,10 @@ namespace ptpkg::build {
 std::vector<std::string> StampedFiles(const Env& env, const HostPlan& plan) {
   std::vector<std::string> files;
   if (plan.host_env != HostEnv::kSystem) return files;
-  for (const Tool& tool : plan.tools.tools) files.push_back(tool.path.str());
+  for (const Tool& tool : plan.tools.tools) {
+    files.push_back(tool.path.str());
+    if (tool.toolkit && tool.toolkit->host_compiler) files.push_back(tool.toolkit->host_compiler->str());
+  }
   for (const AbsPath& header : plan.tools.headers) files.push_back(header.str());
   if (plan.tools.python) {
     const Python& python = *plan.tools.python;
@@ -29,13 +32,15 @@ std::vector<std::string> StampedFiles(const Env& env, const HostPlan& plan) {
 Result<std::string> HostStamp(Env& env, const recipe::Recipe& recipe, const HostRequest& request,
                               const std::vector<std::string>& files) {
   KeyHasher hasher;
-  for (const char* name : {"PATH", "PTPKG_PYTHON", "PTPKG_CONDA_EXE", "CUDA_HOME", "CUDA_PATH"}) {
+  for (const char* name :
+       {"PATH", "PTPKG_PYTHON", "PTPKG_CONDA_EXE", "PTPKG_CUDA_HOME", "CUDA_HOME", "CUDA_PATH"}) {
     const auto found = env.variables.find(name);
     hasher.Add(name, found == env.variables.end() ? "" : found->second);
   }
   hasher.Add("env", std::to_string(static_cast<int>(request.host_env)))
       .Add("python", request.options.python)
-      .Add("conda", request.options.conda_exe);
+      .Add("conda", request.options.conda_exe)
+      .Add("cuda", request.options.cuda_home);
   for (const auto* specs : {&recipe.requirements.build, &recipe.requirements.host}) {
     hasher.Add("requirements", specs == &recipe.requirements.build ? "build" : "host");
     for (const recipe::MatchSpec& spec : *specs) hasher.Add("spec", spec.str());

@@ -59,8 +59,7 @@ class RecipeFacts {
     AddNoRecipe(facts_);
     AddRecipe();
     PTPKG_CHECK(AddTools());
-    AddToolkit();
-    PTPKG_CHECK(AddHostCompiler());
+    PTPKG_CHECK(AddToolkit());
     AddArchitectures();
     AddNeeds();
     AddSubmodules();
@@ -131,42 +130,33 @@ class RecipeFacts {
     return Ok();
   }
 
-  /// CUDA_VERSION of cuda.h: 13000 is 13.0. A program on PATH may be a wrapper of ccache, or a link.
-  void AddToolkit() {
-    if (!nvcc_) return;
-    const auto real = env_.fs.RealPath(nvcc_->str());
-    if (!real) return;
-    const AbsPath root = real->Parent().Parent();
-    AddCudnn({root / "lib64", AbsPath::Literal("/usr/lib/x86_64-linux-gnu"),
-              AbsPath::Literal("/usr/lib/aarch64-linux-gnu")});
-    const auto text = ReadFile(env_.fs, root / "include/cuda.h");
-    if (!text) return;
-    constexpr std::string_view kMacro = "#define CUDA_VERSION ";
-    const std::size_t at = text->find(kMacro);
-    if (at == std::string::npos) return;
-    const char* const begin = text->data() + at + kMacro.size();
-    int number = 0;
-    std::from_chars(begin, text->data() + text->size(), number);
-    if (number == 0) return;
-    const std::string version = fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-    facts_["cuda_headers"] = Value(version);
-    const std::string* const nvcc = facts_.at("nvcc").AsText();
-    if (nvcc != nullptr) facts_["cuda_headers_differ"] = Value(!(*nvcc + ".").starts_with(version + "."));
-  }
-
-  /// The g++ that nvcc calls: that of PATH, or the one that Debian's package has put beside its own nvcc.
-  Result<void> AddHostCompiler() {
+  Result<void> AddToolkit() {
     facts_["nvcc_gxx"] = facts_.at("gxx");
     if (!nvcc_) return Ok();
-    const auto real = env_.fs.RealPath(nvcc_->str());
-    if (!real || real->str() != "/usr/bin/nvcc") return Ok();
-    const AbsPath debian = AbsPath::Literal("/usr/lib/nvidia-cuda-toolkit/bin/g++");
-    PTPKG_TRY(const bool there, Exists(env_.fs, debian));
-    if (!there) return Ok();
-    PTPKG_TRY(const std::string version, ProgramVersion(env_, debian));
+    const auto toolkit = ReadCudaToolkit(env_, *nvcc_);
+    if (!toolkit) return Ok();
+    AddCudnn({toolkit->root / "lib64", AbsPath::Literal("/usr/lib/x86_64-linux-gnu"),
+              AbsPath::Literal("/usr/lib/aarch64-linux-gnu")});
+    AddForeignParts(*toolkit);
+    if (!toolkit->host_compiler) return Ok();
+    PTPKG_TRY(const std::string version, ProgramVersion(env_, *toolkit->host_compiler));
     facts_["nvcc_gxx"] = version.empty() ? Value() : Value(version);
     facts_["nvcc_gxx_missing"] = Value(version.empty());
     return Ok();
+  }
+
+  /// cuDNN counts where the recipe requires it: another one may lie in /usr/lib.
+  void AddForeignParts(const CudaToolkit& toolkit) {
+    const std::string* const nvcc = facts_.at("nvcc").AsText();
+    if (nvcc == nullptr) return;
+    Value::List foreign;
+    for (std::string& part : ForeignCudaParts(env_, toolkit, *nvcc)) foreign.emplace_back(std::move(part));
+    facts_["foreign_cuda_parts"] = Value(std::move(foreign));
+    for (const AbsPath& header : input_.host.tools.headers) {
+      if (header.Name() != "cudnn_version.h") continue;
+      const auto cudnn = ForeignCudnn(env_, toolkit, header, *nvcc);
+      if (cudnn) facts_["foreign_cudnn"] = Value(*cudnn);
+    }
   }
 
   void AddCudnn(const std::vector<AbsPath>& folders) {
@@ -273,16 +263,15 @@ class RecipeFacts {
 void AddNoRecipe(Facts& facts) {
   for (const char* text : {"subject", "package", "version", "script"}) facts[text] = Value("");
   for (const char* list : {"build_requirements", "host_magma", "script_variables", "architectures",
-                           "unserved_gpus", "empty_submodules"}) {
+                           "unserved_gpus", "empty_submodules", "foreign_cuda_parts"}) {
     facts[list] = Value(Value::List());
   }
   for (const char* version :
        {"cmake", "ninja", "gxx", "clangxx", "nvcc", "nvcc_gxx", "ccache", "python", "setuptools", "numpy",
-        "cuda_headers", "cudnn_without_link", "memory_per_job_gib", "version_made"}) {
+        "foreign_cudnn", "cudnn_without_link", "memory_per_job_gib", "version_made"}) {
     facts[version] = Value();
   }
-  for (const char* flag :
-       {"cuda_headers_differ", "nvcc_gxx_missing", "version_made_differs", "build_number_invalid"})
+  for (const char* flag : {"nvcc_gxx_missing", "version_made_differs", "build_number_invalid"})
     facts[flag] = Value(false);
   facts["needed_disk_gib"] = Value(kDiskOfAny);
 }

@@ -26,7 +26,9 @@ struct RecipeFactsInput {
 ///   none
 /// - cmake, ninja, gxx, clangxx, nvcc, ccache, python, setuptools, numpy: versions of what the build gets, as
 ///   far as it requires them (numpy and setuptools: as far as its Python or the Python index brings them)
-/// - cuda_headers: "13.0", of cuda.h beside nvcc; cuda_headers_differ: they are not of nvcc's version
+/// - nvcc_gxx: the version of the compiler that nvcc calls, the one beside it or that of PATH;
+///   nvcc_gxx_missing: the one beside it, a script of Debian's package, finds none
+/// - foreign_cuda_parts: ForeignCudaParts of nvcc's toolkit; foreign_cudnn: ForeignCudnn of a required cudnn
 /// - cudnn_without_link: the versioned libcudnn of nvcc's toolkit or /usr/lib that has no libcudnn.so
 /// - architectures: numbers of the GPU architectures asked for, from extra.ptpkg.device_code, else
 ///   TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES or CUDAARCHS of build.script.env

@@ -76,7 +76,10 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
   if (lacks_python) hint = "install that Python and name it with PTPKG_PYTHON, or use --env conda";
   if (!commands.empty()) hint = fmt::format("install: {}", fmt::join(commands, " && "));
   if (!unfit.empty()) {
-    const std::string path = fmt::format("put a version that fits first on PATH: {}", fmt::join(unfit, ", "));
+    const std::string path =
+        unfit == std::set<std::string>{"nvcc"}
+            ? "install that CUDA, and name its directory with --cuda-home"
+            : fmt::format("put a version that fits first on PATH: {}", fmt::join(unfit, ", "));
     hint = commands.empty() && unfit.size() == tools.missing.size() ? path : hint + "; " + path;
   }
   return Error(ErrorCode::kNotFound, fmt::format("'{}' needs what this machine does not have: {}",

@@ -142,7 +142,11 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
   std::vector<Tool> tools = plan.tools.tools;
   std::sort(tools.begin(), tools.end(),
             [](const Tool& a, const Tool& b) { return a.requirement < b.requirement; });
-  for (const Tool& tool : tools) PTPKG_CHECK(AddProgram(env, tool.path.Name(), tool.path, hasher));
+  for (const Tool& tool : tools) {
+    PTPKG_CHECK(AddProgram(env, tool.path.Name(), tool.path, hasher));
+    if (tool.toolkit && tool.toolkit->host_compiler)
+      PTPKG_CHECK(AddProgram(env, "gcc of nvcc", *tool.toolkit->host_compiler, hasher));
+  }
   if (plan.tools.python) {
     const Python& python = *plan.tools.python;
     PTPKG_TRY(const std::string digest, ContentDigest(env, python.base_executable),

@@ -44,6 +44,7 @@ struct Wanted {
   bool in_build = false;
 
   [[nodiscard]] bool Is(ProviderKind kind) const { return provider && provider->kind == kind; }
+  [[nodiscard]] bool IsNvcc() const { return Is(ProviderKind::kProgram) && provider->probes == "nvcc"; }
   /// Names under which Python may have it.
   [[nodiscard]] std::vector<std::string> Distributions() const {
     if (Is(ProviderKind::kPythonPackage)) return {std::string(provider->probes)};
@@ -66,19 +67,13 @@ Result<bool> Fits(const std::string& text, const std::string& constraint) {
 class Finder {
  public:
   Finder(Env& env, const recipe::Recipe& recipe, const HostRequest& request)
-      : env_(env), recipe_(recipe), request_(request), search_(PathVariable(env.variables)) {
-    // The CUDA toolkit's own installer puts it here and leaves PATH to the user.
-    for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-      const auto home = env.variables.find(name);
-      if (home != env.variables.end() && !home->second.empty()) search_ += ":" + home->second + "/bin";
-    }
-    search_ += ":/usr/local/cuda/bin";
-  }
+      : env_(env), recipe_(recipe), request_(request), search_(PathVariable(env.variables)) {}
 
   Result<ToolSet> Run() {
     List(recipe_.requirements.build, true);
     List(recipe_.requirements.host, false);
     PTPKG_CHECK(FindPython());
+    PTPKG_CHECK(ChooseNvcc());
     for (const Wanted& wanted : wanted_) PTPKG_CHECK(FindOne(wanted));
     if (!needs_python_) set_.python.reset();
     PTPKG_CHECK(CheckSystemPackages());
@@ -117,14 +112,50 @@ class Finder {
     return Ok();
   }
 
+  /// Of several toolkits the first one whose version fits all that the recipe requires of CUDA; the first of
+  /// all where none does, or nothing is asked. Their versions are read only where there is a choice.
+  Result<void> ChooseNvcc() {
+    std::vector<std::string> constraints;
+    bool needed = false;
+    for (const Wanted& wanted : wanted_) {
+      const bool of_nvcc = wanted.IsNvcc();
+      needed = needed || of_nvcc || wanted.Is(ProviderKind::kToolkit) || wanted.Is(ProviderKind::kHeader);
+      const bool counts = of_nvcc || (wanted.Is(ProviderKind::kToolkit) && IsNumberedAsNvcc(wanted));
+      if (counts && HasConstraint(wanted.spec)) constraints.push_back(wanted.spec.version);
+    }
+    if (!needed) return Ok();
+    PTPKG_TRY(const std::vector<AbsPath> nvccs, FindNvccs(env_, request_.options.cuda_home));
+    if (nvccs.empty()) return Ok();
+    nvcc_ = nvccs.front();
+    for (const AbsPath& candidate : constraints.empty() ? std::vector<AbsPath>() : nvccs) {
+      PTPKG_TRY(const std::string version, ProgramVersion(env_, candidate));
+      bool fits = true;
+      for (const std::string& constraint : constraints) {
+        PTPKG_TRY(const bool one, Fits(version, constraint));
+        fits = fits && one;
+      }
+      if (fits) {
+        nvcc_ = candidate;
+        other_nvccs_.clear();
+        break;
+      }
+      if (candidate != nvcc_) other_nvccs_ += fmt::format(", '{}' {}", candidate.str(), version);
+    }
+    search_ += ":" + nvcc_->Parent().str();
+    auto toolkit = ReadCudaToolkit(env_, *nvcc_);
+    if (!toolkit && toolkit.error().code() != ErrorCode::kNotFound) return toolkit.error();
+    if (toolkit) toolkit_ = *std::move(toolkit);  // else gone meanwhile
+    return Ok();
+  }
+
   Result<void> FindProgramFor(const Wanted& wanted) {
     const Provider& provider = *wanted.provider;
-    std::optional<AbsPath> path;
+    std::optional<AbsPath> path = wanted.IsNvcc() ? nvcc_ : std::nullopt;
     // With its packages Python brings programs, such as cmake and ninja of the Python index.
     const std::string search = set_.python ? search_ + ":" + set_.python->program_folder.str() : search_;
     for (const std::string& name : Split(provider.probes, ' ')) {
-      path = FindProgram(name, search);
       if (path) break;
+      path = FindProgram(name, search);
     }
     if (!path) {
       Miss(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
@@ -139,7 +170,10 @@ class Finder {
                                     [&](const Tool& tool) { return tool.path == path; });
     const std::string variable(wanted.provider ? wanted.provider->variable : std::string_view());
     if (known == set_.tools.end()) {
-      set_.tools.push_back({.requirement = wanted.spec.name, .path = path, .variable = variable});
+      set_.tools.push_back({.requirement = wanted.spec.name,
+                            .path = path,
+                            .variable = variable,
+                            .toolkit = wanted.IsNvcc() ? toolkit_ : std::nullopt});
     } else if (known->variable.empty()) {
       known->variable = variable;  // cuda-version is answered by nvcc too, but only the compiler names it
     }
@@ -150,7 +184,8 @@ class Finder {
     PTPKG_TRY(const std::string version, ProgramVersion(env_, path));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("'{}' is version {}", path.str(), version.empty() ? "unknown" : version));
+      Miss(wanted, fmt::format("'{}' is version {}{}", path.str(), version.empty() ? "unknown" : version,
+                               wanted.IsNvcc() ? other_nvccs_ : ""));
       // Debian would say that it has the newest one already.
       set_.missing.back().debian_package.clear();
       set_.missing.back().unfit_program = std::string(path.Name());
@@ -162,33 +197,14 @@ class Finder {
   /// may have another toolkit's. Debian's own toolkit has no nvcc.profile there, and its headers in the usual
   /// folders. Others may have been put beside the toolkit's, as cuDNN is from its archive, and nvcc takes
   /// those first.
-  Result<std::vector<AbsPath>> IncludeFolders(const Wanted& wanted) const {
-    PTPKG_TRY(std::vector<AbsPath> folders, ToolkitFolders());
+  [[nodiscard]] std::vector<AbsPath> IncludeFolders(const Wanted& wanted) const {
+    std::vector<AbsPath> folders;
+    if (toolkit_ && toolkit_->has_profile) folders = toolkit_->includes;
     if (wanted.Is(ProviderKind::kToolkit) && !folders.empty()) return folders;
     for (const char* usual : {"/usr/include", "/usr/local/include", "/usr/include/x86_64-linux-gnu",
                               "/usr/include/aarch64-linux-gnu"}) {
       folders.push_back(AbsPath::Literal(usual));
     }
-    return folders;
-  }
-
-  /// Of the toolkit on PATH; empty without one. The folder "include" is a link to one of the others, or
-  /// misses where parts come as packages of their own.
-  Result<std::vector<AbsPath>> ToolkitFolders() const {
-    const auto nvcc = FindProgram("nvcc", search_);
-    if (!nvcc) return std::vector<AbsPath>();
-    const auto real = env_.fs.RealPath(nvcc->str());
-    if (!real && real.error().code() == ErrorCode::kNotFound)
-      return std::vector<AbsPath>();  // gone meanwhile
-    if (!real) return real.error();
-    PTPKG_TRY(const bool is_toolkit, Exists(env_.fs, real->Parent() / "nvcc.profile"));
-    if (!is_toolkit) return std::vector<AbsPath>();
-    const AbsPath toolkit = real->Parent().Parent();
-    std::vector<AbsPath> folders = {toolkit / "include"};
-    const auto targets = env_.fs.ListDir(toolkit / "targets");
-    if (!targets && targets.error().code() != ErrorCode::kNotFound) return targets.error();
-    if (!targets) return folders;
-    for (const std::string& target : *targets) folders.push_back(toolkit / "targets" / target / "include");
     return folders;
   }
 
@@ -198,24 +214,25 @@ class Finder {
 
   /// The parts named cuda-… have the version of their toolkit, which nvcc says; libraries such as cuBLAS
   /// count by themselves, and no header says how conda-forge calls that.
+  static bool IsNumberedAsNvcc(const Wanted& wanted) { return wanted.spec.name.starts_with("cuda-"); }
+
   Result<void> CheckToolkitVersion(const Wanted& wanted) {
     const std::string& name = wanted.spec.name;
-    const auto nvcc = name.starts_with("cuda-") ? FindProgram("nvcc", search_) : std::nullopt;
-    if (!nvcc) {
+    if (!nvcc_ || !IsNumberedAsNvcc(wanted)) {
       Miss(wanted, fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
       return Ok();
     }
-    PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc));
+    PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc_));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("the toolkit of '{}' is version {}{}", nvcc->str(),
-                               version.empty() ? "unknown" : version, FromWheels()));
+      Miss(wanted, fmt::format("the toolkit of '{}' is version {}{}{}", nvcc_->str(),
+                               version.empty() ? "unknown" : version, other_nvccs_, FromWheels()));
     }
     return Ok();
   }
 
   Result<void> FindHeader(const Wanted& wanted) {
-    PTPKG_TRY(const std::vector<AbsPath> folders, IncludeFolders(wanted));
+    const std::vector<AbsPath> folders = IncludeFolders(wanted);
     for (const std::string& header : Split(wanted.provider->probes, ' ')) {
       std::optional<AbsPath> found;
       for (const AbsPath& folder : folders) {
@@ -383,6 +400,9 @@ class Finder {
   const recipe::Recipe& recipe_;
   const HostRequest& request_;
   std::string search_;
+  std::optional<AbsPath> nvcc_;
+  std::optional<CudaToolkit> toolkit_;  ///< That of nvcc_.
+  std::string other_nvccs_;             ///< Those that do not fit either, for a message.
   std::vector<Wanted> wanted_;
   std::set<std::string> not_debians_;         ///< Packages that would bring what the index brings.
   std::vector<std::string> header_packages_;  ///< Debian packages that may own set_.headers.

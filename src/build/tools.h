@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "build/cuda_toolkit.h"
 #include "build/python.h"
 #include "build/wheel_resolve.h"
 #include "recipe/recipe.h"
@@ -30,13 +31,15 @@ enum class HostEnv : std::uint8_t {
 struct ToolOptions {
   std::string python = {};  ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
   std::string conda_exe = {};  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
+  std::string cuda_home = {};  ///< CUDA toolkits, colon-separated paths; "" = PTPKG_CUDA_HOME (FindNvccs).
 };
 
 /// One program of the machine.
 struct Tool {
   std::string requirement;
   AbsPath path = AbsPath::Literal("/nonexistent");
-  std::string variable;  ///< "CC", "CXX", …; "" = none.
+  std::string variable;                     ///< "CC", "CXX", …; "" = none.
+  std::optional<CudaToolkit> toolkit = {};  ///< Of an nvcc of the machine.
 };
 
 /// One requirement that the machine does not meet.
@@ -81,10 +84,10 @@ struct HostPlan {
 };
 
 /// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:
-/// programs on PATH of env.variables, headers in the usual include folders and beside nvcc, distributions of
-/// the interpreter; then for the Debian packages of extra.ptpkg.system_packages, on machines that have dpkg.
-/// Versions are compared where a requirement names one. Writes nothing. Errors: kCancelled, kIo; a tool that
-/// is not there is no error here.
+/// programs on PATH of env.variables, the toolkit of CUDA (FindNvccs) that fits the recipe, headers in the
+/// usual include folders and beside nvcc, distributions of the interpreter; then for the Debian packages of
+/// extra.ptpkg.system_packages, on machines that have dpkg. Versions are compared where a requirement names
+/// one. Writes nothing. Errors: kCancelled, kIo, FindNvccs's; a tool that is not there is no error here.
 Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine

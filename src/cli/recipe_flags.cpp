@@ -24,6 +24,13 @@ Result<build::ToolOptions> ToolOptionsOf(const Context& context, const RecipeFla
   }
   build::ToolOptions options{.python = Join(interpreters, ":")};
   PTPKG_TRY(options.conda_exe, ProgramName(context, flags.conda_exe));
+  std::vector<std::string> toolkits;
+  for (const std::string& text : Split(flags.cuda_home, ':')) {
+    if (text.empty()) continue;
+    PTPKG_TRY(const AbsPath path, context.Path(text));
+    toolkits.push_back(path.str());
+  }
+  options.cuda_home = Join(toolkits, ":");
   return options;
 }
 
@@ -64,6 +71,11 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
        .help = "Conda client that makes prefixes (default: PTPKG_CONDA_EXE, else micromamba, mamba or conda "
                "on PATH)",
        .target = &flags.conda_exe},
+      {.names = "--cuda-home",
+       .value = "DIR",
+       .help = "CUDA toolkit for builds, or several separated by ':'; each variant takes the first of its "
+               "version (default: PTPKG_CUDA_HOME, else PATH, CUDA_HOME, /usr/local/cuda*)",
+       .target = &flags.cuda_home},
   };
 }
 

@@ -21,11 +21,12 @@ struct RecipeFlags {
   std::string host_env = "auto";
   std::string python_exe;
   std::string conda_exe;
+  std::string cuda_home;
   bool offline = false;
 };
 
-/// --variants, --select, --output, --source, --offline, --env, --python-exe, --conda-exe; not the recipes
-/// themselves. `output`: help of --output.
+/// --variants, --select, --output, --source, --offline, --env, --python-exe, --conda-exe, --cuda-home; not
+/// the recipes themselves. `output`: help of --output.
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
 
 /// What they mean. Switches context.env() to offline. Errors: kUsage; those of pipeline::AddSource.

@@ -176,8 +176,8 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 12> kOfRecipes = {
-    "--variants", "--select", "--source",  "--env",     "--python-exe",   "--conda-exe",
+constexpr std::array<std::string_view, 13> kOfRecipes = {
+    "--variants", "--select", "--source",  "--env",     "--python-exe",   "--conda-exe", "--cuda-home",
     "--test",     "--fresh",  "--refresh", "--offline", "--no-preflight", "--ccache"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};

@@ -209,6 +209,7 @@ namespace {
 void SetOptions(graph::Node& node, const build::ToolOptions& options) {
   if (!options.python.empty()) node.options["python"] = options.python;
   if (!options.conda_exe.empty()) node.options["conda"] = options.conda_exe;
+  if (!options.cuda_home.empty()) node.options["cuda"] = options.cuda_home;
 }
 
 }  // namespace
@@ -231,7 +232,9 @@ Result<void> SetHost(Env& env, graph::Node& node, const build::HostPlan& host,
 
 Result<build::HostRequest> ReadHostRequest(const graph::NodeRun& run) {
   build::HostRequest request{
-      .options = {.python = run.Option("python"), .conda_exe = run.Option("conda")},
+      .options = {.python = run.Option("python"),
+                  .conda_exe = run.Option("conda"),
+                  .cuda_home = run.Option("cuda")},
   };
   PTPKG_TRY(const Json packages, PackageList(run));
   for (const Json& item : packages) {

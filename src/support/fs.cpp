@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "support/atomic_file.h"
+#include "support/parallel.h"
 
 namespace ptpkg {
 namespace {
@@ -30,6 +31,27 @@ Result<std::optional<FileStat>> LstatIfExists(Fs& fs, const AbsPath& path) {
   if (stat) return std::optional<FileStat>(*stat);
   if (stat.error().code() == ErrorCode::kNotFound) return std::optional<FileStat>();
   return std::move(stat).error();
+}
+
+/// Removes all of `names` in `folder` that are no folders, and returns the folders. Several at once: a file
+/// system may let each removal wait, 4 ms on one ext4 and a round trip on NFS, and waits overlap.
+Result<std::vector<AbsPath>> RemoveFilesIn(Fs& fs, const AbsPath& folder,
+                                           const std::vector<std::string>& names) {
+  constexpr int kThreads = 8;
+  constexpr std::size_t kFewFiles = 32;
+  std::vector<char> is_folder(names.size(), 0);
+  PTPKG_CHECK(
+      ParallelFor(names.size() < kFewFiles ? 1 : kThreads, names.size(), [&](std::size_t i) -> Result<void> {
+        PTPKG_TRY(const auto stat, LstatIfExists(fs, folder / names[i]));
+        if (!stat) return Ok();
+        is_folder[i] = stat->kind == FileKind::kDirectory ? 1 : 0;
+        return is_folder[i] != 0 ? Ok() : RemoveLeaf(fs, folder / names[i]);
+      }));
+  std::vector<AbsPath> folders;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (is_folder[i] != 0) folders.push_back(folder / names[i]);
+  }
+  return folders;
 }
 
 }  // namespace
@@ -109,8 +131,9 @@ Result<void> RemoveTree(Fs& fs, const AbsPath& path) {
       PTPKG_CHECK(fs.SetMode(visit.path, stat->mode | kOwnerAll));
     }
     PTPKG_TRY(const std::vector<std::string> names, fs.ListDir(visit.path));
+    PTPKG_TRY(std::vector<AbsPath> folders, RemoveFilesIn(fs, visit.path, names));
     stack.push_back({visit.path, true});
-    for (const std::string& name : names) stack.push_back({visit.path / name, false});
+    for (AbsPath& folder : folders) stack.push_back({std::move(folder), false});
   }
   return Ok();
 }

@@ -185,7 +185,7 @@ class Case(unittest.TestCase):
         self.cache = self.scratch / "cache"
 
     def environment(self, **extra: str) -> dict[str, str]:
-        keep = ("PATH", "HOME", "LANG", "TMPDIR", "PTPKG_PYTHON", "CUDA_HOME")
+        keep = ("PATH", "HOME", "LANG", "TMPDIR", "PTPKG_PYTHON", "PTPKG_CUDA_HOME", "CUDA_HOME")
         env = {name: os.environ[name] for name in keep if name in os.environ}
         env.update(CI="true", PTPKG_CACHE_DIR=str(self.cache))
         env.update(extra)

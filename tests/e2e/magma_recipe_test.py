@@ -207,6 +207,17 @@ class SourceFile:
         digests = {json.dumps(one["sources"]) for one in self.ptpkg_json("render", RECIPE)}
         self.assertEqual(len(digests), 3, "one archive for each version")
 
+    def test_one_variant_for_each_toolkit(self):
+        files = [RECIPE / "variants.yaml", RECIPE / "variants_toolkits.yaml"]
+        rendered = self.ptpkg_json("render", RECIPE, "--variants", files[0], "--variants", files[1])
+        self.assertEqual(sorted(one["file_stem"] for one in rendered),
+                         ["magma-cuda118-2.6.1-1", "magma-cuda124-2.9.0-1", "magma-cuda130-2.9.0-1"])
+        # Each with the architectures that variants.yaml has for that toolkit.
+        all_of_them = self.ptpkg_json("render", RECIPE, "--variants", files[0])
+        lists = {(one["variant"]["cuda_compiler_version"], one["variant"]["magma_archs"]) for one in all_of_them}
+        for one in rendered:
+            self.assertIn((one["variant"]["cuda_compiler_version"], one["variant"]["magma_archs"]), lists)
+
     def test_a_version_that_is_not_known_is_refused(self):
         """It had the digest of another release."""
         variants = self.scratch / "variants.yaml"
@@ -214,6 +225,15 @@ class SourceFile:
             variants.write_text(f"magma_version: ['{version}']\n")
             done = self.ptpkg("render", RECIPE, "--variants", RECIPE / "variants.yaml", "--variants", variants, exit_code=3)
             self.assertIn(f"magma_version '{version}' is not one of 2.6.1, 2.9.0 and 2.10.0{reason}", done.stderr)
+
+    def test_sources_of_another_version_are_refused(self):
+        write(self.scratch, {"include/magma_types.h": "#define MAGMA_VERSION_MAJOR 2\n#define MAGMA_VERSION_MINOR 10\n"
+                                                      "#define MAGMA_VERSION_MICRO 0\n"})
+        done = subprocess.run(["bash", "-e", RECIPE / "build.sh"], cwd=self.scratch, text=True, capture_output=True, check=False,
+                              env={"PATH": os.environ["PATH"], "PKG_NAME": "magma-cuda130", "PKG_VERSION": "2.9.0"})
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "the sources are MAGMA 2.10.0, and the variant is 2.9.0: name that release with --source "
+                                      "magma-cuda130=PATH\n")
 
     def test_doctor(self):
         """Three versions on a machine with CUDA 13.0, which is made here."""

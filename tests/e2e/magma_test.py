@@ -5,6 +5,9 @@ they are). Without it the tests are skipped. PTPKG_MAGMA_VERSION says which vers
 2.9.0, whose files are counted here, as closure.py prints them. PTPKG_MAGMA_CLOSURE is what to build: potrf, the default,
 is 16 files; pytorch 420; all 1450. PTPKG_MAGMA_ARCHS: for which GPUs, 9.0 by default. Wanted are CUDA 13.0, by PATH or by the Python
 index, and OpenBLAS. Where there is a GPU the programs solve systems on it.
+
+PTPKG_MAGMA_REPOSITORY names a git clone of MAGMA with its tags, and PTPKG_CUDA_HOME the toolkits 11.8 and 12.4 (and 13.0, unless PATH
+has it): then one command makes a package for each toolkit.
 """
 
 import os
@@ -88,6 +91,27 @@ class Magma(harness.Case):
         self.assertIn("lib/libmagma.a [device-code-mismatch] machine code for sm_90 is missing; machine code for sm_80 was "
                       "not asked for", done.stderr)
         self.assertEqual(list((self.scratch / "dist/conda").rglob("magma-*")), [])
+
+
+class Toolkits(harness.Case):
+    def test_one_command(self):
+        repository, toolkits = (os.environ.get(name, "") for name in ("PTPKG_MAGMA_REPOSITORY", "PTPKG_CUDA_HOME"))
+        if not repository or not toolkits:
+            self.skipTest("PTPKG_MAGMA_REPOSITORY and PTPKG_CUDA_HOME do not name MAGMA's tags and the toolkits 11.8 and 12.4")
+        closure = os.environ.get("PTPKG_MAGMA_CLOSURE", "potrf")
+        (self.scratch / "closure.yaml").write_text(f"magma_closure: [{closure}]\n")
+        files = [RECIPE / "variants.yaml", RECIPE / "variants_toolkits.yaml", self.scratch / "closure.yaml"]
+        releases = {"118": "2.6.1", "124": "2.9.0", "130": "2.9.0"}
+        sources = [f"magma-cuda{cuda}={repository}@v{version}" for cuda, version in releases.items()]
+        output = self.scratch / "dist"
+        self.ptpkg("build", RECIPE, *(word for path in files for word in ("--variants", path)),
+                   *(word for one in sources for word in ("--source", one)), "--env", "system", "--output", output)
+        made = harness.artifacts(output)
+        build = "1" if closure == "all" else f"{closure}_1"
+        self.assertEqual(sorted(made), [f"conda/linux-64/magma-cuda{cuda}-{version}-{build}.{ending}"
+                                        for cuda, version in releases.items() for ending in ("conda", "tar.bz2")])
+        for name, digest in made.items():
+            print(f"{(output / name).stat().st_size} {digest} {name}", flush=True)
 
 
 if __name__ == "__main__":

@@ -188,8 +188,18 @@ TEST_F(EnvironmentTest, MakesObjectsOfNvccEqualInAnyFolder) {
   EXPECT_EQ(variables.at("NVCC_PREPEND_FLAGS"),
             "--objdir-as-tempdir -Xcompiler=-ffile-prefix-map=/w/r/work=/usr/local/src/toy-1.0 "
             "-Xcompiler=-ffile-prefix-map=/w/r/h=/usr/local/src/prefix");
-  EXPECT_FALSE(variables.contains("CUDA_HOME")) << "a machine's toolkit is found as it is without us";
+  EXPECT_FALSE(variables.contains("CUDA_HOME")) << "Debian's toolkit is in the usual directories";
   EXPECT_FALSE(variables.contains("HIPCC_COMPILE_FLAGS_APPEND"));
+}
+
+TEST_F(EnvironmentTest, TheToolkitOfTheVariantIsTheOneThatProjectsFind) {
+  tools_.tools = {
+      {.requirement = "cuda-nvcc",
+       .path = AbsPath::Literal("/usr/local/bin/nvcc"),
+       .variable = "CUDACXX",
+       .toolkit = CudaToolkit{.root = AbsPath::Literal("/usr/local/cuda-11.8"), .has_profile = true}}};
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"})
+    EXPECT_EQ(Make().at(name), "/usr/local/cuda-11.8");
 }
 
 TEST_F(EnvironmentTest, MakesObjectsOfHipccEqualInAnyFolder) {

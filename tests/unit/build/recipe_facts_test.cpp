@@ -67,8 +67,7 @@ TEST_F(FactsTest, OfTheToolsThatTheBuildGets) {
   EXPECT_EQ(TextOf(facts, "gxx"), R"("12.2.0")");
   EXPECT_EQ(TextOf(facts, "nvcc"), R"("13.0.88")");
   EXPECT_EQ(TextOf(facts, "nvcc_gxx"), R"("12.2.0")");
-  EXPECT_EQ(TextOf(facts, "cuda_headers"), R"("13.0")");
-  EXPECT_EQ(TextOf(facts, "cuda_headers_differ"), "false");
+  EXPECT_EQ(TextOf(facts, "foreign_cuda_parts"), "[]");
   EXPECT_EQ(TextOf(facts, "cudnn_without_link"),
             "\"" + (env_.dir() / "cuda/lib64/libcudnn.so.9").str() + "\"");
   EXPECT_EQ(TextOf(facts, "cmake"), "null") << "the recipe does not require it";
@@ -77,9 +76,36 @@ TEST_F(FactsTest, OfTheToolsThatTheBuildGets) {
   env_.dir().WriteFile("cuda/include/cuda.h", "#define CUDA_VERSION 12080\n");
   env_.dir().WriteFile("cuda/lib64/libcudnn.so", "");
   facts = Read();
-  EXPECT_EQ(TextOf(facts, "cuda_headers"), R"("12.8")");
-  EXPECT_EQ(TextOf(facts, "cuda_headers_differ"), "true");
+  EXPECT_EQ(TextOf(facts, "foreign_cuda_parts"),
+            "[\"'" + (env_.dir() / "cuda/include/cuda.h").str() + "' is of CUDA 12.8\"]");
   EXPECT_EQ(TextOf(facts, "cudnn_without_link"), "null");
+}
+
+TEST_F(FactsTest, TheCompilerBesideNvccIsTheOneThatNvccCalls) {
+  const AbsPath nvcc = env_.dir().WriteFile(
+      "cuda/bin/nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 11.8, V11.8.89'\n", 0755);
+  const AbsPath gxx = env_.dir().WriteFile("bin/g++", "#!/bin/sh\necho 'g++ (Debian) 12.2.0'\n", 0755);
+  host_.tools.tools = {{.requirement = "gxx", .path = gxx, .variable = "CXX"},
+                       {.requirement = "cuda-nvcc", .path = nvcc, .variable = "CUDACXX"}};
+  EXPECT_EQ(TextOf(Read(), "nvcc_gxx"), R"("12.2.0")");
+  env_.dir().WriteFile("cuda/bin/gcc", "#!/bin/sh\necho 'gcc (Debian) 11.3.0'\n", 0755);
+  EXPECT_EQ(TextOf(Read(), "nvcc_gxx"), R"("11.3.0")");
+  env_.dir().WriteFile("cuda/bin/gcc", "#!/bin/sh\necho 'ERROR: No supported host compiler' >&2\nexit 1\n",
+                       0755);
+  EXPECT_EQ(TextOf(Read(), "nvcc_gxx_missing"), "true");
+}
+
+TEST_F(FactsTest, CudnnCountsWhereItIsRequired) {
+  const AbsPath nvcc = env_.dir().WriteFile(
+      "cuda/bin/nvcc", "#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n", 0755);
+  const AbsPath header = env_.dir().WriteFile("cuda/include/cudnn_version.h", "");
+  const AbsPath library = env_.dir().WriteFile("cuda/lib64/libcudnn_adv.so.9", "..libcublasLt.so.11..");
+  host_.tools.tools = {{.requirement = "cuda-nvcc", .path = nvcc, .variable = "CUDACXX"}};
+  EXPECT_EQ(TextOf(Read(), "foreign_cudnn"), "null");
+  host_.tools.headers = {header};
+  EXPECT_EQ(TextOf(Read(), "foreign_cudnn"), "\"'" + library.str() + "' is for CUDA 11\"");
+  env_.dir().WriteFile("cuda/lib64/libcudnn_adv.so.9", "..libcublasLt.so.12..");
+  EXPECT_EQ(TextOf(Read(), "foreign_cudnn"), "null");
 }
 
 TEST_F(FactsTest, OfTheRecipe) {

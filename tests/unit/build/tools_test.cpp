@@ -187,8 +187,68 @@ TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "12.6.*"), Spec("libcublas-dev", ">=12")};
   EXPECT_THAT(
       Find()->missing,
-      ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 13.0.88; --env wheels")),
+      ElementsAre(Field(&MissingTool::reason,
+                        ::testing::AllOf(HasSubstr("is version 13.0.88"), HasSubstr("; --env wheels"))),
                   Field(&MissingTool::reason, HasSubstr("'libcublas-dev' is installed cannot be told"))));
+}
+
+/// Three toolkits with the headers of the runtime, of which one is named; their nvcc say their versions.
+class ToolkitsTest : public FindToolsTest {
+ protected:
+  ToolkitsTest() {
+    for (const char* version : {"11.8", "12.4", "13.0"}) {
+      const std::string root = std::string("cuda-") + version;
+      for (const char* file : {"/bin/nvcc", "/bin/nvcc.profile"}) env_.dir().WriteFile(root + file, "", 0755);
+      for (const char* header : {"/include/cuda_runtime.h", "/include/cuda_runtime_api.h"})
+        env_.dir().WriteFile(root + header, "");
+    }
+    env_->variables["PATH"] += ":" + (env_.dir() / "cuda-13.0/bin").str();
+    process_.On("nvcc", [](const Command& command) {
+      const std::size_t at = command.argv[0].rfind("cuda-");
+      ExitStatus status;
+      status.output = "Cuda compilation tools, release " + command.argv[0].substr(at + 5, 4) + ", V" +
+                      command.argv[0].substr(at + 5, 4) + ".88\n";
+      return status;
+    });
+  }
+  /// Where nvcc and the headers come from.
+  Result<std::vector<AbsPath>> Taken(const std::string& wanted, const std::string& cuda_home) {
+    recipe_.requirements.build = {Spec("cuda_linux-64", wanted)};
+    recipe_.requirements.host = {Spec("cuda-cudart-dev")};
+    PTPKG_TRY(const ToolSet tools,
+              FindTools(env_, recipe_, {.host_env = HostEnv::kSystem, .options = {.cuda_home = cuda_home}}));
+    if (!tools.missing.empty()) return MissingToolsError(recipe_, tools);
+    return std::vector<AbsPath>{tools.tools.at(0).path, tools.tools.at(0).toolkit->root,
+                                tools.headers.at(0).Parent().Parent()};
+  }
+  std::vector<AbsPath> Of(const std::string& version) {
+    const AbsPath root = env_.dir() / ("cuda-" + version);
+    return {root / "bin/nvcc", root, root};
+  }
+};
+
+TEST_F(ToolkitsTest, EachVariantTakesTheToolkitOfItsVersion) {
+  const std::string named = (env_.dir() / "cuda-11.8").str() + ":" + (env_.dir() / "cuda-12.4").str();
+  EXPECT_THAT(Taken("11.8.*", named), test::IsOkAndHolds(Of("11.8")));
+  EXPECT_THAT(Taken("12.4.*", named), test::IsOkAndHolds(Of("12.4")));
+  EXPECT_THAT(Taken("13.0.*", named), test::IsOkAndHolds(Of("13.0"))) << "of PATH";
+  EXPECT_THAT(Taken("", named), test::IsOkAndHolds(Of("11.8"))) << "the first one named";
+  EXPECT_THAT(Taken("", ""), test::IsOkAndHolds(Of("13.0")));
+  env_->variables["PTPKG_CUDA_HOME"] = named;
+  EXPECT_THAT(Taken("12.4.*", ""), test::IsOkAndHolds(Of("12.4")));
+}
+
+TEST_F(ToolkitsTest, NamesThoseThatDoNotFit) {
+  const auto none = Taken("12.6.*", (env_.dir() / "cuda-11.8").str());
+  EXPECT_THAT(none, FailsWith(ErrorCode::kNotFound,
+                              HasSubstr("cuda-11.8/bin/nvcc' is version 11.8.88, '" +
+                                        (env_.dir() / "cuda-13.0/bin/nvcc").str() + "' 13.0.88")));
+  EXPECT_THAT(none, HasHint("install that CUDA, and name its directory with --cuda-home"));
+}
+
+TEST_F(ToolkitsTest, RefusesADirectoryThatIsNoToolkit) {
+  EXPECT_THAT(Taken("13.0.*", (env_.dir() / "bin").str()),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("is not a CUDA toolkit: it has no 'bin/nvcc'")));
 }
 
 TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {

@@ -3,8 +3,10 @@
 #include "support/fs.h"
 
 #include <cerrno>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "support/atomic_file.h"
@@ -467,11 +469,31 @@ TEST(RemoveTree, DeepTreesWork) {
   EXPECT_THAT(fs.List(), IsEmpty());
 }
 
+TEST(RemoveTree, DoesNotWaitForOneFileAfterTheOther) {
+  MemFs inner;
+  constexpr int kFiles = 200;
+  for (int i = 0; i < kFiles; ++i) inner.AddFile("/t/a/" + std::to_string(i), "x");
+  FaultFs fs(inner, {});
+  std::uint64_t others = 0;
+  // A removal that waits: the others go on meanwhile.
+  fs.Before(kFiles, [&] {
+    const std::uint64_t before = fs.count();
+    for (int turn = 0; turn < 10000 && others == 0; ++turn) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      others = fs.count() - before;
+    }
+  });
+  ASSERT_OK(RemoveTree(fs, AbsPath::Literal("/t")));
+  EXPECT_GT(others, 0U);
+  EXPECT_THAT(inner.List(), IsEmpty());
+}
+
 TEST(RemoveTree, EveryFaultIsReported) {
   const int faults = RunFaultLoop(
       {.setup =
            [](MemFs& fs) {
              fs.AddFile("/t/a/f", "x");
+             for (int i = 0; i < 40; ++i) fs.AddFile("/t/many/" + std::to_string(i), "x");
              fs.AddSymlink("f", "/t/a/l");
              fs.AddDir("/t/b", 0500);
            },

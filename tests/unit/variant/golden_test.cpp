@@ -137,8 +137,8 @@ Result<std::vector<recipe::Recipe>> RenderOfProject(const Chosen& chosen) {
 }
 
 TEST(Golden, RenderingOfMagma) {
-  for (const std::string name :
-       {"variants", "variants_smoke", "variants_pytorch", "variants_native", "variants_rocm"}) {
+  for (const std::string name : {"variants", "variants_smoke", "variants_pytorch", "variants_native",
+                                 "variants_rocm", "variants_toolkits"}) {
     SCOPED_TRACE(name);
     const auto recipes = RenderOfProject({.recipe = "magma/recipe.yaml", .variants = {"variants", name}});
     ASSERT_OK(recipes);
