@@ -85,15 +85,6 @@ Result<std::map<std::string, std::string>> SmallFiles(Env& env, const RecipeFold
   return files;
 }
 
-/// The build script and the values of its environment.
-Result<std::vector<std::string>> BuildTexts(Env& env, const recipe::Recipe& recipe) {
-  std::vector<std::string> texts;
-  PTPKG_TRY(std::optional<std::string> script, BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
-  if (script) texts.push_back(*std::move(script));
-  for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
-  return texts;
-}
-
 class FolderReader {
  public:
   FolderReader(Env& env, const recipe::Recipe& recipe, const std::vector<AbsPath>& exclude)
@@ -263,6 +254,14 @@ class FolderReader {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> BuildTexts(Env& env, const recipe::Recipe& recipe) {
+  std::vector<std::string> texts;
+  PTPKG_TRY(std::optional<std::string> script, BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
+  if (script) texts.push_back(*std::move(script));
+  for (const auto& [name, value] : recipe.script.env) texts.push_back(value);
+  return texts;
+}
 
 Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<AbsPath>& exclude) {

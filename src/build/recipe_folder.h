@@ -21,10 +21,9 @@ struct RecipeFolder {
 /// variants.yaml (their values enter by name), version control, local sources, and all below `exclude` (the
 /// output folder: `ptpkg build .` has it here). Where a local source holds the recipe's folder, only the
 /// files that the recipe names: its script, patches, test scripts and loaded files, and what the scripts name
-/// after
-/// "$RECIPE_DIR/"; everything if they name the folder itself, or a path that is not plain. Errors: kNotFound
-/// for such a recipe's script that is missing; kInvalidInput for a link to a folder outside, kNotFound for
-/// one to nothing, kIo, kCancelled.
+/// after "$RECIPE_DIR/"; everything if they name the folder itself, or a path that is not plain. Errors:
+/// kNotFound for such a recipe's script that is missing; kInvalidInput for a link to a folder outside,
+/// kNotFound for one to nothing, kIo, kCancelled.
 Result<RecipeFolder> ReadRecipeFolder(Env& env, const recipe::Recipe& recipe,
                                       const std::vector<AbsPath>& exclude);
 
@@ -38,6 +37,9 @@ Result<void> CopyRecipeFolder(Env& env, const RecipeFolder& folder, const AbsPat
 Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::CondaOutput& output,
                                                        const std::string& written,
                                                        const RecipeFolder& folder);
+
+/// The build script, if there is one, and the values of its environment. Errors: those of BuildScriptText.
+Result<std::vector<std::string>> BuildTexts(Env& env, const recipe::Recipe& recipe);
 
 /// The texts in which names of variables are looked for (recipe/native_build.h): the build script, its
 /// environment's values, and the folder's files of at most 1 MiB. Errors: kRefused for a file that changed

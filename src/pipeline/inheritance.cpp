@@ -1,9 +1,9 @@
 #include "pipeline/inheritance.h"
 
+#include <algorithm>
 #include <set>
 
 #include "build/compiler_cache.h"
-#include "build/script.h"
 #include "support/json.h"
 
 namespace ptpkg::pipeline {
@@ -43,17 +43,20 @@ Result<build::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
   std::set<std::string> others;
   const bool is_output = !recipe.recipe_name.empty();
   for (const recipe::Recipe& other : recipes) {
-    if (is_output && other.recipe_file == recipe.recipe_file) AddScripts(other, others);
+    if (!is_output || other.recipe_file != recipe.recipe_file) continue;
+    AddScripts(other, others);
+    PTPKG_CHECK(AddLoaded(other, others));
   }
   PTPKG_CHECK(AddLoaded(recipe, others));
   if (others.empty()) return folder;
   others.erase(recipe.script.file);
   others.erase(recipe.script.file + ".sh");
-  PTPKG_TRY(const std::optional<std::string> text,
-            build::BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
+  PTPKG_TRY(const std::vector<std::string> texts, build::BuildTexts(env, recipe));
   build::RecipeFolder own = folder;
   std::erase_if(own.tree.entries, [&](const TreeEntry& entry) {
-    const bool named = text && text->find(entry.path.Name()) != std::string::npos;
+    const bool named = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+      return text.find(entry.path.Name()) != std::string::npos;
+    });
     return others.contains(entry.path.str()) && !named;
   });
   return own;

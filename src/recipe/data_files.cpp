@@ -1,6 +1,8 @@
 #include "recipe/data_files.h"
 
+#include <cstdint>
 #include <fmt/core.h>
+#include <limits>
 
 #include "support/json.h"
 #include "support/limits.h"
@@ -30,6 +32,9 @@ Value ValueOfYaml(const YamlNode& node) {
 
 Value ValueOfJson(const Json& json) {
   if (json.is_boolean()) return Value(json.get<bool>());
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    return Value(json.dump());  // as a version or name that only looks like a number
+  }
   if (json.is_number_integer()) return Value(json.get<std::int64_t>());
   if (json.is_number()) return Value(json.get<double>());
   if (json.is_string()) return Value(json.get<std::string>());
@@ -46,7 +51,7 @@ Value ValueOfJson(const Json& json) {
 
 }  // namespace
 
-Result<Value> DataFiles::Read(const std::string& name) {
+Result<Value> DataFiles::Load(const std::string& name) {
   if (name.starts_with('/')) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not relative to the recipe", name));
   }
@@ -55,6 +60,12 @@ Result<Value> DataFiles::Read(const std::string& name) {
         .WithHint("write the values into a .yaml or .json file beside the recipe");
   }
   PTPKG_TRY(const AbsPath path, AbsPath::Resolve(folder_, name));
+  if (const auto found = loaded_.find(path.str()); found != loaded_.end()) return found->second;
+  PTPKG_TRY(Value value, Read(name, path));
+  return loaded_.emplace(path.str(), std::move(value)).first->second;
+}
+
+Result<Value> DataFiles::Read(const std::string& name, const AbsPath& path) {
   const std::string context = fmt::format("while loading '{}'", name);
   PTPKG_TRY(const FileStat stat, fs_.Stat(path), context);
   if (stat.size_bytes > limits::kRecipe) {
@@ -69,12 +80,6 @@ Result<Value> DataFiles::Read(const std::string& name) {
   if (!name.ends_with(".json")) return Value(std::move(text));
   PTPKG_TRY(const Json json, ParseJson(text, path.str()));
   return ValueOfJson(json);
-}
-
-Result<Value> DataFiles::Load(const std::string& name) {
-  if (const auto found = loaded_.find(name); found != loaded_.end()) return found->second;
-  PTPKG_TRY(Value value, Read(name));
-  return loaded_.emplace(name, std::move(value)).first->second;
 }
 
 }  // namespace ptpkg::recipe

@@ -23,11 +23,11 @@ class DataFiles {
   Result<Value> Load(const std::string& name);
 
  private:
-  Result<Value> Read(const std::string& name);
+  Result<Value> Read(const std::string& name, const AbsPath& path);
 
   Fs& fs_;
   AbsPath folder_;
-  std::map<std::string, Value> loaded_;
+  std::map<std::string, Value> loaded_;  ///< By path.
 };
 
 }  // namespace ptpkg::recipe

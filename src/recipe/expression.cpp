@@ -98,8 +98,9 @@ Result<Value> Membership(const std::string& op, const Value& needle, const Value
   bool found = false;
   if (const Value::List* list = haystack.AsList()) {
     found = std::find(list->begin(), list->end(), needle) != list->end();
-  } else if (haystack.AsMap() != nullptr && needle.AsText() != nullptr) {
-    found = haystack.AsMap()->contains(*needle.AsText());
+  } else if (haystack.AsMap() != nullptr) {
+    PTPKG_TRY(const std::string key, needle.ToText());
+    found = haystack.AsMap()->contains(key);
   } else if (haystack.AsText() != nullptr && needle.AsText() != nullptr) {
     found = haystack.AsText()->find(*needle.AsText()) != std::string::npos;
   } else {

@@ -136,10 +136,11 @@ Result<Value> Match(const CallArguments& arguments, Scope& /*scope*/) {
 }
 
 /// row_for(load_from_file('versions.yaml'), version)
-Result<Value> Row(const CallArguments& arguments, Scope& /*scope*/) {
+Result<Value> Row(const CallArguments& arguments, Scope& scope) {
   PTPKG_CHECK(CheckArguments("row_for", arguments, 2, 2, {}));
   PTPKG_TRY(const std::string version, VersionArgument(arguments.positional[1]));
-  return RowFor(arguments.positional[0], version);
+  PTPKG_TRY(Value row, RowFor(arguments.positional[0], version));
+  return scope.Keep(std::move(row));
 }
 
 /// load_from_file('versions.yaml'): a file beside the recipe, as a value.

@@ -38,8 +38,9 @@ Result<Value> CallFilter(const std::string& name, const CallArguments& arguments
 Result<Value> CallMethod(const std::string& name, const CallArguments& arguments);
 
 /// row_for(rows, version): the row of a table whose `versions` allow this version, over the values of the
-/// rows above it. Mappings merge key by key and null removes a key, as in RFC 7386. Errors: kInvalidInput for
-/// a version that no row allows, and for a table that is not of this form.
+/// rows above it. A pre-release has the row of its release. Mappings merge key by key and null removes a key,
+/// as in RFC 7386. Errors: kInvalidInput for a version that no row allows, and for a table that is not of
+/// this form.
 Result<Value> RowFor(const Value& rows, const std::string& version);
 
 }  // namespace ptpkg::recipe

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fmt/core.h>
 
 #include "recipe/functions.h"
@@ -87,6 +88,19 @@ Result<std::string> VersionsOf(const Value& row) {
   return *versions->second.AsText();
 }
 
+/// "2.16.0" of "2.16.0rc1", "2.16.0a0" and "2.16.0.dev1+cu130": facts of a release hold for what comes before
+/// it, though it sorts into the range of the release before. "2.16.0.post1" stays.
+std::string ReleaseOf(const std::string& version) {
+  std::string release = version.substr(0, version.find('+'));
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto letter = std::find_if(release.begin(), release.end(), is_letter);
+  if (letter == release.end() || std::string_view(letter, release.end()).starts_with("post")) return version;
+  release.erase(letter, release.end());
+  while (!release.empty() && std::string_view(".-_").find(release.back()) != std::string_view::npos)
+    release.pop_back();
+  return release.empty() ? version : release;
+}
+
 Error OutsideTable(const std::string& version, const std::vector<std::string>& covered) {
   const std::string ends =
       covered.size() == 1 ? covered.front() : fmt::format("{} to {}", covered.front(), covered.back());
@@ -127,7 +141,7 @@ Result<Value> RowFor(const Value& rows, const std::string& version) {
     return InvalidTable(fmt::format("row_for() takes a list of rows, not {}",
                                     list == nullptr ? rows.KindName() : "an empty one"));
   }
-  PTPKG_TRY(const spec::Version wanted, spec::Version::Parse(version));
+  PTPKG_TRY(const spec::Version wanted, spec::Version::Parse(ReleaseOf(version)));
   Value::Map merged;
   std::vector<std::string> covered;
   for (const Value& row : *list) {

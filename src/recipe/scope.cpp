@@ -48,16 +48,23 @@ std::string PlatformArchitecture(std::string_view platform) {
 
 Result<void> Scope::Spend(const Value& value) {
   const std::size_t bytes = value.Bytes();
-  spent_bytes_ += bytes;
   if (bytes > limits::kValue) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the value grows above {} MiB", limits::kValue >> 20U));
   }
-  if (spent_bytes_ > limits::kEvaluation) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the values of this recipe grow above {} MiB", limits::kEvaluation >> 20U));
-  }
-  return Ok();
+  return SpendBytes(bytes);
+}
+
+Result<Value> Scope::Keep(Value value) {
+  PTPKG_CHECK(SpendBytes(value.BytesWithMappings()));
+  return value;
+}
+
+Result<void> Scope::SpendBytes(std::size_t bytes) {
+  spent_bytes_ += bytes;
+  if (spent_bytes_ <= limits::kEvaluation) return Ok();
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("the values of this recipe grow above {} MiB", limits::kEvaluation >> 20U));
 }
 
 Result<Value> Scope::Detected(const std::string& name) {
@@ -81,7 +88,8 @@ Result<Value> Scope::Detected(const std::string& name) {
 Result<Value> Scope::Load(const std::string& name) {
   if (files_ == nullptr) return Error(ErrorCode::kInvalidInput, "load_from_file() reads no files here");
   loads_.insert(name);
-  return files_->Load(name);
+  PTPKG_TRY(Value value, files_->Load(name));
+  return Keep(std::move(value));
 }
 
 std::optional<Value> Scope::FindPlatformName(const std::string& name) {

@@ -96,6 +96,9 @@ class Scope {
   /// span): kInvalidInput for one above limits::kValue, and once all of this scope are above
   /// limits::kEvaluation.
   [[nodiscard]] Result<void> Spend(const Value& value);
+  /// Counts a new value with all that its mappings hold. Errors: kInvalidInput once all of this
+  /// scope are above limits::kEvaluation.
+  [[nodiscard]] Result<Value> Keep(Value value);
 
   [[nodiscard]] std::optional<Value> Find(const std::string& name);
   /// Every name that Find knows, for "did you mean".
@@ -107,6 +110,7 @@ class Scope {
   [[nodiscard]] PinFacts& pins() { return pins_; }
 
  private:
+  [[nodiscard]] Result<void> SpendBytes(std::size_t bytes);
   [[nodiscard]] std::optional<Value> FindPlatformName(const std::string& name);
 
   std::string target_platform_;

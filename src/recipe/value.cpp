@@ -106,6 +106,19 @@ std::size_t Value::Bytes() const {
                          [](std::size_t sum, const Value& item) { return sum + item.Bytes(); });
 }
 
+std::size_t Value::BytesWithMappings() const {
+  std::size_t bytes = sizeof(Value);
+  if (const std::string* text = AsText()) bytes += text->size();
+  if (const List* list = AsList()) {
+    for (const Value& item : *list) bytes += item.BytesWithMappings();
+  }
+  if (const Map* map = AsMap()) {
+    for (const auto& [key, item] : *map)
+      bytes += sizeof(Map::value_type) + key.size() + item.BytesWithMappings();
+  }
+  return bytes;
+}
+
 Json Value::ToJson() const {
   if (const bool* boolean = AsBool()) return *boolean;
   if (const std::int64_t* integer = AsInteger()) return *integer;

@@ -54,6 +54,8 @@ class Value {
   /// What it takes in memory, roughly: 40 bytes for each item of a list, and the texts. A mapping counts as
   /// one item: its content is shared.
   [[nodiscard]] std::size_t Bytes() const;
+  /// The same with all that mappings hold, which values otherwise share: what a new one costs.
+  [[nodiscard]] std::size_t BytesWithMappings() const;
   /// The JSON value that enters a build hash. Nothing is null.
   [[nodiscard]] Json ToJson() const;
 

@@ -146,26 +146,30 @@ class Recipe(harness.Case):
         for version, toolkit, count, some in (
                 ("1.13.1", "11.7", 4, "nvidia-cudnn-cu11==8.5.0.96"), ("2.0.1", "11.7", 12, "nvidia-nccl-cu11==2.14.3"),
                 ("2.3.1", "12.1", 12, "triton==2.3.1"), ("2.5.1", "12.4", 13, "nvidia-nvjitlink-cu12==12.4.127"),
-                ("2.6.0", "12.4", 14, "nvidia-cusparselt-cu12==0.6.2"), ("2.6.0", "12.6", 15, "nvidia-cublas-cu12==12.6.4.1"),
+                ("2.6.0", "12.4", 14, "nvidia-cusparselt-cu12==0.6.2"), ("2.6.0", "12.6", 0, ""), ("2.7.1", "12.6", 15, "nvidia-cublas-cu12==12.6.4.1"),
                 ("2.9.1", "12.8", 16, "nvidia-nvshmem-cu12==3.3.20"), ("2.11.0", "13.0", 7, "nvidia-cudnn-cu13==9.19.0.56"),
                 ("2.15.0", "13.2", 7, "nvidia-cudnn-cu13==9.26.0.51"), ("2.6.0", "11.8", 0, ""), ("2.15.0", "12.8", 0, "")):
             with self.subTest(f"{version} for CUDA {toolkit}"):
                 python = "3.10" if version == "1.13.1" else "3.11"
-                script = self.script(*self.variants("cuda", torch_version=version, python=python, torch_gpu_archs="9.0",
-                                                    cuda_compiler_version=toolkit))
-                line = re.search(r'(?m)^export PYTORCH_EXTRA_INSTALL_REQUIREMENTS="(.*)"$', script)
-                found = line[1].split("|") if line else []
+                plan = self.plan(*self.variants("cuda", torch_version=version, python=python, torch_gpu_archs="9.0",
+                                                cuda_compiler_version=toolkit), *self.stand_in())
+                wheel, = (node["inputs"] for node in plan["nodes"] if node["stage"] == "wheel")
+                found = wheel["output"]["wheel_requires"]
                 self.assertEqual(len(found), count, found)
                 self.assertTrue(not some or any(one.startswith(f"{some}; platform_system == 'Linux'") for one in found), found)
 
     def script(self, *arguments) -> str:
         """The build script of one variant, as a plan has it."""
+        plan = self.plan(*arguments, *self.stand_in())
+        script, = (node["inputs"]["script"] for node in plan["nodes"] if node["stage"] == "build")
+        return script + "\n"
+
+    def stand_in(self) -> list:
+        """An option that names a source which holds nothing."""
         source = self.scratch / "source"
         source.mkdir(exist_ok=True)
         (source / "setup.py").touch()
-        plan = self.plan(*arguments, "--source", f"pytorch={source}")
-        script, = (node["inputs"]["script"] for node in plan["nodes"] if node["stage"] == "build")
-        return script + "\n"
+        return ["--source", f"pytorch={source}"]
 
     def plan(self, *arguments) -> dict:
         """Of the recipe without what a plan would look for on this machine."""
@@ -173,8 +177,10 @@ class Recipe(harness.Case):
         trimmed = self.scratch / "trimmed"
         trimmed.mkdir(exist_ok=True)
         shutil.copy(RECIPE / "torch_versions.yaml", trimmed)
+        of_wheel = re.search(r"(?m)^      requires:\n(?:        - .*\n)+", text)[0]
         text = re.sub("(?m)^  string: .*\n", "", text[:text.index("\nrequirements:")])
-        (trimmed / "recipe.yaml").write_text(re.sub(r"(?ms)^source:.*?^build:", "source:\n  path: source\nbuild:", text), encoding="utf-8")
+        (trimmed / "recipe.yaml").write_text(re.sub(r"(?ms)^source:.*?^build:", "source:\n  path: source\nbuild:", text)
+                                             + f"\nextra:\n  ptpkg:\n    formats: [wheel]\n    wheel:\n{of_wheel}", encoding="utf-8")
         return self.ptpkg_json("build", trimmed, *arguments, "--output", self.scratch / "dist", "--plan")
 
     def test_options_of_nvcc_and_switches_of_the_releases(self):

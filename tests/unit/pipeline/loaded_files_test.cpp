@@ -56,6 +56,13 @@ TEST_F(LoadedFilesTest, AScriptThatNamesTheFileSeesIt) {
   EXPECT_OK(Run(Request({"toy"})));
 }
 
+TEST_F(LoadedFilesTest, AnEnvironmentThatNamesTheFileShowsIt) {
+  Put("toy/recipe.yaml",
+      kLoads + std::string("], env: {TABLE: \"$RECIPE_DIR/table.yaml\"}}}\n") + kCondaOnly);
+  Put("toy/table.yaml", "word: a\n");
+  EXPECT_NE(Inputs("build").at("recipe folder").dump().find("table.yaml"), std::string::npos);
+}
+
 TEST_F(LoadedFilesTest, ASourceThatHoldsTheRecipeKeepsItInThePackage) {
   PutRecipe("", "source: {path: ..}\n");
   Put("toy/table.yaml", "word: a\n");

@@ -91,6 +91,7 @@ TEST_F(MappingsTest, KeysMethodsAndFilters) {
       {"m.values()", R"(["x",2])"},
       {"m.items()", R"([["a","x"],["b",2]])"},
       {"'a' in m and 'c' not in m", "true"},
+      {"12 not in m", "true"},
       {"m | length", "2"},
       {"m | list", R"(["a","b"])"},
       {"m | join(',')", R"("a,b")"},
@@ -153,12 +154,37 @@ TEST_F(MappingsTest, ARowHasWhatTheRowsAboveItSay) {
       {"1.13.* *_x').versions", R"(">=1.2,<2.0")"},
       {"2.0.1').python", R"(["a","b"])"},
       {"2.0.1').switches.numa.on", R"("USE_NUMA=1")"},
+      {"2.0.0rc1').versions", R"(">=2.0,<2.1")"},
+      {"1.2.0a0').versions", R"(">=1.2,<2.0")"},
+      {"2.0.0.dev20221201+cu117').versions", R"(">=2.0,<2.1")"},
+      {"1.2.0.post1').versions", R"(">=1.2,<2.0")"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(Show(row + text), expected) << text;
 }
 
+TEST_F(MappingsTest, RowsAndFilesCountAsMuchAsTheyHold) {
+  std::string table = "- versions: '*'\n";
+  for (int i = 0; i < 10'000; ++i) table += "  key" + std::to_string(i) + ": value\n";
+  fs_.AddFile("/r/wide.yaml", table);
+  Result<Value> last = Evaluate("load_from_file('wide.yaml')");
+  ASSERT_OK(last);
+  int rows = 0;
+  while (last && rows < 200) {
+    last = Evaluate("row_for(load_from_file('wide.yaml'), '1')");
+    ++rows;
+  }
+  EXPECT_THAT(last, FailsWith(ErrorCode::kInvalidInput, HasSubstr("grow above 64 MiB")));
+  EXPECT_GT(rows, 5);
+}
+
+TEST_F(MappingsTest, ANumberTooLargeKeepsItsDigits) {
+  fs_.AddFile("/r/number.json", R"({"a": 18446744073709551615, "b": 9223372036854775807})");
+  EXPECT_EQ(Show("load_from_file('number.json').a"), R"("18446744073709551615")");
+  EXPECT_EQ(Show("load_from_file('number.json').b"), "9223372036854775807");
+}
+
 TEST_F(MappingsTest, AVersionOutsideTheTableIsRefused) {
-  for (const char* version : {"1.0.1", "2.1.0", "2.16"}) {
+  for (const char* version : {"1.0.1", "2.1.0", "2.1.0a0", "2.16"}) {
     const auto row = Evaluate(std::string("row_for(load_from_file('table.yaml').rows, '") + version + "')");
     ASSERT_FALSE(row.has_value());
     EXPECT_EQ(row.error().message(),
