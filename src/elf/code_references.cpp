@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "elf/section_kinds.h"
 #include "elf/section_table.h"
 #include "elf/x86_instruction.h"
 

@@ -22,12 +22,17 @@ bool IsEmpty(const DeviceCode& code) {
 using SectionWalker = Result<void> (*)(File&, std::string_view, const Section&,
                                        const std::function<Result<void>(const DeviceContainer&)>&);
 
-/// Calls `take` with what each container of the sections of that name holds.
-Result<void> ForEachShare(File& file, const Image& image, std::string_view names, std::string_view name,
-                          SectionWalker walk, const std::function<void(const DeviceShare&)>& take) {
-  PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, name));
+struct SectionKind {
+  std::string_view name;
+  SectionWalker walk;
+};
+
+/// Calls `take` with what each container of the sections of that kind holds.
+Result<void> ForEachShare(File& file, const Image& image, std::string_view names, const SectionKind& kind,
+                          const std::function<void(const DeviceShare&)>& take) {
+  PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, kind.name));
   for (const std::size_t section : sections) {
-    PTPKG_CHECK(walk(file, name, image.sections[section], [&](const DeviceContainer& container) {
+    PTPKG_CHECK(kind.walk(file, kind.name, image.sections[section], [&](const DeviceContainer& container) {
       take(ShareOf(container));
       return Ok();
     }));
@@ -77,9 +82,9 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image)
   if (image.sections.empty() || image.header.section_names_index == 0) return std::optional<DeviceCode>();
   PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
   const auto embed = [&](const DeviceShare& container) { AddShare(container, code.embedded); };
-  PTPKG_CHECK(ForEachShare(file, image, names, kEmbeddedCode, ForEachContainer, embed));
-  PTPKG_CHECK(ForEachShare(file, image, names, kAmdCode, ForEachBundle, embed));
-  PTPKG_CHECK(ForEachShare(file, image, names, kRelocatableCode, ForEachContainer,
+  PTPKG_CHECK(ForEachShare(file, image, names, {kEmbeddedCode, ForEachContainer}, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, {kAmdCode, ForEachBundle}, embed));
+  PTPKG_CHECK(ForEachShare(file, image, names, {kRelocatableCode, ForEachContainer},
                            [&](const DeviceShare& container) { code.AddRelocatable(container); }));
   PTPKG_CHECK(AddUnlinkedEntries(image, names, code));
   return IsEmpty(code) ? std::optional<DeviceCode>() : std::optional(std::move(code));

@@ -195,7 +195,7 @@ class SourceFile:
         self.assertEqual(missing("a", "b"), "lib.a lacks what its own files use: magma_table\n")
 
     def test_patches_are_all_used(self):
-        rendered = (RECIPE / "recipe.yaml").read_text(encoding="utf-8")
+        rendered = (RECIPE / "versions.yaml").read_text(encoding="utf-8")
         for path in (harness.REPOSITORY / "patches/magma").rglob("*.patch"):
             self.assertIn(str(path.relative_to(harness.REPOSITORY)), rendered)
             self.assertIn("\nWhy: ", path.read_text(encoding="utf-8"))

@@ -85,6 +85,6 @@ function deviceView(entries) {
   const names = sortedArchitectures([...all.flatMap((row) => [...row.cells.keys()]), ...wanted]);
   const problems = all.filter((row) => row.wanted && row.wanted.missing.length).length;
   return [problems ? element("p", {}, element("span", { class: "state error" }, plural(problems, "file")), " without all that is wanted.") : null,
-    names.some((name) => name.startsWith("compute_")) || !names.some((name) => name.startsWith("sm_")) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
+    all.some((row) => [...row.cells.keys()].some((name) => name.startsWith("compute_"))) || !names.some((name) => name.startsWith("sm_")) ? null : element("p", { class: "muted" }, "No PTX: a GPU newer than these architectures runs none of this code."),
     deviceGrid({ rows: () => all, names, label: "GPU code by file and architecture", caption: "Bytes as they are stored, and × how many elements", told: elementCount }).nodes];
 }
