@@ -12,12 +12,12 @@ namespace ptpkg::build {
 
 namespace {
 
-/// Of the package nvidia-cuda-toolkit, whose /usr/bin/nvcc is a script that calls the one here.
+/// Debian's package nvidia-cuda-toolkit installs nvcc here; its /usr/bin/nvcc is a script that calls it.
 constexpr std::string_view kDebianBin = "/usr/lib/nvidia-cuda-toolkit/bin";
 
-std::string VariableOr(const Env& env, const std::string& name, const std::string& other) {
+std::string VariableOrNone(const Env& env, const std::string& name) {
   const auto found = env.variables.find(name);
-  return found == env.variables.end() ? other : found->second;
+  return found == env.variables.end() ? "" : found->second;
 }
 
 /// "12.4" of "12.4.131" with two fields.
@@ -119,14 +119,16 @@ std::string CublasOf(Env& env, const AbsPath& file) {
   }
 }
 
-void AddIfNew(Env& env, const AbsPath& nvcc, std::vector<AbsPath>& found) {
-  if (!FindProgram("nvcc", nvcc.Parent().str())) return;
+/// Whether there is a program at `nvcc`; adds it unless it is there under another name.
+bool AddNvcc(Env& env, const AbsPath& nvcc, std::vector<AbsPath>& found) {
+  if (!FindProgram("nvcc", nvcc.Parent().str())) return false;
   const auto real = env.fs.RealPath(nvcc.str());
   const bool known = std::any_of(found.begin(), found.end(), [&](const AbsPath& other) {
     const auto others = env.fs.RealPath(other.str());
     return other == nvcc || (real && others && *real == *others);
   });
   if (!known) found.push_back(nvcc);
+  return true;
 }
 
 /// /usr/local/cuda-12.4, the newest first.
@@ -181,26 +183,23 @@ Result<CudaToolkit> ReadCudaToolkit(Env& env, const AbsPath& nvcc) {
 
 Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
   std::vector<AbsPath> found;
-  for (const std::string& text : Split(named.empty() ? VariableOr(env, "PTPKG_CUDA_HOME", "") : named, ':')) {
+  for (const std::string& text : Split(named.empty() ? VariableOrNone(env, "PTPKG_CUDA_HOME") : named, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath root, AbsPath::Parse(text));
-    const std::size_t before = found.size();
-    AddIfNew(env, root / "bin/nvcc", found);
-    const bool is_there = found.size() > before || FindProgram("nvcc", (root / "bin").str()).has_value();
-    if (is_there) continue;
+    if (AddNvcc(env, root / "bin/nvcc", found)) continue;
     return Error(ErrorCode::kNotFound, fmt::format("'{}' is not a CUDA toolkit: it has no 'bin/nvcc'", text))
         .WithHint("name the directories of toolkits, such as /usr/local/cuda-12.4, with ':' between them");
   }
   std::vector<std::string> folders = Split(PathVariable(env.variables), ':');
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    const std::string home = VariableOr(env, name, "");
+    const std::string home = VariableOrNone(env, name);
     if (!home.empty()) folders.push_back(home + "/bin");
   }
   folders.emplace_back("/usr/local/cuda/bin");
   for (const AbsPath& toolkit : InstalledSideBySide(env)) folders.push_back((toolkit / "bin").str());
   for (const std::string& folder : folders) {
     const auto path = AbsPath::Parse(folder);
-    if (path) AddIfNew(env, *path / "nvcc", found);
+    if (path) AddNvcc(env, *path / "nvcc", found);
   }
   return found;
 }

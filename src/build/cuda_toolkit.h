@@ -12,8 +12,8 @@ namespace ptpkg::build {
 /// Directories of one toolkit, in NVIDIA's layout or in that of Debian's package nvidia-cuda-toolkit.
 struct CudaToolkit {
   AbsPath root = AbsPath::Literal("/");  ///< The directory above nvcc's "bin"; "/usr" for Debian's package.
-  /// nvcc.profile lies beside nvcc: headers and libraries are below `root`. Not so for Debian's package, and
-  /// for wrappers of nvcc.
+  /// nvcc.profile lies beside nvcc, so headers and libraries are below `root`. Debian's package and wrappers
+  /// of nvcc have none.
   bool has_profile = false;
   std::vector<AbsPath> includes = {};   ///< Where its headers may be; not all of them exist.
   std::vector<AbsPath> libraries = {};  ///< The same for its libraries.
@@ -35,8 +35,8 @@ Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named);
 /// parts that do not exist count for nothing.
 std::vector<std::string> ForeignCudaParts(Env& env, const CudaToolkit& toolkit, const std::string& version);
 
-/// The same clause for the cuDNN whose header `header` is, if that is for another major version of CUDA: its
-/// libraries name the cuBLAS that they load. nullopt where it fits, or no library tells.
+/// Compares the cuDNN that `header` belongs to with the major version of CUDA, and gives the same clause if
+/// they differ: cuDNN's libraries name the cuBLAS that they load. nullopt if they agree, or no library tells.
 std::optional<std::string> ForeignCudnn(Env& env, const CudaToolkit& toolkit, const AbsPath& header,
                                         const std::string& version);
 

@@ -112,8 +112,8 @@ class Finder {
     return Ok();
   }
 
-  /// Of several toolkits the first one whose version fits all that the recipe requires of CUDA; the first of
-  /// all where none does, or nothing is asked. Their versions are read only where there is a choice.
+  /// Takes the first toolkit whose version fits all that the recipe requires of CUDA, and the first of all if
+  /// none fits or the recipe names no version. Reads versions only if it names one.
   Result<void> ChooseNvcc() {
     std::vector<std::string> constraints;
     bool needed = false;

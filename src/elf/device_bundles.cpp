@@ -257,9 +257,9 @@ class BundleWalk {
     return bytes;
   }
 
-  /// What is compressed together has no sizes of its own in the file.
+  /// Entries that are compressed together share the bytes in the file: each gets its part by unpacked size.
   static void SplitAmongElements(std::uint64_t offset, DeviceContainer& bundle) {
-    // Below 2^63 each time: entries do not overlap, and sizes are below that of the unpacked bundle.
+    // Each part is below 2^63: entries do not overlap, and none is larger than the unpacked bundle.
     const long double all = std::accumulate(bundle.elements.begin(), bundle.elements.end(), 0.0L,
                                             [](long double sum, const DeviceElement& one) {
                                               return sum + static_cast<long double>(one.size_bytes);

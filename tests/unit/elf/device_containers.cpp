@@ -35,18 +35,25 @@ std::string Container(const std::vector<Element>& elements) {
   return header + body;
 }
 
-std::string DeviceLibrary(const std::string& embedded, const std::string& relocatable, std::uint16_t type) {
+std::string LibraryWith(const std::vector<std::pair<std::string, std::string>>& sections,
+                        std::uint16_t type) {
   SyntheticElf elf;
   elf.type = type;
   elf.needed.clear();
   elf.soname.reset();
   elf.version = "";
   std::string image = elf.Build();
-  std::vector<NewSection> sections;
-  if (!embedded.empty()) sections.push_back({.name = ".nv_fatbin", .content = embedded});
-  if (!relocatable.empty()) sections.push_back({.name = "__nv_relfatbin", .content = relocatable});
-  AddSections(image, elf.codec(), sections);
+  std::vector<NewSection> added;
+  for (const auto& [name, content] : sections) added.push_back({.name = name, .content = content});
+  AddSections(image, elf.codec(), added);
   return image;
+}
+
+std::string DeviceLibrary(const std::string& embedded, const std::string& relocatable, std::uint16_t type) {
+  std::vector<std::pair<std::string, std::string>> sections;
+  if (!embedded.empty()) sections.emplace_back(".nv_fatbin", embedded);
+  if (!relocatable.empty()) sections.emplace_back("__nv_relfatbin", relocatable);
+  return LibraryWith(sections, type);
 }
 
 std::string ArchiveMember(const std::string& name, const std::string& content) {

@@ -25,6 +25,10 @@ inline constexpr std::uint64_t kFlagF = 0x200000;
 
 std::string Container(const std::vector<Element>& elements);
 
+/// A library, or object, with a section of that name for each.
+std::string LibraryWith(const std::vector<std::pair<std::string, std::string>>& sections,
+                        std::uint16_t type = kTypeDyn);
+
 /// A library with `embedded` in .nv_fatbin and `relocatable` in __nv_relfatbin, where they are not empty.
 std::string DeviceLibrary(const std::string& embedded, const std::string& relocatable = {},
                           std::uint16_t type = kTypeDyn);

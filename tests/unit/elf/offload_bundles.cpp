@@ -58,18 +58,4 @@ std::string StoredZstd(const std::string& raw) {
   return Number(0xFD2FB528, 4) + '\xa0' + Number(raw.size(), 4) + Number(raw.size() << 3U | 1U, 3) + raw;
 }
 
-std::string LibraryWith(const std::vector<std::pair<std::string, std::string>>& sections,
-                        std::uint16_t type) {
-  SyntheticElf elf;
-  elf.type = type;
-  elf.needed.clear();
-  elf.soname.reset();
-  elf.version = "";
-  std::string image = elf.Build();
-  std::vector<NewSection> added;
-  for (const auto& [name, content] : sections) added.push_back({.name = name, .content = content});
-  AddSections(image, elf.codec(), added);
-  return image;
-}
-
 }  // namespace ptpkg::elf::test

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/device_containers.h"
 
 namespace ptpkg::elf::test {
 
@@ -25,9 +25,5 @@ std::string PackedBundle(unsigned version, unsigned method, const std::string& p
 /// `raw` as a zlib stream, and as a zstd frame, of one stored block each.
 std::string StoredZlib(const std::string& raw);
 std::string StoredZstd(const std::string& raw);
-
-/// A library, or object, with a section of that name for each.
-std::string LibraryWith(const std::vector<std::pair<std::string, std::string>>& sections,
-                        std::uint16_t type = kTypeDyn);
 
 }  // namespace ptpkg::elf::test
