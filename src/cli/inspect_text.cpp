@@ -6,6 +6,7 @@
 
 #include "cli/size_table.h"
 #include "support/display_text.h"
+#include "support/gfx_target.h"
 #include "support/json.h"
 #include "support/plural.h"
 #include "support/text.h"
@@ -61,6 +62,32 @@ std::string FolderOf(const std::string& path) {
   if (first == std::string::npos) return ".";
   const std::size_t second = path.find('/', first + 1);
   return path.substr(0, second == std::string::npos ? first : second);
+}
+
+/// "sm_90 SASS", "compute_90 PTX", "gfx90a code", "amdgcnspirv SPIR-V". `kind` is "sass" or "ptx", the field of
+/// the document, which has one name for both vendors.
+std::string ArchitectureLabel(const std::string& architecture, std::string_view kind) {
+  const bool is_machine_code = kind == "sass";
+  if (IsAmdArchitecture(architecture)) return architecture + (is_machine_code ? " code" : " SPIR-V");
+  return architecture + (is_machine_code ? " SASS" : " PTX");
+}
+
+/// One row for each architecture of a file, with its number of elements and their size. Shorter names come
+/// first: "sm_90" before "sm_100".
+std::vector<SizeRow> ArchitectureRows(const Json& file) {
+  std::vector<SizeRow> rows;
+  for (const char* share : {"embedded", "relocatable"}) {
+    const std::string suffix = std::string_view(share) == "embedded" ? "" : ", relocatable";
+    for (const char* kind : {"sass", "ptx"}) {
+      for (const auto& [architecture, amount] : file[share][kind].items()) {
+        rows.push_back(
+            {.name = ArchitectureLabel(architecture, kind) + suffix,
+             .cells = {fmt::format("{}", Count(amount, "elements")), HumanBytes(Count(amount, "bytes"))}});
+      }
+    }
+  }
+  std::ranges::stable_sort(rows, {}, [](const SizeRow& row) { return row.name.size(); });
+  return rows;
 }
 
 class Page {
@@ -159,24 +186,8 @@ class Page {
 
   void AddDeviceCode() {
     for (const Json& file : document_["device_code"]) {
-      std::vector<SizeRow> rows;
-      for (const char* share : {"embedded", "relocatable"}) {
-        const std::string what = share == std::string_view("embedded") ? "" : ", relocatable";
-        for (const char* kind : {"sass", "ptx"}) {
-          const bool is_sass = kind == std::string_view("sass");
-          for (const auto& [architecture, amount] : file[share][kind].items()) {
-            const bool is_amd = architecture.starts_with("gfx") || architecture.starts_with("amdgcn");
-            const std::string name = is_sass ? (is_amd ? "code" : "SASS") : (is_amd ? "SPIR-V" : "PTX");
-            rows.push_back({.name = architecture + " " + name + what,
-                            .cells = {fmt::format("{}", Count(amount, "elements")),
-                                      HumanBytes(Count(amount, "bytes"))}});
-          }
-        }
-      }
-      std::stable_sort(rows.begin(), rows.end(), [](const SizeRow& left, const SizeRow& right) {
-        return left.name.size() < right.name.size();  // "sm_90" before "sm_100"
-      });
-      Add(SizeTable(fmt::format("GPU code of {} (elements, bytes)", Text(file, "file")), rows));
+      Add(SizeTable(fmt::format("GPU code of {} (elements, bytes)", Text(file, "file")),
+                    ArchitectureRows(file)));
       if (file["wanted"].is_null()) continue;
       AddList("missing", file["wanted"]["missing"]);
       AddList("not asked for", file["wanted"]["extra"]);

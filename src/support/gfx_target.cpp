@@ -31,6 +31,10 @@ bool IsFeature(std::string_view text) {
 
 }  // namespace
 
+bool IsAmdArchitecture(std::string_view name) {
+  return name.starts_with("gfx") || name.starts_with("amdgcn");
+}
+
 std::optional<std::string> NormalGfxTarget(std::string_view text) {
   if (text.size() > kMostBytes) return std::nullopt;
   std::vector<std::string> words = Split(text, ':');
